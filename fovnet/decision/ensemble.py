@@ -125,7 +125,8 @@ class Ensemble:
     def learn(
         self, pixels: NDArray[np.uint8], rows: NDArray[np.int64], truth: NDArray[np.bool_], *, seed: int, placing: Placing | None = None
     ) -> Ensemble:
-        """The ensemble with a novelty reference, from at most REFERENCE of the training slices `rows` (n,), labels `truth` (n, k)."""
+        """The ensemble with a novelty reference, from at most REFERENCE of the training slices `rows` (n,), drawn by the seed; their labels
+        are `truth` (n, k)."""
         from fovnet.net.inference import member_answers
 
         drawn = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])

@@ -1,4 +1,4 @@
-"""One member of the network family, as numbers; no torch here, so that every row of the space can be priced at once.
+"""One member of the network family, as numbers; without torch, so that all rows of the space can be priced at once.
 
     b blocks, each of c convolutions (s x s, or 1 x s then s x 1 where separable) of 2^r filters with bias, "same" padding, ReLU, then
     2 x 2 max-pooling; a head; one batch normalisation of each input channel.
@@ -6,15 +6,15 @@
     head "fc"       4096, ReLU, 1024, ReLU, k classes
          "gap"      global average pooling, k classes
          "small"    average pooling to at most 4 x 4, 256, ReLU, k classes: 200 times fewer weights than "fc"
-    block "plain"   one convolution after another
-          "residual"  what enters the block is added to what its last convolution gives, through a 1 x 1 convolution where there are fewer
-                    channels; the first block, which sees the picture, stays plain
+    block "plain"   a sequence of convolutions
+          "residual"  the block's input is added to the output of its last convolution, through a 1 x 1 convolution if their channels
+                    differ; the first block stays plain
     widen w         each block has w times the filters of the one before, up to 128
-    stride t        the first convolution looks at every t-th pixel of every t-th row: with 2, all that follows has a quarter of the pixels
-    norm "none"     the input alone is normalised
-         "pooled"   and what every pooling gives, before its ReLU: there a normalisation costs 1/4 to 1/8 of one after each convolution
+    stride t        of the first convolution, in both directions: with 2, all later layers have a quarter of the pixels
+    norm "none"     only the input is normalised
+         "pooled"   and the output of every pooling, before its ReLU: this costs 1/4 to 1/8 of a normalisation after each convolution
 
-Without the last four, and with the one channel of "slice", the family is that of the paper.
+With "plain", 1, 1 and "none" for the last four, and the one channel of "slice", the family is that of the paper.
 Sources: Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based model selection (ISBI 2017); He et al.,
 Deep residual learning for image recognition (2016), eqs 1 and 2; Lin et al., Network in network (2014), section 3.2 ("gap"); Ioffe and
 Szegedy, Batch normalization (2015), algorithms 1 and 2.
@@ -31,20 +31,20 @@ FC = (4096, 1024)
 """Widths of the two fully-connected layers of the paper."""
 
 SMALL, SMALL_SIDE = 256, 4
-"""Of the head "small": the width of its hidden layer, and the pixels along a side that it looks at, at most."""
+"""Of the head "small": the width of its hidden layer, and the largest side in pixels of its pooled input."""
 
 WIDEST = 128
-"""Filters that widening ends at; a network whose first block has more keeps those."""
+"""Largest number of filters reached by widening; a network whose first block has more keeps that number."""
 
 HEADS = ("fc", "gap", "small")
 BLOCKS = ("plain", "residual")
 NORMS = ("none", "pooled")
 
 INPUTS: Mapping[str, int] = {"slice": 1, "neighbours": 2, "millimetres": 1, "sections": 2}
-"""What a network may be shown, in this order, and how many channels each takes; `fovnet.net.inputs` makes them."""
+"""The kinds of network inputs, in this order, and the channels of each; `fovnet.net.inputs` makes them."""
 
 OF_THE_VOLUME = ("neighbours", "sections")
-"""Those of which a slice has other ones in another volume."""
+"""The inputs that depend on the other slices of the volume."""
 
 CHANNEL_NUMBERS = 4
 """Scale, shift, running mean and running variance of a channel that is normalised."""
@@ -52,8 +52,8 @@ CHANNEL_NUMBERS = 4
 
 @dataclass(frozen=True)
 class Architecture:
-    """What has to be known to build a network, apart from its weights.  Raises ValueError for a head, block, norm or
-    input that nobody knows, and for numbers that no network has."""
+    """All that is needed to build a network, apart from its weights.  Raises ValueError for an unknown head, block, norm or input, and for
+    numbers out of range."""
 
     blocks: int
     convolutions: int
@@ -105,12 +105,12 @@ class Architecture:
 
     @property
     def averaged(self) -> int:
-        """Pixels along a side that the head "small" averages into one; 1: none are."""
+        """Pixels along a side that the head "small" averages into one; 1: no averaging."""
         return -(-self.pooled_side // SMALL_SIDE)
 
     @property
     def dense(self) -> tuple[int, ...]:
-        """Numbers that enter the head, of its hidden layers, and of the classes."""
+        """Widths of the head: its input, its hidden layers, the classes."""
         last = self.widths[-1]
         if self.head == "gap":
             return (last, self.classes)
@@ -119,7 +119,7 @@ class Architecture:
         return (self.pooled_side**2 * last, *FC, self.classes)
 
     def is_residual(self, block: int) -> bool:
-        """Whether something is carried around the convolutions of a block, counted from 0."""
+        """Whether a block, counted from 0, has a shortcut around its convolutions."""
         return self.block == "residual" and block > 0
 
     @property
@@ -145,7 +145,7 @@ def in_order(inputs: Sequence[str]) -> tuple[str, ...]:
 def from_configuration(
     configuration: Mapping[str, Any], *, classes: int, head: str, side: int = 128, inputs: Sequence[str] = ("slice",)
 ) -> Architecture:
-    """The architecture of a row of the search space, with the head that the row names, else `head`; learning rate and batch size are no
+    """The architecture of a row of the search space, with the row's head if it has one, else `head`; learning rate and batch size are not
     part of it."""
     return Architecture(
         blocks=int(configuration["blocks"]),

@@ -1,15 +1,15 @@
-"""Augmentation: one affine resampling, and changes of intensity, for a whole batch, where the batch lies.
+"""Augmentation: one affine resampling, and changes of intensity, of a whole batch on its device.
 
     images  (n, c, h, w) float in [0, 1], the channels of a slice (fovnet.net.inputs)
     theta   (n, 2, 3)    output to input coordinates in torch's [-1, 1] frame, affine_grid's convention
-    draws   (n, 94)      a row for each slice: theta, the noise's sd and its place in the table, gamma, the window's two ends, the crop,
-                         what fovnet.net.distort does beforehand, the ends of the stretch of its volume that is shown, and whether
-                         anything but the slice is
-    crops   (n, 4)       a rectangle of the slice: half its width and height, and its middle, in the frame of theta; 1, 1, 0, 0 is all of it
+    draws   (n, 94)      random numbers of each slice: theta, the noise's sd and place in the table, gamma, the window's two ends, the
+                         crop, the distortions of fovnet.net.distort, the shares of its volume shown in sections, and whether channels
+                         other than the slice are shown
+    crops   (n, 4)       a rectangle of the slice: half its width and height, and its centre, in the frame of theta; 1, 1, 0, 0 is all of it
 
-The chain is that of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and RandGaussianNoise, in law and, for the same
-draw, in its pixels.  All draws are made on the CPU, a whole epoch's at once: a seed means the same on every device, and a step waits
-for none of them.
+The transforms are those of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and RandGaussianNoise: the same distributions and,
+for the same draw, the same pixels.  All draws are made on the CPU, for a whole epoch at once: a seed gives the same draws on every device,
+and no step waits for them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DRAWS = PLAIN_DRAWS + WIDTH + ENDS + BESIDE
 LEAST_CROP, LEAST_BRIGHT = 0.4, 0.5
 
 NOISE_TABLE = 2**20
-NOISE_STRIDE = 37       # numbers between two places a slice's noise may begin at: no divisor of a slice's side, so that rows never line up
+NOISE_STRIDE = 37       # spacing of the places where a slice's noise may begin; it does not divide the side, so that rows never align
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Ranges:
     """Half-widths of the uniform draws: degrees, share of the side, shear, share of the size; noise is the largest sd drawn.
 
     gamma   of the exponent about 1        window  of each end of the grey values kept, about 0 and 1
-    crop    the share of slices of which a rectangle alone is shown, as if it were the field of view; and the share of the ends of volumes
-            that are cut off in sections
-    bend    of the moves of a lattice's points, share of the side    texture  largest sd of the taps of a slice's own filter
-    tones   the largest share that a slice's own greys have in place of its greys    shading  largest logarithm of a slice's own gains
-    as_cut  whether a crop is seen at 4 mm as a slice cut to it would be, and sections are zoomed along their own axis; networks trained
-            before this was so saw the first blurred, and the sagittal section zoomed along the other axis of the slice
-    alone   the share of slices that are shown without anything beside them, which is black then.  Neverova et al. (2016), ModDrop,
-            section 4.2: a network does not come to lean on one of its inputs where that may be missing
+    crop    the share of slices cropped to a rectangle, as if it were the field of view; and the share of the ends of volumes that are
+            cut off in sections
+    bend    of the displacements of control points, share of the side    texture  largest sd of the taps of a slice's random filter
+    tones   largest mixing share of a slice's random tone curve          shading  largest logarithm of a slice's random gains
+    as_cut  whether a crop is resampled at 4 mm like a slice cut to it, and sections are zoomed along their own axis; without it, as for
+            networks trained earlier, crops are blurred and the sagittal section is zoomed along the slice's other axis
+    alone   the share of slices whose other channels are black.  Neverova et al. (2016), ModDrop, section 4.2: a network does not come to
+            rely on an input that may be missing
     """
 
     rotation_deg: float
@@ -64,7 +64,7 @@ class Ranges:
 
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
-    """(n, 94) float32 on the CPU: what chance decides about n slices."""
+    """(n, 94) float32 on the CPU: the random numbers of n slices."""
     theta = draw_affines(n, ranges, generator).reshape(n, 6)
     sigma, place = torch.rand((2, n), generator=generator).unbind()
     gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
@@ -76,8 +76,8 @@ def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
 
 
 def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """(n, 4) rectangles of 0.4 to 1 of the slice's width and of its height, each size as likely as its half; most about the middle, where
-    the body is.  Without a share no number is drawn."""
+    """(n, 4) rectangles of 0.4 to 1 of the slice's width and height, log-uniform, their centres at most 0.7 of the possible distance from
+    the slice's, as the body is in the middle.  If `share` is 0 no number is drawn."""
     whole = torch.tensor([1.0, 1.0, 0.0, 0.0]).expand(n, 4)
     if not share:
         return whole
@@ -88,7 +88,7 @@ def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
 
 
 def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """(n, 2) shares of its volume below and above each slice: 1, or as likely as the crop anything from none to all of it."""
+    """(n, 2) shares of its volume shown below and above each slice: 1, or with probability `share` uniform in [0, 1)."""
     if not share:
         return torch.ones(n, ENDS)
     dice, left = torch.rand((2, n, ENDS), generator=generator)
@@ -96,14 +96,14 @@ def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
 
 
 def draw_beside(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """(n, 1) whether what else than the slice is shown, 1, or is black, 0.  Without a share no number is drawn."""
+    """(n, 1) whether channels other than the slice are shown, 1, or black, 0.  If `share` is 0 no number is drawn."""
     return (torch.rand((n, BESIDE), generator=generator) >= share).float() if share else torch.ones(n, BESIDE)
 
 
 def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     """(n, 2, 3) maps from output to input coordinates x: rotation · shear · (zoom · x + shift), about the centre.
 
-    Each axis has its own zoom; the order and the laws are those of MONAI's RandAffine.
+    Each axis has its own zoom; the order and the distributions are those of MONAI's RandAffine.
     """
     angle, shear, wide, tall, right, down = (2 * torch.rand((6, n), generator=generator) - 1).unbind()
     angle, shear = angle * ranges.rotation_deg * torch.pi / 180, shear * ranges.shear
@@ -125,23 +125,23 @@ def crops(draws: Tensor) -> Tensor:
 
 
 def distortions(draws: Tensor) -> Tensor:
-    """(n, 76) of each slice's draw, as fovnet.net.distort has them."""
+    """(n, 76) distortions of each slice's draw, as in fovnet.net.distort."""
     return draws[:, PLAIN_DRAWS : PLAIN_DRAWS + WIDTH]
 
 
 def ends(draws: Tensor) -> Tensor:
-    """(n, 2) of each slice's draw, as `fovnet.net.inputs.Warp` has them."""
+    """(n, 2) ends of each slice's draw, as in `fovnet.net.inputs.Warp`."""
     return draws[:, -ENDS - BESIDE : -BESIDE]
 
 
 def beside(draws: Tensor) -> Tensor:
-    """(n, 1) of each slice's draw: whether what else than the slice is shown."""
+    """(n, 1) of each slice's draw: whether channels other than the slice are shown."""
     return draws[:, -BESIDE:]
 
 
 def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
-    """The batch (n, c, h, w) black outside of its rectangles, and the crops that were made (n, 4): none is that
-    would show pixels less than LEAST_BRIGHT as bright as the whole slice's, on average, as air is."""
+    """The batch (n, c, h, w) black outside its rectangles, and the crops made (n, 4).  A slice is left whole if the mean of its rectangle
+    is below LEAST_BRIGHT times that of the slice, as for one of air."""
     half, middle = crops[:, :2], crops[:, 2:]
     inside = []
     for axis, size in ((0, images.shape[3]), (1, images.shape[2])):
@@ -150,21 +150,21 @@ def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
     across, along = inside
     left = images * across[:, None, None, :] * along[:, None, :, None]
     enough = left.sum(dim=(1, 2, 3)) >= LEAST_BRIGHT * half.prod(dim=1) * images.sum(dim=(1, 2, 3))
-    whole = torch.cat([torch.ones_like(half), torch.zeros_like(middle)], dim=1)     # made there: copies wait, and CUDA records no waiting
+    whole = torch.cat([torch.ones_like(half), torch.zeros_like(middle)], dim=1)     # on the device: a CUDA graph cannot record a wait
     return torch.where(enough[:, None, None, None], left, images), torch.where(enough[:, None], crops, whole)
 
 
 def framed(theta: Tensor, crops: Tensor) -> Tensor:
-    """(n, 2, 3) theta in the square about each crop: read at c + s (A u + t), s half the square's side and c the crop's middle."""
+    """(n, 2, 3) theta in the square about each crop: c + s (A u + t), s the square's half-side and c the crop's centre."""
     side = crops[:, :2].amax(dim=1)[:, None, None]
     return torch.cat([side * theta[:, :, :2], side * theta[:, :, 2:] + crops[:, 2:, None]], dim=2)
 
 
 def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], the grey values of each slice changed by its own draw: contrast and window alike in all channels,
-    the noise each channel's own.
+    """The batch (n, c, h, w) in [0, 1] with the grey values of each slice changed by its draw: the same contrast and window in all
+    channels, independent noise in each.
 
-    What has no range is left out, so that it costs nothing.
+    Changes with a range of 0 are skipped, and cost nothing.
     """
     n = len(images)
     sigma, place, gamma, low, high = (column.reshape(n, 1, 1, 1) for column in draws[:, 6:11].unbind(dim=1))
@@ -178,17 +178,17 @@ def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
 
 
 def without_others(images: Tensor, beside: Tensor) -> Tensor:
-    """The batch (n, c, h, w) black in all channels but the first where `beside` (n, 1) is 0."""
+    """The batch (n, c, h, w) with all channels but the first black where `beside` (n, 1) is 0."""
     shown = torch.cat([torch.ones_like(beside), beside.expand(-1, images.shape[1] - 1)], dim=1)
     return images * shown[:, :, None, None]
 
 
 def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
-    """Each slice to its power gamma (n, 1, 1, 1), above 0, the darkest and brightest pixel of every channel left as they are.
+    """Each slice to the power gamma (n, 1, 1, 1), above 0, with the minimum and maximum of every channel unchanged.
 
-    x^γ as exp(γ log x): a fourth of pow's time on a CPU, 0.03 instead of 0.13 ms a slice of two channels.  Where x is 0 its logarithm
-    would take six times as long as a number's, and so would what exp has to round to 0: it is that of 1e-24, which makes black 1e-6 of
-    the range at γ = 0.25, 1e-12 at 0.5, and still a number at 1.5.
+    x^γ as exp(γ log x): a fourth of pow's time on a CPU, 0.03 instead of 0.13 ms per slice of two channels.  The logarithm of 0 takes six
+    times as long as that of a positive number, and so does an exp that underflows to 0: x is therefore at least 1e-24, which makes black
+    1e-6 of the range at γ = 0.25, 1e-12 at 0.5, and still a normal number at 1.5.
     """
     low, high = _extremes(images)
     size = high - low
@@ -198,8 +198,8 @@ def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
 def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
     """(n, c, 1, 1) smallest and largest pixel of every channel.
 
-    Over the rows first, where what lies side by side in memory, pixels and channels alike, is compared at once: channels last, amin over
-    both dimensions takes 0.13 ms a slice, longer than all that is then done to it.
+    Reduced over the rows first, which is vectorised along contiguous memory, pixels and channels alike: in channels-last format, amin over
+    both dimensions takes 0.13 ms per slice, longer than the rest of the contrast change.
     """
     n, c, h, w = images.shape
     rows = images.permute(0, 2, 3, 1).reshape(n, h, w * c)
@@ -210,9 +210,8 @@ def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
 def noise_at(place: Tensor, images: Tensor) -> Tensor:
     """Standard normal noise (n, c, h, w) for images of that shape, read from the table at a place in [0, 1) for each, (n, 1, 1, 1).
 
-    A million numbers are drawn once: new ones for every pixel would take a CPU longer than all else here, and on another device
-    would not be the CPU's.  Two slices share pixels of noise now and then, of a large batch a pair perhaps
-    all of them.
+    A million numbers are drawn once: new ones for every pixel would take a CPU longer than all other changes, and would differ between
+    devices.  Two slices sometimes share part of their noise; in a large batch a pair may share all of it.
     """
     n, size = len(images), images[0].numel()
     windows = _noise_table(images.device).unfold(0, size, NOISE_STRIDE)                # a view: nothing is copied

@@ -1,13 +1,13 @@
-"""What the axes of a search space mean to a network and its training.
+"""The axes of a search space that describe a network and its training.
 
     always      blocks, convolutions, log2_filters, kernel, separable
     the step    log10_learning_rate, or learning_rate
     the batch   log2_batch, or batch
-    if wished   head: "fc", "gap" or "small"; else the one head that the training section names
+    optional    head: "fc", "gap" or "small", else the head of the training section
                 block: "plain" or "residual", else plain;  widen: filters of a block over those of the one before, 1 or 2, else 1
                 stride: of the first convolution, 1 or 2, else 1;  norm: "none" or "pooled", else none
 
-A space may give any of them a single level; one that it leaves out, or an axis that nobody here knows, is refused.
+An axis may have a single level.  A space without one of the required axes, or with an unknown one, is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fovnet.search.space import Axis
 
 OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",), ("stride",), ("norm",))
 ANYWAY: Mapping[str, Any] = {"block": "plain", "widen": 1, "stride": 1, "norm": "none"}
-"""The level of a network of a space that leaves an optional axis out."""
+"""The default levels of optional axes."""
 ALTERNATIVES: Sequence[tuple[str, ...]] = (
     ("blocks",), ("convolutions",), ("log2_filters",), ("kernel",), ("separable",),
     ("log10_learning_rate", "learning_rate"), ("log2_batch", "batch"), *OPTIONAL,
@@ -30,10 +30,9 @@ ALTERNATIVES: Sequence[tuple[str, ...]] = (
 
 
 def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    """The axes in the order of this file, whatever theirs: the rows of a space, and so its search, depend on it.
+    """The axes in the order of this file, whatever order they are given in: the rows of a space, and so its search, depend on it.
 
-    Raises SearchError ("space-axes") where one is missing, unknown, or given twice under two names, and ("space-level") where a level
-    cannot be meant.
+    Raises SearchError ("space-axes") if one is missing, unknown, or given twice under two names, and ("space-level") for an invalid level.
     """
     named = {axis.name: axis for axis in axes}
     found = []
@@ -54,7 +53,7 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 
 def changed(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration with some levels changed; a learning rate or batch by its other name takes the place of the one that was there.
+    """A configuration with some levels changed; a learning rate or batch given by its other name replaces the one there.
 
     Raises SearchError as `in_order` does.
     """
@@ -64,19 +63,20 @@ def changed(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dic
 
 
 def learning_rate(configuration: Mapping[str, Any]) -> float:
-    """The step at the start of the training."""
+    """The initial learning rate."""
     if "learning_rate" in configuration:
         return float(configuration["learning_rate"])
     return float(10.0 ** float(configuration["log10_learning_rate"]))
 
 
 def batch(configuration: Mapping[str, Any]) -> int:
-    """How many slices a step takes."""
+    """The number of slices in a step."""
     return int(configuration["batch"]) if "batch" in configuration else int(2 ** int(configuration["log2_batch"]))
 
 
 def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
-    """Every block halves a slice's 2^7 pixels, and so does a stride of 2; a single pixel of one slice has no deviation to normalise by."""
+    """Raises SearchError ("space-level") if the halvings of the 2^7 pixels, one per block and one by a stride of 2, leave less than one
+    pixel, or one for norm "pooled": a single pixel of one slice has no deviation to normalise by."""
     halvings = max(levels["blocks"]) + (max(levels.get("stride", [1])) > 1)
     if halvings > MOST_BLOCKS:
         message = f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave one of them out."

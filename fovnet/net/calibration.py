@@ -1,8 +1,8 @@
-"""A device made known by a short run: which networks are timed on it, what came of it, and how that is kept.
+"""Calibration of a device's cost model by a short run: choosing and timing networks, and storing the result.
 
-    calibration.json    the fitted numbers, the timed networks with what the fit makes of them, the device's name, the seed
+    calibration.json    the fitted numbers, the timed networks with their predictions by the fit, the device's name, the seed
 
-The predictions of a search order its clock: a calibration that is there is kept, and measured again only on request.
+The virtual clock of a search depends on its predictions: an existing calibration is kept, and measured again only on request.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from fovnet.records import read_json, write_json
 from fovnet.search.space import paper_space
 
 PROBES = 16
-SECONDS = 45.0                  # of building and timing networks
-LARGEST_BYTES = 2e9             # of a timed network: drawing more weights than that takes longer than the steps
+SECONDS = 45.0                  # for building and timing networks
+LARGEST_BYTES = 2e9             # of a timed network: with more weights, initialising them takes longer than the steps
 WARM, TIMED, VALIDATED = 1, 3, 64
-NEARLY_SHORTEST = 4.0           # times the least: networks all alike do not separate the prices
+NEARLY_SHORTEST = 4.0           # times the least seconds: networks that are all alike do not separate the prices
 
 
 class Timed(Protocol):
-    """What timing a network gives: seconds of one step and of one slice validated; see `fovnet.net.probing`."""
+    """The result of timing a network: seconds of one step and of one validated slice; see `fovnet.net.probing`."""
 
     @property
     def step_seconds(self) -> float: ...
@@ -46,8 +46,8 @@ class Calibration:
     """A device as measured.
 
     name     of the device
-    probes   a mapping each: the network, its batch, measured seconds, and what the fit makes of them
-    trials   how many finished trials were taken into the fit
+    probes   a mapping each: the network, its batch, measured seconds, and the fit's prediction
+    trials   number of finished trials in the fit
     """
 
     device: Device
@@ -62,7 +62,7 @@ class Calibration:
 
 
 def candidates(rows: Columns) -> Columns:
-    """The networks and batches of a space, each once; with those of the paper's space where they are too few to separate the prices."""
+    """The networks and batches of a space, each once; with those of the paper's space added if they are fewer than PROBES."""
     own = rows.distinct()
     if len(own) >= PROBES:
         return own
@@ -82,11 +82,11 @@ def calibrate(
     now: Callable[[], float] = time.monotonic,
     progress: Callable[[int, int], None] | None = None,
 ) -> Calibration:
-    """The device on which `probe` times networks, from up to 16 of `rows` within about so many seconds by the clock `now`.
+    """The calibration of the device on which `probe` times networks: up to 16 of `rows`, in about `seconds` by the clock `now`.
 
-    Each network is the one farthest from those timed before, in the logarithms of what a step consists of, among those that cannot take
-    longer than their share of the time: all prices being positive, a step takes at most as many times longer than a timed one as it
-    has more of any one thing.  So it begins with the smallest and reaches the larger ones as fast as the device allows.
+    The first network is the smallest.  Each next one is the farthest from those timed before, in the logarithms of its step's amounts,
+    among those that cannot exceed their share of the time: as all prices are positive, the ratio of a step's seconds to a timed one's is
+    at most the largest ratio of their amounts.  Raises SearchError ("calibration-memory") if too few networks fit in `largest_bytes`.
     """
     rows = rows.taken(training_bytes(costs(rows), rows.batch) <= largest_bytes)
     if len(rows) < FEWEST:
@@ -110,9 +110,9 @@ def calibrate(
 
 
 def _next(place: Floats, amounts: Floats, batch: NDArray[Any], done: Sequence[int], timed: Sequence[Timed], most: float) -> int | None:
-    """The row to be timed next, None where none is left that surely takes no longer than `most` seconds; the first is the smallest.
+    """The row to be timed next; None if no row left is certain to take at most `most` seconds.  The first is the smallest.
 
-    Until FEWEST are timed it is one of those that take nearly least, however slow the device.
+    Until FEWEST are timed, rows within NEARLY_SHORTEST times the least are allowed too, however slow the device.
     """
     if not done:
         return int(place.sum(axis=1).argmin())
@@ -129,7 +129,7 @@ def _next(place: Floats, amounts: Floats, batch: NDArray[Any], done: Sequence[in
 
 
 def _amounts(rows: Columns) -> Floats:
-    """(M, 6) what a step consists of: the terms of a device of one filter at once, and the convolutions' operations a filter."""
+    """(M, 6) amounts of a step: the `terms` for a device of one filter at once, and the convolutions' operations per filter."""
     cost, nothing = costs(rows), repeated(0, len(rows))
     usual = terms(cost, rows.batch, Work(rows.batch, nothing, nothing + 1), Device(1.0, 1.0, 1.0))
     return np.stack([*usual, 3.0 * rows.batch * cost.flop_per_filter], axis=1)
@@ -143,7 +143,7 @@ def timings(rows: Columns, timed: Sequence[Timed]) -> tuple[Timings, Timings]:
 
 
 def _of(rows: Columns, timed: Sequence[Timed], name: str, whole: Timings | None = None) -> Calibration:
-    """The calibration from timed networks, and from whole trainings where there are any."""
+    """The calibration from timed networks, and from whole trainings if given."""
     steps, validated = timings(rows, timed)
     device = fitted(steps if whole is None else steps.and_also(whole), validated)
     predicted = steps.seconds * np.exp(misfit(device, steps))
@@ -159,16 +159,16 @@ def _of(rows: Columns, timed: Sequence[Timed], name: str, whole: Timings | None 
 
 @dataclass(frozen=True)
 class _Kept:
-    """A probe as the file keeps it."""
+    """A probe as stored in the file."""
 
     step_seconds: float
     validated_seconds: float
 
 
 def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
-    """The calibration fitted anew to its own timed networks and to finished trials, whose seconds are those of real trainings.
+    """The calibration fitted again to its timed networks and to finished trials.
 
-    Raises SearchError ("calibration-other-inputs") where its networks were shown something else than the trials', or have other classes.
+    Raises SearchError ("calibration-other-inputs") if its networks have other inputs than the trials', or another number of classes.
     """
     nets = [architecture_of(probe) for probe in calibration.probes]
     rows = Columns.of_architectures(nets, [probe["batch"] for probe in calibration.probes])
@@ -181,7 +181,7 @@ def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
 
 
 def architecture_of(probe: Mapping[str, Any]) -> Architecture:
-    """The network of a probe; one that was kept before networks had all of today's properties has their defaults."""
+    """The network of a probe; properties that an older file lacks have their defaults."""
     return Architecture(**{field.name: probe[field.name] for field in fields(Architecture) if field.name in probe})
 
 
@@ -196,7 +196,7 @@ def write_calibration(path: Path, calibration: Calibration, *, settings: Any, se
 
 
 def read_calibration(path: Path) -> Calibration:
-    """The calibration at `path`.  Raises SearchError where there is none, or none that can be read."""
+    """The calibration at `path`.  Raises SearchError ("calibration-missing", "calibration-damaged")."""
     try:
         facts = read_json(path)
         return Calibration(Device(**facts["device"]), facts["name"], tuple(facts["probes"]), facts["trials"])

@@ -1,4 +1,4 @@
-"""Predictions put to the test: networks that no fit has seen, trained for a moment, beside what was predicted of them."""
+"""Held-out check of a calibration: networks outside the fit are trained briefly, and compared with their predictions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from fovnet.net.columns import Columns
 from fovnet.net.cost import costs, training_bytes, training_seconds
 from fovnet.net.probing import VALIDATED, Bench
 
-LONGEST_STEP = 1.0          # second, predicted: longer ones would hold the check up
+LONGEST_STEP = 1.0          # second, predicted: longer steps would make the check slow
 LARGEST_BYTES = 3e9
 WITHIN = {"seconds": 0.25, "memory": 0.15}
-"""How far off a prediction may be, as a share of what was measured."""
+"""Largest relative error of a prediction, as a share of the measured value."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """One network: seconds of some steps and two validations of 32 slices, and bytes at its peak, predicted and measured; no bytes: not."""
+    """One network: seconds of some steps and two validations of 32 slices, and peak memory, predicted and measured; `mb` None: not
+    measured."""
 
     blocks: int
     convolutions: int
@@ -40,14 +41,14 @@ class HeldOut:
     mb: float | None
 
     def is_within(self, what: str) -> bool | None:
-        """Whether the prediction of "seconds" or "memory" is near enough; None where nothing was measured."""
+        """Whether the prediction of "seconds" or "memory" is within WITHIN; None if it was not measured."""
         predicted, measured = (self.predicted_seconds, self.seconds) if what == "seconds" else (self.predicted_mb, self.mb)
         return None if measured is None else abs(predicted / measured - 1) <= WITHIN[what]
 
 
 def held_out(rows: Columns, known: Calibration, count: int, seed: int) -> Columns:
-    """`count` of the distinct `rows`, drawn among those that were not timed and whose step is predicted to be short; as many of each
-    number of filters as there are, before a second of any."""
+    """`count` of the distinct `rows`, drawn among those that were not timed and whose step is predicted to be short, in rounds: one of each
+    number of filters, then a second of each."""
     cost = costs(rows)
     nothing = np.zeros(len(rows), dtype=np.int64)
     step = training_seconds(cost, rows.batch, slices=rows.batch, validation_slices=nothing, epochs=1, device=known.device)
@@ -64,7 +65,7 @@ def held_out(rows: Columns, known: Calibration, count: int, seed: int) -> Column
 
 
 def measured(rows: Columns, known: Calibration, bench: Bench, grown: Callable[[Architecture, int], int]) -> Iterator[HeldOut]:
-    """Each row trained for about a second; `grown` gives the bytes at its peak, 0 where that is unknown."""
+    """Each row, trained for about a second; `grown` gives its peak bytes, 0 if unknown."""
     cost = costs(rows)
     memory = training_bytes(cost, rows.batch)
     for row in range(len(rows)):

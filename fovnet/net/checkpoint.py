@@ -1,8 +1,8 @@
-"""A training between two epochs, on disk: everything needed to go on as if nothing had happened.
+"""Checkpoints: the state of a training between two epochs, from which it resumes as if it had not been interrupted.
 
-A checkpoint is a safetensors file beside the weights, put in place in one step: killed while it is written, the one before it stays.
-It outlives the training until `forget`, which is called once its record is written: a finished training whose record was lost is
-finished again at once, and one that was stopped after fewer epochs (a rung) goes on to more.
+A checkpoint is a safetensors file beside the weights, replaced atomically: if a write is interrupted, the one before stays.  It is kept
+after the training until `forget`, which is called once the record is written: a finished training whose record was lost is restored
+without further epochs, and one that was stopped after fewer epochs (a rung) continues.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The checkpoint of the training whose weights lie at `keep`.
+    """The checkpoint of the training whose weights are at `keep`.
 
-    decides  JSON-able facts that decide the training's path; a checkpoint of others is not gone on with
+    decides  JSON-able facts that determine the training; a checkpoint with other facts is not resumed
     """
 
     keep: Path
@@ -40,11 +40,11 @@ class Checkpoint:
         return checkpoint_of(self.keep)
 
     def save(self, progress: Progress) -> None:
-        """Write where the training stands after a whole epoch, in the place of what was written before.
+        """Write the state of the training after a whole epoch, replacing the one before.
 
-        Tensors   of the model, of the momentum and the running mean of each parameter, and the state of the CPU's generator (bytes,)
+        tensors   of the model, of the momentum and the running mean of each parameter, and the state of the CPU's generator (bytes,)
         facts     steps, seconds, the losses of each epoch, a hash of `decides`, and the CRC-32 of the tensors
-        At least one step must have been taken, for there is no momentum before.  Raises OSError where it cannot be written.
+        At least one step must have been taken, as there is no momentum before.  Raises OSError if it cannot be written.
         """
         tensors = {f"model.{name}": tensor for name, tensor in progress.model.state_dict().items()}
         names = [name for name, _ in progress.model.named_parameters()]
@@ -54,22 +54,22 @@ class Checkpoint:
         tensors["generator"] = progress.generator.get_state()
         curves = {"training_loss": progress.training_loss, "validation_loss": progress.validation_loss}
         facts = {"step": progress.step, "seconds": progress.seconds, "decides": digest(self.decides), "crc32": _crc32(tensors), **curves}
-        save_tensors(self.path, tensors, facts, lasting=False)       # a damaged one is as good as none, and the disk is not waited for
+        save_tensors(self.path, tensors, facts, lasting=False)       # no fsync: a damaged checkpoint is treated as none
 
     def resume(self, fresh: Progress) -> None:
-        """Bring a training that has not begun to where this checkpoint left it.
+        """Restore this checkpoint into a training that has not begun.
 
-        Where there is none of the same training, or the weights of its best epoch are gone, or it is damaged, all that is left of it is
-        removed: the training begins anew, and comes to the same bits.
+        If there is none of the same training, or it is damaged, or the weights of its best epoch are gone, its remaining files are removed:
+        the training starts again, and gives the same bits.
         """
         for unfinished in self.keep.parent.glob(f".{self.keep.stem}.*.part"):
-            unfinished.unlink(missing_ok=True)                       # left by a kill in the midst of writing
+            unfinished.unlink(missing_ok=True)                       # left by a kill during writing
         try:
             tensors, facts = load_tensors(self.path)
         except ModelError:
             facts = {}
         ours = self.keep.exists() and facts.get("decides") == digest(self.decides)
-        if ours and facts.get("crc32") == _crc32(tensors):           # the header may be whole, and what lies behind it on the disk not
+        if ours and facts.get("crc32") == _crc32(tensors):           # the header may be intact and the tensors behind it damaged
             _restore(fresh, tensors, facts)
         else:
             self.keep.unlink(missing_ok=True)
@@ -77,7 +77,7 @@ class Checkpoint:
 
 
 def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
-    """The CRC-32 of the bytes of all tensors, by their names' order."""
+    """The CRC-32 of the bytes of all tensors, in the order of their names."""
     running = 0
     for name in sorted(tensors):
         running = zlib.crc32(tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data, running)
@@ -85,7 +85,7 @@ def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
 
 
 def curves_of(keep: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """(training, validation) losses of the training that was going on at `keep`; empty where nothing is known of it."""
+    """(training, validation) losses in the checkpoint of the training at `keep`; empty if there is none that can be read."""
     try:
         facts = load_facts(checkpoint_of(keep))
     except ModelError:

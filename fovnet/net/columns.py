@@ -1,4 +1,4 @@
-"""The rows of a space as a network and its training see them: columns of numbers, so that all are priced at once.
+"""The rows of a space as columns of numbers, one per property of the network and its training, so that all are priced at once.
 
     M  rows
 """
@@ -22,9 +22,9 @@ Column = NDArray[Any]
 
 @dataclass(frozen=True)
 class Columns:
-    """M networks, each with the batch it is trained with; all (M,), but the classes, the side of a slice and the inputs, which all share.
+    """M networks, each with its batch; all (M,), except the classes, the side of a slice and the inputs, which all share.
 
-    filters  of the first block    head  its place in HEADS    residual  whether the blocks are    normalised  whether poolings are
+    filters  of the first block    head  index in HEADS    residual  whether blocks are    normalised  whether poolings are
     """
 
     blocks: Integers
@@ -51,20 +51,20 @@ class Columns:
         return sum(INPUTS[kind] for kind in self.inputs)
 
     def widths(self, block: int | Integers) -> Integers:
-        """(M,) filters of a block, or of one (M,) of each row, counted from 0, as `Architecture.widths` has them."""
+        """(M,) filters of a block, or of one block (M,) per row, counted from 0, as in `Architecture.widths`."""
         return np.minimum(self.filters * self.widen**block, np.maximum(self.filters, WIDEST))
 
     @property
     def numbers(self) -> dict[str, Column]:
-        """The columns by their names."""
+        """The columns by name."""
         return {name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)}
 
     def taken(self, rows: Any) -> Columns:
-        """These rows alone: a mask (M,), or row numbers."""
+        """Only these rows: a mask (M,), or row numbers."""
         return replace(self, **{name: column[rows] for name, column in self.numbers.items()})
 
     def distinct(self) -> Columns:
-        """Every network with each of its batches once, in the order of the columns: the learning rate costs nothing."""
+        """Every network with each of its batches once, sorted by the columns: the learning rate does not change the cost."""
         _, first = np.unique(np.stack(list(self.numbers.values()), axis=1), axis=0, return_index=True)
         return self.taken(first)
 
@@ -89,7 +89,7 @@ class Columns:
 
 
 def columns_of_space(space: Space, *, classes: int, head: str, inputs: Sequence[str] = ("slice",)) -> Columns:
-    """The rows of a space; `head` where the space has no axis of that name."""
+    """The rows of a space; `head` is used if the space has no axis of that name."""
     words = {name for names in axes.OPTIONAL for name in names}
     named = {
         axis.name: np.array(axis.levels, dtype=object if axis.name in words else None)[level]
@@ -108,7 +108,7 @@ def columns_of(
 
 
 def joined(first: Columns, second: Columns) -> Columns:
-    """The rows of one and of the other, of the same classes, side and inputs."""
+    """The rows of both, which have the same classes, side and inputs."""
     both: dict[str, Any] = {name: np.concatenate([column, getattr(second, name)]) for name, column in first.numbers.items()}
     return replace(first, **both)
 

@@ -1,11 +1,11 @@
-"""What a training will take, before it is begun: weights, operations, bytes, seconds; for all rows of a space at once.
+"""The predicted cost of a training: weights, operations, bytes, seconds; for all rows of a space at once.
 
     M  rows          forward   one slice's pass through the network          a multiply-add counts as two operations
     W  bytes of the weights    A  bytes of the activations that one slice's backward pass needs
 
-Counted from the layers alone, without building a network.  Backward costs twice the forward pass: one product for the gradient
-of the weights and one for the gradient of the input, each as large as the forward product.  (The first convolution's input needs
-no gradient; that it is counted all the same is far within what a described device is known to.)
+Computed from the layers alone, without building a network.  Backward costs twice the forward pass: one product for the gradient of
+the weights and one for the gradient of the input, each as large as the forward product.  (The first convolution's input needs no
+gradient; counting it is a small error compared with that of the device's description.)
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from fovnet.net.architecture import CHANNEL_NUMBERS, FC, HEADS, SMALL, SMALL_SID
 from fovnet.net.columns import Columns, columns_of
 
 FLOAT = 4        # bytes of a float32
-INDEX = 8        # torch's max-pooling keeps where each maximum stood as int64
+INDEX = 8        # torch's max-pooling keeps the index of each maximum as int64
 STATE = 3        # weights, gradients, momentum
-GRID = 2         # float images a slice while it is augmented: where each pixel is read,
-HANDLED = 5      # and of each channel: as picked, resampled, noise, and what they are added in
+GRID = 2         # float images per slice during augmentation: the sampling grid,
+HANDLED = 5      # and per channel: as picked, resampled, noise, and their sums
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What networks take, each (M,) float64: weights, and of one slice's forward pass operations, activation bytes, layers.
+    """The cost of networks, each (M,) float64: weights, and of one slice's forward pass operations, activation bytes, layers.
 
-    block_flop     (M, B) operations of the convolutions of each block, `block_filters` (M, B) how many filters they have; B blocks at most
+    block_flop     (M, B) operations of the convolutions of each block, `block_filters` (M, B) their number of filters; B blocks at most
     largest_bytes  of the largest activation, the output of a convolution of the first block
-    handled_bytes  of a slice while it is augmented
+    handled_bytes  of a slice during augmentation
     channels       of the input
     """
 
@@ -62,18 +62,17 @@ class Cost:
 
     @property
     def flop_per_filter(self) -> Floats:
-        """(M,) operations of the convolutions, each over the filters it has."""
+        """(M,) operations of the convolutions, each divided by its number of filters."""
         return np.asarray((self.block_flop / self.block_filters).sum(axis=-1))
 
     def busy_flop(self, at_once: int) -> Floats:
-        """(M,) operations for which a device is busy that computes so many filters at once, and has no use for the rest where there are
-        fewer."""
+        """(M,) effective operations on a device that computes so many filters at once: with fewer filters, part of it is idle."""
         return np.asarray((self.block_flop * np.maximum(1.0, at_once / self.block_filters)).sum(axis=-1)) + self.dense_flop
 
 
 @dataclass(frozen=True)
 class Work:
-    """How much of a network's training there is: epochs of so many slices each, validated on so many; numbers, or (M,) each."""
+    """The amount of training: epochs, and the training and validation slices of each; numbers, or (M,) each."""
 
     slices: Any
     validation_slices: Any
@@ -82,7 +81,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a trial may take: bytes at its peak, and seconds as predicted (None: as many as it needs)."""
+    """The limits of a trial: peak bytes, and predicted seconds (None: no limit)."""
 
     bytes: float
     seconds: float | None
@@ -90,13 +89,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Device:
-    """A device as the clock sees it: arithmetic rate, memory rate, and the fixed price of one layer's launch.
+    """A device in the cost model: arithmetic rate, memory rate, and the fixed cost of one layer's launch.
 
-    The others are known where they were measured; their defaults mean nothing of the kind:
+    The others are known if measured; by default they have no effect, except validation_share:
     weights_gigabyte_per_second  memory rate of the weights, which are read and written with every step; None: that of the activations
-    microseconds_per_slice       price of a slice's way into the network, augmentation above all; of each channel where it has several
+    microseconds_per_slice       cost of each channel of a slice before the network, mainly augmentation
     filters_at_once              a convolution of fewer filters takes as long as one of so many
-    validation_share             what a validated slice costs, as a share of a trained one
+    validation_share             cost of a validated slice as a share of a trained one's
     """
 
     gflop_per_second: float
@@ -124,7 +123,7 @@ class Device:
 
 
 def cost_of(net: Architecture) -> Cost:
-    """The cost of one architecture, every number of it (), those of its blocks (B,)."""
+    """The cost of one architecture: scalars, and (B,) per block."""
     return Cost(**{name: column[0] for name, column in vars(costs(Columns.of_architectures([net], [1]))).items()})
 
 
@@ -133,7 +132,7 @@ def costs(nets: Columns) -> Cost:
     c, s, rows, inputs = nets.convolutions, nets.kernel, len(nets), nets.channels
     most = int(nets.blocks.max(initial=1))
     flop, widths, layers = np.zeros((rows, most)), np.ones((rows, most)), np.ones(rows)
-    stored = np.full(rows, nets.side**2 * FLOAT * (2.0 * inputs + 1))    # the channels, and those they are normalised to with one of ones
+    stored = np.full(rows, nets.side**2 * FLOAT * (2.0 * inputs + 1))    # the channels, their normalised copies, and one of ones
     weights = np.full(rows, CHANNEL_NUMBERS * inputs)
     taps, passes = np.where(nets.separable, s, s * s), np.where(nets.separable, 2, 1)
     f, seen = np.full(rows, inputs), nets.side // nets.stride
@@ -142,10 +141,10 @@ def costs(nets: Columns) -> Cost:
         pixels, halved = (seen >> block) ** 2, (seen >> (block + 1)) ** 2
         before, f = f, nets.widths(block)
         beside = here & nets.residual & (block > 0)
-        shortcut = beside * (before != f) * before * f                   # weights of the 1 x 1 convolution around the block, no biases
-        further = taps * (passes * c - 1) * f * f                        # of all convolutions but the first
+        shortcut = beside * (before != f) * before * f                   # weights of the 1 x 1 shortcut convolution, no biases
+        further = taps * (passes * c - 1) * f * f                        # weights of all convolutions but the first
         opening = inputs + 1 if block == 0 else before                   # channels that enter it
-        unstrided = np.where(nets.separable & (block == 0), nets.stride, 1)      # the first of two goes along every row, wanted or not
+        unstrided = np.where(nets.separable & (block == 0), nets.stride, 1)      # the first of the two convolutions computes every row
         flop[:, block] = here * 2.0 * pixels * (unstrided * taps * opening * f + further + shortcut)
         widths[:, block] = f
         weights += here * (taps * before * f + further + passes * c * f + shortcut + (shortcut > 0) * f)
@@ -170,7 +169,7 @@ def costs(nets: Columns) -> Cost:
 
 
 def _heads(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Of every row's head: weights without biases, numbers in its layers (as many biases), launches."""
+    """For every row's head: weights without biases, units in its layers (as many biases), launches."""
     last, side = nets.widths(nets.blocks - 1), nets.side // nets.stride >> nets.blocks
     looked_at = side // np.maximum(1, -(-side // SMALL_SIDE))
     (wide, narrow), k = FC, nets.classes
@@ -184,11 +183,11 @@ def _heads(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray
 
 
 def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
-    """(M,) peak memory of a training step.
+    """(M,) peak bytes of a training step.
 
-    Weights, gradients and momentum, and the weights' running mean where they are averaged; all activations of the batch; and, where the
-    gradient has walked back to the first block, nearly twice the largest activation: its gradient, and what the convolution works in.
-    And the batch while it is augmented: what it leaves is of no size that a network wants.  Validation does not go by the batch, and is not
+    Weights, gradients and momentum, and the weights' running mean if they are averaged; all activations of the batch; when the gradient has
+    reached the first block, nearly twice the largest activation: its gradient, and the convolution's workspace.  And the memory of the
+    batch's augmentation: the network cannot reuse it, as its blocks have other sizes.  Validation has its own batch size and is not
     counted: `fovnet.net.inference_batch` keeps it below 0.8 GB.
     """
     of_slice = cost.activation_bytes + 1.9 * cost.largest_bytes + cost.handled_bytes
@@ -196,8 +195,8 @@ def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
 
 
 def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, ...]:
-    """What a device's prices multiply, (M,) each, of whole trials and in the order of `Device.prices`: operations, bytes of activations
-    and of weights, launches, channels of slices."""
+    """The amounts that a device's prices multiply, (M,) each, for whole trials and in the order of `Device.prices`: operations, bytes of
+    activations and of weights, launches, channels of slices."""
     slices = work.epochs * (work.slices + device.validation_share * work.validation_slices)
     steps = work.epochs * np.ceil(work.slices / batch)               # the last one may be of fewer slices
     return (
@@ -205,13 +204,13 @@ def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, .
         3.0 * slices * 2 * cost.activation_bytes,                        # written once, read once
         steps * 5.0 * FLOAT * cost.weights,                              # read weights, gradient, momentum; write weights, momentum
         steps * 3.0 * cost.layers,
-        slices * cost.channels * np.ones(np.shape(steps)),               # each channel is resampled and changed by itself
+        slices * cost.channels * np.ones(np.shape(steps)),               # each channel is resampled and changed separately
     )
 
 
 def training_seconds(cost: Cost, batch: Any, *, slices: Any, validation_slices: Any, epochs: Any, device: Device) -> Floats:
-    """(M,) seconds of whole trials.  Added up one by one: a matrix product may differ in the last bit from one machine to another, and
-    a search that is resumed elsewhere compares its predictions."""
+    """(M,) seconds of whole trials.  The terms are added one by one: a matrix product may differ between machines in the last bit, and a
+    search that is resumed elsewhere compares its predictions."""
     amounts = terms(cost, batch, Work(slices, validation_slices, epochs), device)
     seconds = np.zeros(np.shape(amounts[0]))
     for amount, each in zip(amounts, device.prices, strict=True):
@@ -226,7 +225,7 @@ def price(rows: Columns, work: Work, device: Device, *, averaged: bool = False) 
 
 
 def fits(memory: Floats, seconds: Floats, limits: Limits) -> NDArray[np.bool_]:
-    """(M,) whether each row keeps to the limits.  Raises SearchError, with the limits and the smallest need, where none does."""
+    """(M,) whether each row is within the limits.  Raises SearchError ("no-feasible-row") with the limits and least cost if none is."""
     longest = np.inf if limits.seconds is None else limits.seconds
     small, short = memory <= limits.bytes, seconds <= longest
     if not (small & short).any():

@@ -1,12 +1,12 @@
-"""What slices are made to look like before they are warped: bodies bent smoothly, tissues of another texture and of other greys, a surface
-coil's bright and dark sides; nothing of the paper's.
+"""Distortions of slices before the affine warp, not in the paper: smooth deformation, random texture and tone curves, and a surface coil's
+shading.
 
-    n  slices    controls  (n, 2, 4, 4) moves to the right and down, in half sides of the frame    kernels  (n, 3, 3), each of sum one
-    greys  (n, 3) what a third, two thirds and all of white become    shares  (n, 4, 4) how far they do, at each control point
+    n  slices    controls  (n, 2, 4, 4) displacements to the right and down, in half sides of the frame    kernels  (n, 3, 3), of sum one
+    greys  (n, 3) values of the tone curve at 1/3, 2/3 and 1    shares  (n, 4, 4) mixing share of the curve at each control point
     gains  (n, 4, 4) logarithm of the gain at each control point
 
-A network that learns from a simulator learns its shapes, its textures and its tissues by heart; they are changed here as no simulator
-would, so that what is left to learn is how parts lie to one another.
+A network trained on a simulator overfits its shapes, textures and tissue contrasts.  They are changed here more than the simulator does,
+so that the relative positions of body parts remain to be learned.
 Sources: Rueckert et al., Nonrigid registration using free-form deformations (1999), eqs 3 and 4, on a lattice of 4 x 4 control points;
 Xu et al., Robust and generalizable visual representation learning via random convolutions (2021), section 3.1, kernels mixed with the
 identity; Ouyang et al., Causality-inspired single-source domain generalization for medical image segmentation (2023), sections III-B and
@@ -30,10 +30,10 @@ WIDTH = CONTROLS + TAPS + GREYS + SHARES + GAINS        # numbers a slice
 
 
 def draw_distortions(n: int, bend: float, texture: float, tones: float, shading: float, generator: torch.Generator) -> Tensor:
-    """(n, 76) float32: by how much each control point moves, shares of the frame's half side; each slice's kernel, greys, shares, gains.
+    """(n, 76) float32: displacements of the control points, as shares of the frame's half side; each slice's kernel, greys, shares, gains.
 
-    bend  largest move, as a share of the side    texture  largest standard deviation of a kernel's taps    tones  largest share that other
-    greys have    shading  largest logarithm of a gain.  Without any of them no number is drawn
+    bend  largest displacement, as a share of the side    texture  largest standard deviation of a kernel's taps
+    tones  largest mixing share of the tone curve    shading  largest logarithm of a gain; for those that are 0 no numbers are drawn
     """
     controls, kernels = torch.zeros(n, CONTROLS), torch.zeros(n, TAPS)
     kernels[:, TAPS // 2] = 1.0
@@ -52,9 +52,10 @@ def draw_distortions(n: int, bend: float, texture: float, tones: float, shading:
 
 
 def draw_gains(n: int, shading: float, generator: torch.Generator) -> Tensor:
-    """(n, 16) logarithms of gains, at most `shading` in size: half a slope, as of a coil that lies on one side, half each point's own.
+    """(n, 16) logarithms of gains, at most `shading` in absolute value: the mean of a linear slope, as of a coil on one side, and of
+    independent values at the points.
 
-    How much there is of both together is drawn as well, so that some slices keep their light.
+    Their common amplitude is random, so that some slices stay nearly unchanged.
     """
     angle = 2 * torch.pi * torch.rand((n, 1, 1), generator=generator)
     at = torch.linspace(-1, 1, POINTS)
@@ -65,7 +66,7 @@ def draw_gains(n: int, shading: float, generator: torch.Generator) -> Tensor:
 
 
 def distorted(images: Tensor, distortions: Tensor, *, bend: bool, texture: bool, tones: bool, shading: bool) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each slice bent, given another texture, greys and shades by its own row; all its channels alike."""
+    """The batch (n, c, h, w) in [0, 1], each slice's texture, greys, shading and shape changed by its row, alike in all channels."""
     n = len(images)
     controls, kernels, greys, shares, gains = torch.split(distortions, [CONTROLS, TAPS, GREYS, SHARES, GAINS], dim=1)
     if texture:
@@ -78,9 +79,9 @@ def distorted(images: Tensor, distortions: Tensor, *, bend: bool, texture: bool,
 
 
 def bent(images: Tensor, controls: Tensor) -> Tensor:
-    """The batch (n, c, h, w), each pixel read where the cubic B-splines of its slice's control points move it; outside is black.
+    """The batch (n, c, h, w), each pixel read at its place plus the cubic B-spline displacement of its slice; outside is black.
 
-    controls  (n, 2, 4, 4) moves to the right and down at points a third of the frame apart, in half sides
+    controls  (n, 2, 4, 4) displacements to the right and down at points a third of the frame apart, in half sides
     """
     n, _, h, w = images.shape
     down, across = (_splines(size, images.device) for size in (h, w))
@@ -90,9 +91,9 @@ def bent(images: Tensor, controls: Tensor) -> Tensor:
 
 
 def textured(images: Tensor, kernels: Tensor) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each slice filtered by its own kernel (n, 3, 3), cut off at 0 and 1.
+    """The batch (n, c, h, w) in [0, 1], each slice filtered by its own kernel (n, 3, 3), clipped to [0, 1].
 
-    Kernels of sum one leave what is flat as bright as it was: edges become sharper, softer or one-sided.
+    Kernels of sum one leave uniform areas unchanged: edges become sharper, softer or one-sided.
     """
     n, c, h, w = images.shape
     flat = images.reshape(1, n * c, h, w)
@@ -102,10 +103,10 @@ def textured(images: Tensor, kernels: Tensor) -> Tensor:
 
 
 def toned(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each grey x on its way to f(x), as far as the cubic B-splines of its slice's shares give there.
+    """The batch (n, c, h, w) in [0, 1], each grey x mixed with f(x) by the cubic B-spline field of its slice's shares.
 
-    f is the cubic through 0 at 0 and the slice's greys (n, 3) at 1/3, 2/3 and 1, cut off at 0 and 1: what was brighter may become darker,
-    black stays black.    shares  (n, 4, 4) at points a third of the frame apart, each in [0, 1]
+    f is the cubic through 0 at 0 and the slice's greys (n, 3) at 1/3, 2/3 and 1, clipped to [0, 1]: it need not be monotone; black stays
+    black.    shares  (n, 4, 4) at points a third of the frame apart, each in [0, 1]
     """
     n = len(images)
     field = _field(shares, images)
@@ -116,7 +117,7 @@ def toned(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
 
 
 def shaded(images: Tensor, gains: Tensor) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1] times the exponential of the cubic B-splines of its slice's gains, cut off at 1; black stays black.
+    """The batch (n, c, h, w) in [0, 1] times the exponential of the cubic B-spline field of its slice's gains, clipped at 1; black stays.
 
     gains  (n, 4, 4) logarithms, at points a third of the frame apart
     """
@@ -124,16 +125,16 @@ def shaded(images: Tensor, gains: Tensor) -> Tensor:
 
 
 def _field(controls: Tensor, images: Tensor) -> Tensor:
-    """(n, 1, h, w) the cubic B-splines of control points (n, 4, 4) at every pixel of the images."""
+    """(n, 1, h, w) the cubic B-spline field of control points (n, 4, 4) at every pixel of the images."""
     down, across = (_splines(size, images.device) for size in images.shape[2:])
     return torch.einsum("hi,nij,wj->nhw", down, controls, across)[:, None]
 
 
 @cache
 def _splines(size: int, device: torch.device) -> Tensor:
-    """(size, 4) weight of every control point at every pixel: cubic B-splines one lattice step wide, the ends' held beyond the frame.
+    """(size, 4) weight of every control point at every pixel: cubic B-splines on the lattice, the end points repeated beyond the frame.
 
-    Kept on the device: what is copied there waits for the host, which a step that CUDA records may not.
+    Cached on the device: a copy from the host would synchronise, which a step recorded as a CUDA graph must not.
     """
     at = (torch.arange(size, dtype=torch.float64) + 0.5) / size * (POINTS - 1)
     whole = torch.arange(-1, POINTS + 1, dtype=torch.float64)

@@ -1,13 +1,13 @@
-"""What computes the members' answers: torch, which is always there, or a runtime that is faster on a CPU.
+"""Engines that compute the members' outputs: torch, which is always available, or a runtime that is faster on a CPU.
 
     torch      the networks as they were trained; the only one on CUDA
     onnx       ONNX Runtime, all networks as one graph (fovnet.net.graph)
     openvino   OpenVINO, the same graph
-    auto       the fastest of them that is installed and can express the networks
+    auto       on a CPU the first of onnx and openvino that is installed and can express the networks, else torch
 
-Their probabilities differ by sums of floats in another order, 1e-6; each is compared with torch on two pictures when it is made, and
-not used where it differs.  Graphs are made in memory: nothing is written.  Both runtimes send telemetry to their makers unless it is
-switched off (ONNX Runtime from 1.29 on, with hashes of graph and weights; OpenVINO when it is imported): here it is off.
+Their probabilities differ by rounding, 1e-6; each engine is compared with torch on two images when it is made, and not used if it
+differs.  Graphs are made in memory: nothing is written.  Both runtimes send telemetry to their vendors unless it is switched off (ONNX
+Runtime from 1.29 on, with hashes of graph and weights; OpenVINO when it is imported): here it is off.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from fovnet.net.graph import FEATURES, IMAGES, PROBABILITIES, graph_of
 
 Floats32 = NDArray[np.float32]
 AUTO = "auto"
-AT_ONCE = 32        # images a run: as fast a slice as 128, with a quarter of the memory
-AGREE = 1e-4        # probabilities
+AT_ONCE = 32        # images per run: as fast per slice as 128, with a quarter of the memory
+AGREE = 1e-4        # largest allowed difference of probabilities
 
 
 class Engine(Protocol):
-    """Networks that are ready to answer."""
+    """Networks ready for inference."""
 
     name: str
     version: str
@@ -44,7 +44,7 @@ class Engine(Protocol):
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
         """Probabilities (p, n, k) and features (n, f), float32 on the host, of all p members for images (n, c, 128, 128) float in [0, 1].
 
-        Raises MemoryError or ModelError ("engine-failed") where it cannot, as for lack of memory.
+        Raises MemoryError or ModelError ("engine-failed") if it fails, for instance for lack of memory.
         """
 
 
@@ -59,12 +59,12 @@ class Torch:
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
         """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the members' device, all in one run.
 
-        Raises MemoryError where there is not the memory, and RuntimeError as torch does.
+        Raises MemoryError if memory is short, and RuntimeError as torch does.
         """
         try:
             with torch.inference_mode():
                 outputs = [_answer(member, images) for member in self._members]
-        except RuntimeError as fault:           # one volume's lack of memory must not stop the rest
+        except RuntimeError as fault:           # lack of memory for one volume must not stop the others
             if is_starved(fault):
                 raise MemoryError(str(fault)) from fault
             raise
@@ -81,11 +81,11 @@ class Onnx:
         _package("onnx", self.name)
         with _telemetry_off():
             runtime = _package("onnxruntime", self.name)
-        runtime.disable_telemetry_events()      # where somebody has imported it before
+        runtime.disable_telemetry_events()      # for the case that it was imported before
         self.version = str(runtime.__version__)
         options = runtime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = torch.get_num_threads(), 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")      # who reads the next volume wants the core meanwhile
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")      # the reader of the next volume needs the core
         graph = graph_of(members).SerializeToString()
         self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
@@ -131,21 +131,21 @@ FASTEST_FIRST = ("onnx", "openvino")
 
 
 def installed() -> list[str]:
-    """The names of the engines whose packages are here."""
+    """The names of the engines whose packages are installed."""
     return [name for name in ENGINES if all(find_spec(package) for package in PACKAGES[name])]
 
 
 def refuse_unknown(name: str) -> None:
-    """Nothing, where there is an engine of that name, or it is "auto".  Raises ConfigError "engine-unknown"."""
+    """Nothing, if there is an engine of that name, or it is "auto".  Raises ConfigError "engine-unknown"."""
     if name not in (AUTO, *ENGINES):
         raise ConfigError("engine-unknown", f"engine {name!r} is unknown; use {AUTO}, {', '.join(ENGINES)}")
 
 
 def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> Engine:
-    """The engine of that name, or the fastest there is ("auto"), ready to answer for networks that are on `device`.
+    """The engine of that name, or the fastest available ("auto"), for networks that are on `device`.
 
-    Raises ConfigError ("engine-unknown", "engine-device") for one there is not, or not on that device; ModelError ("engine-missing",
-    "engine-failed", "engine-differs", or what `graph_of` raises) for one that cannot be had; with "auto" and "torch" none of these.
+    Raises ConfigError for an unknown engine ("engine-unknown") or one that cannot use that device ("engine-device"); ModelError for one
+    that cannot be made ("engine-missing", "engine-failed", "engine-differs", or as `graph_of`); with "auto" and "torch" none of these.
     """
     refuse_unknown(name)
     if name == AUTO:
@@ -157,7 +157,7 @@ def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> 
 
 def _fastest(members: Sequence[nn.Module]) -> Engine:
     for name in FASTEST_FIRST:
-        with suppress(FovnetError):             # whatever is wrong with one, the next can answer
+        with suppress(FovnetError):             # if one cannot be made, the next is tried
             return _made(name, members)
     return Torch(members)
 
@@ -176,7 +176,8 @@ def _made(name: str, members: Sequence[nn.Module]) -> Engine:
 
 
 def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
-    """Nothing, where the engine's outputs on two pictures of noise, one dark and one bright, are those of torch."""
+    """Nothing, if the engine's outputs on two images of noise, one dark and one bright, are those of torch.  Raises ModelError
+    "engine-differs"."""
     channels = int(next(members[0].parameters()).shape[0])
     images = torch.rand(2, channels, 128, 128, generator=torch.Generator().manual_seed(0)) * torch.tensor([0.2, 1.0])[:, None, None, None]
     (probabilities, features), (expected, deviations) = engine.answers(images), Torch(members).answers(images)
@@ -189,15 +190,15 @@ def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
 def _package(package: str, engine: str) -> Any:
     try:
         return import_module(package)
-    except (ImportError, OSError) as fault:     # OSError: it is there, and a library it needs is not
+    except (ImportError, OSError) as fault:     # OSError: it is installed, and a library it needs is not
         raise ModelError("engine-missing", f"engine {engine}: the package {package} is not usable here ({fault}); "
                                            f"pip install 'fovnet[{engine}]' (in a clone '.[{engine}]'), or use the engine torch") from fault
 
 
 @contextmanager
 def _telemetry_off() -> Iterator[None]:
-    """While a runtime is imported: ONNX Runtime finds its telemetry switched off, OpenVINO finds that of its own not installed."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"           # for as long as the process lives; no uploader, no identifier in the home folder
+    """During the import of a runtime, ONNX Runtime's telemetry is disabled, and OpenVINO's telemetry package appears not installed."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"           # kept for the whole process: no uploader, no identifier in the home folder
     hidden = "openvino_telemetry"
     if hidden in sys.modules:
         yield
@@ -210,7 +211,7 @@ def _telemetry_off() -> Iterator[None]:
 
 
 def _in_parts(images: Tensor, run: Callable[[Floats32], Sequence[Floats32]]) -> tuple[Floats32, Floats32]:
-    """The outputs of `run` on the images, AT_ONCE at a time.  Raises ModelError ("engine-failed") where it fails, as for lack of memory."""
+    """The outputs of `run` on the images, AT_ONCE at a time.  Raises ModelError ("engine-failed") if it fails, as for lack of memory."""
     try:
         outputs = [run(part.contiguous().numpy()) for part in torch.split(images, AT_ONCE)]
     except Exception as fault:                  # a runtime has its own kinds of errors, and one volume must not stop the rest
@@ -227,7 +228,7 @@ def _answer(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
 
 @contextmanager
 def _watched(member: nn.Module) -> Iterator[list[Tensor]]:
-    """A list that fills with each block's features as the member runs."""
+    """A list to which each block's features are appended while the member runs."""
     features: list[Tensor] = []
 
     def keep(_: nn.Module, __: Any, pooled: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""From an exception in a training to the end that it stands for."""
+"""From an exception in a training to the end (status and message) of its trial."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fovnet.net.stopping import End
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_MEMORY = ("can't allocate memory", "not enough memory", "alloc_failed", "std::bad_alloc", "out of memory")
-"""Texts of the plain RuntimeErrors that processors, cuDNN, cuBLAS and C++ raise when memory is short."""
+"""Texts of the plain RuntimeErrors by which CPU code, cuDNN, cuBLAS and C++ report that memory is short."""
 
 
 def end_of(fault: Exception) -> End:
-    """`out_of_memory` where there was none, else `error` with the exception in a line.
+    """`out_of_memory` if memory was short, else `error` with the exception in one line.
 
-    Raises SearchError ("disk-full") where a disk is full: that fails every training alike, so none is to be blamed for it.
+    Raises SearchError ("disk-full") if a disk is full: this fails every training and is not caused by the configuration.
     """
     message = (str(fault).strip().splitlines() or [""])[0]
     if isinstance(fault, OSError) and fault.errno in FULL:
@@ -29,7 +29,7 @@ def end_of(fault: Exception) -> End:
 
 
 def is_starved(fault: Exception) -> bool:
-    """Whether memory was short."""
+    """Whether the exception means that memory was short."""
     if isinstance(fault, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(fault, RuntimeError) and any(words in str(fault).lower() for words in NO_MEMORY)

@@ -1,4 +1,4 @@
-"""What finished trials took, as timed trainings that a device can be fitted to."""
+"""Finished trials as timed trainings, for fitting a device's cost model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from fovnet.search.journal import read_trials
 
 
 def finished_trainings(journal: Path, device: str, *, head: str, slices_per_epoch: int, inputs: Sequence[str] = ("slice",)) -> Timings:
-    """The completed trials of a journal that ran on a device of this name.  Raises SearchError where there is none."""
+    """The completed trials of a journal that ran on a device of this name.  Raises SearchError if there is none ("calibration-trials"), or
+    the journal's rows cannot be read ("journal-rows")."""
     completed = [
         trial for trial in read_trials(journal)
         if trial.outcome.status == "completed" and trial.outcome.device == device and trial.outcome.seconds > 0

@@ -1,10 +1,10 @@
-"""Trained networks as one ONNX graph: their layers, one by one, for runtimes other than torch.
+"""Trained networks as one ONNX graph, built layer by layer, for runtimes other than torch.
 
     p  networks    n  images    c  channels of their input    k  classes    f  features of all networks together
 
-Written with the `onnx` package itself rather than traced: a network of ours is made of a few kinds of layers, the graph then has names
-that a person can follow, and no exporter has to be trusted.  Each kind is one function of the table DRAWN, from the name of what enters
-a layer to the name of what leaves it; a kind made of others draws those.  Source: ONNX operators, opset 17 (onnx.ai).
+Built with the `onnx` package rather than traced: the networks have only a few kinds of layers, the graph has readable names, and no
+exporter is needed.  Each kind of layer has a function in the table DRAWN, from the name of the layer's input to the name of its output;
+for a container it calls those of its children.  Source: ONNX operators, opset 17 (onnx.ai).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 OPSET = 17
 IMAGES, PROBABILITIES, FEATURES = "images", "probabilities", "features"
-MOST_BYTES = 1_900_000_000      # of weights: protobuf ends at 2 GiB
+MOST_BYTES = 1_900_000_000      # of weights: the limit of protobuf is 2 GiB
 PICTURE = [2, 3]                # the axes of an image's rows and columns
 
 
 @dataclass
 class Drawing:
-    """A graph as it grows; `features` are the names of the features so far."""
+    """A graph under construction; `features` are the names of the features so far."""
 
     nodes: list[NodeProto] = field(default_factory=list)
     weights: list[TensorProto] = field(default_factory=list)
     features: list[str] = field(default_factory=list)
 
     def add(self, operator: str, *entering: str, called: str = "", **attributes: Any) -> str:
-        """The name of what a new node gives."""
+        """Add a node; the name of its output."""
         from onnx import helper
 
         name = called or f"{operator}{len(self.nodes)}"
@@ -47,7 +47,7 @@ class Drawing:
         return name
 
     def keep(self, name: str, values: Tensor | NDArray[Any]) -> str:
-        """The name of an array that belongs to the graph."""
+        """Add a constant array to the graph; its name."""
         from onnx import numpy_helper
 
         plain = values.detach().float().cpu().numpy() if isinstance(values, Tensor) else values
@@ -58,9 +58,9 @@ class Drawing:
 def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
     """images (n, c, 128, 128) float32 in [0, 1] to probabilities (p, n, k) and features (n, f), as `inference.member_answers` defines them.
 
-    One graph for all: ten sessions would each have threads of their own, and pass the images ten times.
-    Raises ModelError: "graph-layer" for a layer no function here draws, "graph-inputs" where the networks want different numbers of
-    channels, "graph-too-large" where their weights do not fit into one file of the format.
+    One graph for all: ten sessions would each have their own threads, and copy the images ten times.
+    Raises ModelError: "graph-layer" for a layer that cannot be expressed, "graph-inputs" if the networks have different numbers of
+    channels, "graph-too-large" if their weights exceed the size limit of the format.
     """
     from onnx import TensorProto, helper
 
@@ -81,7 +81,7 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
 
 
 def _channels(networks: Sequence[nn.Module]) -> int:
-    """Of the input of all the networks; each begins by normalising it."""
+    """The number of input channels of all the networks, from their first layer, a normalisation.  Raises ModelError as `graph_of`."""
     sizes = sum(weight.numel() * 4 for network in networks for weight in network.parameters())
     if sizes > MOST_BYTES:
         message = f"the networks' weights are {sizes / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} of an ONNX graph"
@@ -130,12 +130,12 @@ def _dense(drawing: Drawing, layer: nn.Linear, name: str, at: str) -> str:
 
 
 def _weights(drawing: Drawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
-    bias: Tensor | None = layer.bias          # typed as always there, and None with bias=False
+    bias: Tensor | None = layer.bias          # annotated as a Tensor by torch, but None with bias=False
     return [drawing.keep(f"{name}.{of}", values) for of, values in (("weight", layer.weight), ("bias", bias)) if values is not None]
 
 
 def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, at: str) -> str:
-    """Max-pooling; the deviation of its output is a feature."""
+    """Max-pooling; the standard deviation of its output is a feature."""
     if _pair(layer.dilation) != [1, 1]:
         raise _unknown(layer, name)
     pooled = drawing.add("MaxPool", at, **_windows(layer))
@@ -144,7 +144,7 @@ def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, at: str) -> str:
 
 
 def _deviation(drawing: Drawing, pooled: str) -> str:
-    """(n, filters): the standard deviation over the picture after the ReLU, from the mean first: E[x²] - E[x]² would cancel."""
+    """(n, filters): the standard deviation over the image after the ReLU, in two passes, as E[x²] - E[x]² would cancel."""
     active = drawing.add("Relu", pooled)
     apart = drawing.add("Sub", active, drawing.add("ReduceMean", active, axes=PICTURE, keepdims=1))
     return drawing.add("Sqrt", drawing.add("ReduceMean", drawing.add("Mul", apart, apart), axes=PICTURE, keepdims=0))
@@ -190,4 +190,4 @@ DRAWN: dict[type[nn.Module], Draw] = {
     Residual: _residual,
     nn.Identity: lambda _, __, ___, at: at,
 }
-"""How each kind of layer is drawn: (the graph so far, the layer, its name, what enters it) to what leaves it."""
+"""The function of each kind of layer: (graph so far, layer, its name, name of its input) to the name of its output."""

@@ -1,12 +1,12 @@
-"""Slices in, each member's class probabilities and features out.
+"""Each member's class probabilities and features of slices.
 
     p  members    s  slices    k  classes    f  features of all members together
 
-Features are the standard deviation over the picture of what each filter of every block answered, after its pooling: what has the right
-shape and no texture, like a bottle of water, still looks unlike a body.  Networks with either head have them, and they cost a
-thousandth of the convolutions.  Source: Lee et al. (2018), *A simple unified framework for detecting out-of-distribution samples*,
-section 2.2 (all layers, averaged over the picture); the second moment instead of the first after Sastry & Oore (2020), *Detecting
-out-of-distribution examples with Gram matrices*: with the first, bottles of water were distinguished from bodies less often.
+A feature is the standard deviation over the image of one filter's output after its block's pooling and ReLU: an object of the right shape
+but without texture, like a bottle of water, still differs from a body.  Features exist with any head and cost a thousandth of the
+convolutions.  Source: Lee et al. (2018), *A simple unified framework for detecting out-of-distribution samples*, section 2.2 (all layers,
+averaged over the image); the second moment instead of the first after Sastry & Oore (2020), *Detecting out-of-distribution examples with
+Gram matrices*: with the first, bottles of water were distinguished from bodies less often.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def member_answers(
 ) -> tuple[Floats32, Floats32]:
     """Class probabilities (p, s, k) and features (s, f) of every member for slices (s, 128, 128), or for some `rows` of them.
 
-    placing  of all the slices, where the members' inputs need it
-    engine   what computes them, made of the same members; None: torch
-    Computed batch by batch, so that of pixels mapped from a file no more than a batch is in memory.
+    placing  of all the slices, if the members' inputs need it
+    engine   what computes them, made from the same members; None: torch
+    Computed batch by batch, so that only one batch of memory-mapped pixels is in memory.
     """
     kinds, engine, together = inputs_of(members), engine or Torch(members), inference_batch_size(members, prod(pixels.shape[1:]), device)
     wanted = np.arange(len(pixels)) if rows is None else rows
@@ -55,5 +55,5 @@ def member_probabilities(
     members: Sequence[nn.Module], pixels: NDArray[np.uint8], device: torch.device, progress: Callable[[int, int], Any] | None = None,
     rows: NDArray[np.int64] | None = None, placing: Placing | None = None,
 ) -> Floats32:
-    """Class probabilities (p, s, k) alone."""
+    """Class probabilities (p, s, k) of `member_answers`, without features."""
     return member_answers(members, pixels, device, progress, rows, placing)[0]

@@ -1,4 +1,4 @@
-"""How many slices networks answer together: many, so that weights are read seldom, and no more than memory is there for."""
+"""The batch size for inference: large, so that weights are read seldom, but limited by memory."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from torch import nn
 
 AT_LEAST = 16
 AT_MOST = {"cpu": 128, "cuda": 1024}    # each call reads the millions of fully-connected weights once: at 16 it is a third slower on a CPU
-LARGEST_BYTES = 2**28                   # of a network's largest answer: with what else a layer works in, about 0.8 GB at the peak
+LARGEST_BYTES = 2**28                   # of a network's largest activation: with a layer's workspace, about 0.8 GB at the peak
 NUMBER_BYTES = {"cpu": 4, "cuda": 2}    # of float32, and of bfloat16
 
 
 def inference_batch_size(networks: Iterable[nn.Module], pixels: int, device: torch.device) -> int:
-    """How many slices of so many pixels fill LARGEST_BYTES with what the widest opening convolution of the networks answers; 16 at least,
-    and at most what is any faster.
+    """The number of slices of so many pixels for which the output of the networks' widest first convolution fills LARGEST_BYTES; at least
+    AT_LEAST, and at most AT_MOST, beyond which nothing is gained.
 
     A network of 128 filters, which trains on four slices in 0.13 GB, took 1.9 GB to validate 128 at once.
     """

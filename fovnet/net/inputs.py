@@ -1,19 +1,18 @@
-"""What networks are shown, made in one place for training, validation and prediction alike.
+"""The networks' input images, made by the same code for training, validation and prediction.
 
-    pixels  (n, 128, 128) uint8      rows   (m,) which of them        theta  (m, 2, 3) where each is read (fovnet.net.augment), if warped
+    pixels  (n, 128, 128) uint8      rows   (m,) row numbers          theta  (m, 2, 3) affine maps (fovnet.net.augment), if warped
     images  (m, c, 128, 128) float in [0, 1], channels last; the kinds in the order of `fovnet.net.architecture.INPUTS`:
 
-    slice         the slice as it was cut, its side whatever the field of view was
-    neighbours    the slices below and above of the same volume, at its ends the slice itself
-    millimetres   the slice at 4 mm a pixel, 512 mm across, centred; what lies outside of the field of view is black.  How large a body is,
-                  resizing to 128 pixels throws away
-    sections      the volume's sagittal and its coronal section at 4 mm a pixel, the head on top, the slice in row 64: where in what the
-                  slice lies
+    slice         the slice as it was cut, whatever its field of view in millimetres
+    neighbours    the slices below and above in the same volume; at its ends the slice itself
+    millimetres   the slice at 4 mm a pixel, 512 mm across, centred; black outside its field of view.  It shows the size of the body,
+                  which resizing to 128 pixels loses
+    sections      the volume's sagittal and coronal sections at 4 mm a pixel, head up, with the slice in row 64: its place in the volume
 
-A warp is one of the body: all channels of a slice get the same, each in one resampling.  In "millimetres" and "sections" the change of
-scale comes on top, so that a body zoomed by 8 % is 8 % larger there too: a person of another size, not another field of view.  Sections
-are turned, sheared and zoomed by the same numbers, each along its own axes, but not moved up or down.  Those of a cropped slice are still
-cut through the middle of its whole volume, where those of a volume of that field of view would be cut through its own.
+A warp transforms the body: it is the same in all channels of a slice, each resampled once.  In "millimetres" and "sections" it is combined
+with the change of scale, so that a body zoomed by 8 % is 8 % larger there too: a person of another size, not another field of view.
+Sections are rotated, sheared and zoomed by the same numbers, each along its own axes, but not moved up or down.  Those of a cropped slice
+are still cut through the middle of the whole volume, not of the cropped field of view.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from fovnet.volume.sections import PIXEL_MM, Sections, sections_of
 
 ACROSS_MM = 512.0       # 4 mm a pixel
 THROUGH_MM = PIXEL_MM * SIDE
-HALVED = 2.0            # pixels of the slice in one of 4 mm; above, means of 2 x 2 are read: bilinear reading would leave pixels out
+HALVED = 2.0            # slice pixels per 4 mm pixel above which means of 2 x 2 are read: bilinear sampling would skip pixels
 
 
 @dataclass(frozen=True)
@@ -50,13 +49,13 @@ class Through:
 
     @classmethod
     def on(cls, device: torch.device, of: Sections) -> Through:
-        """They, there."""
+        """The sections on `device`."""
         return cls(*(torch.from_numpy(array).to(device) for array in (of.pixels, of.row, of.low, of.high)))
 
     def about(self, rows: Tensor, ends: Tensor | None = None) -> Tensor:
-        """(m, 2, 128, 128) float in [0, 1]: both sections with some slices (m,) in row 64, black beyond the volume.
+        """(m, 2, 128, 128) float in [0, 1]: both sections of each of the slices `rows` (m,), the slice in row 64; black beyond the volume.
 
-        ends  (m, 2) the shares of the rows below and above the slice that are shown; None: all
+        ends  (m, 2) shares of the rows below and above the slice that are shown; None: all
         """
         row, low, high = (each.index_select(0, rows) for each in (self.row, self.low, self.high))
         if ends is not None:
@@ -70,7 +69,7 @@ class Through:
 
 @dataclass(frozen=True)
 class Placed:
-    """A `Placing` on a device: sides_mm (n,) float32; below, above (n,) rows of the neighbours; the sections, where they are shown."""
+    """A `Placing` on a device: sides_mm (n,) float32; below, above (n,) rows of the neighbours; the sections, if they are inputs."""
 
     sides_mm: Tensor
     below: Tensor
@@ -79,7 +78,7 @@ class Placed:
 
     @classmethod
     def on(cls, device: torch.device, placing: Placing, through: Sections | None = None) -> Placed:
-        """It, there."""
+        """The placing on `device`."""
         arrays = placing.sides_mm.astype(np.float32), *placing.neighbours(np.arange(len(placing.volume)))
         sides_mm, below, above = (torch.from_numpy(array).to(device) for array in arrays)
         return cls(sides_mm, below, above, None if through is None else Through.on(device, through))
@@ -87,14 +86,14 @@ class Placed:
 
 @dataclass(frozen=True)
 class Warp:
-    """What is done to m slices before a network is shown them, in training.
+    """The augmentation of m training slices.
 
-    theta   (m, 2, 3) where each is read, as fovnet.net.augment has it
-    crops   (m, 4), as there: the rectangle of each slice that is its field of view, from which theta then counts; None: all of it
+    theta   (m, 2, 3) affine map of each, as in fovnet.net.augment
+    crops   (m, 4), as there: the rectangle of each slice that is its field of view, and the frame of theta; None: the whole slice
     ends    (m, 2) the shares of its volume below and above it that its sections show; None: all of it
-    as_cut  as `fovnet.net.augment.Ranges` has it
-    before  what is done to images (m, c, h, w) before anything else; its second argument is whether it may move what they show, which no
-            section allows: the slice would no longer lie in its row
+    as_cut  as in `fovnet.net.augment.Ranges`
+    before  applied first to images (m, c, h, w); its second argument is whether it may move their content, which is False for sections:
+            the slice would no longer be in its row
     """
 
     theta: Tensor
@@ -107,9 +106,9 @@ class Warp:
 def images(
     pixels: Tensor, rows: Tensor, kinds: Sequence[str] = ("slice",), placed: Placed | None = None, warp: Warp | None = None
 ) -> Tensor:
-    """(m, c, h, w) float in [0, 1]: what a network of these kinds of inputs is shown of some rows; without a warp as they are.
+    """(m, c, h, w) float in [0, 1]: the input of these kinds for the slices `rows` (m,); not augmented without a warp.
 
-    Raises ModelError ("inputs-unplaced") where a kind needs to know more of the slices than their pixels.
+    Raises ModelError ("inputs-unplaced") if a kind needs more than the pixels of the slices and `placed` does not have it.
     """
     source, theta, crops = _warped(_source(pixels, rows, kinds, placed), warp)
     shown = source if "slice" in kinds else source[:, 1:]
@@ -117,7 +116,7 @@ def images(
     if placed is not None and "millimetres" in kinds:
         sides_mm = placed.sides_mm.index_select(0, rows)
         shown_mm = sides_mm if crops is None else crops[:, :2].amax(dim=1) * sides_mm
-        cut_mm = shown_mm if warp is not None and not warp.as_cut else sides_mm        # a crop's pixels are as large as its slice's
+        cut_mm = shown_mm if warp is not None and not warp.as_cut else sides_mm        # cropping does not change the pixel size
         made.append(in_millimetres(source[:, :1], shown_mm, theta, cut_mm))
     if placed is not None and placed.through is not None and "sections" in kinds:
         both = placed.through.about(rows, None if warp is None else warp.ends)
@@ -128,7 +127,7 @@ def images(
 
 
 def _source(pixels: Tensor, rows: Tensor, kinds: Sequence[str], placed: Placed | None) -> Tensor:
-    """(m, 1, h, w) the slices themselves, (m, 3, h, w) with their neighbours where those are shown."""
+    """(m, 1, h, w) the slices themselves, or (m, 3, h, w) with their neighbours if those are inputs."""
     if tuple(kinds) != ("slice",) and (placed is None or ("sections" in kinds and placed.through is None)):
         raise ModelError("inputs-unplaced", f"networks that see {', '.join(kinds)} need the sizes and the places of the slices; give both")
     own = normalised(pixels.index_select(0, rows))
@@ -139,7 +138,7 @@ def _source(pixels: Tensor, rows: Tensor, kinds: Sequence[str], placed: Placed |
 
 
 def _warped(source: Tensor, warp: Warp | None) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """The slices changed and cropped but not yet read, theta in their own frames, and the crops that were made."""
+    """The slices distorted and cropped but not yet resampled, theta in the frames of their crops, and the crops made."""
     if warp is None:
         return source, None, None
     if warp.before is not None:
@@ -151,16 +150,16 @@ def _warped(source: Tensor, warp: Warp | None) -> tuple[Tensor, Tensor | None, T
 
 
 def _warped_sections(both: Tensor, halves: Tensor, warp: Warp, shift: Tensor, crops: Tensor | None) -> Tensor:
-    """Sections (m, 2, h, w) as the warped slices lie in them: cropped from side to side as these are, and moved to the side with them.
+    """Sections (m, 2, h, w) warped consistently with their slices: cropped and shifted sideways with these.
 
-    halves  (m,) half a slice's side, in half sides of a section's frame    shift  (m, 2) where the slices' middles are read, to the right
-    and down in their own frames
+    halves  (m,) half a slice's side, in half sides of a section's frame    shift  (m, 2) translation of the slices, to the right and down
+    in their own frames
     """
     if warp.before is not None:
         both = warp.before(both, False)
     at = (2 * torch.arange(both.shape[3], device=both.device) + 1) / both.shape[3] - 1
     made = []
-    for section, axis in enumerate((1, 0)):             # the sagittal one runs along the slice's columns, the coronal one along its rows
+    for section, axis in enumerate((1, 0)):             # the sagittal section's width is the slice's y (1), the coronal one's x (0)
         one = both[:, section : section + 1]
         if crops is not None:
             off = (at - (crops[:, 2 + axis] * halves)[:, None]).abs()
@@ -172,9 +171,9 @@ def _warped_sections(both: Tensor, halves: Tensor, warp: Warp, shift: Tensor, cr
 
 
 def _zoomed_along(theta: Tensor) -> Tensor:
-    """(m, 2, 2) theta for a section whose width is the slice's second axis: its first column has that axis' zoom in place of its own.
+    """(m, 2, 2) theta for a section whose width is the slice's second axis: the first column gets the zoom of that axis.
 
-    The zooms are those of `fovnet.net.augment.draw_affines`: the length of the first column, and the determinant over it.
+    The zooms are those of `fovnet.net.augment.draw_affines`: the length of the first column, and the determinant divided by it.
     """
     wide, tall = theta[:, :, 0], theta[:, :, 1]
     zoom = wide.norm(dim=1)
@@ -183,15 +182,15 @@ def _zoomed_along(theta: Tensor) -> Tensor:
 
 
 def normalised(slices: Tensor) -> Tensor:
-    """Slices (n, 1, h, w) float in [0, 1] from (n, h, w) uint8, channels last: 1.3 to 1.8 times faster convolutions on a CPU."""
+    """Slices (n, 1, h, w) float in [0, 1] from (n, h, w) uint8, channels last: convolutions 1.3 to 1.8 times faster on a CPU."""
     return slices.unsqueeze(1).to(torch.float32).div_(255.0).contiguous(memory_format=torch.channels_last)
 
 
 def in_millimetres(own: Tensor, sides_mm: Tensor, theta: Tensor | None = None, cut_mm: Tensor | None = None) -> Tensor:
     """Slices (m, 1, h, w) that are `sides_mm` (m,) wide, on a square of ACROSS_MM, warped by theta.
 
-    cut_mm  (m,) how wide they were when they were cut to their pixels, where theta leads into a part of them
-    Both frames being [-1, 1], what stands at u in the square stands at u * 512 / side in the slice, and is read at A (u * 512 / side) + t.
+    cut_mm  (m,) width of the whole slices, which gives the pixel size, if theta is of a crop
+    In frames of [-1, 1], u in the square is u * 512 / side in the slice, read at A (u * 512 / side) + t.
     """
     scale = (ACROSS_MM / sides_mm)[:, None, None]
     if theta is None:
@@ -204,10 +203,9 @@ def in_millimetres(own: Tensor, sides_mm: Tensor, theta: Tensor | None = None, c
 def images_of(
     pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None, device: torch.device
 ) -> Tensor:
-    """`images` (m, c, h, w) of a few rows (m,) of slices (n, h, w) uint8 that lie in memory or in a file, and not on the device: only what
-    is shown is brought there.
+    """`images` (m, c, h, w) of a few rows (m,) of slices (n, h, w) uint8 in memory or in a file; the device gets only what they need.
 
-    For sections all slices of the volumes that the rows are of are read, and no others.
+    For sections, all slices of the rows' volumes are read, and no others.
     """
     needed, places = rows, np.arange(3 * len(rows)) % len(rows)                  # own, below, above
     if placing is not None and "neighbours" in kinds:
@@ -223,7 +221,7 @@ def images_of(
 
 
 def inputs_of(members: Sequence[nn.Module]) -> tuple[str, ...]:
-    """What all the networks are shown.  Raises ModelError ("members-other-inputs") where they are shown different things."""
+    """The kinds of inputs of all the networks.  Raises ModelError ("members-other-inputs") if they differ."""
     kinds = {getattr(member, "inputs", ("slice",)) for member in members}
     if len(kinds) > 1:
         listed = " and ".join(sorted(", ".join(each) for each in kinds))

@@ -1,4 +1,4 @@
-"""The ensemble as one torch module, for programs that know networks and nothing of fovnet's decision."""
+"""The ensemble as one torch module, for programs that use networks without fovnet's decision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 class Mixture(nn.Module):
     """Members and their weights: images (n, c, 128, 128) float in [0, 1] to class probabilities (n, k), the members' weighted mean.
 
-    The decision on a volume takes more than that: calibration, smoothing along the body, and the order of the regions.
+    The decision on a volume needs more: calibration, smoothing along the body, and the order of the regions.
     """
 
     weights: Tensor
@@ -23,7 +23,7 @@ class Mixture(nn.Module):
 
     @property
     def channels(self) -> int:
-        """How many channels its images have."""
+        """The number of channels of its images."""
         return next(layer.num_features for layer in self.modules() if isinstance(layer, nn.BatchNorm2d))
 
     def forward(self, images: Tensor) -> Tensor:

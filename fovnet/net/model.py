@@ -1,4 +1,4 @@
-"""The network itself, in torch: from an Architecture to a module that turns slices into class scores."""
+"""The network in torch: from an Architecture to a module that maps slices to class scores."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from torch import Tensor, nn
 from fovnet.net.architecture import FC, SMALL, Architecture
 
 NORM_EPSILON = 1e-5      # torch's own, added to variances
-NORM_MOMENTUM = 0.02     # of running statistics: the mean of some 50 batches, as few slices of a batch of 16 are alike
+NORM_MOMENTUM = 0.02     # of running statistics: an average over about 50 batches, as batches of 16 slices vary
 
 
 class Network(nn.Sequential):
-    """The layers one after another, the input normalisation taken into the first convolution.
+    """The layers in sequence, with the input normalisation folded into the first convolution.
 
     With channels x of mean μ and deviation σ, scales γ and shifts β: w * (γ (x - μ) / σ + β) = (γw / σ) * x + Σ (β - γμ / σ) w * 1,
-    a convolution of the channels of x and one of ones, zero padding included.  The gradients of γ and β then come from the weights'
-    gradient, and the gradient of the image, which nobody else needs, is not computed: on a CPU a step takes 5.5 instead of 7.0 ms a slice
-    (4 blocks, 16 filters of 5 x 5, batch 16).  No normalised image is ever made: torch's takes 0.7 ms a slice of two channels.
+    a convolution of the channels of x and one of ones, zero padding included.  The gradients of γ and β then follow from the weights'
+    gradient, and the gradient of the image, not needed otherwise, is not computed: on a CPU a step takes 5.5 instead of 7.0 ms per slice
+    (4 blocks, 16 filters of 5 x 5, batch 16).  The normalised image is never made: torch's takes 0.7 ms per slice of two channels.
 
-    inputs  what its channels are, as `fovnet.net.inputs` makes them
+    inputs  the kinds of its channels, as in `fovnet.net.inputs`
     """
 
     inputs: tuple[str, ...] = ("slice",)
@@ -45,7 +45,7 @@ class Network(nn.Sequential):
         return x
 
     def _statistics(self, slices: Tensor, normalise: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
-        """Mean and standard deviation (c,): in training those of the batch, which the running ones follow, else the running ones."""
+        """Mean and standard deviation (c,): in training those of the batch, which also update the running ones; else the running ones."""
         assert normalise.running_mean is not None and normalise.running_var is not None
         mean, variance = normalise.running_mean, normalise.running_var
         if self.training:
@@ -57,24 +57,24 @@ class Network(nn.Sequential):
 
 
 def moments(images: Tensor) -> tuple[Tensor, Tensor, int]:
-    """Mean and variance (c,) of each channel of (n, c, h, w), and of how many pixels.
+    """Mean and variance (c,) of each channel of (n, c, h, w), and the number of pixels per channel.
 
-    Summed over the rows of all images first: what lies side by side in memory is added at once, whatever the number of channels.
+    Summed over the rows of all images first, which is vectorised along contiguous memory for any number of channels.
     """
     n, c, h, w = images.shape
     rows = images.permute(0, 2, 3, 1).reshape(n * h, w * c)
     of_column = rows.mean(dim=0)
     squares = (rows - of_column).square_().mean(dim=0)
     mean = of_column.reshape(w, c).mean(dim=0)
-    spread = (of_column.reshape(w, c) - mean).square().mean(dim=0)               # of the columns' means, beside that within the columns
+    spread = (of_column.reshape(w, c) - mean).square().mean(dim=0)               # between the columns' means, added to that within columns
     return mean, squares.reshape(w, c).mean(dim=0) + spread, n * h * w
 
 
 class Residual(nn.Module):
-    """The convolutions of a block, and what enters it added to what they give: He et al. (2016), eqs 1 and 2, before the last ReLU.
+    """The convolutions of a block, with its input added to their output: He et al. (2016), eqs 1 and 2, before the last ReLU.
 
-    branch    conv, ReLU, conv, ... as a plain block has them, without its pooling
-    shortcut  a 1 x 1 convolution where the block has more filters than what enters it has channels, else nothing
+    branch    conv, ReLU, conv, ... as in a plain block, without its pooling
+    shortcut  a 1 x 1 convolution if the block's filters and its input channels differ in number, else the identity
     """
 
     def __init__(self, branch: nn.Sequential, shortcut: nn.Module) -> None:
@@ -89,10 +89,10 @@ class Residual(nn.Module):
 def build(net: Architecture, generator: torch.Generator | None = None) -> Network:
     """The network of an architecture: (n, c, side, side) float images in [0, 1] to (n, k) unnormalised log-probabilities.
 
-    Weights are drawn from `generator` after He et al. (2015), eq. 10: normal with variance 2 / fan-in; biases are zero.  The last
-    layer's are a tenth of that, so that training begins near "all classes alike": at a learning rate of 10^-2.5 and batches of 8 the
-    full ones left the baseline with 16 filters at the loss of guessing.  A residual block begins as its shortcut, its last convolution at
-    zero: Zhang et al. (2019), Fixup initialization, rule 1.
+    Weights are drawn from `generator` after He et al. (2015), eq. 10: normal with variance 2 / fan-in; biases are zero.  Those of the last
+    layer are divided by ten, so that training begins near uniform class probabilities: at a learning rate of 10^-2.5 and batches of 8,
+    undivided ones left the baseline with 16 filters at the loss of guessing.  The last convolution of a residual block begins at zero, so
+    that the block begins as its shortcut: Zhang et al. (2019), Fixup initialization, rule 1.
     """
     layers: OrderedDict[str, nn.Module] = OrderedDict(normalise=nn.BatchNorm2d(net.channels, eps=NORM_EPSILON))
     channels = net.channels
@@ -117,7 +117,7 @@ def build(net: Architecture, generator: torch.Generator | None = None) -> Networ
 
 
 def _convolutions(channels: int, filters: int, net: Architecture, stride: int) -> OrderedDict[str, nn.Module]:
-    """Those of a block, ReLU between them; the first with a stride."""
+    """The convolutions of a block, ReLU between them; the first with the stride."""
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     for convolution in range(net.convolutions):
         if convolution:

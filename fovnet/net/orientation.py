@@ -1,10 +1,10 @@
-"""Learning which way a body lies: a small network that classifies the view in a picture, and from three how a body is turned.
+"""Training the orientation network: it classifies the view in a picture, and three pictures together give the body's orientation (turn).
 
-    n  volumes    pictures (n, 3, 3, 128, 128) uint8, as fovnet.volume.planes has them, of bodies that lie as their headers give it
+    n  volumes    pictures (n, 3, 3, 128, 128) uint8, as in fovnet.volume.planes, of volumes with (mostly) correct headers
 
-It is shown one picture of each plane, in one of three places, all laid as they would be under one of 24 turns (fovnet.maths.turns), and
-scores each picture's 16 views.  A turn's score is the sum of those of the views it would show; the loss is the cross-entropy of the turns.
-What looks the same turned, as a thigh does upside down, then costs it nothing: it learns to be as unsure as the pictures are.
+A sample is one picture of each plane, at one of three places, all rearranged as under one of 24 turns (fovnet.maths.turns); the network
+scores 16 views for each picture.  A turn's score is the sum of the scores of the views it would show; the loss is the cross-entropy over
+turns.  Views that look alike, such as a thigh upside down, need not be separated: the probabilities stay as uncertain as the pictures.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from fovnet.volume.outlines import SHAPE, outlines
 
 WIDTHS = (256, 128)
 RANGES = Ranges(rotation_deg=8.0, translation=0.06, shear=0.03, zoom=0.15, noise=0.06, gamma=0.5)
-COPIES = 8              # changed pictures of each plane, drawn once
-SHOWN = 360             # times that each volume is shown, 15 in every turn
+COPIES = 8              # augmented pictures of each plane, drawn once
+SHOWN = 360             # mean number of times that each volume is shown, 15 in every turn
 BATCH, RATE, DECAY = 128, 2e-3, 0.05
-DROPPED = (0.1, 0.3)    # of the outlines, and of each layer's answers
-CUT, LEAST_CUT = 0.4, 0.45      # share of pictures of which a rectangle alone is left, and how much of each side it has at least
-AT_ONCE = 512           # pictures changed together: 80 MB
+DROPPED = (0.1, 0.3)    # dropout of the outlines, and of the hidden layers
+CUT, LEAST_CUT = 0.4, 0.45      # share of pictures cropped to a rectangle, and its least size as a share of each side
+AT_ONCE = 512           # pictures augmented together: 80 MB
 
 ProgressCallback = Callable[[int, int], Any]
 
 
 def learn(pictures: NDArray[np.uint8], *, seed: int, progress: ProgressCallback | None = None) -> dict[str, Tensor]:
-    """The layers' weights and biases, "layer0.weight" (256, 1024) to "layer2.bias" (16,), for outlines as they are.
+    """The layers' weights and biases, "layer0.weight" (256, 1024) to "layer2.bias" (16,), for outlines that are not normalised.
 
-    The same seed gives the same bits on one processor: everything is drawn from it, and one thread computes it.
+    The same seed gives the same bits on one processor: everything is drawn from it, and computed by one thread.
     """
     with _alone(seed):
         generator = torch.Generator().manual_seed(seed)
@@ -55,7 +55,7 @@ def learn(pictures: NDArray[np.uint8], *, seed: int, progress: ProgressCallback 
 
 @contextmanager
 def _alone(seed: int) -> Iterator[None]:
-    """One thread, and torch's own draws from a seed; afterwards all is as it was."""
+    """Sets torch to one thread and its global generator to a seed; both are restored afterwards."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -67,7 +67,7 @@ def _alone(seed: int) -> Iterator[None]:
 
 
 def _changed(pictures: NDArray[np.uint8], generator: torch.Generator) -> NDArray[np.float16]:
-    """(copies, n, 3, ...) outlines of the pictures, each copy's moved, zoomed, cut and recoloured by draws of its own."""
+    """(copies, n, 3, ...) outlines of the pictures, augmented differently in each copy: moved, zoomed, cropped, grey values changed."""
     n = len(pictures)
     made = np.zeros((COPIES, n * 3, *SHAPE), np.float16)
     for copy in range(COPIES):
@@ -80,13 +80,13 @@ def _changed(pictures: NDArray[np.uint8], generator: torch.Generator) -> NDArray
 
 
 def _as_drawn(pictures: Tensor, generator: torch.Generator) -> Tensor:
-    """Pictures (m, 1, h, w) in [0, 1] changed, each by its own draw."""
+    """Pictures (m, 1, h, w) in [0, 1], each augmented by its own draw."""
     draws = draw(len(pictures), RANGES, generator)
     return recoloured(resample(_cut(pictures, generator), affines(draws)), draws, RANGES)
 
 
 def _cut(pictures: Tensor, generator: torch.Generator) -> Tensor:
-    """The pictures, a share of them black outside of a rectangle of what they show, and about that rectangle's middle."""
+    """The pictures, a share of them cropped to a rectangle of what they show, with that rectangle centred."""
     m, _, size, _ = pictures.shape
     dice, *where = torch.rand((5, m), generator=generator).unbind()
     at, inside, offs = torch.arange(size) - (size - 1) / 2, [], []
@@ -105,7 +105,7 @@ def _cut(pictures: Tensor, generator: torch.Generator) -> Tensor:
 def _fitted(
     known: NDArray[np.float16], scale: tuple[float, float], generator: torch.Generator, progress: ProgressCallback | None
 ) -> nn.Sequential:
-    """The network, trained on outlines (copies, n, 3, ...), which it is shown less their mean and by their deviation."""
+    """The network, trained on outlines (copies, n, 3, ...), normalised by `scale`, their mean and standard deviation."""
     n, inputs = known.shape[1], int(np.prod(SHAPE))
     network = nn.Sequential(
         nn.Dropout(DROPPED[0]), nn.Linear(inputs, WIDTHS[0]), nn.ReLU(), nn.Dropout(DROPPED[1]), nn.Linear(*WIDTHS), nn.ReLU(),
@@ -130,17 +130,17 @@ def _fitted(
 
 
 def of_turns(scores: Tensor) -> Tensor:
-    """(m, 24) of the turns, from the scores (m, 3, 16) of what each plane's picture shows."""
+    """(m, 24) scores of the turns, from the scores (m, 3, 16) of the views of each plane's picture."""
     shown = torch.from_numpy(TURNS)
     return torch.stack([scores[:, plane].index_select(1, shown[:, plane]) for plane in range(3)]).sum(dim=0)
 
 
 def _laid() -> Tensor:
-    """(16, 1024) of each view, which of its plane's outlines stands where once the picture is laid so."""
+    """(16, 1024) for each view, the permutation of its plane's outlines when the picture is rearranged to show it."""
     places = np.arange(np.prod(SHAPE)).reshape(SHAPE)
     return torch.from_numpy(np.stack([moved(places, MOVES[move]).reshape(-1) for _, move in SOURCES]))
 
 
 PLANE = torch.tensor([plane for plane, _ in SOURCES])
-"""(16,) of each view, the plane that shows it."""
+"""(16,) for each view, the plane that shows it."""
 LAID = _laid()

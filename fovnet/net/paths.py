@@ -1,4 +1,4 @@
-"""Where the files of a training lie; no torch here, so that a search may look at them for nothing."""
+"""Paths of a training's files; without torch, so that a search need not import it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 
 def weights_of(folder: Path, slot: int) -> Path:
-    """Where the network of a slot lies."""
+    """The path of the network of a slot."""
     return folder / f"slot-{slot:04d}.safetensors"
 
 
 def checkpoint_of(keep: Path) -> Path:
-    """Where the checkpoint of the training whose weights lie at `keep` is."""
+    """The path of the checkpoint of the training whose weights are at `keep`."""
     return keep.with_suffix(".checkpoint")
 
 

@@ -1,6 +1,6 @@
-"""Weights in the precision in which they are kept: float16 takes half the room, and what it cannot hold is refused by name.
+"""Weights in the precision in which they are stored: float16 takes half the space, and weights that overflow it are refused by name.
 
-Loading gives float32 networks either way, so that half precision costs nothing but the rounding: a weight keeps 11 of its 24 bits.
+Loading gives float32 networks in either case, so that half precision only rounds: a weight keeps 11 of its 24 bits.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
 def write_weights(source: Path, target: Path, precision: str, *, alone: bool = False, mixed: tuple[float, Path] | None = None) -> Path:
     """`target`, holding the network of a weights file in one of PRECISIONS; float32 is the file as it is, byte for byte.
 
-    alone  of all that it is shown it is to see the slice alone: `load_network` makes it so; what it learned of the rest stays in the file
-    mixed  its share in the weights, and the file of the network it was trained from, whose the others are; None: all are its own
-    Counts stay integers.  Raises ModelError where the file is missing or damaged, and where a weight is too large for the precision.
+    alone  the network is to see only the slice of its inputs: `load_network` applies it; the weights in the file are unchanged
+    mixed  for blending: the weight of the network, and the file of the one it was trained from, which has the rest; None: no blending
+    Counts stay integers.  Raises ModelError if the file is missing or damaged, or a weight is too large for the precision.
     """
     if PRECISIONS[precision] is torch.float32 and not alone and mixed is None:
         return copy(source, target)

@@ -1,4 +1,4 @@
-"""What a whole space costs, for a person: how many rows fit, what they take, what the configured search will come to."""
+"""The costs of a whole space, for display: how many rows fit, what they cost, and how long the configured search will take."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ HEADER = ("weights", "forward_mflop", "memory_mb", "seconds", "fits")
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Every row of a space priced, each (M,): its cost, peak bytes of a training, seconds of a whole trial, and which limits it keeps."""
+    """Every row of a space priced, each (M,): cost, peak bytes of training, seconds of a whole trial; `small` and `short`: whether it is
+    within the limits of bytes and seconds."""
 
     space: Space
     cost: Cost
@@ -30,7 +31,7 @@ class Prices:
 
     @property
     def fits(self) -> NDArray[np.bool_]:
-        """(M,) rows that keep both limits."""
+        """(M,) whether each row is within both limits."""
         return self.small & self.short
 
 
@@ -47,7 +48,7 @@ def prices(
 
 
 def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
-    """Columns and rows of a TSV: one line a row of the space, its axes and what it takes."""
+    """Columns and rows of a TSV: one line per row of the space, with its axes and its cost."""
     axes = [axis.name for axis in priced.space.axes]
     return ["row", *axes, *HEADER], (
         {"row": row, **{name: _level(level) for name, level in priced.space.configuration(row).items()}, **_figures(priced, row)}
@@ -56,12 +57,12 @@ def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
 
 
 def is_table(columns: Sequence[str]) -> bool:
-    """Whether a table of these columns is one of prices, of whatever space."""
+    """Whether a table with these columns is one of prices, of any space."""
     return list(columns[:1]) == ["row"] and tuple(columns[-len(HEADER):]) == HEADER
 
 
 def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
-    """Least, quarter, median, three quarters and most of what the rows take that fit; by name and unit."""
+    """Minimum, quartiles and maximum of the costs of the rows that fit; by name and unit."""
     kept = priced.fits
     columns = {
         "seconds": priced.seconds, "memory, MB": priced.memory / 1e6, "weights, millions": priced.cost.weights / 1e6,
@@ -71,7 +72,7 @@ def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
 
 
 def search_seconds(priced: Prices, trials: int, workers: int) -> float:
-    """Seconds of a search whose trials are a fair sample of the rows that fit; a search that likes large networks takes longer."""
+    """Seconds of a search whose trials are a random sample of the rows that fit; one that prefers large networks takes longer."""
     return float(priced.seconds[priced.fits].mean()) * min(trials, int(priced.fits.sum())) / workers
 
 
@@ -84,5 +85,5 @@ def _figures(priced: Prices, row: int) -> dict[str, Any]:
 
 
 def _level(level: Any) -> Any:
-    """A level as the configuration writes it, all its digits: it is to be copied from there."""
+    """A level as the configuration writes it, with all digits, so that it can be copied from the table."""
     return ("yes" if level else "no") if isinstance(level, bool) else str(level)

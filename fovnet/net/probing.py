@@ -1,6 +1,6 @@
-"""What a training really takes: single steps and single validations timed, and the memory of a fresh process watched.
+"""Measuring the cost of training: timing single steps and validations, and the memory of a fresh process.
 
-Everything here trains by the code that trains the trials, on slices of noise: what is in a picture changes no time.
+The networks are trained by the code that trains trials, on slices of noise: the content of images does not change the time.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from fovnet.net.augment import Ranges
 from fovnet.volume.placing import Placing
 
 VALIDATED = 32              # slices; one batch
-STEPS = (3, 30)             # at least and at most so many are timed
-ENOUGH_SECONDS = 0.25       # timed, of a network's steps together
+STEPS = (3, 30)             # least and largest number of steps timed
+ENOUGH_SECONDS = 0.25       # total of a network's timed steps after which timing ends
 RATE = 1e-6                 # learning rate: small, so that nothing diverges
 
 
@@ -40,7 +40,7 @@ class Probe:
 
 
 class Bench:
-    """A device with a few slices on it, on which networks are trained for a moment."""
+    """A device with a few slices on it, for short trainings of networks."""
 
     def __init__(
         self, device: torch.device, ranges: Ranges, classes: int, slices: int = 256, side: int = 128, precision: str = "auto"
@@ -57,17 +57,17 @@ class Bench:
 
     @property
     def device(self) -> torch.device:
-        """Where it trains."""
+        """The device on which it trains."""
         return self._data.device
 
     def peak_bytes(self, net: Architecture, batch: int) -> int:
-        """Bytes at the peak of a training: allocated on a GPU, by which a fresh process grows on a CPU."""
+        """Peak bytes of a training: allocated memory on a GPU, the growth of a fresh process on a CPU."""
         if self.device.type != "cpu":
             return self.probe(net, batch).peak_bytes
         return grown_bytes(net, batch, self._ranges, self._precision)
 
     def steps(self, net: Architecture, batch: int) -> tuple[Callable[[int], float], Callable[[], float]]:
-        """Two functions of a fresh network: the seconds of so many steps, and those of one validation of 32 slices."""
+        """Two functions for a fresh network: the seconds of a number of steps, and those of one validation of 32 slices."""
         progress = training._begin(net, RATE, 0, self._data.device)
 
         def train(steps: int) -> None:
@@ -80,7 +80,7 @@ class Bench:
         return (lambda steps: self._timed(partial(train, steps))), partial(self._timed, validate)
 
     def probe(self, net: Architecture, batch: int) -> Probe:
-        """The network's step and validation, timed after one of each that is not."""
+        """The timed steps and validation of the network, each after one that is not timed."""
         if self._data.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
         step, validate = self.steps(net, batch)
@@ -99,13 +99,13 @@ class Bench:
 
 
 def device_name(device: torch.device) -> str:
-    """What the records of trials call the device."""
+    """The name of the device in the records of trials."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else f"{platform.machine()} CPU, one thread"
 
 
 def _clock(device: torch.device) -> Callable[[], float]:
-    """Seconds: on a GPU those on the wall, once it has finished its queue; on a CPU those of this process, which a neighbour on the same
-    core cannot lengthen."""
+    """A clock in seconds: wall time after synchronising on a GPU; CPU time of this process on a CPU, which other processes on the same core
+    do not lengthen."""
     if device.type != "cuda":
         return time.process_time
 
@@ -117,9 +117,9 @@ def _clock(device: torch.device) -> Callable[[], float]:
 
 
 def grown_bytes(net: Architecture, batch: int, ranges: Ranges, precision: str = "auto") -> int:
-    """By how much a fresh process grows, at its peak, that trains the network on the CPU for three steps.
+    """Growth in peak bytes of a fresh process that trains the network on the CPU for three steps.
 
-    What torch itself takes is not counted: a network of a few hundred weights has been trained before.
+    The memory of torch itself is not counted: a network of a few hundred weights is trained first.
     """
     with get_context("spawn").Pool(1) as pool:
         return int(pool.apply(_grown, (net, batch, ranges, precision)))

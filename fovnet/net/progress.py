@@ -1,4 +1,4 @@
-"""How far a training is: what a checkpoint holds, and what is reported while it runs."""
+"""The state of a training, for checkpoints and for progress reports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fovnet.net.train_step import TrainStep
 
 @dataclass
 class Progress:
-    """A trial between two epochs: everything that has to be kept to go on as if nothing had happened.
+    """A trial between two epochs: all that is needed to resume it as if it had not been interrupted.
 
-    average  the running mean of every parameter; empty where the recipe takes none
+    average  the running mean of every parameter; empty if the recipe does not average
     """
 
     model: Network
@@ -30,5 +30,5 @@ class Progress:
 
     @property
     def score(self) -> float | None:
-        """The lowest validation loss so far, the one whose weights are kept."""
+        """The lowest validation loss so far, None before the first; the weights of its epoch are kept."""
         return min(self.validation_loss, default=None)

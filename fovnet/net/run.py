@@ -1,6 +1,6 @@
-"""What lies in the results folder of a run: its slices, and its last finished search.
+"""Contents of a run's results folder: its slices, and its last finished search.
 
-Nothing heavy is imported before it is needed.
+Heavy packages are imported only when needed.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def run_vocabulary(settings: Settings) -> Vocabulary:
 def open_run(settings: Settings) -> tuple[Results, Pack]:
     """The results folder of a configuration, and the slices in it.
 
-    Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") where they were cut or labelled otherwise than the
-    configuration says: regions would have each other's names, and a report would state settings that nothing was made with.
+    Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") if they were cut or labelled with other settings:
+    regions could be mixed up, and a report would state settings that were not used.
     """
     from fovnet.volume.pack import load_pack
 
@@ -56,7 +56,7 @@ def _refuse_slices_of_other_settings(settings: Settings, results: Results, pack:
 
 
 def pack_to_train_on(settings: Settings, config: Path) -> Pack:
-    """The slices in the results folder.  Raises CollectionError with what to run first where there are none."""
+    """The slices in the results folder.  Raises as `open_run`; CollectionError "pack-missing" then says what to run first."""
     try:
         return open_run(settings)[1]
     except CollectionError as fault:
@@ -69,9 +69,9 @@ def pack_to_train_on(settings: Settings, config: Path) -> Pack:
 
 
 def finished_search(results: Results) -> tuple[Path, list[Trial]]:
-    """The journal of the last finished search in a results folder, and its trials: the first ones where more were requested before.
+    """The journal of the last finished search in a results folder, and its trials: the first ones if an earlier run requested more.
 
-    Raises SearchError ("search-missing") where no search has finished, ("slot-missing") where one of its slots is gone, and as
+    Raises SearchError ("search-missing") if no search has finished, ("slot-missing") if one of its slots is gone, and as
     `fovnet.search.journal.read_trials` does.
     """
     from fovnet.search.journal import read_trials, slot_path, to_repeat
@@ -90,10 +90,10 @@ def finished_search(results: Results) -> tuple[Path, list[Trial]]:
 
 
 def journal_of_same_training(settings: Settings, folder: Path) -> Path:
-    """The journal of the finished search in a results folder whose training is the configured one, on whatever device: each trial
-    records its own.
+    """The journal of the finished search in a results folder, whose training settings must be the configured ones; the device may differ,
+    as each trial records its own.
 
-    Raises SearchError ("calibration-training") where it is another, and as `finished_search`.
+    Raises SearchError ("calibration-training") if they are not, and as `finished_search`.
     """
     training, (journal, _) = settings.training, finished_search(Results(folder))
     current = Results(folder).search / "current.json"
@@ -105,8 +105,8 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
 
 
 def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
-    """The search in a journal, and its explanation, from all its trials or from these, which are all that were requested unless the search
-    has ended before."""
+    """The search in a journal, and its explanation from all its trials, or from `trials`, then taken as all that were requested unless the
+    search ended early."""
     from fovnet.search.explaining import explain
     from fovnet.search.journal import read_search, read_trials
     from fovnet.search.proposals import asked_of

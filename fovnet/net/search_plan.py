@@ -1,6 +1,6 @@
-"""The search that a configuration describes: its space and first trial, what its networks cost and on what device, and its journal.
+"""The search that a configuration describes: its space and first trial, the costs of its networks on its device, and its journal.
 
-Nothing heavy is imported before it is needed: pricing a space costs no torch.
+Heavy packages are imported only when needed: pricing a space does not need torch.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def search_space(settings: Settings) -> Space:
-    """What is searched: the paper's 34,300 rows, the networks begun with, one row each, or the axes of the settings.
+    """The search space: the paper's 34,300 rows, the configurations of the warm-start networks, or the axes of the settings.
 
-    Raises SearchError where axes name no network, and ModelError as `warm_start_networks`.
+    Raises SearchError as `fovnet.net.axes.in_order`, and ModelError as `warm_start_networks`.
     """
     from fovnet.config import MEMBERS
     from fovnet.net.axes import in_order
@@ -44,8 +44,7 @@ def search_space(settings: Settings) -> Space:
 
 
 def start_configuration(settings: Settings) -> dict[str, Any]:
-    """The configuration tried first: as configured, or that of the best network to begin with.  Raises ModelError as
-    `warm_start_networks`."""
+    """The configuration tried first: as configured, or that of the best warm-start network.  Raises ModelError as `warm_start_networks`."""
     from fovnet.net.warm_start import warm_start_networks
 
     members = warm_start_networks(settings)
@@ -53,7 +52,7 @@ def start_configuration(settings: Settings) -> dict[str, Any]:
 
 
 def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
-    """The start of the search, with "axis=level" changes.  Raises ConfigError or SearchError with what is wrong."""
+    """The start configuration with "axis=level" changes.  Raises ConfigError ("train-set"), and SearchError as `axes.changed`."""
     import yaml
 
     from fovnet.config import number_in_words
@@ -75,7 +74,7 @@ def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
 
 
 def cost_device(settings: Settings) -> Device:
-    """The device as the cost model sees it: as configured, or as calibrated."""
+    """The device in the cost model: as configured, or as calibrated."""
     from fovnet.net.calibration import read_calibration
     from fovnet.net.cost import Device
 
@@ -84,15 +83,15 @@ def cost_device(settings: Settings) -> Device:
 
 
 def cost_limits(settings: Settings) -> Limits:
-    """What a training may take, in bytes and seconds."""
+    """The limits of a training, in bytes and seconds."""
     from fovnet.net.cost import Limits
 
     return Limits(settings.search.memory_limit_gb * 1e9, settings.search.seconds_limit)
 
 
 def search_prices(settings: Settings, device: Device | None = None) -> Prices:
-    """Every configuration priced; the validation slices are those of the settings, but no more than the pack has, else of the pack, else
-    none."""
+    """Every configuration priced.  The number of validation slices is that of the settings, at most that of the pack; without the setting
+    it is that of the pack, and without both 0."""
     validation = settings.training.validation_slices
     if (Path(settings.results) / "slices" / "slices.npz").exists():
         there = len(open_run(settings)[1].rows("validation"))
@@ -112,14 +111,15 @@ def _priced(settings: Settings, space: Space, validation_slices: int, device: De
 
 
 def refuse_where_nothing_fits(settings: Settings, priced: Prices) -> None:
-    """Raises as `fovnet.net.cost.fits` where every configuration is foreseen beyond the limits of memory or of seconds."""
+    """Raises SearchError as `fovnet.net.cost.fits` if no configuration is predicted to be within the limits of memory and seconds."""
     from fovnet.net.cost import fits
 
     fits(priced.memory, priced.seconds, cost_limits(settings))
 
 
 def count_fitting(settings: Settings) -> int:
-    """How many configurations keep the limits; of a device that is still to be measured, the limit of memory.  Raises SearchError: none."""
+    """The number of configurations within the limits; if the device is not measured yet, within that of memory.  Raises SearchError if it
+    is 0."""
     from fovnet.net.cost import Device
 
     unknown = isinstance(settings.search.speed, str) and not Results(Path(settings.results)).calibration.exists()
@@ -131,7 +131,7 @@ def count_fitting(settings: Settings) -> int:
 
 
 def probing_bench(settings: Settings) -> Bench:
-    """The configured device, set as a worker sets it."""
+    """A bench on the configured device, with threads and memory allocation set as in a worker."""
     import torch
 
     from fovnet.maths.allocation import keep_freed_memory
@@ -147,7 +147,8 @@ def probing_bench(settings: Settings) -> Bench:
 
 
 def timings_of_same_training(settings: Settings, folder: Path, device: str) -> Timings:
-    """The completed trials of a results folder that ran on this device, for a search with the same training.  Raises SearchError."""
+    """The completed trials of a results folder that ran on this device.  Raises SearchError as `journal_of_same_training` and
+    `finished_trainings`."""
     from fovnet.net.finished import finished_trainings
 
     training, journal = settings.training, journal_of_same_training(settings, folder)
@@ -159,7 +160,7 @@ def timings_of_same_training(settings: Settings, folder: Path, device: str) -> T
 def plan_search(settings: Settings, pack: Pack) -> Search:
     """The search over the pack's slices, every configuration priced; one predicted to exceed a limit is never proposed.
 
-    Raises SearchError where a split has no slices ("search-no-slices"), or nothing fits.
+    Raises SearchError if a split has no slices ("search-no-slices") or nothing fits ("no-feasible-row").
     """
     from fovnet.net.trials import refuse_without_slices
     from fovnet.search.proposing import Search
@@ -177,7 +178,8 @@ def plan_search(settings: Settings, pack: Pack) -> Search:
 
 
 def search_fingerprint(settings: Settings, pack: Pack) -> str:
-    """A hash of what a journal depends on: all settings of search and training but the number of trials, and the labelled slices."""
+    """A hash of what a journal depends on: settings of search and training except the number of trials, labelled slices, warm-start
+    networks."""
     from fovnet.config import deciding
     from fovnet.net.warm_start import warm_start_networks
 
@@ -186,14 +188,14 @@ def search_fingerprint(settings: Settings, pack: Pack) -> str:
 
 
 def jobs_journal(settings: Settings, results: Results) -> Path:
-    """The journal of the search with these settings whose slots are jobs."""
+    """The journal of the search with these settings that runs its slots as separate jobs."""
     from fovnet.config import deciding
 
     return results.jobs(digest(deciding(settings)))
 
 
 def refuse_journal_of_other_slices(settings: Settings, pack: Pack, journal: Path) -> None:
-    """Nothing, where the journal was begun for the slices that lie there now.  Raises SearchError."""
+    """Nothing, if the journal was begun for the present slices.  Raises SearchError ("journal-of-other-slices")."""
     from fovnet.search.jobs import source_of
 
     if source_of(journal) != search_fingerprint(settings, pack):

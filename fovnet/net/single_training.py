@@ -1,4 +1,4 @@
-"""One configuration trained by hand, as a search would train it, in this process: its network, its record, and no journal."""
+"""Training of a single configuration in this process, as in a search but without a journal: its network and its record."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ NETWORK, RECORD = "network.safetensors", "trial.json"
 
 @dataclass(frozen=True)
 class SingleTraining:
-    """What is trained, on what, and where its files go: network.safetensors, trial.json, and the checkpoint meanwhile.
+    """A configuration, its data, and the folder for its files: network.safetensors, trial.json, and a checkpoint during training.
 
     pixels   npy file of the slices;  source  a hash of them;  validation_slices  as in a search, drawn by `seed`
-    recipe   the rest of Job by its names there
-    often    (n,) how often a training row is drawn, None where all alike
-    training_seed  of the weights, the order and the augmentation; that of a search's trial gives its network
+    recipe   the other fields of Job, by name
+    often    (n,) frequency with which each training row is drawn, None if uniform
+    training_seed  of the weights, the order and the augmentation; with that of a search's trial, the network is the same
     """
 
     configuration: Mapping[str, Any]
@@ -49,7 +49,7 @@ class SingleTraining:
 
     @property
     def network(self) -> Path:
-        """Where the weights of the best epoch lie."""
+        """The path of the weights of the best epoch."""
         return self.folder / NETWORK
 
     @property
@@ -68,9 +68,9 @@ class SingleTraining:
         return guessing_loss(validation, class_weights(train, self.often))
 
     def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
-        """What the training comes to, written to trial.json; the recorded one where just this training was done before.
+        """The outcome of the training, written to trial.json; the recorded one if this very training was done before.
 
-        Killed and called again, it goes on after the last whole epoch.  Raises SearchError ("journal-owned") while another trains there.
+        After a kill it resumes after the last whole epoch.  Raises SearchError ("journal-owned") while another process trains there.
         """
         with locked(self.folder):
             return self._trained(report)
@@ -100,19 +100,20 @@ class SingleTraining:
         return digest([self.configuration, recipe, self.source, self.seed, self.training_seed, self.validation_slices])
 
     def recorded(self) -> Trial | None:
-        """This very training, where it was done before; None else."""
+        """The record of this very training, if it was done before without an error, and its network is there if it has a score; else
+        None."""
         trial, decides = self._there()
         if trial is None or decides != self._decides or trial.outcome.status == "error":
             return None
         return trial if trial.score is None or self.network.exists() else None
 
     def replaces(self) -> Mapping[str, Any] | None:
-        """The configuration of another training whose network lies in the folder, which this one's takes the place of; None: of none."""
+        """The configuration of another training whose network in the folder this one's will replace; None if there is none."""
         trial, decides = self._there()
         return trial.proposal.configuration if trial is not None and decides != self._decides and self.network.exists() else None
 
     def _there(self) -> tuple[Trial | None, str | None]:
-        """The record in the folder, and what it depended on; (None, None) where there is none that can be read."""
+        """The record in the folder, and the hash of what it depends on; (None, None) if there is none that can be read."""
         try:
             facts = read_json(self.folder / RECORD)
             return from_facts(facts), facts.get("decides")
@@ -120,7 +121,7 @@ class SingleTraining:
             return None, None
 
     def _settle(self) -> None:
-        """One thread for arithmetic, as in a worker: the same bits as in a search."""
+        """Set one thread for arithmetic, as in a worker, which gives the same bits as in a search."""
         import torch
 
         torch.set_num_threads(1)

@@ -1,8 +1,7 @@
-"""Networks that see a slice and nothing beside it, made of networks that learned to do without the rest now and then.
+"""Networks that see only the slice, made from networks trained with their other inputs sometimes black.
 
-A network that is shown a slice's place in its body comes to trust that place, and where the body is cut, crouched or unlike those it
-knows, it errs with it.  One that sees the slice alone errs otherwise: where only some of an ensemble's members are shown the
-place, what misleads these does not mislead the others.
+A network that sees a slice's place in the body relies on it, and errs if the body is cropped, crouched or unlike the training data.  One
+that sees the slice alone makes other errors: if only some members of an ensemble see the place, it does not mislead all of them.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ NORMALISE = "normalise"
 
 
 def slice_only_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of a network whose output, whatever stands in its other channels, is that of the given one with black in them.
+    """The weights of a network whose output, for any content of its other channels, is that of the given network with these black.
 
-    tensors  named as `fovnet.net.model.Network` has them
-    Channel x is normalised to γ (x - μ) / √(v + ε) + β: with γ' = 0 and β' = β - γ μ / √(v + ε) to what black is, at no cost in answering.
+    tensors  by their names in `fovnet.net.model.Network`
+    Channel x is normalised to γ (x - μ) / √(v + ε) + β; γ' = 0 and β' = β - γ μ / √(v + ε) give the value for black, at no extra cost.
     """
     made = dict(tensors)
     scale, shift, mean, variance = (tensors[f"{NORMALISE}.{name}"] for name in ("weight", "bias", "running_mean", "running_var"))

@@ -1,9 +1,9 @@
-"""The speed of a device, from trainings that were timed on it.
+"""Fitting a device's prices to timed trainings.
 
     n  timed trainings, of whole trials or of single steps
-    A  (n, 5) what each consisted of, in the terms that the device's prices multiply; seconds = A · prices
-The prices are positive and minimise the misfit of log seconds, so that a training of a minute counts as much as one of an hour, in its
-soft absolute form: one that met a busy machine does not move the others.
+    A  (n, 5) amounts of each, the `terms` that the device's prices multiply; seconds = A · prices
+The prices are positive and minimise the soft-L1 loss of log seconds: a training of a minute counts as much as one of an hour, and an
+outlier timed on a busy machine has little influence.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from fovnet.net.columns import Columns, joined
 from fovnet.net.cost import Device, Floats, Work, costs, terms
 
 AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
-"""Numbers of filters that a device may compute at once; the one that fits best is taken."""
+"""Numbers of filters that a device may compute at once; the one that fits best is chosen."""
 
-OUTLIER = 0.1       # of log seconds: misfits beyond 10 % count by their size, no longer by its square
-LEAST = 1e-3        # of its time that each term has in some training, so that a rate nobody could measure stays a number
+OUTLIER = 0.1       # scale of the soft-L1 loss of log seconds: beyond about 10 % it grows linearly, not quadratically
+LEAST = 1e-3        # smallest share of time of each term in some training, so that a rate that cannot be measured stays finite
 FEWEST = 5          # as many as there are prices
 
 
 @dataclass(frozen=True)
 class Timings:
-    """n timed trainings: the networks, how much of a training it was (each number (n,)), and the seconds it took (n,)."""
+    """n timed trainings: the networks, the amounts of training (each (n,)), and the measured seconds (n,)."""
 
     rows: Columns
     work: Work
@@ -44,7 +44,7 @@ class Timings:
 
 
 def fitted(trained: Timings, validated: Timings | None = None) -> Device:
-    """The device on which these trainings, and these validations (`work` without slices to train on), would take the measured seconds.
+    """The device that fits the measured seconds of these trainings, and of these validations (`work` without training slices).
 
     Raises ValueError for fewer than five trainings.
     """
@@ -55,7 +55,7 @@ def fitted(trained: Timings, validated: Timings | None = None) -> Device:
     if validated is not None and len(validated):
         whole = _priced(replace(found, validation_share=1.0), validated, stepping=False)
         found = replace(found, validation_share=float(np.median(validated.seconds / whole)))
-        if (trained.work.validation_slices > 0).any():                   # whole trials among them: now their validation is known
+        if (trained.work.validation_slices > 0).any():                   # with whole trials, fitted again with the known validation share
             found = _at_best(trained, found.validation_share)
     return found
 
@@ -66,7 +66,7 @@ def misfit(device: Device, trained: Timings) -> Floats:
 
 
 def _at_best(trained: Timings, share: float) -> Device:
-    """The device with the number of filters at once that leaves the least misfit; the smallest of equally good ones."""
+    """The device with the number of filters at once of least misfit; ties: the smallest."""
     best: tuple[float, Device] | None = None
     for at_once in AT_ONCE:
         device = Device(1.0, 1.0, 1.0, filters_at_once=at_once, validation_share=share)
@@ -82,15 +82,15 @@ def _matrix(device: Device, timed: Timings) -> Floats:
 
 
 def _priced(device: Device, timed: Timings, stepping: bool = True) -> Floats:
-    """(n,) predicted seconds; without the price of steps where none was made."""
+    """(n,) predicted seconds; without the terms per step (weights, launches) if `stepping` is False."""
     A, prices = _matrix(device, timed), np.array(device.prices)
     return np.asarray((A * prices * (stepping or np.array([1, 1, 0, 0, 1]))).sum(axis=1))
 
 
 def _prices(A: Floats, seconds: Floats) -> tuple[Floats, float]:
-    """Prices (5,) and the misfit that they leave."""
+    """Prices (5,) and their remaining misfit."""
     ratio = A / seconds[:, None]
-    scale = 1.0 / np.maximum(ratio.max(axis=0), 1e-300)                  # at price `scale` a term is all of the time of some training
+    scale = 1.0 / np.maximum(ratio.max(axis=0), 1e-300)                  # at price `scale` a term is the whole time of some training
     first, _ = nnls(ratio * scale, np.ones(len(seconds)))
     result = least_squares(
         lambda log_share: np.log((ratio * scale) @ np.exp(log_share)), np.log(np.maximum(first, 2 * LEAST)),

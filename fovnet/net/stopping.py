@@ -1,10 +1,10 @@
-"""When a training ends, as a function of its losses alone: no hidden state, so that one that was killed and goes on ends alike.
+"""When a training ends, as a function of its losses and seconds, without hidden state: a resumed training ends as an uninterrupted one.
 
-    training, validation  one loss an epoch, as far as it has come
+    training, validation  one loss per epoch so far
 
-Always on are the rules by which a training has failed (diverged) or is done.  Early stopping is off unless configured:
-    plateau   the learning rate is reduced where the validation loss gets no better, and the training ends after some reductions
-    envelope  at milestone epochs a trial that lies too far above the best trial's curve is pruned
+A loss that is not finite and the last epoch always end a training; `Ends` sets the other rules.  Early stopping is off unless configured:
+    plateau   the learning rate is reduced when the validation loss stops improving, and the training ends after some reductions
+    envelope  at milestone epochs a trial too far above the best trial's curve is pruned
 Source of both: HyperNOMAD; Lakhmiri (2021), thesis, chapter 6.
 """
 
@@ -21,14 +21,14 @@ Losses = Sequence[float]
 
 
 class End(NamedTuple):
-    """A status, and a sentence where it is not simply done."""
+    """A status, and a message unless the training simply completed."""
 
     status: Status
     message: str = ""
 
 
 class Guess(NamedTuple):
-    """What answering all classes alike costs on the training and on the validation rows."""
+    """The losses of uniform class probabilities on the training and on the validation rows."""
 
     training: float
     validation: float
@@ -37,14 +37,14 @@ class Guess(NamedTuple):
 @dataclass(frozen=True)
 class Plateau:
     """After `patience` epochs without a lower validation loss the rate is multiplied by `factor`; when that is due for the
-    `reductions` + 1st time, the training is done."""
+    `reductions` + 1st time, the training ends."""
 
     patience: int
     factor: float = 0.1
     reductions: int = 2
 
     def due(self, validation: Losses) -> int:
-        """How many reductions have become due."""
+        """The number of reductions due so far."""
         lowest, waited, due = math.inf, 0, 0
         for loss in validation:
             waited = 0 if loss < lowest else waited + 1
@@ -56,10 +56,10 @@ class Plateau:
 
 @dataclass(frozen=True)
 class Ends:
-    """What ends a training before its last epoch.
+    """The rules that end a training before its last epoch.
 
-    guessing_epochs  so many epochs in a row above guessing are a divergence; None: only a loss that is not finite is one
-    timeout_seconds  of training, those before a kill included; looked at after every epoch
+    guessing_epochs  number of consecutive epochs above guessing that count as divergence; None: only a loss that is not finite does
+    timeout_seconds  of training, including the time before a kill; checked after every epoch
     plateau          None: off
     envelope         epoch to the highest validation loss that a trial may have as its best there; empty: off
     """
@@ -70,11 +70,11 @@ class Ends:
     envelope: Mapping[int, float] = field(default_factory=dict)
 
     def rate_factor(self, validation: Losses) -> float:
-        """What the learning rate of the next epoch is multiplied by."""
+        """The factor on the learning rate of the next epoch."""
         return self.plateau.factor ** self.plateau.due(validation) if self.plateau else 1.0
 
     def end(self, training: Losses, validation: Losses, *, epochs: int, seconds: float, guess: Guess) -> End | None:
-        """How a training of `epochs` epochs ends here; None where it goes on."""
+        """The end of a training of `epochs` epochs at this point; None if it continues."""
         done = len(validation)
         if done and not (math.isfinite(training[-1]) and math.isfinite(validation[-1])):
             return End("diverged", f"loss {training[-1]:g} in training, {validation[-1]:g} in validation after epoch {done}")
@@ -94,15 +94,16 @@ class Ends:
 
 
 GUESSING_MARGIN = 1.5
-"""How far above guessing is lost.  In 32 trainings of five epochs of 320 slices of the demo, at rates from 10^-7 to 10, those that
-learnt nothing stood at most 1.27 times guessing in both losses, once and in a first epoch; the one lost in numbers at least 2.86 times."""
+"""Multiple of the guessing loss above which a training has diverged.  In 32 trainings of five epochs of 320 slices of the demo, at rates
+from 10^-7 to 10, both losses of those that learned nothing were at most 1.27 times guessing, once and in a first epoch; those of the
+one that diverged with finite losses were at least 2.86 times."""
 
 
 def above_guessing(training: Losses, validation: Losses, guess: Guess, epochs: int | None) -> bool:
-    """Whether both losses of each of the last `epochs` epochs lie more than half above those of guessing.
+    """Whether both losses of each of the last `epochs` epochs exceed GUESSING_MARGIN times those of guessing; False if `epochs` is None.
 
-    Both: a network that has learnt its training rows by heart may be worse than guessing on others, and has not diverged.  One that has
-    learnt nothing lies at guessing, and has not either.
+    Both: an overfitted network may be worse than guessing on validation rows without having diverged.  A network that has learned nothing
+    is at guessing, and has not diverged either.
     """
     if not epochs or len(validation) < epochs:
         return False

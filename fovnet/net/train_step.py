@@ -1,8 +1,8 @@
-"""Steps of training: from row numbers and draws to weights, all on the device that holds the slices.
+"""Training steps: from row numbers and draws to updated weights, on the device that holds the slices.
 
-On a CPU a step runs as it is written, and the same seed gives the same bits.  On CUDA the network runs in bfloat16 unless set otherwise,
-and after a few steps the whole of one, from picking the slices to moving the weights, is recorded as a CUDA graph and replayed: hundreds
-of small kernels are launched as one, and nothing of a step waits for the host.
+On a CPU a step runs eagerly, and the same seed gives the same bits.  On CUDA the network runs in bfloat16 unless set otherwise, and after
+a few steps a whole step, from selecting the slices to updating the weights, is recorded as a CUDA graph and replayed: hundreds of small
+kernels are launched together, and no part of a step waits for the host.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from fovnet.net.distort import distorted
 from fovnet.net.inputs import Placed, Warp, images
 from fovnet.net.model import Network
 
-WARM_UP = 3         # steps before the recording: libraries choose their kernels and momentum comes into being outside of it
+WARM_UP = 3         # steps before the recording, in which libraries choose their kernels and momentum buffers are allocated
 
 
 class Resident(Protocol):
-    """Slices (n, h, w) uint8 and targets (n, k) float32 on one device; how the slices are placed, where that is known."""
+    """Slices (n, h, w) uint8 and targets (n, k) float32 on one device; the slices' placing if known."""
 
     @property
     def slices(self) -> Tensor: ...
@@ -39,8 +39,8 @@ class TrainStep:
     """The step of stochastic gradient descent that trains one network on resident slices.
 
     data     slices (n, h, w) uint8 and targets (n, k) on one device      weights  (k,) of the classes, on that device
-    ranges   of the augmentation      batch      slices of a whole batch, the one that is recorded on CUDA
-    precision  what layers compute in, as `computing_in` names it
+    ranges   of the augmentation      batch      size of a whole batch, for which a graph is recorded on CUDA
+    precision  of the layers' arithmetic, as in `computing_in`
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class TrainStep:
     def take(self, rows: Tensor, draws: Tensor, rate: float) -> None:
         """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at a learning rate.
 
-        Both lie on the device; weights, momentum and running statistics are changed in place, and the host does not wait.  On CUDA a
-        whole batch is replayed, one of another length is not.  Raises ModelError "inputs-unplaced" as `augmented`, and whatever torch
-        raises without memory.
+        Both are on the device; weights, momentum and running statistics are changed in place, and the host does not wait.  On CUDA whole
+        batches replay the graph, others run eagerly.  Raises ModelError "inputs-unplaced" as `augmented`, and torch's errors if memory is
+        short.
         """
         if self._replay and len(rows) == self._replay.batch:
             self._replay(self, rows, draws, rate)
@@ -67,19 +67,19 @@ class TrainStep:
         self._seen += len(rows)
 
     def mean_loss(self) -> float:
-        """The mean weighted cross-entropy, in nats, of the slices seen since the last call, at least one; nan or inf where a step
-        has lost itself.  The only time the host waits."""
+        """The mean weighted cross-entropy, in nats, of the slices since the last call, at least one; nan or inf if a step diverged.  Only
+        here does the host wait."""
         mean = float(self._total / self._seen)
         self._total.zero_()
         self._seen = 0
         return mean
 
     def images(self, rows: Tensor, draws: Tensor) -> Tensor:
-        """The batch (m, c, h, w) float32 in [0, 1] of rows (m,) and draws (m, 94), as the network is shown it."""
+        """The network's input (m, c, h, w) float32 in [0, 1] for rows (m,) and draws (m, 94)."""
         return augmented(self.slices, rows, draws, self.ranges, self.model.inputs, self.placed)
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
-        """One step on rows (m,) and draws (m, 94) at the optimiser's rate, with no word of it to the host."""
+        """One step on rows (m,) and draws (m, 94) at the optimiser's rate, without synchronising with the host."""
         seen = self.images(rows, draws)
         self.optimiser.zero_grad(set_to_none=True)
         with computing_in(self.precision, seen.device):
@@ -90,10 +90,10 @@ class TrainStep:
         self._total += loss.detach().double() * len(rows)      # stays on the device: .item() here would stall every step
 
     def set_rate(self, rate: float) -> None:
-        """The learning rate of the steps to come."""
+        """Set the learning rate of the following steps."""
         for group in self.optimiser.param_groups:
             if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(rate)                        # the recording reads this very number
+                group["lr"].fill_(rate)                        # in place: the recording reads this tensor
             else:
                 group["lr"] = rate
 
@@ -101,8 +101,8 @@ class TrainStep:
 def augmented(
     slices: Tensor, rows: Tensor, draws: Tensor, ranges: Ranges, kinds: Sequence[str] = ("slice",), placed: Placed | None = None
 ) -> Tensor:
-    """The batch (m, c, h, w) in [0, 1] that a network of these kinds of inputs is shown of some rows (m,) of slices (n, h, w) uint8, each
-    changed by its own draw (m, 94): distorted, cropped, read by its affine map, and its grey values changed last.  Outside is black.
+    """The input (m, c, h, w) in [0, 1] of these kinds for some rows (m,) of slices (n, h, w) uint8, each augmented by its draw (m, 94):
+    distorted, cropped, resampled by its affine map, and its grey values changed last.  Outside is black.
 
     Raises ModelError "inputs-unplaced" as `fovnet.net.inputs.images`.
     """
@@ -120,9 +120,9 @@ def _distorting(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tenso
 
 
 class _Replay:
-    """A training's step over whole batches as a CUDA graph; what changes from step to step is copied to where the recording reads it.
+    """The training step for whole batches as a CUDA graph; what changes between steps is copied to tensors that the recording reads.
 
-    It keeps no reference to the `TrainStep`: a circle would hold a finished trial's memory until Python looks for circles.
+    It keeps no reference to the `TrainStep`: a reference cycle would hold a finished trial's memory until garbage collection.
     """
 
     def __init__(self, optimiser: torch.optim.SGD, batch: int, device: torch.device) -> None:
@@ -147,7 +147,7 @@ class _Replay:
         self.graph.replay()
 
     def _aside(self, train_step: TrainStep) -> None:
-        """A real step on the stream of the recording, which torch wants to have seen the work before."""
+        """An eager step on the recording's stream: torch requires warm-up there before recording."""
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
             train_step.step(self.rows, self.draws)
@@ -155,7 +155,7 @@ class _Replay:
 
     def _recorded(self, train_step: TrainStep) -> torch.cuda.CUDAGraph:
         """The step as a graph; recording does not execute it."""
-        train_step.optimiser.zero_grad(set_to_none=True)          # the gradients then belong to the graph's own memory
+        train_step.optimiser.zero_grad(set_to_none=True)          # so that gradients are allocated in the graph's memory
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=self.stream):
             train_step.step(self.rows, self.draws)
@@ -163,10 +163,10 @@ class _Replay:
 
 
 def computing_in(precision: str, device: torch.device) -> torch.autocast:
-    """The numbers that layers compute in: "float32", "bfloat16", or "auto", which is bfloat16 on CUDA and float32 elsewhere.
+    """The autocast context for the layers' precision: "float32", "bfloat16", or "auto", which is bfloat16 on CUDA and float32 elsewhere.
 
-    Weights and their sums stay float32.  A CPU with matrix units for bfloat16 takes a half to a third of the time in it; one without takes
-    longer.  The cache of cast weights is off: a recording would read what was cast when it was made.
+    Weights and their sums stay float32.  With bfloat16, a CPU with matrix units for it takes a half to a third of the time; one without
+    takes longer.  The cache of cast weights is off: a recording would keep reading the weights cast when it was made.
     """
     reduced = device.type == "cuda" if precision == "auto" else precision == "bfloat16"
     return torch.autocast(device.type, torch.bfloat16, enabled=reduced, cache_enabled=False)
@@ -175,6 +175,6 @@ def computing_in(precision: str, device: torch.device) -> torch.autocast:
 def loss_of(scores: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
     """() the mean weighted cross-entropy of scores (m, k) against soft targets (m, k), in nats: -Σ_c w_c t_c log p_c; weights (k,).
 
-    A slice that is half spine and half chest has half its target on each.
+    The target of a slice that shows spine and chest is half of each.
     """
     return -(weights * targets * F.log_softmax(scores, dim=1)).sum(dim=1).mean()

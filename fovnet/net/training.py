@@ -47,13 +47,13 @@ AVERAGE_EVERY = 5           # steps: each costs a pass over all weights, which a
 
 @dataclass(frozen=True)
 class Recipe:
-    """What all trials of a search share.
+    """The settings that all trials of a search share.
 
-    averaging  decay of the running mean of the weights that is validated and kept in place of the last step's; 0: none, the paper's
-    precision  what layers compute in, as `fovnet.net.train_step.computing_in` names it
-    sampling   "slices": in an epoch every slice once before any comes again, the paper's; "volumes": every volume once, and any slice of it
-    cooldown   share of the epochs, the last ones, over which the learning rate falls in equal steps towards zero; 0: none, the paper's.
-               Where a training ends then decides all of its steps, so that one of more epochs begins anew
+    averaging  decay of the running mean of the weights, which is validated and kept instead of the last step's; 0: none, as in the paper
+    precision  of the layers' arithmetic, as in `fovnet.net.train_step.computing_in`
+    sampling   "slices": permutations of the slices, as in the paper; "volumes": permutations of the volumes, a random slice of each
+    cooldown   share of the epochs, the last ones, over which the learning rate falls in equal steps towards zero; 0: none, as in the paper.
+               The schedule then depends on the number of epochs, so that a training for more epochs starts again
     """
 
     epochs: int
@@ -66,7 +66,7 @@ class Recipe:
     sampling: str = "slices"
 
     def cooled(self, epoch: int) -> float:
-        """What the learning rate is multiplied by in an epoch, counted from 0: with 4 epochs and a cooldown of a half 1, 1, 1, 1/2."""
+        """The factor on the learning rate in an epoch, counted from 0: 1, 1, 1, 1/2 for 4 epochs and a cooldown of a half."""
         return min(1.0, (self.epochs - epoch) / max(1.0, self.cooldown * self.epochs)) if self.cooldown else 1.0
 
 
@@ -75,7 +75,7 @@ class Data:
     """The labelled slices, on the device, and which rows are for training and which for validation.
 
     slices  (n, h, w) uint8      targets  (n, k) float32, rows summing to one      train, validation  (r,) and (v,) int64 row numbers
-    placed  as inputs may need it      volume  (n,) int64 of each slice, where that is known
+    placed  for inputs that need it    volume  (n,) int64 of each slice, if known
     """
 
     slices: Tensor
@@ -93,9 +93,9 @@ class Data:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a trial ended: its status, its learning curves, and a sentence where it did not simply complete.
+    """How a trial ended: its status, its learning curves, and a message unless it simply completed.
 
-    seconds  of training, with the whole epochs before a kill
+    seconds  of training, including the whole epochs before a kill
     trace    of the exception, where the status is "error"
     """
 
@@ -115,8 +115,8 @@ def place(
     pixels: Array, targets: Array, train: Array, validation: Array, device: torch.device, placing: Placing | None = None,
     kinds: Sequence[str] = ("slice",),
 ) -> Data:
-    """The data set on the device, with what networks of these kinds of inputs need to be shown of it; on a CPU a memory-mapped array stays
-    where it is, shared by all workers."""
+    """The data set on the device, with the placing that these kinds of inputs need; on a CPU a memory-mapped array is not copied, but
+    shared by all workers."""
     placed = volume = None
     if placing is not None:
         placed = Placed.on(device, placing, sections(pixels, placing) if "sections" in kinds else None)
@@ -131,7 +131,7 @@ def place(
 
 
 def choose_device(name: str) -> torch.device:
-    """The device a configuration names; "auto" is CUDA where there is one.  Raises ConfigError for one that is not there."""
+    """The device a configuration names; "auto" is CUDA if available.  Raises ConfigError ("device-unknown", "device-missing")."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -148,9 +148,9 @@ def choose_device(name: str) -> torch.device:
 
 
 def class_weights(targets: Tensor, often: Tensor | None = None) -> Tensor:
-    """(k,) inverse class frequency, scaled so that the mean weight of these rows is one; a class never seen weighs nothing.
+    """(k,) inverse class frequency, scaled so that the mean weight of these rows is one; 0 for a class without rows.
 
-    often  (n,) how often each row is drawn; None: all alike
+    often  (n,) frequency with which each row is drawn; None: uniform
     """
     share = targets.mean(dim=0) if often is None else often @ targets / often.sum()
     inverse = torch.where(share > 0, 1 / share.clamp_min(1e-12), 0.0)
@@ -158,10 +158,10 @@ def class_weights(targets: Tensor, often: Tensor | None = None) -> Tensor:
 
 
 def guessing_loss(targets: Tensor, weights: Tensor, often: Tensor | None = None) -> float:
-    """What answering all classes seen in training alike costs on these rows: log k where their shares are those of the training.
+    """The loss of uniform probabilities over the k classes seen in training, on these rows: log k if their class shares are the training's.
 
-    often  (n,) how often each row is drawn; None: all alike
-    Under weights of inverse frequency no other constant answer costs less on the training rows.
+    often  (n,) frequency with which each row is drawn; None: uniform
+    With inverse-frequency weights no other constant prediction has a lower loss on the training rows.
     """
     seen = int((weights > 0).sum())
     costs = targets @ weights
@@ -182,12 +182,12 @@ def train_network(
     begin: Beginning | None = None,
     source: str = "",
 ) -> Ending:
-    """The end of a trial; the weights of its best epoch lie at `keep`, where it had one.  It begins with the network of `begin`, if any.
+    """The end of a trial; the weights of its best epoch, if any, are at `keep`.  It begins with the network of `begin`, if any.
 
-    Killed and called again, it goes on after the last whole epoch, on a CPU to the same bits; so does one that ended, where more epochs
-    are wanted now, until `forget(keep)`.  `source` is a hash of the data, wherever other data could have been there before the kill.
-    `facts` go with the weights; `report` is called after each epoch, with the epochs wanted.
-    Never raises for what a network does: every exception is a status.  Raises SearchError ("disk-full") for what no network can help.
+    After a kill it resumes after the last whole epoch, on a CPU with the same bits; so does a finished one if more epochs are requested,
+    until `forget(keep)`.  `source` is a hash of the data, needed if a checkpoint may be from other data.  `facts` are stored with the
+    weights; `report` is called after each epoch, with the number of epochs requested.
+    Exceptions in training become a status.  Only a full disk raises, SearchError ("disk-full"), as no configuration causes it.
     """
     if data.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
@@ -213,7 +213,8 @@ def train_network(
 def _decides(
     net: Architecture, learning_rate: float, batch: int, seed: int, recipe: Recipe, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What two trainings must share for one to go on with the other's checkpoint: all but how many epochs, and what ends them."""
+    """The facts that two trainings must share for one to resume the other's checkpoint: all except the number of epochs (unless there is a
+    cooldown) and the stopping rules (except the plateau)."""
     shared = {key: value for key, value in asdict(recipe).items() if key != "ends" and (key != "epochs" or recipe.cooldown)}
     plateau = asdict(recipe.ends)["plateau"]
     return {"net": asdict(net), "rate": learning_rate, "batch": batch, "seed": seed, "plateau": plateau, **shared, "facts": dict(facts)}
@@ -233,7 +234,7 @@ class _Epochs:
     report: Callable[[Progress, int], None] | None
 
     def run(self, progress: Progress) -> End:
-        """The end that the losses come to, epoch by epoch; one that is there already, where a finished training goes on."""
+        """Train epoch by epoch until an end; a resumed training that is already finished ends at once."""
         data, ends = self.data, self.recipe.ends
         often = drawn_how_often(data, self.recipe)
         weights = class_weights(data.targets[data.train], often)
@@ -268,7 +269,7 @@ def validation_loss(model: Network, data: Data, weights: Tensor, precision: str 
 
 
 def peak_memory(device: torch.device) -> int:
-    """Bytes at the trial's peak; 0 on a CPU, where a process has no counter that could be reset between trials."""
+    """Peak bytes of the trial; 0 on a CPU, where a process has no counter that can be reset between trials."""
     return int(torch.cuda.max_memory_allocated(device)) if device.type == "cuda" else 0
 
 
@@ -276,7 +277,7 @@ def _begin(
     net: Architecture, learning_rate: float, seed: int, device: torch.device, *, averaged: bool = False, begin: Beginning | None = None,
     classes: Sequence[str] = (),
 ) -> Progress:
-    """A trial before its first step: weights drawn from the seed, or those it begins with, on the device, channels last."""
+    """A trial before its first step: weights drawn from the seed, or those of `begin`, on the device, channels last."""
     generator = torch.Generator().manual_seed(seed)
     model = build(net, generator)
     if begin is not None:
@@ -289,7 +290,7 @@ def _begin(
 
 
 def _take_into_average(progress: Progress, decay: float) -> None:
-    """The running mean one step on: young means forget faster, (1 + u)/(10 + u) at update u, so that the first weights do not linger."""
+    """Update the running mean; its decay at update u is at most (1 + u)/(10 + u), so that the initial weights are soon forgotten."""
     update = progress.step // AVERAGE_EVERY
     new = 1.0 - min(decay, (1 + update) / (10 + update))
     torch._foreach_lerp_(progress.average, [parameter.detach() for parameter in progress.model.parameters()], new)
@@ -297,11 +298,11 @@ def _take_into_average(progress: Progress, decay: float) -> None:
 
 @contextmanager
 def _kept(progress: Progress, recipe: Recipe) -> Iterator[None]:
-    """The model with its averaged weights, where the recipe averages; and with its own again afterwards.
+    """Gives the model its averaged weights, if the recipe averages, and restores its own afterwards.
 
     Polyak & Juditsky (1992), Acceleration of stochastic approximation by averaging, in its exponential form: at a constant learning
     rate the mean of the last steps is nearer the optimum than any of them.  Running statistics are those of the last steps, not of the
-    mean: where poolings are normalised the two agree once the rate has cooled down.
+    mean: with normalised poolings the two agree once the rate has cooled down.
     """
     if not recipe.averaging:
         yield
@@ -315,7 +316,7 @@ def _kept(progress: Progress, recipe: Recipe) -> Iterator[None]:
 
 @torch.no_grad()
 def _exchange(some: Iterable[Tensor], others: Iterable[Tensor]) -> None:
-    """Each has what the other had, where it lies, as a graph of CUDA wants; a few rows at a time: a copy of all is memory nobody priced."""
+    """Swap tensors in place, as a CUDA graph requires; a few rows at a time, as the predicted memory has no room for a whole copy."""
     for one, other in zip(some, others, strict=True):
         for mine, theirs in zip(torch.split(one, 64), torch.split(other, 64), strict=True):
             held = mine.clone()
@@ -324,7 +325,7 @@ def _exchange(some: Iterable[Tensor], others: Iterable[Tensor]) -> None:
 
 
 def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe, learning_rate: float, batch: int) -> None:
-    """One epoch more of the progress's network; its mean training loss is added to the curve."""
+    """Train for one epoch; its mean training loss is appended to the curve."""
     progress.model.train()
     train_step = progress.train_step = progress.train_step or TrainStep(
         progress.model, progress.optimiser, data, weights, recipe.ranges, batch, recipe.precision
@@ -337,28 +338,28 @@ def _train_epoch(progress: Progress, data: Data, weights: Tensor, recipe: Recipe
         progress.step += 1
         if recipe.averaging and progress.step % AVERAGE_EVERY == 0:
             _take_into_average(progress, recipe.averaging)
-    if recipe.averaging and progress.step < AVERAGE_EVERY:          # else the network validated is the one that has learned nothing
+    if recipe.averaging and progress.step < AVERAGE_EVERY:          # else the average is still the initial network
         _take_into_average(progress, recipe.averaging)
     progress.training_loss.append(train_step.mean_loss())
 
 
 def drawn_how_often(data: Data, recipe: Recipe) -> Tensor | None:
-    """(n,) of the training rows; None where all are drawn alike."""
+    """(n,) frequency with which each training row is drawn; None if uniform."""
     return None if recipe.sampling == "slices" or data.volume is None else each_volume_alike(data.volume[data.train])
 
 
 def each_volume_alike(volume: Tensor) -> Tensor:
-    """(n,) float32: how often slices of these volumes (n,) are drawn where every volume is drawn as often."""
+    """(n,) float32: relative frequency of slices of these volumes (n,) if all volumes are drawn equally often."""
     _, of_volume, slices = volume.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
     return torch.reciprocal(slices[of_volume].float())
 
 
 def of_volumes(rows: Tensor, count: int, batch: int, generator: torch.Generator, volume: Tensor) -> Iterator[Tensor]:
-    """Batches (m,) of row numbers, `count` in all: of one permutation of the volumes after another, a slice of each at random.
+    """Batches (m,) of row numbers, `count` in all: a random slice of each volume, in one permutation of the volumes after another.
 
     rows (r,) and the volume (n,) of every slice, on one device
 
-    A whole body of 150 slices counts as much as a knee of 15, as it does when volumes are classified.
+    A whole body of 150 slices counts as much as a knee of 15, as in the classification of volumes.
     """
     order = volume[rows].argsort(stable=True).cpu()
     _, slices = volume[rows].unique(return_counts=True)  # type: ignore[no-untyped-call]
@@ -370,8 +371,8 @@ def of_volumes(rows: Tensor, count: int, batch: int, generator: torch.Generator,
 
 
 def shuffled(rows: Tensor, count: int, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Batches (m,) of row numbers, `count` in all of rows (r,): one permutation after another, so that none is drawn twice before all were
-    once."""
+    """Batches (m,) of row numbers, `count` in all of rows (r,): one permutation after another, so that no row is drawn twice before every
+    row was drawn once."""
     passes = -(-count // len(rows))
     order = torch.cat([torch.randperm(len(rows), generator=generator) for _ in range(passes)])[:count]
     yield from torch.split(rows[order.to(rows.device)], batch)

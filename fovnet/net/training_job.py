@@ -1,6 +1,6 @@
-"""What the trainings of a configuration learn from, when they end, and what they share: a search's, and a single one's.
+"""The data, the stopping rules and the shared settings of the trainings of a run: those of a search, and a single one.
 
-Nothing heavy is imported before it is needed.
+Heavy packages are imported only when needed.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ NOT_SHARED = ("pixels", "rows", "weights", "source", "stamp")        # fields of
 
 
 def training_fingerprint(pack: Pack) -> list[Any]:
-    """What trainings learn from and are scored on, to be hashed: pixels, labels, sizes, heights and volumes of the slices of the train and
-    validation splits, in their order, the classes by name, and how slices were cut, which networks carry too.
+    """The training and validation data, to be hashed: pixels, labels, sizes, heights and volumes of the slices of the train and validation
+    splits, in their order, the names of the classes, and the slice format, which is also stored with networks.
 
-    Where in the pack they lie does not matter, nor what else is there: a mended label of a test volume repeats no training.
+    It does not depend on their place in the pack, nor on other slices: correcting a label of a test volume repeats no training.
     """
     return [*(_content(pack, pack.rows(split)) for split in ("train", "validation")), list(pack.classes), dict(pack.slice_format)]
 
 
 def _content(pack: Pack, rows: NDArray[np.int64]) -> str:
-    """SHA-256 hex of what some slices show, and how they are placed; volumes by their order."""
+    """SHA-256 hex of the labels, placing and pixels of some slices; volumes are renumbered from 0."""
     placing = pack.placing
     volume = np.unique(placing.volume[rows], return_inverse=True)[1].astype(np.int64)
     hashed = hashlib.sha256(str(len(rows)).encode())
@@ -53,7 +53,7 @@ def _content(pack: Pack, rows: NDArray[np.int64]) -> str:
 
 
 def labelled_rows(pack: Pack) -> Labelled:
-    """What of the pack a training learns from: a slice of two regions has half its target on each."""
+    """The training data of a pack: the target of a slice of two regions is half of each."""
     from fovnet.net.trials import Labelled
 
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
@@ -61,7 +61,7 @@ def labelled_rows(pack: Pack) -> Labelled:
 
 
 def training_rows(settings: Settings, pack: Pack) -> Labelled:
-    """What of the pack the trainings of a search learn from, and the validation rows that all of them are scored on."""
+    """The training data of a search: that of the pack, with the validation rows on which all its trials are scored."""
     from fovnet.net.trials import drawn
 
     data = labelled_rows(pack)
@@ -69,7 +69,7 @@ def training_rows(settings: Settings, pack: Pack) -> Labelled:
 
 
 def row_frequencies(settings: Settings, pack: Pack) -> Tensor | None:
-    """(n,) how often a training draws each of its rows, as its classes are weighed by; None where all alike."""
+    """(n,) frequency with which a training draws each of its rows, also used for its class weights; None if uniform."""
     import torch
 
     from fovnet.net.training import each_volume_alike
@@ -78,7 +78,7 @@ def row_frequencies(settings: Settings, pack: Pack) -> Tensor | None:
 
 
 def stopping_rules(settings: Settings) -> tuple[Ends, Envelope | None]:
-    """What ends a training before its last epoch, and what more a search prunes by."""
+    """The rules that end a training before its last epoch, and the envelope by which a search also prunes."""
     from fovnet.net.stopping import Ends, Plateau
     from fovnet.search.envelope import Envelope
 
@@ -90,7 +90,7 @@ def stopping_rules(settings: Settings) -> tuple[Ends, Envelope | None]:
 
 
 def training_job(settings: Settings, pack: Pack, journal: Path) -> Job:
-    """What the trainings of the search in a journal share.  Raises ModelError as `warm_start_networks`."""
+    """The job that the trainings of the search in a journal share.  Raises ModelError as `warm_start_networks`."""
     from fovnet.net.trials import job_in
     from fovnet.net.warm_start import warm_start_networks
 
@@ -106,9 +106,9 @@ def training_job(settings: Settings, pack: Pack, journal: Path) -> Job:
 def plan_single_training(
     settings: Settings, pack: Pack, configuration: dict[str, Any], folder: Path, epochs: int | None, training_seed: int | None
 ) -> SingleTraining:
-    """The training of one configuration on the pack's slices; nothing is trained yet.
+    """The training of one configuration on the pack's slices; it is not started.
 
-    epochs, training_seed  those of the settings where None
+    epochs, training_seed  those of the settings if None
     Raises SearchError "search-no-slices", and ModelError as `warm_start_networks`.
     """
     from fovnet.net.single_training import SingleTraining

@@ -1,4 +1,4 @@
-"""The trials of a search over the network family on sliced volumes: what they learn from, and the training of the proposed ones."""
+"""The trials of a search over the network family on sliced volumes: their data, and the training of proposals."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ VALIDATION = 1      # second word of the seed of that draw, so that it shares no
 
 @dataclass(frozen=True)
 class Labelled:
-    """The slices a search learns from: targets (n, k) of all rows of the pixels, and which rows are for what; how they are placed, where
-    the inputs of the networks need it."""
+    """The labelled slices of a search: targets (n, k) of all rows of the pixels, the row numbers of training and validation, and the
+    placing if the networks' inputs need it."""
 
     targets: NDArray[np.float32]
     train: NDArray[np.int64]
@@ -36,31 +36,31 @@ class Labelled:
     placing: Placing | None = None
 
     def write(self, path: Path) -> Path:
-        """`path`, an npz file as a `Job` names it."""
+        """`path`, written as the npz file `rows` of a `Job`."""
         placing = {} if self.placing is None else vars(self.placing)
         return write_npz(path, targets=self.targets, train=self.train, validation=self.validation, **placing)
 
 
 def refuse_without_slices(data: Labelled) -> None:
-    """Nothing, where there is something to learn from and something to be judged on.  Raises SearchError "search-no-slices"."""
+    """Nothing, if there are training and validation slices.  Raises SearchError "search-no-slices"."""
     for name, rows in (("training", data.train), ("validation", data.validation)):
         if not len(rows):
             raise SearchError("search-no-slices", f"the {name} split has no slices: label volumes of more subjects, or change the split")
 
 
 def drawn(validation: NDArray[np.int64], count: int | None, seed: int) -> NDArray[np.int64]:
-    """(min(count, v),) of the validation rows (v,), ascending: those that all trials of a seed are scored on; all where None."""
+    """(min(count, v),) of the validation rows (v,), ascending: those on which all trials of a seed are scored; all if `count` is None."""
     return np.sort(np.random.default_rng([seed, VALIDATION]).permutation(validation)[:count])
 
 
 def write_rows(journal: Path, data: Labelled) -> Path:
-    """`journal/rows.npz`, what the trainings of a journal learn from, and where in the pack it lies: for whoever has its lock, or is about
-    to train on these slices, which other trainings of the journal learn from too."""
+    """`journal/rows.npz`, the data of a journal's trainings as rows of the pack.  To be called by the holder of the journal's lock, or by a
+    training on these slices, which are those of the journal's other trainings."""
     return data.write(_rows_file(journal))
 
 
 def job_in(journal: Path, pixels: Path, recipe: Mapping[str, Any]) -> Job:
-    """What every training of the search in `journal` needs to know; `recipe` is the rest of Job by its names there."""
+    """The job of every training of the search in `journal`; `recipe` holds the other fields of Job, by name."""
     return Job(pixels=pixels, rows=_rows_file(journal), weights=journal / "networks", stamp=stamp_of(pixels), **recipe)
 
 
@@ -68,7 +68,7 @@ def search_networks(
     search: Search, job: Job, journal: Path, *, trials: int, stop_below_regret: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Trial]:
-    """The trials of a search, by slot, trained `search.workers` at a time in this call; their records lie in `journal`."""
+    """The trials of a search, by slot, trained `search.workers` at a time in this call; their records are written to `journal`."""
     with TrainingPool(job, search.workers) as pool:
         made = go_on(
             search, trials=trials, journal=journal, submit=_submit(pool, job, journal), stop_below_regret=stop_below_regret,
@@ -79,7 +79,7 @@ def search_networks(
 
 
 def train_slot(job: Job, journal: Path, slot: int) -> Trial:
-    """The trial of one slot whose proposal lies in `journal`, trained and written there."""
+    """The trial of one slot whose proposal is in `journal`, trained and recorded there."""
     with TrainingPool(job, 1) as pool:
         trial = finish(journal, slot, _submit(pool, job, journal))
     forget(weights_of(job.weights, slot))
@@ -87,7 +87,7 @@ def train_slot(job: Job, journal: Path, slot: int) -> Trial:
 
 
 def _submit(pool: TrainingPool, job: Job, journal: Path) -> Submit:
-    """What a search is handed: a trial is pruned by what its slot has seen, which lies in the journal when it is proposed."""
+    """The submit function for a search: a trial's envelope is made from the trials its slot has seen, which are then in the journal."""
 
     def submit(proposal: Proposal) -> Future[Outcome]:
         _forget_recorded(job, journal)
@@ -98,7 +98,7 @@ def _submit(pool: TrainingPool, job: Job, journal: Path) -> Submit:
 
 
 def _forget_recorded(job: Job, journal: Path) -> None:
-    """Remove the checkpoints of all trials that are on record: each is three times as large as its network."""
+    """Remove the checkpoints of all recorded trials: each is three times as large as its network."""
     for path in job.weights.glob("slot-*.checkpoint"):
         if on_record(journal, int(path.stem.split("-")[1])):
             forget(path)

@@ -1,7 +1,7 @@
-"""Networks that trainings go on from: the members of an ensemble, so that one's own data, or more of it, need not be learned from nothing.
+"""Warm start: trainings that begin with the members of an ensemble, so that new or additional data need not be learned from scratch.
 
-A training begins with a member's weights and its running statistics, not with its momentum, and is otherwise as any other.  Where its
-classes are others, its last layer is drawn as ever: Yosinski et al. (2014), How transferable are features in deep neural networks?
+A training begins with a member's weights and running statistics, without its momentum, and is otherwise like any other.  If the classes
+differ, the last layer is drawn as usual: Yosinski et al. (2014), How transferable are features in deep neural networks?
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from fovnet.net.model import Network
 
 SHIPPED = "shipped"
-LAST = ("classes.weight", "classes.bias")       # of every head; a file has its tensors in an order of its own
+LAST = ("classes.weight", "classes.bias")       # the last layer of every head, by name: a file may store tensors in another order
 OF_THE_STEP = {name for names in axes.ALTERNATIVES for name in names if set(names) & {"log10_learning_rate", "log2_batch"}}
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """A network to begin with: the configuration it was trained with, its weights (a safetensors file), and what they add up to."""
+    """A network to begin with: the configuration it was trained with, its weights (a safetensors file), and their SHA-256."""
 
     configuration: Mapping[str, Any]
     weights: Path
@@ -39,12 +39,12 @@ class Beginning:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The configuration without learning rate and batch, which leave no trace in a network's shape, and without what is so anyway."""
+        """The configuration without learning rate and batch, which do not affect the architecture, and without default levels."""
         return {name: level for name, level in self.configuration.items() if name not in OF_THE_STEP and axes.ANYWAY.get(name) != level}
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
-    """The facts in a folder's `ensemble.json`.  Raises ModelError ("begin-missing") where it is none."""
+    """The facts in a folder's `ensemble.json`.  Raises ModelError ("begin-missing") if it is not an ensemble."""
     try:
         facts = read_json(folder / "ensemble.json")
         beginnings(folder, facts)
@@ -61,10 +61,10 @@ def beginnings(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
 
 
 def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], head: str) -> None:
-    """Nothing, where networks that are shown `inputs`, with this head where their configurations name none, can go on from the members.
+    """Nothing, if networks with these `inputs`, and with `head` if a member's configuration names none, can begin with the members.
 
-    Raises ModelError ("begin-other-network") with what to set, before anything is trained, "weights-damaged" for a file that is not the
-    one its ensemble names, and as `load_facts` for one that is gone.
+    Raises ModelError ("begin-other-network") with what to set, before anything is trained, ("weights-damaged") for a file whose checksum is
+    not the one its ensemble names, and as `load_facts` for a missing one.
     """
     if not members:
         return                                  # torch takes 1.2 s to import; pricing a space without networks costs none
@@ -83,7 +83,7 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
 
 
 def space_of_members(members: Sequence[Beginning]) -> Space:
-    """The space of their configurations and no others, in their order.  Raises SearchError as `fovnet.net.axes.in_order` does."""
+    """The space of the members' configurations only, in their order.  Raises SearchError as `fovnet.net.axes.in_order` does."""
     configurations = [dict(member.configuration) for member in members]
     names = {name for one in configurations for name in one}
     levels = {name: sorted({one[name] for one in configurations if name in one}) for name in names}
@@ -94,8 +94,8 @@ def space_of_members(members: Sequence[Beginning]) -> Space:
 
 
 def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> Beginning:
-    """The member that a training of this configuration begins with: of those of its architecture the one whose learning rate, and then
-    whose batch, is the nearest in ratio; the better of equally near ones.  Raises ModelError ("begin-none-fits") where none is."""
+    """The member that a training of this configuration begins with: among those of its architecture the one of nearest learning rate, then
+    nearest batch, in ratio; ties: the better.  Raises ModelError ("begin-none-fits") if there is none of its architecture."""
     body = Beginning(configuration, Path(), "").body
     alike = [member for member in members if member.body == body]
     if not alike:
@@ -111,10 +111,10 @@ def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> B
 
 
 def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequence[str]) -> None:
-    """The model's weights and running statistics replaced by those of a network in a file; the last layer's only where it has the same
+    """Replace the model's weights and running statistics by those of a network in a file; the last layer's only if the network has the same
     `classes`, in this order.
 
-    Raises ModelError ("begin-other-network") where the network is of another architecture, or is shown something else.
+    Raises ModelError ("begin-other-network") if the network has another architecture, which includes its inputs.
     """
     from fovnet.net.architecture import Architecture
     from fovnet.net.weights import load_tensors
@@ -132,11 +132,11 @@ def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequen
 
 
 def blended(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: float, begun: Path) -> dict[str, Tensor]:
-    """The weights and running statistics of a network, `share` of them its own, the others those of the network it was trained from.
+    """Weights and running statistics interpolated between a network, with weight `share`, and the network that it was trained from.
 
-    facts  of the network, as its file has them
-    Of other classes the last layer, which was drawn, is its own alone.  Wortsman et al. (2022), Robust fine-tuning of zero-shot models,
-    eq. 1: what is between the two knows what both do.  Raises ModelError as `fovnet.net.weights.load_tensors` does.
+    facts  of the network, as in its file
+    If their classes differ, the last layer is the network's own.  Wortsman et al. (2022), Robust fine-tuning of zero-shot models, eq. 1:
+    the interpolated network performs well on the data of both.  Raises ModelError as `fovnet.net.weights.load_tensors` does.
     """
     import torch
 
@@ -149,9 +149,9 @@ def blended(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: floa
 
 
 def warm_start_ensemble(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
-    """The ensemble whose networks trainings begin with, and its facts; None where weights are drawn.
+    """The folder of the ensemble whose networks trainings begin with, and its facts; None if weights are drawn.
 
-    Raises ModelError where it is none, and ConfigError "begin-in-results" where it is the one that this configuration makes.
+    Raises ModelError as `facts_of`, and ConfigError "begin-in-results" if it is the ensemble that this configuration makes.
     """
     if (begin := settings.training.begin) is None:
         return None
@@ -162,8 +162,8 @@ def warm_start_ensemble(settings: Settings) -> tuple[Path, dict[str, Any]] | Non
 
 
 def warm_start_networks(settings: Settings) -> tuple[Beginning, ...]:
-    """The networks that trainings begin with, the best first; none where weights are drawn.  Raises ModelError as `warm_start_ensemble`,
-    and where they are shown something else than is configured."""
+    """The networks that trainings begin with, the best first; empty if weights are drawn.  Raises as `warm_start_ensemble`, and ModelError
+    as `refuse_other_inputs`."""
     begun = warm_start_ensemble(settings)
     members = () if begun is None else beginnings(*begun)
     refuse_other_inputs(members, settings.training.inputs, settings.training.head)
@@ -171,10 +171,10 @@ def warm_start_networks(settings: Settings) -> tuple[Beginning, ...]:
 
 
 def warm_start_blend(settings: Settings, members: Sequence[Mapping[str, Any]]) -> tuple[float, dict[int, Path]] | None:
-    """The share of the trained weights in an ensemble's members, and by slot the weights file that each was trained from.
+    """The weight of the trained networks in an ensemble's members, and by slot the weights file that each was trained from.
 
     members  facts of each: slot and configuration
-    None where the members are what was trained.  Raises ModelError as `warm_start_networks`, and where none there is of a member's shape.
+    None if members are not blended.  Raises as `warm_start_networks` and `nearest`.
     """
     if settings.ensemble.blend == 1:
         return None

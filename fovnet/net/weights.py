@@ -1,4 +1,4 @@
-"""Weights on disk: safetensors, with the architecture that they fit as metadata.  Nothing here can run code from a file."""
+"""Weights on disk: safetensors, with their architecture as metadata.  Loading never runs code from a file."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from fovnet.net.slice_only import slice_only_weights
 from fovnet.records import replace_with
 
 KINDS = {torch.int64: "I64", torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16", torch.float16: "F16", torch.uint8: "U8"}
-"""What numbers trainings keep, by their names in safetensors, in the order in which they lie there."""
+"""The types of stored tensors and their names in safetensors, in the order in which they are stored."""
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], *, lasting: bool = True) -> Path:
-    """`path`, holding named tensors of any shape and JSON-able facts, put in place in one step; `lasting` as in `replace_with`."""
+    """`path`, holding named tensors of any shape and JSON-able facts, replaced atomically; `lasting` as in `replace_with`."""
     return replace_with(path, partial(_write, tensors=tensors, facts=facts), lasting=lasting)
 
 
 def _write(file: BinaryIO, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """The bytes that safetensors' own `save` would write, tensor by tensor: that holds the tensors twice more until they are written, which
-    between two epochs of a large network is twice what its weights and momentum take.
+    """Write the bytes of safetensors' own `save`, but tensor by tensor: `save` holds two more copies of all tensors in memory, for a large
+    network's checkpoint twice the memory of weights and momentum.
 
-    Source: the format's description, https://huggingface.co/docs/safetensors: the header's length in 8 bytes, the header as JSON filled up
-    with blanks to a multiple of 8, the numbers.  Those of more bytes come first, so that all lie aligned.
+    Source: the format's description, https://huggingface.co/docs/safetensors: the header's length in 8 bytes, the header as JSON padded
+    with blanks to a multiple of 8, the tensors.  Those of wider types come first, so that all are aligned.
     """
     order = sorted(tensors, key=lambda name: (list(KINDS).index(tensors[name].dtype), name))
-    header: dict[str, Any] = {"__metadata__": {"facts": json.dumps(dict(facts))}}       # one entry: several have no order of their own
+    header: dict[str, Any] = {"__metadata__": {"facts": json.dumps(dict(facts))}}       # one entry: the order of several is undefined
     end = 0
     for name in order:
         begin, end = end, end + tensors[name].nbytes
@@ -49,22 +49,22 @@ def _write(file: BinaryIO, tensors: Mapping[str, Tensor], facts: Mapping[str, An
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and facts in a safetensors file.  Raises ModelError where it is missing or damaged."""
+    """The tensors and facts in a safetensors file.  Raises ModelError ("weights-missing", "weights-damaged")."""
     return _opened(path, lambda file: {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118  (not a mapping)
 
 
 def load_facts(path: Path) -> dict[str, Any]:
-    """The facts in a safetensors file, without its tensors.  Raises ModelError where it is missing or damaged."""
+    """The facts in a safetensors file, without its tensors.  Raises ModelError as `load_tensors`."""
     return _opened(path, lambda _: {})[1]
 
 
 def save_network(path: Path, model: nn.Module, net: Architecture, facts: Mapping[str, Any]) -> Path:
-    """`path`, holding a network's weights beside its architecture and further facts."""
+    """`path`, holding a network's weights, its architecture and further facts."""
     return save_tensors(path, model.state_dict(), {"architecture": asdict(net), **facts})
 
 
 def refuse_other_inputs(path: Path, facts: Mapping[str, Any], classes: Sequence[str], slices: Mapping[str, Any]) -> None:
-    """Nothing, where the network in `path` answers for these classes, in this order, and was trained on slices that look like these.
+    """Nothing, if the network in `path` has these classes, in this order, and was trained on slices of this format.
 
     Raises ModelError ("weights-unmarked", "weights-other-classes", "weights-other-slices") with what differs.
     """
@@ -81,10 +81,10 @@ def refuse_other_inputs(path: Path, facts: Mapping[str, Any], classes: Sequence[
 
 
 def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, Any]]:
-    """The network in a file, ready to answer on `device`, and its facts.
+    """The network in a file, ready for inference on `device`, and its facts; with `slice_only_weights` if the facts say "alone".
 
-    One that is to see slices alone does.  Raises ModelError where the file is missing or damaged, names an architecture that nobody knows
-    (its head, its inputs), or has tensors that do not fit it.
+    Raises ModelError as `load_tensors`, for an unknown architecture, such as its head or inputs ("weights-unknown"), and for tensors that
+    do not fit it or are not finite ("weights-misfit").
     """
     tensors, facts = load_tensors(path)
     _refuse_no_numbers(path, tensors)
@@ -98,11 +98,11 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
     except (KeyError, TypeError, RuntimeError, IndexError, RecursionError) as error:
         raise ModelError("weights-misfit", f"{path}: the tensors do not fit the architecture beside them: {error}") from None
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return model.to(device).eval(), facts                # channels last: twice the slices a second on a CPU
+    return model.to(device).eval(), facts                # channels last: twice as fast on a CPU
 
 
 def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Raises ModelError "weights-misfit" for weights that are not finite, or no fractions, which torch would take for some."""
+    """Raises ModelError "weights-misfit" for weights that are not finite, or not floating-point, which torch would convert."""
     for name, tensor in tensors.items():
         counts = name.endswith("num_batches_tracked")
         if not counts and not (tensor.is_floating_point() and bool(torch.isfinite(tensor).all())):

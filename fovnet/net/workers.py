@@ -1,7 +1,7 @@
-"""Training in worker processes: a proposal goes in, an outcome comes back, whatever happens to the process in between.
+"""Training in worker processes: each proposal gets an outcome, even if its process dies.
 
-Each worker is one process with one thread for arithmetic (on two cores, two trials of one thread each finish before one trial of two
-threads twice).  The slices are a memory-mapped file, so that W workers hold one copy of it.
+Each worker is one process with one thread for arithmetic (on two cores, two trials of one thread each in parallel finish before two
+trials of two threads each in sequence).  The slices are a memory-mapped file, so that W workers share one copy of it.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Job:
-    """What every training of a search needs to know, small enough to send to another process.
+    """The settings of every training of a search, small enough to send to another process.
 
     pixels   npy file (n, 128, 128) uint8      rows  npz file: targets (n, k), row numbers train and validation; sides_mm, volume, z_mm (n,)
     weights  folder for the networks; device, head and the recipe's numbers as configured
-    ends     what ends a training early;      envelope  what each proposal's `ends.envelope` is made from; None: nothing is pruned
-    inputs   what the slices are, as `fovnet.volume.pack` has it, and the names of the classes: kept beside the weights
-    kinds    what of a slice the networks are shown, as `fovnet.net.architecture.INPUTS` names it
-    begin    the networks of which each training begins with one; none: it begins with weights that are drawn
-    rate_factor  learning rates are so many times those of the configurations
-    source   a hash of what is learned from and validated on, where a checkpoint made on something else may lie in `weights`
-    stamp    of the file of the pixels when the search, or this slot's own job, began; None: not compared
+    ends     rules that end a training early;      envelope  makes each proposal's `ends.envelope`; None: nothing is pruned
+    inputs   the format of the slices, as in `fovnet.volume.pack`, and the names of the classes: stored with the weights
+    kinds    the networks' inputs, as named in `fovnet.net.architecture.INPUTS`
+    begin    networks of which each training begins with the nearest; empty: weights are drawn
+    rate_factor  factor on the learning rates of the configurations
+    source   a hash of the training and validation data, needed if `weights` may hold a checkpoint from other data
+    stamp    of the pixels' file when the search, or this slot's own job, began; None: not compared
     """
 
     pixels: Path
@@ -96,9 +96,9 @@ class Job:
 
 
 class TrainingPool:
-    """W workers, each a process of its own: one that dies takes only its own trial with it, and is replaced.
+    """W workers, each a separate process: one that dies ends only its own trial, and is replaced.
 
-    Use as a context manager; `submit(proposal)` is what a search wants to be handed.
+    Use as a context manager; `submit(proposal)` is the function that a search needs.
     """
 
     def __init__(self, job: Job, workers: int) -> None:
@@ -114,7 +114,7 @@ class TrainingPool:
         return self
 
     def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
-        if fault is not None:                   # nobody will write down what they come to; what they have come to is in their checkpoints
+        if fault is not None:                   # their outcomes would not be recorded; their progress is in their checkpoints
             with self._beginning:
                 self._stopped = True
                 for worker in tuple(self._working):
@@ -124,10 +124,10 @@ class TrainingPool:
             self._idle.get().shutdown()
 
     def submit(self, proposal: Proposal, envelope: Mapping[int, float] | None = None) -> Future[Outcome]:
-        """The future outcome of a trial; a worker that died is the outcome "error".
+        """The future outcome of a trial; if its worker dies, the status is "error".
 
         envelope  epoch to the highest validation loss that is not pruned there
-        The future raises SearchError where no training can go on ("disk-full").
+        The future raises SearchError where no training can continue ("disk-full", "slices-replaced").
         """
         return self._threads.submit(self._run, replace(self._job, ends=replace(self._job.ends, envelope=envelope or {})), proposal)
 
@@ -149,7 +149,7 @@ class TrainingPool:
             raise
         finally:
             self._working.difference_update(working)
-        if outcome.status == "error":           # dead, or in a state that nobody knows: a CUDA context fails for good after its first
+        if outcome.status == "error":           # dead, or in an unknown state: a CUDA context stays unusable after its first
             process.shutdown(wait=False)
             process = _process()
         self._idle.put(process)
@@ -157,10 +157,10 @@ class TrainingPool:
 
 
 def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] | None = None, keep: Path | None = None) -> Outcome:
-    """The outcome of one trial, in this process; its best weights lie at `keep`, else at `weights_of(job.weights, proposal.slot)`.
+    """The outcome of one trial, in this process; its best weights are at `keep`, else at `weights_of(job.weights, proposal.slot)`.
 
-    The traceback of an exception that nobody expected is added to a file in `logs` beside the folder of the networks.  Raises SearchError
-    ("slices-replaced") where the slices are not those the search began with.
+    The traceback of an unexpected exception is appended to a file in `logs` beside the folder of the networks.  Raises SearchError
+    ("slices-replaced") if the slices are not those the search began with.
     """
     import torch
 
@@ -202,9 +202,9 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
 
 
 def _data_of(job: Job, device: torch.device) -> Data:
-    """What the job learns from, on the device.  Raises SearchError ("slices-replaced") where it lies there anew."""
+    """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the pixels was replaced."""
     stamps = stamp_of(job.pixels), stamp_of(job.rows)
-    if job.stamp is not None and stamps[0][:2] != job.stamp[:2]:       # of the same bytes `slice_collections` keeps the date
+    if job.stamp is not None and stamps[0][:2] != job.stamp[:2]:       # `slice_collections` keeps the date of unchanged bytes
         reason = "was written anew while the search ran, and what is learned from it would be of other slices"
         raise SearchError("slices-replaced", f"{job.pixels}: {reason}; give the search's command again once they are cut")
     return _resident(job.pixels, job.rows, stamps, device, job.kinds)
@@ -212,38 +212,38 @@ def _data_of(job: Job, device: torch.device) -> Data:
 
 @lru_cache(maxsize=1)
 def _resident(pixels: Path, rows: Path, stamps: tuple[Stamp, Stamp], device: torch.device, kinds: tuple[str, ...]) -> Data:
-    """The data set on the device, brought there once in a worker's life: 80,000 slices are 1.3 GB.  `stamps` distinguish files
-    that were written anew from those they replaced."""
+    """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps` distinguish rewritten files from those
+    they replaced."""
     from fovnet.net.training import place
 
     with np.load(rows, allow_pickle=False) as kept:
         targets, training, validation = kept["targets"], kept["train"], kept["validation"]
         placing = Placing(kept["sides_mm"], kept["volume"], kept["z_mm"]) if "volume" in kept else None
-    slices = np.load(pixels, mmap_mode="c")                    # copy-on-write: torch wants writable memory, nobody writes
+    slices = np.load(pixels, mmap_mode="c")                    # copy-on-write: torch requires writable memory, but nothing is written
     return place(slices, targets, training, validation, device, placing, kinds)
 
 
 def stamp_of(path: Path) -> Stamp:
-    """Size, time of change and number of a file; every writing gives it another number or time."""
+    """Size, mtime and inode of a file; every write changes its mtime or its inode."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _died(job: Job, proposal: Proposal, working: Sequence[BaseProcess]) -> Outcome:
-    """The outcome of a trial whose process is gone, with the losses of the epochs that its checkpoint has."""
+    """The outcome of a trial whose process has died, with the losses of the epochs in its checkpoint."""
     from fovnet.net.checkpoint import curves_of
 
     training, validation = curves_of(weights_of(job.weights, proposal.slot))
     until = time.monotonic() + 5.0
     while any(process.exitcode is None for process in working) and time.monotonic() < until:
-        time.sleep(0.01)                    # the executor waits for it too, and who comes second learns the status a moment later
+        time.sleep(0.01)                    # the executor also waits for the process, and may receive its status first
     codes = [process.exitcode for process in working if process.exitcode]
     how = f"by signal {-codes[0]}, perhaps for memory" if codes and codes[0] < 0 else f"with status {codes[0]}" if codes else "unseen"
     return Outcome("error", training, validation, min(validation, default=None), message=f"the worker process died {how}")
 
 
 def _logged(job: Job, slot: int, trace: str) -> str:
-    """Where the traceback was written, as the end of a sentence; nothing where there is none."""
+    """Append the traceback to the slot's log; where it was written, as the end of a sentence, "" if there is none."""
     if not trace:
         return ""
     path = job.weights.parent / "logs" / f"slot-{slot:04d}.txt"
@@ -257,15 +257,15 @@ def _logged(job: Job, slot: int, trace: str) -> str:
 
 
 def _process() -> ProcessPoolExecutor:
-    """One worker process; spawned, because a forked copy of a process that has used CUDA or threads may hang."""
+    """One worker process; spawned, because a fork of a process that has used CUDA or threads may hang."""
     return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_settle, initargs=(os.getpid(),))
 
 
 def _settle(parent: int) -> None:
-    """One thread for arithmetic, freed memory kept, and no life after the parent: a SIGKILL must not leave trainings behind."""
+    """Set one thread for arithmetic, keep freed memory, and end with the parent: its SIGKILL must not leave trainings running."""
     import torch
 
-    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))      # a terminal's Ctrl-C: the parent reports it, once
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))      # Ctrl-C in a terminal: only the parent reports it
     torch.set_num_threads(1)
     keep_freed_memory()
     end_with(parent)
