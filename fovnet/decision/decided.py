@@ -23,10 +23,9 @@ def decided_from(results: Results) -> dict[str, str]:
 
 
 def begin_decisions(results: Results) -> None:
-    """Remove the table of earlier decisions and, if any answer is there, mark them as unfinished: a run may be killed half-way."""
+    """Remove the table of earlier decisions, and mark them as unfinished: a run may be killed half-way, the first one too."""
     (results.decisions / TABLE).unlink(missing_ok=True)
-    if results.decisions.is_dir() and any(results.decisions.glob("*.json")):
-        write_json(results.decisions / MADE_FROM, {"made_from": None})
+    write_json(results.decisions / MADE_FROM, {"made_from": None})
 
 
 def conclude_decisions(results: Results, volume_ids: Collection[str], *, settings: object, seed: int) -> Path:

@@ -33,3 +33,11 @@ def test_decisions_that_were_cut_short_are_no_whole_even_where_the_rule_is_again
     (results.ensemble / RULE).write_text("another")
     with pytest.raises(ModelError, match="decisions-of-others"):
         refuse_other_decisions(results)
+
+
+def test_the_first_decisions_cut_short_are_no_whole_either(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    begin_decisions(results)
+    (results.decisions / "a.json").write_text("{}")     # one of two answers, and then a kill
+    with pytest.raises(ModelError, match="decisions-unfinished"):
+        refuse_other_decisions(results)
