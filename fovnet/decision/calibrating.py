@@ -57,14 +57,11 @@ def best_line(chance: Floats, least: Floats, right: NDArray[np.bool_]) -> Line:
 
 
 def along(chance: float, least: float, line: Line) -> float:
-    """The probability `chance` calibrated by a line; unchanged for STRAIGHT.
-
-    A line of two numbers, as in ensembles of earlier versions, uses p alone.
-    """
-    if tuple(line) in (STRAIGHT, STRAIGHT[:2]):
+    """The probability `chance` calibrated by a line; unchanged for STRAIGHT."""
+    if tuple(line) == STRAIGHT:
         return chance
     p, m = _logit(np.array([chance, least]))
-    return float(expit(np.dot(line, (p, 1.0, m)[: len(line)])))
+    return float(expit(np.dot(line, (p, 1.0, m))))
 
 
 def _logit(chance: Floats) -> Floats:
@@ -92,13 +89,10 @@ def _likeliest(x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], in
 
 
 def recalibrated(confidence: Floats, share: Floats, beta: Beta) -> Floats:
-    """Confidences (...,) after the calibration, q being `share` (...,); unchanged for IDENTITY.
-
-    A calibration of three numbers, as in ensembles of earlier versions, uses p alone.
-    """
+    """Confidences (...,) after the calibration, q being `share` (...,); unchanged for IDENTITY."""
     if tuple(beta) == IDENTITY:
         return confidence
-    return np.asarray(expit(_sides(confidence, share)[..., : len(beta)] @ np.asarray(beta)))
+    return np.asarray(expit(_sides(confidence, share) @ np.asarray(beta)))
 
 
 def _sides(confidence: Floats, share: Floats) -> Floats:

@@ -66,9 +66,10 @@ def test_more_of_either_is_never_less(a: float, b: float, c: float, d: float, e:
         assert (np.diff(rising) >= 0).all()
 
 
-def test_three_numbers_are_a_calibration_of_the_confidence_alone() -> None:
-    p, share = np.random.default_rng(4).random((2, 30))
-    np.testing.assert_allclose(recalibrated(p, share, (0.7, 1.2, -0.1)), recalibrated(p, share, (0.7, 1.2, -0.1, 0.0, 0.0)), rtol=1e-12)
+def test_with_the_confidence_alone_it_is_the_beta_calibration_of_kull_and_others() -> None:
+    p, share = np.random.default_rng(4).uniform(0.01, 0.99, (2, 30))
+    published = 1 / (1 + 1 / (np.exp(-0.1) * p**0.7 / (1 - p) ** 1.2))                 # eq. 6
+    np.testing.assert_allclose(recalibrated(p, share, (0.7, 1.2, -0.1, 0.0, 0.0)), published, rtol=1e-12)
 
 
 def test_what_was_right_without_exception_is_left_as_it_was_stated() -> None:
@@ -89,10 +90,11 @@ def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
     assert best_line(stated[:30], least[:30], np.ones(30, dtype=bool)) == STRAIGHT and along(0.3, 0.1, STRAIGHT) == 0.3
 
 
-def test_a_line_of_two_numbers_is_one_of_the_chance_alone() -> None:
-    for p in np.linspace(0.0, 1.0, 21):
-        assert along(float(p), 0.2, (0.7, 0.3)) == pytest.approx(along(float(p), 0.9, (0.7, 0.3, 0.0)), rel=1e-12)
-    assert all(along(p, 0.1, (1.0, 0.0)) == p for p in (0.0, 1e-9, 0.3, 1.0))
+def test_a_line_that_weighs_the_set_alone_ignores_the_least_confident_span() -> None:
+    for p in np.linspace(0.05, 0.95, 19):
+        platt = 1 / (1 + np.exp(-(0.7 * np.log(p / (1 - p)) + 0.3)))                    # eq. 1, of a logit
+        assert along(float(p), 0.2, (0.7, 0.3, 0.0)) == along(float(p), 0.9, (0.7, 0.3, 0.0)) == pytest.approx(platt, rel=1e-12)
+    assert all(along(p, 0.1, STRAIGHT) == p for p in (0.0, 1e-9, 0.3, 1.0))
 
 
 @pytest.mark.parametrize("enough", [False, True])
