@@ -1,1 +1,1 @@
-"""From a file to slices; the only room that knows about affines."""
+"""From a file to slices; the only package that handles affines."""

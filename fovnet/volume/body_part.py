@@ -1,7 +1,7 @@
-"""What a header's Body Part Examined (0018,0015) means in regions: read tolerantly, for archives hold codes, old codes and free text.
+"""The regions that Body Part Examined (0018,0015) stands for, read tolerantly: archives contain codes, old codes and free text.
 
-Codes of single regions, combined terms, synonyms in any case, and several of them in one text ("CHEST/ABDOMEN", "L SPINE") are understood.
-What is passed on is a known word and never the text itself, because a free text may hold anything.
+Codes of single regions, combined terms, synonyms in any case, and several of them in one text ("CHEST/ABDOMEN", "L SPINE") are recognised.
+Only known terms are returned, never the text itself, because free text may contain anything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OTHER = "OTHER"
 
 
 def regions_told(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
-    """The regions that a header's text means, in the vocabulary's order; empty for a body part that is none of them, None if unknown.
+    """The regions that a header's text stands for, in the vocabulary's order; empty for a body part outside them, None if unknown.
 
     Unknown words among several are skipped: "LIVER DYNAMIC" is the abdomen.
     """
@@ -30,8 +30,8 @@ def regions_told(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...]
 
 
 def body_part(text: str) -> str:
-    """The text as a table may show it: DICOM's own term where it is that of a region, of several or of a part elsewhere, else the terms of
-    its regions (SPINE for CSPINE); OTHER for an unknown text."""
+    """The text as DICOM terms, for tables: the term itself if it is a known one (a region, several, or a body part outside them), else the
+    terms of its regions (SPINE for CSPINE); OTHER for an unknown text, empty for none."""
     whole = "".join(text.upper().replace("_", " ").split())
     if whole in {term.body_part for term in TOGETHER.values()} | ELSEWHERE | {region.body_part for region in DEFAULT.regions}:
         return whole
@@ -44,7 +44,7 @@ def body_part(text: str) -> str:
 
 
 def _named(word: str, vocabulary: Vocabulary) -> set[str] | None:
-    """The regions that one word or term means; empty for a part beyond all of them."""
+    """The regions that one word or term stands for; empty for a body part outside all of them, None if unknown."""
     one = region_named(word, vocabulary)
     if one is not None:
         return {one} - {NONE}

@@ -1,8 +1,8 @@
-"""Slices kept from one run to the next: one sealed file a volume, known by what the volume holds and how it was cut.
+"""A cache of slices between runs: one sealed file per volume, identified by the volume's content and the settings.
 
-An entry is an npz with 32 bytes behind it: the SHA-256 of the npz and of the entry's own name.  A byte that was flipped on a disk is
-found even where the archive still unpacks, and so is an entry that was copied to another's name.  Entries that nobody uses any more
-(another setting, a volume that has changed) stay until `prune`.  The folder may be deleted at any time.
+An entry is an npz followed by 32 bytes: the SHA-256 of the entry's own name and of the npz.  This detects a flipped byte even if the
+archive still unpacks, and an entry copied to another name.  Entries no longer in use (changed settings or volumes) remain until
+`prune`.  The folder may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ABANDONED_SECONDS = 3600.0      # a half-written entry of a killed run; writing 
 
 
 def entry(folder: Path, facts: Mapping[str, Any]) -> Path:
-    """The file in `folder` for `facts` (checksum of the volume, settings): equal facts, equal file."""
+    """The path in `folder` for `facts` (checksum of the volume, settings); equal facts give the same path."""
     return folder / f"{records.digest({**facts, 'sealed': 1})}.npz"
 
 
 def write(path: Path, arrays: Mapping[str, Array]) -> Path:
-    """`path`, holding plain arrays and their seal, put in place in one step."""
+    """Writes plain arrays and their seal to `path`, atomically, and returns it."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     content = buffer.getvalue()
@@ -40,7 +40,7 @@ def write(path: Path, arrays: Mapping[str, Array]) -> Path:
 
 
 def read(path: Path) -> dict[str, Array]:
-    """The arrays of an entry.  Raises FileNotFoundError where there is none, ValueError where it is not what was written."""
+    """The arrays of an entry.  Raises FileNotFoundError if there is none, ValueError if its seal does not match."""
     sealed = path.read_bytes()
     content, seal = sealed[:-SEAL_BYTES], sealed[-SEAL_BYTES:]
     if seal != _seal(path, content):
@@ -50,9 +50,9 @@ def read(path: Path) -> dict[str, Array]:
 
 
 def prune(folder: Path, used: Iterable[Path]) -> tuple[int, int]:
-    """(files, bytes) removed from the cache: entries that are not `used`, and halves that killed runs left an hour ago or earlier.
+    """(files, bytes) removed from the cache: entries not in `used`, and partial files that killed runs left over an hour ago.
 
-    Nothing is touched that is not named as this file names things.
+    Files whose names do not match ENTRY or LEFT_OVER are kept.
     """
     kept, removed, freed = {path.name for path in used}, 0, 0
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():

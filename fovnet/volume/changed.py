@@ -1,7 +1,7 @@
-"""Whether a collection is as it was: its tables by their content, the files behind them by size and time of change.
+"""A stamp of a collection that shows whether it has changed: its tables by content, the files they name by size and modification time.
 
-A workflow would go by the time of change of the tables alone, and not notice one that was put in place with an older date, as unpacking,
-moving and copying with dates do.
+A workflow compares the tables' modification times alone, and misses a table replaced by one with an older date, as unpacking, moving and
+copying with dates do.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from fovnet.volume.dicom.address import split_address
 HEADERS = (".hdr", ".hdr.gz", ".img", ".img.gz", ".nhdr", ".mhd")
 BESIDE = (".hdr", ".hdr.gz", ".img", ".img.gz", ".mat", ".raw", ".raw.gz", ".zraw")
 SPELLINGS = (*BESIDE, *(suffix.upper() for suffix in BESIDE), ".HDR.gz", ".IMG.gz", ".hdr.GZ", ".img.GZ")
-"""As the files of pairs are looked for: SCAN.IMG beside SCAN.HDR, SCAN.IMG.gz beside SCAN.HDR.gz."""
+"""Suffixes tried for the other file of a pair: SCAN.IMG beside SCAN.HDR, SCAN.IMG.gz beside SCAN.HDR.gz."""
 
 
 def stamp_of_volumes(tables: Iterable[Path]) -> str:
-    """SHA-256 hex over the content of volumes.tsv tables, and of the regions.tsv beside each, and over name, size and time of change of
-    every file or folder that they name; one that is gone counts too.
+    """SHA-256 hex over the content of volumes.tsv tables and of the regions.tsv beside each, and over name, size and modification time of
+    every file or folder that they name, missing ones included.
 
-    Of a DICOM folder its own time of change and those of the folders in it, which a file that is added, removed or replaced by renaming
-    moves, and of the files in each their number, bytes and latest time of change, which one that is written over moves; of a header also
-    the files beside it that are called alike.  Nothing is opened, so that 100,000 files take a second.  A table that cannot be read names
-    none: the slicing reports it.
+    For a folder (DICOM): the modification times of it and its subfolders, which change when a file is added, removed or replaced by
+    renaming, and in each the number, total bytes and latest modification time of its files, which change when one is overwritten.  For a
+    header file also the files beside it with the same stem.  Volumes are not opened, so 100,000 files take a second.  A table that cannot
+    be read names no files; slicing reports it.
     """
     tables = list(tables)
     contents = [_content(path) for table in tables for path in (table, table.parent / "regions.tsv")]
@@ -49,7 +49,7 @@ def _named_in(table: Path) -> list[Path]:
 
 
 def _parts_of(place: Path) -> Iterator[Path]:
-    """The file or folder itself, folders in it, and what a header's voxels may lie in; another name than its own takes opening it."""
+    """The file or folder itself, all subfolders, and for a header the files of the same stem; a data file of another name is not found."""
     yield place
     if os.path.isdir(place):            # noqa: PTH112  (is_dir raises in a closed folder)
         for parent, folders, _ in os.walk(place):
@@ -68,7 +68,7 @@ def _stamp(place: Path) -> tuple[int, ...]:
 
 
 def _of_files(folder: Path, changed_ns: int) -> tuple[int, ...]:
-    """A folder's own time of change; number, bytes and latest time of change of the files in it."""
+    """A folder's own modification time; number, total bytes and latest modification time of the files in it."""
     with os.scandir(folder) as entries:
         files = [entry.stat() for entry in entries if entry.is_file()]
     return changed_ns, len(files), sum(facts.st_size for facts in files), max((facts.st_mtime_ns for facts in files), default=0)

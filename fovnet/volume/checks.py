@@ -1,4 +1,4 @@
-"""Whether a grid of numbers can be an MR volume, whatever the file format: its affine, its values, its look."""
+"""Checks that an array and its affine can be an MR volume, for every file format: geometry, values, kind of image."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from fovnet.errors import VolumeError
 from fovnet.volume.intensity import NARROWEST, lattice
 from fovnet.volume.volume import Volume
 
-SPACING_MM = (0.05, 100.0)      # from microscopy at 9.4 T to the gap of a scout; beyond, the header's unit is wrong
-FARTHEST_MM = 1e5               # 100 m from the scanner's centre no patient lies, and heights begin to lose hundredths in float32
+SPACING_MM = (0.05, 100.0)      # from microscopy at 9.4 T to the slice distance of a scout; outside, the header's unit is wrong
+FARTHEST_MM = 1e5               # 100 m from the scanner's centre there is no patient, and float32 positions begin to lose 0.01 mm
 MAX_SHEAR_DEG = 5.0             # a scanner's grid is right-angled to 0.01°; 5° bends a 400 mm field of view by 35 mm
-LARGEST = 1e20                  # a uint64 still fits; beyond, sums of float32 overflow, and the numbers are no intensities
+LARGEST = 1e20                  # a uint64 still fits; above, sums of float32 overflow, and the numbers are not intensities
 CT_AIR = -900.0                 # Hounsfield units: air is -1000, lung above -900
 CT_AIR_SHARE = 0.05             # a CT of the trunk with its table and air has 0.3 to 0.5
 MAX_LABELS = 512                # a 12-bit MR volume shows thousands of values, an 8-bit one 200, an atlas up to 313
-A_GLANCE = 20_000               # voxels that show, in a millisecond, that most MR volumes have more values or broken ones
-LABEL_FLATNESS = 0.7            # share of equal neighbours off the grounds: label maps seen 0.84 to 0.98 off 0 alone, MR 0.00 to 0.26
-GROUNDS = 2                     # values an MR volume may hold in patches: masked air, and the padding about it
-FEWEST_GREYS = 16               # an 8-bit MR volume shows over 100 values; of fewer than these, two may be all that a mask has
+A_GLANCE = 20_000               # sample in which most MR volumes show, in 1 ms, more than MAX_LABELS values or fractional ones
+LABEL_FLATNESS = 0.7            # share of equal neighbours off the background: label maps seen 0.84 to 0.98 off 0 alone, MR 0.00 to 0.26
+GROUNDS = 2                     # background values an MR volume may have: masked air, and the padding around it
+FEWEST_GREYS = 16               # an 8-bit MR volume has over 100 values; with fewer than these, two may be all the values of a mask
 OTHER_MODALITIES = ("NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT")
 FLATNESS_PLANES = 40
-DARKEST = 0.001                 # of the voxels: darker ones may be broken, as one of -32768 in an image of 0 to 4095 is
-LONGEST_MM = 1e4                # of a volume's sides: a body and its table are 2.5 m
-MOST_PIXELS = 2**15             # along the square that an axial cut is padded to, of its smallest pixels
-LABEL_MIN_VOXELS = 32**3        # in fewer voxels a flat patch can be chance
+DARKEST = 0.001                 # quantile: darker voxels may be broken, such as one of -32768 in an image of 0 to 4095
+LONGEST_MM = 1e4                # longest side of a volume: a body with the table is 2.5 m
+MOST_PIXELS = 2**15             # longest in-plane side of an axial cut over its smallest in-plane spacing
+LABEL_MIN_VOXELS = 32**3        # in fewer voxels equal neighbours can be chance
 
 
 def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
@@ -53,7 +53,7 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
 
 
 def refuse_plane(volume: Volume) -> None:
-    """Raises VolumeError "volume-shape" where an axial cut of a RAS volume would be a line or a point; as `refuse_extent`."""
+    """Raises VolumeError "volume-shape" if an axial slice of a RAS volume would be a line or a point; else as `refuse_extent`."""
     columns, rows, _ = volume.voxels.shape
     refuse_extent(volume.source, volume.voxels.shape, volume.spacing_mm, 2)
     if min(columns, rows) < 2:
@@ -62,8 +62,8 @@ def refuse_plane(volume: Volume) -> None:
 
 
 def refuse_extent(source: str, shape: Sequence[int], spacing_mm: NDArray[np.float64], height: int) -> None:
-    """Raises VolumeError "volume-geometry" for a volume longer than 10 m, or one whose axial cuts are so narrow in so small pixels that a
-    square about them would not fit into memory.  `height` is the axis from feet to head."""
+    """Raises VolumeError "volume-geometry" for a volume with a side over 10 m, or with axial slices over 32,768 pixels of their smaller
+    spacing wide, whose square padding would not fit into memory.  `height` is the feet-head axis."""
     sides_mm, across = np.asarray(shape) * spacing_mm, [axis for axis in range(3) if axis != height]
     pixels = sides_mm[across].max() / spacing_mm[across].min()
     if sides_mm.max() > LONGEST_MM or pixels > MOST_PIXELS:
@@ -74,13 +74,13 @@ def refuse_extent(source: str, shape: Sequence[int], spacing_mm: NDArray[np.floa
 
 
 def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels all finite, notes): NaN, infinities and what lies beyond 1e20, if fewer than half, become as dark as the darkest others.
+    """(voxels all finite, notes): NaN, infinities and values beyond 1e20, if fewer than half, are set to `darkest` of the others.
 
-    Raises VolumeError "volume-nonfinite" from half on, "volume-constant" where all voxels are equal.
+    Raises VolumeError "volume-nonfinite" if half or more are such, "volume-constant" if all others are equal.
     """
     notes: tuple[str, ...] = ()
     with np.errstate(invalid="ignore"):
-        low, high = float(voxels.min()), float(voxels.max())      # NaN, where there is one: most volumes need no second look
+        low, high = float(voxels.min()), float(voxels.max())      # NaN if any voxel is: most volumes need no further pass
     if not (-LARGEST <= low <= high <= LARGEST):
         finite = np.abs(voxels) <= LARGEST
         notes = finite_enough(source, voxels.size - int(np.count_nonzero(finite)), voxels.size)
@@ -91,14 +91,14 @@ def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32
 
 
 def darkest(sample: NDArray[np.float32], low: float) -> np.float32:
-    """What a thousandth of the finite values in a sample (m,) lies at or below, a hole's value: a single broken voxel would make holes
-    as dark as itself, and all else white.  `low` where the sample has none."""
+    """The 0.001 quantile of the finite values of a sample (m,), with which non-finite voxels are filled; `low` if there are none.  Not the
+    minimum: a single broken voxel would give all filled ones its value, and the window would show everything else white."""
     finite = sample[np.isfinite(sample)]
     return np.float32(np.quantile(finite, DARKEST, method="lower") if finite.size else low)
 
 
 def finite_enough(source: str, bad: int, voxels: int) -> tuple[str, ...]:
-    """A note where some voxels are no finite intensities.  Raises VolumeError "volume-nonfinite" from half on."""
+    """A note if some voxels are not finite.  Raises VolumeError "volume-nonfinite" if half or more are not."""
     if 2 * bad >= voxels:
         raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels} voxels are NaN, infinite or beyond {LARGEST:g}, "
                                               "half or more. Export it again, or set NaN about the body to 0 (fslmaths IN -nan OUT).")
@@ -106,26 +106,26 @@ def finite_enough(source: str, bad: int, voxels: int) -> tuple[str, ...]:
 
 
 def refuse_constant(source: str, low: float, high: float) -> None:
-    """Raises VolumeError "volume-constant" where the lowest and the highest voxel are the same."""
+    """Raises VolumeError "volume-constant" if the lowest and the highest intensity are equal."""
     if high - low <= NARROWEST:
         raise VolumeError("volume-constant", f"{source}: every voxel is {low:g}, there is nothing to see. Export the volume again.")
 
 
 def refuse_ct(volume: Volume) -> None:
-    """Raises VolumeError "volume-ct" if more than 5 % of the voxels lie at or below -900, as air does in CT."""
+    """Raises VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is in CT."""
     refuse_air(volume.source, np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size)
 
 
 def refuse_air(source: str, share: float) -> None:
-    """Raises VolumeError "volume-ct" where this share of the voxels, at or below -900, is too large for MR."""
+    """Raises VolumeError "volume-ct" if `share`, of the voxels at or below -900, exceeds 5 %."""
     if share > CT_AIR_SHARE:
         raise VolumeError("volume-ct", f"{source}: {share:.0%} of the voxels are at or below {CT_AIR:g}, like air in CT "
                                        "(Hounsfield units): this looks like CT, and fovnet reads MR. Give an MR series.")
 
 
 def refuse_labels(volume: Volume) -> None:
-    """Raises VolumeError "volume-labels" for at most 512 different whole numbers in flat patches, which no noisy scanner makes;
-    but for the `_grounds`."""
+    """Raises VolumeError "volume-labels" for at most 512 distinct whole numbers in flat patches, the background (`_grounds`) excepted: a
+    scanner's noise does not allow such patches.  Volumes under 32³ voxels are not tested."""
     glance = lattice(volume.voxels, A_GLANCE)
     if volume.voxels.size < LABEL_MIN_VOXELS or not _few_whole_numbers(glance):
         return
@@ -138,7 +138,7 @@ def refuse_labels(volume: Volume) -> None:
 
 
 def refuse_modality(source: str, modality: str) -> None:
-    """Raises VolumeError "volume-ct" or "volume-modality" where a header names another modality than MR; silence is no refusal."""
+    """Raises VolumeError "volume-ct" or "volume-modality" for a known modality other than MR; a missing or unknown one is accepted."""
     code = modality.upper().removeprefix("MET_MOD_")
     if code in ("CT", "CTA"):
         raise VolumeError("volume-ct", f"{source}: the header says modality {modality}, and fovnet reads MR. Give an MR series.")
@@ -147,7 +147,7 @@ def refuse_modality(source: str, modality: str) -> None:
 
 
 def times(numbers: Iterable[object]) -> str:
-    """The numbers as a message shows a grid: 3 × 4 × 5."""
+    """The numbers joined for a message: 3 × 4 × 5."""
     return " × ".join(map(str, numbers))
 
 
@@ -157,15 +157,15 @@ def _few_whole_numbers(sample: NDArray[np.float32]) -> bool:
 
 
 def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The most frequent values of a sample (m,), two or, of few values, one: what may lie flat about a body, be it 0 or -500."""
+    """The two most frequent values of a sample (m,), or one if it has under 16: possible background values, be it 0 or -500."""
     values, counts = np.unique(sample, return_counts=True)
     return values[np.argsort(-counts, kind="stable")][: GROUNDS if len(values) >= FEWEST_GREYS else 1]
 
 
 def _flatness(voxels: NDArray[np.float32], axis: int, grounds: NDArray[np.float32]) -> float:
-    """Share of the voxels off the grounds whose next neighbour along an axis is equal; 0 for a single layer.
+    """Share of the voxels outside the background whose next neighbour along an axis is equal; 0 for a single layer.
 
-    Counted in at most some 80 planes, whole in memory: label maps and MR are so far apart that a part of a large volume suffices.
+    Counted in at most about 80 planes, contiguous in memory: label maps and MR differ so much that a part of a large volume suffices.
     """
     slow = int(np.argmax(np.abs(voxels.strides)))
     thin = [slice(None)] * 3

@@ -1,12 +1,11 @@
-"""A collection of volumes on disk: volumes.tsv, and regions.tsv where somebody has labelled them.
+"""A collection of volumes on disk: volumes.tsv, and regions.tsv with the labels, if any.
 
     volumes.tsv   volume_id, subject_id, path (relative to the table), optionally split; every further column is an attribute
     regions.tsv   volume_id, region, and first_slice, last_slice (inclusive, counted from the feet along the third axis of the
                   volume in its closest RAS order, from 0) or from_mm, to_mm (scanner z)
 
 A volume with at least one row in regions.tsv is labelled: its slices outside every row are `none`.  All faults of both tables are
-reported at once, since they are mended in one sitting.  A volume *file* that is missing is no fault of the tables: it is refused
-when it is sliced.
+reported at once.  A missing volume *file* is not a fault of the tables: it is refused when it is sliced.
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ VOLUME_COLUMNS = ("volume_id", "subject_id", "path")
 REGION_COLUMNS = ("volume_id", "region")
 RANGES = (("first_slice", "last_slice"), ("from_mm", "to_mm"))
 NAME = re.compile(r"[^\s./\\\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]*")
-LONGEST = 200           # bytes of a volume_id: <volume_id>.json and its temporary name have to fit into the 255 of a file name
+LONGEST = 200           # bytes of a volume_id: <volume_id>.json and its temporary name must fit into the 255 of a file name
 
 
-GUESSABLE = 2000        # names a wrong one is compared with, 20 ms; of more, a table with many faults would take hours
+GUESSABLE = 2000        # most names an unknown one is compared with, 20 ms; with more, a table with many faults would take hours
 NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 WHOLE = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
 class VolumeRow:
-    """One row of volumes.tsv: names, the path resolved against the table's folder, a split if the user gave one, attributes."""
+    """One row of volumes.tsv: ids, the path relative to the table's folder joined with it, a split if the user gave one, attributes."""
 
     volume_id: str
     subject_id: str
@@ -77,14 +76,14 @@ class Collection:
 
 @dataclass(frozen=True, order=True)
 class Fault:
-    """What is wrong in a line of a table, as a sentence; in order of the lines, those of one line as they were found."""
+    """A fault in a line of a table, as a sentence; sorted by line, faults of the same line in the order they were found."""
 
     line: int
     sentence: str = field(compare=False)
 
     @classmethod
     def of(cls, file: Path, line: int, what: str) -> Fault:
-        """A fault of a whole line."""
+        """A fault of a whole line of a file."""
         return cls(line, f"{file}, line {line}: {what}")
 
 
@@ -116,7 +115,7 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     labels = table.with_name("regions.tsv")
     labelled: list[tuple[Line, RegionRow]] = []
     if labels.exists():
-        # What stands in a line that cannot be read, or in a table without volume_id, may be meant: one fault there, not one a row here.
+        # Words of an unreadable line may be volume_ids, as may any if the column is missing: report that fault, not one for every row here.
         named = {line.cells["volume_id"] for line in lines if line.cells.get("volume_id")}
         known = named | astray if named else None
         of_labels: list[Fault] = []
@@ -135,16 +134,16 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
 
 
 BEYOND_MM = 20.0
-"""A row in millimetres that ends farther outside a volume than this was meant for another one, or another frame."""
+"""A row in millimetres that lies farther outside a volume than this belongs to another one, or another frame of reference."""
 
 
 def truth(stack: SliceStack, rows: Iterable[RegionRow], vocabulary: Vocabulary = DEFAULT) -> NDArray[np.bool_]:
-    """(s, k) which classes each cut shows, in the order of vocabulary.classes; `none` exactly where nothing else is.
+    """(s, k) which classes each cut shows, in the order of vocabulary.classes; `none` exactly where no other class is shown.
 
-    A cut of several slices belongs to the rows that cover its middle slice (of an even number, the lower of the two in the
-    middle); for rows in millimetres, to those that hold its z.  Where two regions of the chain meet at that very millimetre, the
-    lower one has it.  Raises CollectionError "collection-slices" for a slice number the volume does not have,
-    "collection-extent" for millimetres far outside it.
+    A cut of several slices gets the labels of its middle slice (of an even number, the lower of the two in the middle); from rows
+    in millimetres, those of its z.  If two regions of the chain meet at exactly this z, the lower one applies.
+    Raises CollectionError "collection-slices" for a slice number the volume does not have, "collection-extent" for millimetres
+    more than 20 mm outside it.
     """
     slices = stack.counted_slices or int(stack.covers[-1, 1]) + 1
     return truth_at(stack.z_mm, stack.middle, slices, rows, vocabulary)
@@ -153,7 +152,7 @@ def truth(stack: SliceStack, rows: Iterable[RegionRow], vocabulary: Vocabulary =
 def truth_at(
     z_mm: NDArray[np.float64], middle: NDArray[np.int64], slices: int, rows: Iterable[RegionRow], vocabulary: Vocabulary = DEFAULT
 ) -> NDArray[np.bool_]:
-    """`truth` for cuts at heights z_mm (s,) whose middle slices are `middle` (s,), of a volume of so many slices."""
+    """`truth` for cuts at heights z_mm (s,) with middle slices `middle` (s,), of a volume of `slices` slices."""
     classes = vocabulary.classes
     shown = np.zeros((len(z_mm), len(classes)), dtype=bool)
     for row in rows:
@@ -174,7 +173,7 @@ def truth_at(
 
 
 def nearest_name(path: Path, *, folder: bool = False) -> str:
-    """ "did you mean 'data/mine'?" for a path that is not there and whose folder holds a name like it, of a `folder` if one is wanted; else
+    """ "did you mean 'data/mine'?" for a missing path whose parent folder contains a similar name (with `folder`, that of a folder); else
     empty."""
     try:
         names = sorted(beside.name for beside in path.parent.iterdir() if not folder or beside.is_dir())
@@ -185,7 +184,7 @@ def nearest_name(path: Path, *, folder: bool = False) -> str:
 
 
 def region_named(text: str, vocabulary: Vocabulary) -> str | None:
-    """The class a cell means: its name in any case, or a synonym such as THORAX or LEG; None if none does."""
+    """The class that a text names, in any case, by name or by a synonym such as THORAX or LEG; None if it names none."""
     wanted = as_word(text)
     if wanted == as_word(NONE):
         return NONE
@@ -193,9 +192,9 @@ def region_named(text: str, vocabulary: Vocabulary) -> str | None:
 
 
 def _table(path: Path, columns: Sequence[str], faults: list[Fault]) -> tuple[list[Line], set[str]]:
-    """(lines of a tab-separated table, every word of the lines that cannot be split into the columns).
+    """(lines of a tab-separated table, every cell of the lines that cannot be split into the columns).
 
-    A fault is added for each of those lines, and for each wanted column that is missing; what the other columns hold is still read.
+    A fault is added for each of those lines, and one for missing required columns; the other columns are still read.
     """
     records = [(number, line) for number, line in enumerate(_text_lines(path), start=1) if line.strip()]
     first, heading = records[0] if records else (1, "")
@@ -230,23 +229,23 @@ def _table(path: Path, columns: Sequence[str], faults: list[Fault]) -> tuple[lis
 
 
 def _lacking_range(header: Sequence[str]) -> list[str]:
-    """The columns that the header has not, of the pair of RANGES that it has most of; none where it has a whole pair."""
+    """The columns missing from the header, for the pair of RANGES of which fewest are missing; empty if it has a complete pair."""
     return min(([column for column in pair if column not in header] for pair in RANGES), key=len)
 
 
 def _meant(missing: Sequence[str], others: set[str]) -> str:
-    """ "Is 'subjectid' meant?" for the first of the missing columns that another is spelled like; else empty."""
+    """ "Is 'subjectid' meant?" for the first missing column to which another column's name is similar; else empty."""
     near = [match for column in missing if (match := get_close_matches(column, sorted(others), 1))]
     return f"Is {near[0][0]!r} meant?" if near else ""
 
 
 def _cells(line: str) -> list[str] | None:
-    """The cells of one line, without the blanks around them; None where a quoted cell does not end in it."""
+    """The cells of one line, stripped; None if a quoted cell does not end in it."""
     try:
         (cells,) = csv.reader([line], delimiter="\t", strict=True)
     except csv.Error as fault:
         if "unexpected end of data" in str(fault):
-            return None                     # read on, it would swallow the lines below
+            return None                     # csv would otherwise append the following lines to the cell
         (cells,) = csv.reader([line], delimiter="\t")
     return [cell.strip() for cell in cells]
 
@@ -266,7 +265,7 @@ def _text_lines(path: Path) -> list[str]:
 
 
 def names_a_file(volume_id: str) -> bool:
-    """Whether a volume_id can be the name of its answer's files."""
+    """Whether a volume_id is valid as a file name, since output files are named after it."""
     return NAME.fullmatch(volume_id) is not None and len(os.fsencode(volume_id)) <= LONGEST
 
 
@@ -287,7 +286,7 @@ def _volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
 
 
 def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faults: list[Fault]) -> RegionRow | None:
-    """The label of one line, or None and its faults; `known` are the volumes there are, None where nobody can know them."""
+    """The label of one line, or None after adding its faults; `known` are the possible volume_ids, None if volumes.tsv gives none."""
     found = []
     volume_id, region_text = line.cells.get("volume_id"), line.cells.get("region")
     if volume_id == "":
@@ -302,13 +301,13 @@ def _region_row(line: Line, known: set[str] | None, vocabulary: Vocabulary, faul
         near = get_close_matches(region_text.lower(), names, 1)
         hint = f"did you mean {names[near[0]]!r}?" if near else f"write one of {', '.join(vocabulary.classes)}"
         found.append(line.fault("region", hint))
-    bounds = None if _lacking_range([*line.cells]) else _range(line, found)      # those columns are a fault of the header, not of every row
+    bounds = None if _lacking_range([*line.cells]) else _range(line, found)      # missing columns are reported once, with the header
     faults += found
     return None if found or volume_id is None or region is None or bounds is None else RegionRow(volume_id, region, *bounds)
 
 
 def _range(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
-    """(first, last, whether in millimetres) of a line, or None and its faults."""
+    """(first, last, whether in millimetres) of a line, or None after adding its faults."""
     given = [columns for columns in RANGES if any(line.cells.get(column) for column in columns)]
     if len(given) != 1:
         seen = ", ".join(f"{column} {line.cells[column]!r}" for columns in RANGES for column in columns if line.cells.get(column))
@@ -325,7 +324,7 @@ def _range(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
 
 
 def _number(line: Line, column: str, in_mm: bool, faults: list[Fault]) -> float | None:
-    """The number in a cell: any finite one for millimetres, a whole one from 0 for slices."""
+    """The number in a cell: any finite one for millimetres, a whole one from 0 for slices; None after adding a fault."""
     cell = line.cells.get(column, "")
     written = NUMBER if in_mm else WHOLE        # float() and int() also read 1_000, ٣ and nan
     value = float(cell) if written.fullmatch(cell) else float("nan")
@@ -337,8 +336,8 @@ def _number(line: Line, column: str, in_mm: bool, faults: list[Fault]) -> float 
 
 
 def _repeated(lines: Sequence[Line]) -> list[Fault]:
-    """A fault for each volume_id that stood there before, also in other capitals or with its accents composed otherwise: some file
-    systems keep only one of those."""
+    """A fault for each repeated volume_id, ignoring case and the Unicode composition of accents, which some file systems do not
+    distinguish."""
     first: dict[str, int] = {}
     faults = []
     for line in lines:
@@ -362,7 +361,7 @@ def _split_subjects(lines: Sequence[Line]) -> list[Fault]:
 
 
 def _shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> list[Fault]:
-    """A fault for each line that gives a file to a second person, who might then stand in another split."""
+    """A fault for each line that gives a file to a second subject, who could be in another split."""
     of_name = {line.cells.get("volume_id"): line for line in reversed(lines)}
     first: dict[Path, VolumeRow] = {}
     faults = []
@@ -375,7 +374,7 @@ def _shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> list[F
 
 
 def _without_doubles(rows: Sequence[tuple[Line, RegionRow]]) -> tuple[list[tuple[Line, RegionRow]], list[Fault]]:
-    """(distinct rows, a fault for each that repeats another: a line copied and not changed)."""
+    """(distinct rows, a fault for each duplicate)."""
     first: dict[RegionRow, Line] = {}
     kept, faults = [], []
     for line, row in rows:
@@ -388,7 +387,7 @@ def _without_doubles(rows: Sequence[tuple[Line, RegionRow]]) -> tuple[list[tuple
 
 
 def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
-    """Nothing.  Raises CollectionError "collection-duplicate" for one folder under two names, or one volume_id in two collections:
+    """Raises CollectionError "collection-duplicate" for one table under two names, or one volume_id, in any case, in two collections:
     results are identified by it."""
     folders: dict[Path, str] = {}
     owner: dict[str, str] = {}
@@ -404,8 +403,8 @@ def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
 
 
 def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -> list[Fault]:
-    """A fault for every row of a volume that gives a slice a second rung of the chain, turns the chain upside down, or counts in
-    millimetres where others count in slices, so that an overlap cannot be seen."""
+    """A fault for every row that overlaps one of another region of the chain or of `none`, contradicts the order of the chain, or uses
+    another unit (slices, millimetres) than the volume's first row, so that an overlap cannot be detected."""
     order = {name: rung for rung, name in enumerate(vocabulary.chain)}
     by_volume: dict[str, list[tuple[Line, RegionRow]]] = {}
     for line, row in rows:
@@ -438,7 +437,7 @@ def _beside_none(rows: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int
 
 
 def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[Fault]:
-    """A fault for each row that begins before another region below it has ended; rows by ascending first slice."""
+    """A fault for each row that begins before a row of another region before it has ended; `together` is sorted by first slice."""
     faults = []
     furthest: dict[str, RegionRow] = {}
     for line, upper in together:
@@ -450,7 +449,7 @@ def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[Fault]:
 
 
 def _upside_down(chain: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[Fault]:
-    """A fault for each row that stands above a region it should be below."""
+    """A fault for each row that lies above a region it must lie below."""
     return [
         line.fault("region", f"lies above {lower.region}; slices count from the feet, in RAS order")
         for (_, lower), (line, upper) in pairwise(chain) if order[upper.region] < order[lower.region]

@@ -1,7 +1,7 @@
-"""Which files under the paths a user names may hold volumes, and what to call them.
+"""The possible volumes under the paths that a user gives, and their volume_ids.
 
-A DICOM series is one volume, however many files it has: it is found under its folder or archive, which stands for it where it holds no
-other, and else with the series' digits behind `#` (see `dicom.address`).
+A DICOM series is one volume, however many files it has.  Its path is that of its folder, file or archive if that contains no other series,
+else its address, with the series' digits after `#` (see `dicom.address`).
 """
 
 from __future__ import annotations
@@ -26,16 +26,20 @@ from fovnet.volume.dicom.table import series_row, unread_row
 from fovnet.volume.readers import is_known, reader_of, volume_name
 
 SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix not in HALVES), ".dcm", ".ima", ".zip")
-"""Names under which archives keep volumes.  What fovnet cannot read among them is refused by name instead of passed over in silence."""
+"""Suffixes of volume files.  A file with one of them that fovnet cannot read is refused by name instead of ignored."""
 
-CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")        # a table would hold another name than the JSON has
+CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")        # a table blanks these, and would differ from the JSON
 TAKEN = ("found",)  # found.json lists the DICOM series
 
 
 @dataclass(frozen=True)
 class Found:
-    """The paths to read, each once; a row of `dicom.table` for every DICOM series, those set aside too; the files of folders that do not
-    look like volumes, but for those called as a volume beside them is (an `.img`, a `.raw`, a `.json`), and links to folders."""
+    """The result of `find`.
+
+    volumes  the paths to read, each once       series  a row of `dicom.table` for every DICOM series, those set aside included
+    passed   files in folders that do not look like volumes, except those named like a volume beside them (`.img`, `.raw`, `.json`), and
+             links to folders
+    """
 
     volumes: list[Path]
     series: list[dict[str, Any]]
@@ -43,17 +47,17 @@ class Found:
 
 
 def find_volumes(paths: Sequence[Path], include: Collection[str] = ()) -> list[Path]:
-    """The paths to read, as `find` gives them."""
+    """The paths to read, as `find` returns them."""
     return find(paths, include).volumes
 
 
 def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False) -> Found:
-    """What to read: files named themselves, whatever they are; what looks like a volume in folders; DICOM series; sorted by folder.
+    """The volumes to read: every file given by name, files in folders that look like volumes, and DICOM series; sorted within a folder.
 
-    include   kinds of DICOM series that are read though triage sets them aside (`triage.INCLUDABLE`)
-    Of DICOM files named one by one their whole series is read, if there are several; a single one is read alone.  Links to folders are
-    passed over, so that a loop of links ends.  A folder without a volume, below none of the others, is given itself, to be refused by
-    name: an archive that is not mounted is one.  Raises VolumeError where none of the paths holds anything to read.
+    include   kinds of DICOM series to read although triage sets them aside (`triage.INCLUDABLE`)
+    If several DICOM files of a folder are given, their whole series are read; a single one is read alone.  Links to folders are not
+    followed, since they may form a loop.  A folder without volumes that is not inside another given path is returned itself, to be refused
+    by name: it may be the mount point of an unmounted disk.  Raises VolumeError "volumes-none" if no path has anything to read.
     """
     found: dict[Path, None] = {}
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -72,7 +76,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
             passed.update(dict.fromkeys(under.passed))
         elif path in named and len(named) > 1:
             if path != next(iter(named)):
-                continue                                # its folder has been looked at
+                continue                                # handled with the first file of its folder
             some, more = _series_under(path.parent, include, show_ids, named)
         elif path in named or is_archive(path):
             some, more = _series_under(path, include, show_ids)
@@ -91,7 +95,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
 
 
 def _once(paths: Iterable[Path]) -> list[Path]:
-    """Each path once, as it is spelt first; a link is a path of its own."""
+    """Each path once, in its first spelling; a link is a path of its own."""
     first: dict[str, Path] = {}
     for path in paths:
         first.setdefault(os.path.abspath(path), path)           # noqa: PTH100  (resolve would follow links)
@@ -99,9 +103,9 @@ def _once(paths: Iterable[Path]) -> list[Path]:
 
 
 def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
-    """A tree: files of other formats, archives, and DICOM series wherever their files lie.
+    """The contents of a folder: files of other formats, archives, and DICOM series, whose files may be in several subfolders.
 
-    Where it holds nothing but archives of which nothing is read, these are given: each is then refused with its reason.
+    If it contains only archives without a readable series, these are returned: each is then refused with its reason.
     """
     found: list[Path] = []
     rows: list[dict[str, Any]] = []
@@ -137,7 +141,7 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
 def _series_under(
     place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = ()
 ) -> tuple[list[Path], list[dict[str, Any]]]:
-    """The volumes of an archive, a file, or `only` these files of a folder; and the rows.  An archive that cannot be opened is one path."""
+    """(volumes, rows) of an archive, a file, or the files `only` of a folder.  An archive that cannot be opened is returned as one path."""
     try:
         held = survey(place)
     except (VolumeError, OSError):
@@ -152,9 +156,9 @@ def _listed(
     series: Iterable[Series], unread: Iterable[Unread], place: Path | None, include: Collection[str], show_ids: bool,
     only: Collection[Path] = (),
 ) -> tuple[list[Path], list[dict[str, Any]]]:
-    """(paths to read, rows) of these series, each in its `place`, else in the folder or file that holds all of it.
+    """(paths to read, rows) of these series, each path within `place`, else within the folder or file that contains all of the series.
 
-    only   files: the series they belong to, among all that lie beside them
+    only   only the series that these files belong to
     """
     series = list(series)
     paths = [one.item.path for one in unread if not one.item.member]
@@ -165,7 +169,7 @@ def _listed(
         if only and not named:
             continue
         home = place or places[_claims(one)]
-        if named:                                       # which may be copies of what lies elsewhere
+        if named:                                       # these may be copies of files elsewhere
             home = named[0] if len(one.items) == 1 else named[0].parent
         path = home if homes.get(home) == {one.id} else address(home, one.id)
         wanted = not one.kind or one.kind in include
@@ -175,7 +179,7 @@ def _listed(
 
 
 def _is_of_another_format(unread: Unread) -> bool:
-    """Whether a file that is called DICOM and is none can be read all the same: a NIfTI called `.dcm`."""
+    """Whether a file named like DICOM is in another readable format: a NIfTI named `.dcm`."""
     try:
         return not unread.item.member and reader_of(unread.item.path).read is not read_dicom
     except VolumeError:
@@ -183,13 +187,13 @@ def _is_of_another_format(unread: Unread) -> bool:
 
 
 def _claims(series: Series) -> tuple[str, str]:
-    """The series UID that its first image claims, or the folder without one, and whose it is."""
+    """(series UID of the first image, or its folder without one; digest of the person)."""
     first = series.frames[0]
     return first.facts.series_uid or str(first.item.path.parent), series.whose
 
 
 def _places(series: Iterable[Series]) -> dict[tuple[str, str], Path]:
-    """The folder that holds all files of a person's series UID, or the file if it is a single one; whatever volumes it was split into."""
+    """By `_claims`, the folder with all files of a person's series UID, whatever volumes it was split into; a single file itself."""
     files: dict[tuple[str, str], set[Path]] = {}
     for one in series:
         files.setdefault(_claims(one), set()).update(item.path for item in one.items)
@@ -197,14 +201,14 @@ def _places(series: Iterable[Series]) -> dict[tuple[str, str], Path]:
 
 
 def _files(series: Series) -> set[Path]:
-    """The files that hold its images, or a copy of one."""
+    """The files with its images or copies of them."""
     return {item.path for item in (*series.items, *series.copies)}
 
 
 def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
-    """The ids of the series to read that have images, or copies of some, in a file, or anywhere under a folder.
+    """For every file and folder, the ids of the series that reading it alone would find, by their images or copies of them in it.
 
-    By itself a folder knows nothing of the others: there a copy is no copy, and a repetition none where what it repeats lies elsewhere.
+    A series of the kind "repeat" counts in a folder that does not contain the series it repeats: read alone, it is not a repetition there.
     """
     homes: dict[Path, set[str]] = {}
     repeated: dict[Path, set[tuple[str, str]]] = {}
@@ -221,11 +225,11 @@ def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
 
 
 def name_volumes(paths: Sequence[Path]) -> list[str]:
-    """One volume_id a path, in order: the name without suffix, with -2, -3, ... where files in different folders share one.
+    """One volume_id per path, in order: the name without suffix, with -2, -3, ... if several paths give the same name.
 
-    Names that differ in capitals alone count as shared, for some file systems keep one file of the two; a longer name than
-    `LONGEST` is cut, for `<volume_id>.json` and its temporary name have to fit into the 255 bytes of a file name.  Tabs and ends of
-    lines become a blank, and blanks at the ends are left out, as in the cells of a table; `TAKEN` are names of other files beside.
+    Names that differ only in case count as the same, since some file systems do not distinguish them; a name longer than `LONGEST` is cut,
+    so that `<volume_id>.json` and its temporary name fit into the 255 bytes of a file name.  Tabs and line ends become a blank, and blanks
+    at the ends are removed, as in the cells of a table; `TAKEN` are names of other files in the output folder.
     """
     seen: Counter[str] = Counter(TAKEN)
     taken: set[str] = set(TAKEN)
@@ -244,7 +248,7 @@ def name_volumes(paths: Sequence[Path]) -> list[str]:
 
 
 def _is_document(path: Path) -> bool:
-    """Whether a zip archive is called neither one nor a volume: a spreadsheet, arrays, a program."""
+    """Whether a zip archive has a suffix of neither an archive nor a volume: a spreadsheet, arrays, a program."""
     return bool(path.suffix) and not path.suffix[1:].isdigit() and not path.name.lower().endswith(SUFFIXES)
 
 
@@ -255,6 +259,6 @@ def _looks_like_a_volume(path: Path) -> bool:
         return True
     if path.suffix and not path.suffix[1:].isdigit():          # 1.2.840.113 has a "suffix" too
         return False
-    if not os.path.isfile(path):                    # noqa: PTH113  (is_file raises in a closed folder); to open a pipe may wait for ever
+    if not os.path.isfile(path):                    # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
         return False
     return is_known(path)

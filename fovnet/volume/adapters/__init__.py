@@ -1,1 +1,1 @@
-"""From a tree as somebody published it to the two tables of a collection: one file a layout, each a function from folder to Gathered."""
+"""From the folder of a published data set to the two tables of a collection: one module per layout, each a function returning Gathered."""

@@ -2,9 +2,9 @@
 
     sub-<label>/[ses-<label>/]anat/sub-<label>[_ses-<label>][_<key>-<value>...]_<suffix>.nii[.gz]
 
-with the fields of their sidecars: a .json of the same name, and by the inheritance principle every .json of the same suffix in a folder
-above whose entities the image has too, nearer ones winning.  Of participants.tsv only site, sex and scanner are taken over, no ages and
-nothing else about a person.  Source: BIDS 1.10, "Common principles" and "Anatomy imaging data".
+with the fields of their sidecars: the .json of the same name, and by the inheritance principle every .json of the same suffix in a folder
+above whose entities are all among the image's; nearer ones take precedence.  Only site, sex and scanner are read from participants.tsv.
+Source: BIDS 1.10, "Common principles" and "Anatomy imaging data".
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _add_folder(gathered: Gathered, tree: Path, folder: Path, person: dict[str, 
 
 
 def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[dict[str, str], list[Aside]]:
-    """(attributes that the sidecars give, those of them that cannot be read)."""
+    """(attributes from the sidecars, the sidecars that cannot be read)."""
     facts: dict[str, Any] = {}
     faults = []
     folders = [folder for folder in reversed(path.parents) if folder.is_relative_to(tree)]

@@ -1,4 +1,4 @@
-"""Which slices of a volume show a body, and which only air."""
+"""The slices of a volume that show the body rather than air alone."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from fovnet.volume.intensity import window
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.volume import Volume
 
-TISSUE = 0.15           # of the way from black to white: three times the noise of an image of signal-to-noise 20
-LEAST_SHARE = 0.01      # of a slice's pixels: a scalp's top of 25 mm across in a field of 240 mm; noise reaches it nowhere
+TISSUE = 0.15           # of the intensity window: three times the noise of an image with a signal-to-noise ratio of 20
+LEAST_SHARE = 0.01      # of a slice's pixels: the vertex, 25 mm across in a field of view of 240 mm; noise never reaches it
 
 
 def body_slices(volume: Volume) -> tuple[int, int]:
     """(first, last) slice with tissue, of the volume in its closest RAS order, counted from the feet.
 
-    From the first to the last slice of which at least 1 % of the pixels are brighter than noise, whatever lies between, as a cut without
-    signal does; the whole volume where no slice is.
+    The first and the last slice with at least 1 % of its pixels above the noise; slices without signal may lie between them.
+    The whole volume if there is no such slice.
     """
     voxels = closest_canonical(volume).voxels
     black, white = window(voxels)

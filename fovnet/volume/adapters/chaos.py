@@ -2,10 +2,10 @@
 
     <Train_Sets|Test_Sets>/MR/<subject>/T1DUAL/DICOM_anon/{InPhase,OutPhase}/*.dcm
     <Train_Sets|Test_Sets>/MR/<subject>/T2SPIR/DICOM_anon/*.dcm
-    .../Ground/*.png                liver, kidneys, spleen, a picture a slice
+    .../Ground/*.png                masks of liver, kidneys and spleen, one PNG per slice
 
-Each series is a volume, its folder the path; nothing is labelled: the height of each picture is in the DICOM headers only, and reading
-those is the reader's part.  CT (the folder CT beside MR) is out of scope.
+Each series is one volume, with its folder as path.  Nothing is labelled: the position of each mask is in the DICOM headers only, which
+are not read here.  CT (the folder CT beside MR) is left out.
 Source: Kavur et al., *CHAOS challenge* (2021), Medical Image Analysis 69:101950.
 """
 
@@ -20,7 +20,7 @@ SERIES = {"T1DUAL/DICOM_anon/InPhase": "T1-in", "T1DUAL/DICOM_anon/OutPhase": "T
 
 
 def gather_chaos(tree: Path) -> Gathered:
-    """Every series of MR, one volume each; a subject lacking one is noted."""
+    """Every MR series, one volume each; a series that a subject lacks is set aside."""
     gathered = Gathered()
     for folder in sorted({path for path in (tree, *tree.rglob("*")) if path.is_dir() and path.name in ("MR", "CT")}):
         if folder.name == "CT":

@@ -1,8 +1,8 @@
-"""A DICOM tree as an archive sends it: every series that can be read is a volume, in whatever folders and archives its files lie.
+"""A DICOM tree as exported by an archive: every readable series is a volume, in whatever folders and archives its files lie.
 
-What triage sets aside (localisers, derived maps, repeats, single images, other modalities) is named in aside.tsv with its reason;
-nothing is labelled.  Nobody is named either: a subject is twelve hex digits of a hash of PatientID, a volume the same digits and those
-of its series.
+What triage sets aside (localisers, derived maps, repeats, single images, other modalities) is listed in aside.tsv with its reason;
+nothing is labelled.  No patient identifiers are written: a subject_id is twelve hex digits of a hash of PatientID, a volume_id the same
+digits and those of its series.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from fovnet.volume.dicom.source import is_archive
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.discovery import find
 
-GAUSS = 100.0           # a field above it is given in gauss, as older GE scanners do (15000)
+GAUSS = 100.0           # a field strength above it is in gauss, as older GE scanners write it (15000)
 
 
 def gather_dicom(tree: Path, include: Collection[str] = ()) -> Gathered:
     """Every series that is read, one volume each, and why the others are not.
 
-    include   kinds of series that are read though triage sets them aside (`triage.INCLUDABLE`)
-    Volumes of other formats in the tree are noted and left out.  Raises VolumeError where there is nothing to read.
+    include   kinds of series to read although triage sets them aside (`triage.INCLUDABLE`)
+    Volumes of other formats are set aside.  Raises VolumeError if there is nothing to read.
     """
     gathered, found = Gathered(), find([tree], include)
     wanted = {str(path) for path in found.volumes}
@@ -45,7 +45,7 @@ def gather_dicom(tree: Path, include: Collection[str] = ()) -> Gathered:
 
 
 def _leave(gathered: Gathered, path: Path) -> None:
-    """Sets aside what holds no DICOM; an archive that cannot be looked into might, and is broken."""
+    """Sets aside a path without DICOM as left out; an archive that cannot be opened might hold some, and is set aside as broken."""
     try:
         if is_archive(path):
             survey(path)
@@ -66,14 +66,14 @@ def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -
         except VolumeError as fault:
             gathered.refuse(path, fault)
             return
-        subject = row["patient"] or row["study"] or row["series"]       # without a PatientID, nobody else's images may join
+        subject = row["patient"] or row["study"] or row["series"]       # without a PatientID, images of different people must not be merged
         gathered.add(VolumeRow(f"{subject}-{row['series']}", subject, path, attributes=attributes))
 
 
 def _attributes(path: Path, series: str) -> dict[str, str]:
-    """The scanner's attributes in the first image, as columns of volumes.tsv; those that are missing are left out.
+    """The scanner attributes of the first image, as columns of volumes.tsv; missing ones are left out.
 
-    Raises VolumeError where the series is gone.
+    Raises VolumeError "volume-series" if the series no longer exists.
     """
     frame = next((one.frames[0] for one in survey(split_address(path)[0]).series if one.is_called(series)), None)
     if frame is None:
@@ -88,7 +88,7 @@ def _attributes(path: Path, series: str) -> dict[str, str]:
 
 
 def plane_of(frame: Frame) -> str:
-    """The plane an image lies in, by the axis nearest to its normal; empty without an orientation."""
+    """The anatomical plane of an image, from the axis nearest to its normal; empty without an orientation."""
     if frame.orientation is None:
         return ""
     normal = np.cross(frame.orientation[:3], frame.orientation[3:])

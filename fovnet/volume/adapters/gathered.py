@@ -18,10 +18,10 @@ ATTRIBUTES = ("site", "manufacturer", "field_strength", "sequence", "plane")    
 
 @dataclass(frozen=True)
 class Aside:
-    """Something that is not in the tables as it might have been, and why.
+    """A row of aside.tsv: a path that is not in the tables as it might have been, and why.
 
-    kind  "broken": should have been a volume and cannot be read; "left out": is no MR volume of this kind; "not labelled": stands in
-          volumes.tsv without rows in regions.tsv, because some of its slices cannot be labelled with certainty
+    kind  "broken": a volume, table or sidecar that cannot be read; "left out": not an MR volume of this kind, or only in part used;
+          "not labelled": listed in volumes.tsv without rows in regions.tsv, because some slices cannot be labelled with certainty
     """
 
     path: Path
@@ -32,9 +32,9 @@ class Aside:
 
 @dataclass
 class Gathered:
-    """The rows of a collection in the making; regions in slices of the volume in its closest RAS order, counted from the feet.
+    """The rows of a collection being assembled; regions in slices of the volume in its closest RAS order, counted from the feet.
 
-    taken  names of the volumes, in small letters, and their paths
+    taken  path of each volume by its case-folded volume_id
     """
 
     volumes: list[VolumeRow] = field(default_factory=list)
@@ -44,11 +44,11 @@ class Gathered:
 
     @property
     def broken(self) -> int:
-        """How many should have been volumes and cannot be read."""
+        """The number of entries of the kind "broken"."""
         return sum(one.kind == BROKEN for one in self.aside)
 
     def add(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
-        """Takes a volume and its labels in; sets it aside where its name cannot be one or is taken."""
+        """Adds a volume and its labels; sets it aside if its volume_id is not a valid file name or is already in use."""
         if not names_a_file(volume.volume_id):
             self.aside.append(Aside(volume.path, LEFT_OUT, f"its name {volume.volume_id!r} cannot be a file name; rename it"))
             return
@@ -61,19 +61,19 @@ class Gathered:
         self.regions += labels
 
     def refuse(self, path: Path, fault: VolumeError) -> None:
-        """Sets a file aside that cannot be read as a volume."""
+        """Sets aside a path that cannot be read as a volume."""
         self.aside.append(Aside(path, BROKEN, fault.sentence, fault.code))
 
     def leave(self, path: Path, reason: str, kind: str = LEFT_OUT) -> None:
-        """Sets something aside with a sentence."""
+        """Sets a path aside with a reason."""
         self.aside.append(Aside(path, kind, reason))
 
 
 def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, replace: bool = False) -> Path:
-    """`out`/volumes.tsv, beside it regions.tsv where anything is labelled, and aside.tsv, always.
+    """Writes `out`/volumes.tsv and returns its path; regions.tsv beside it if anything is labelled, and always aside.tsv.
 
-    Paths below `out` are written relative to it, others in full.  Raises CollectionError "collection-exists" where tables lie there
-    already, which may have been corrected by hand, unless `replace`; "collect-nothing" where no volume was found in `tree`.
+    Paths below `out` are written relative to it, others in full.  Raises CollectionError "collection-exists" if tables already exist
+    there, which may have been corrected by hand, unless `replace`; "collect-nothing" if no volume was found in `tree`.
     """
     table, labels = out / "volumes.tsv", out / "regions.tsv"
     present = [path.name for path in (table, labels) if path.exists()]
@@ -103,6 +103,6 @@ def _label(row: RegionRow) -> dict[str, Any]:
 
 
 def _written(path: Path, out: Path) -> str:
-    """The path as the table gives it: from the table's own folder on where it lies in there, so that both can be moved together."""
+    """The path as written to the table: relative if it lies in the table's folder, so that both can be moved together, else absolute."""
     path, folder = Path(os.path.abspath(path)), Path(os.path.abspath(out))      # noqa: PTH100  (resolve would follow links out of the tree)
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

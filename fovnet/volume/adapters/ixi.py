@@ -1,8 +1,8 @@
 """IXI as published (brain-development.org): heads of healthy people from three hospitals.
 
-    IXI002-Guys-0828-T1.nii.gz      subject, hospital, number of the examination, sequence; all in one folder or one a sequence
+    IXI002-Guys-0828-T1.nii.gz      subject, hospital, examination number, sequence; all in one folder or one folder per sequence
 
-All that is not air is head.  Diffusion (DTI, sixteen files an examination) is left out.
+Every slice with tissue is labelled head.  Diffusion (DTI, sixteen files per examination) is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEAD_ONLY = ("T1", "T2", "PD", "MRA")
 
 
 def gather_ixi(tree: Path) -> Gathered:
-    """Every structural image and angiogram, head wherever it shows tissue."""
+    """Every structural image and angiogram, labelled head from its first to its last slice with tissue."""
     gathered = Gathered()
     for path in sorted(path for path in tree.rglob("*") if path.name.lower().endswith((".nii", ".nii.gz"))):
         name = readers.volume_name(path)

@@ -1,4 +1,4 @@
-"""Volumes with organ masks beside them: one NIfTI an organ in a folder `segmentations`, or one file of numbered labels and a table.
+"""Volumes with organ masks: one NIfTI per organ in a folder `segmentations`, or one file of numbered labels and a table of their names.
 
     case/mri.nii.gz                       case/mri.nii.gz
     case/segmentations/liver.nii.gz       case/segmentations.nii.gz
@@ -31,19 +31,19 @@ from fovnet.volume.unpacking import regular
 from fovnet.volume.volume import Volume
 
 FOLDER, NUMBERED = "segmentations", ("segmentations.nii.gz", "segmentations.nii")
-REGION_ORGANS = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}     # masks of others are not opened
+REGION_ORGANS = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}     # other masks are not opened
 SPELLED = {name.casefold(): name for name in REGION_ORGANS}
-UNNUMBERED = sorted(name for name in SPELLED if not re.search(r"\d", name))     # vertebrae of one number are no misspelling of another's
-ALIKE = 0.87            # liverr and hip_lef are, kidney_cyst_left is not kidney_left, nor brainstem brain
+UNNUMBERED = sorted(name for name in SPELLED if not re.search(r"\d", name))     # vertebrae_L3 is not a misspelling of vertebrae_L2
+ALIKE = 0.87            # includes liverr and hip_lef, excludes kidney_cyst_left (kidney_left) and brainstem (brain)
 SUFFIXES = (".nii.gz", ".nii")
 SESSION = re.compile(r"(ses|sess|session|visit|scan|timepoint|time|tp)[-_ ]?\w{1,8}", re.IGNORECASE)
 
 
 def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
-    """Every case below `tree`, labelled by its organs; a case is a folder with `segmentations`, named after it.
+    """Every case below `tree`, labelled by its organs; a case is a folder with masks, and the volume is named after it.
 
     labels  the table of numbered labels: two columns, number and name, separated by tabs or commas
-    Raises CollectionError where numbered labels are there and no table for them.
+    Raises CollectionError "collect-labels" for numbered labels without a table, or a table that is not usable.
     """
     names = _label_names(labels) if labels else {}
     gathered = Gathered()
@@ -63,17 +63,17 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
 
 
 def _is_image(path: Path) -> bool:
-    """By its name; hidden ones are macOS's beside the file of that name."""
+    """Whether a path is named like a NIfTI image; hidden files (macOS "._" companions) are not."""
     return path.name.endswith(SUFFIXES) and not path.name.startswith(".")
 
 
 def _person(parts: Sequence[str]) -> str:
-    """Whose a case is that lies in these folders: sessions of one person, p01/ses-1 and p01/ses-2, are nobody else's."""
+    """The subject_id of a case in these folders: p01/ses-1 and p01/ses-2, sessions of one person, are both p01."""
     return "_".join(parts[:-1] if len(parts) > 1 and SESSION.fullmatch(parts[-1]) else parts)
 
 
 def leave_unmasked(gathered: Gathered, tree: Path) -> None:
-    """Sets aside every image below `tree` that lies beside no masks, and is none itself."""
+    """Sets aside every image below `tree` that has no masks beside it and is not a mask itself."""
     with_masks = set(cases(tree))
     for path in sorted(path for path in tree.rglob("*.nii*") if _is_image(path)):
         if FOLDER not in path.relative_to(tree).parts[:-1] and path.parent not in with_masks:
@@ -81,15 +81,15 @@ def leave_unmasked(gathered: Gathered, tree: Path) -> None:
 
 
 def cases(tree: Path) -> Iterator[Path]:
-    """Every folder at or below `tree` that holds masks, sorted."""
+    """Every folder at or below `tree` with masks, sorted."""
     yield from sorted({path.parent for name in (FOLDER, *NUMBERED) for path in tree.rglob(name)})
 
 
 def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[int, str]) -> None:
-    """Adds the volume with the regions derived from its masks; sets aside what cannot be read or labelled, with the reason."""
+    """Adds the volume with the regions derived from its masks; sets it aside, with the reason, if it cannot be read or labelled."""
     try:
         image = readers.read(volume.path)
-        grid = nifti_grid(volume.path)                      # what is read slab by slab has other voxels by now
+        grid = nifti_grid(volume.path)                      # a volume read slab by slab has been resampled by now
         organs = _organs(case, grid, names, gathered)
     except VolumeError as fault:
         gathered.refuse(volume.path, fault)
@@ -100,7 +100,7 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
     if reason:
         gathered.leave(volume.path, reason, NOT_LABELLED)
     first, last = body_slices(image)
-    seen = [one for one in organs.values() if one]          # far from a coil a body is as dark as air, and outlined all the same
+    seen = [one for one in organs.values() if one]          # far from the coil the body is as dark as air, but may have a mask
     first, last = min([first, *(one.first for one in seen)]), max([last, *(one.last for one in seen)])
     rows = [
         RegionRow(volume.volume_id, DEFAULT.chain[rung], max(first, begin), min(last, end))
@@ -110,19 +110,19 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
 
 
 def organ_called(name: str) -> str | None:
-    """The organ of REGION_ORGANS that is meant, whatever its capitals, hyphens and blanks: "Hip-left" is hip_left; None if none is."""
+    """The organ of REGION_ORGANS with this name, ignoring case, hyphens and blanks: "Hip-left" is hip_left; None if there is none."""
     return SPELLED.get(re.sub(r"[\s-]+", "_", name.strip()).casefold())
 
 
 def _leave_misspelt(gathered: Gathered, path: Path, name: str) -> None:
-    """Sets a mask or a table aside whose `name` is nearly one of REGION_ORGANS, with a question whether that is meant."""
+    """Sets aside a mask or a table if `name` is similar to one of REGION_ORGANS, asking whether that is meant."""
     near = [] if organ_called(name) else get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE)
     if near:
         gathered.leave(path, f"{name!r} is no organ that tells a region; is {SPELLED[near[0]]!r} meant?")
 
 
 def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered) -> dict[str, Extent | None]:
-    """What was looked for, by name, and where it is, in all masks of that name; masks that are nearly called as an organ are set aside."""
+    """Extent of each organ with a mask, by name, over all masks of that name; masks with a similar name are set aside."""
     if (case / FOLDER).is_dir():
         files: dict[str, list[Path]] = {}
         for path in sorted((case / FOLDER).iterdir()):
@@ -146,7 +146,7 @@ def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
 
 
 def _extent_in(paths: Sequence[Path], grid: Grid) -> Extent | None:
-    """Where an organ is that one mask, or several, show."""
+    """The extent of an organ in the union of one or more masks."""
     voxels, spacing_mm = mask_in_ras(paths[0], grid)
     marked = voxels != 0
     for path in paths[1:]:
@@ -155,9 +155,9 @@ def _extent_in(paths: Sequence[Path], grid: Grid) -> Extent | None:
 
 
 def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """(voxels, spacing in mm) of a mask in its image's closest RAS order, at 45° too.
+    """(voxels, spacing in mm) of a mask in the closest RAS order of its image, whose affine decides at 45° too.
 
-    Raises VolumeError where it cannot be read, or lies on another grid than its image.
+    Raises VolumeError if it cannot be read, has several frames ("mask-frames"), or is not on its image's grid ("mask-grid").
     """
     own = nifti_grid(path)
     if not own.is_same_as(grid):
@@ -170,13 +170,13 @@ def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float6
             voxels = np.nan_to_num(image.get_fdata(dtype=np.float32)).reshape(image.shape[:3])
             stood = closest_canonical(Volume(np.round(voxels), grid.vox_to_ras, str(path)))
             return np.asarray(stood.voxels), stood.spacing_mm
-    except Exception as fault:          # a damaged file: nibabel raises what its parts raise
+    except Exception as fault:          # a damaged file: nibabel passes on any exception of the libraries it uses
         raise VolumeError("volume-corrupt", f"{path}: damaged ({fault}). Copy it again.") from fault
     raise VolumeError("mask-frames", f"{path}: {frames} frames, and a mask has one. Save one frame, or a mask an organ.")
 
 
 def _label_names(table: Path) -> dict[int, str]:
-    """{number: name} of a table, whatever its heading; lines that begin with no number are passed over."""
+    """{number: name} of a table; lines that do not begin with a number, such as a heading, are skipped."""
     try:
         text = regular(table).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:

@@ -1,4 +1,4 @@
-"""Which region each slice shows, derived from the organs that are outlined in it.
+"""The region of each slice, derived from the organs segmented in it.
 
 The limits are those of the labelling convention, each at the end of an organ:
 
@@ -6,20 +6,20 @@ The limits are those of the labelling convention, each at the end of an organ:
 
 The hip bones give the first two (lowest and highest slice), the liver the third, the lungs the fourth (highest slice).  The rules:
 
-1.  Up to the highest slice of an organ that ends a region below, the slices belong to that region or a lower one; above it to a
-    higher one, *if the organ's end was seen*: an organ cut off by the first or last slice, or by a side of the volume within 10 mm
-    of its end, gives no limit, nor does the left one without the right or the other way round: the apex of the other lung may lie
-    higher.  The slices that show it are on its own side all the same.  For the ischium the same from above.  Lower and middle
-    lobes of a lung end below its apex: without the upper one of their side they give no limit either.
-2.  An organ that was looked for (its mask is there) and is nowhere in a field of view wide enough to show it, about the middle of the
-    body, has its limit outside: all slices are on one side of it.  Above *and* below the hips at once is nowhere, so without hips
-    there is no pelvis; and lung or heart without liver is above its dome.
-3.  Slices that are still open are decided by what else they show (WITNESSES): brain, kidneys, sacrum, shin.
+1.  Up to the highest slice of an organ whose upper end is a limit, slices belong to the region below the limit or a lower one; slices
+    above it belong to a higher one, *if the organ's end is in the volume*.  An organ cut off by the first or last slice, or touching
+    a side of the volume within 10 mm of its end, does not give that second half; nor does one of a left-right pair alone, since the
+    apex of the other lung may lie higher.  For the ischium the same holds from above.  Lower and middle lobes of a lung end below
+    its apex: without the upper lobe of their side they are not used.
+2.  If an organ was segmented (its mask exists) but the mask is empty, in a field of view wide enough to show it, its limit lies
+    outside the volume: all slices are on one side of it.  A slice cannot be above *and* below the hips, so without hips there is no
+    pelvis; lung or heart without liver lies above the liver dome.
+3.  Slices still undecided are decided by the other organs in them (WITNESSES): brain, kidneys, sacrum, tibia.
 4.  Regions never descend towards the head.
-5.  Where a slice is then still open, or two rules contradict each other, the volume gets no labels at all: half a labelling would
-    call the rest of it `none`.
+5.  If a slice is still undecided, or two rules contradict each other, the volume gets no labels at all: partial labels would make
+    the rest of it `none`.
 
-Islands of a mask smaller than a tenth of its largest part are taken for errors of the segmentation.
+Connected components of a mask smaller than a tenth of its largest one are taken for segmentation errors.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from scipy import ndimage
 
 from fovnet.volume.adapters.body import runs_of
 
-END_MM = 10.0           # how far from its end an organ must keep off the sides of the volume
-ISLAND = 0.1            # of the largest part
+END_MM = 10.0           # distance from its end within which an organ must not touch the sides of the volume
+ISLAND = 0.1            # of the largest component
 
 
 @dataclass(frozen=True)
 class Extent:
-    """An organ in slices of the volume in RAS order, inclusive; `low_seen`, `high_seen` whether that end lies inside the volume."""
+    """First and last slice of an organ, in RAS order, inclusive; `low_seen`, `high_seen`: whether that end lies inside the volume."""
 
     first: int
     last: int
@@ -49,7 +49,10 @@ class Extent:
 
 @dataclass(frozen=True)
 class Limit:
-    """Where the region of rung `below` ends: at an end of an organ, which a field of view of `wide_mm` across would show."""
+    """The upper limit of the region of rung `below`: the highest (`highest`) or lowest slice of any of `organs`.
+
+    wide_mm  least width of a field of view in which these organs would be seen
+    """
 
     below: int
     organs: tuple[str, ...]
@@ -80,11 +83,11 @@ WITNESSES = {           # organ: lowest and highest rung at which it is ever see
     **dict.fromkeys(("brain", "skull", "face"), (4, 4)),
 }
 
-WITHOUT = {2: dict.fromkeys(("heart", *LUNGS), (3, 3))}     # rungs they allow where the limit of that rung is outside by rule 2
+WITHOUT = {2: dict.fromkeys(("heart", *LUNGS), (3, 3))}     # replaces WITNESSES where the limit of that rung lies outside by rule 2
 
 
 def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> Extent | None:
-    """The slices of an organ's mask (i, j, k) in RAS order, islands left out; None where nothing is marked."""
+    """The extent of an organ's mask (i, j, k) in RAS order, without small components; None for an empty mask."""
     parts, count = ndimage.label(mask)
     if not count:
         return None
@@ -103,9 +106,9 @@ def _touches_a_side(part: NDArray[np.bool_]) -> bool:
 
 
 def regions_of(organs: Mapping[str, Extent | None], slices: int, wide_mm: float) -> tuple[NDArray[np.int64], str]:
-    """(rung of each slice (slices,), ""), or (empty, a sentence on what stays open).
+    """(rung of each slice (slices,), ""), or (an empty array, the reason why the volume cannot be labelled).
 
-    organs   what was looked for: its extent, or None where it is nowhere in the volume
+    organs   extent of each organ that has a mask, or None for an empty mask
     wide_mm  the field of view from left to right
     """
     low, high = np.zeros(slices, dtype=np.int64), np.full(slices, len(LIMITS), dtype=np.int64)
@@ -131,26 +134,26 @@ def regions_of(organs: Mapping[str, Extent | None], slices: int, wide_mm: float)
 
 
 def _that_limit(limit: Limit, organs: Mapping[str, Extent | None]) -> dict[str, Extent | None]:
-    """The organs of a limit that were looked for; of a lung's lobes none where the upper one was not, for it ends the highest."""
+    """The organs of a limit that have a mask; lobes of a lung only if its upper lobe, which reaches highest, has one."""
     searched = {name: organs[name] for name in limit.organs if name in organs}
     upper = {side for side in ("left", "right") if f"lung_upper_lobe_{side}" in searched}
     return {name: one for name, one in searched.items() if "_lobe_" not in name or name.rpartition("_")[2] in upper}
 
 
 def _absent(limit: Limit, organs: Mapping[str, Extent | None], wide_mm: float) -> bool:
-    """Whether the organs of a limit were looked for where they would have been seen, and are not there."""
+    """Whether all masks of a limit's organs, of both sides, are empty although the field of view is wide enough to show them (rule 2)."""
     searched = list(_that_limit(limit, organs))
     both = any("left" in name for name in searched) == any("right" in name for name in searched)
     return bool(searched) and both and not any(organs[name] for name in searched) and wide_mm >= limit.wide_mm
 
 
 def _bound(limit: Limit, searched: Mapping[str, Extent | None], low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
-    """Rule 1, in place: `low` and `high` (slices,) are the lowest and highest rung each slice can still have."""
+    """Rule 1, in place: `low` and `high` (slices,) are the lowest and highest rung still possible for each slice."""
     found = [one for one in searched.values() if one]
     if not found:
         return
     sides = [[one for name, one in searched.items() if side in name] for side in ("left", "right")]
-    paired = any(sides[0]) == any(sides[1])         # both, or a mask that knows no sides
+    paired = any(sides[0]) == any(sides[1])         # both sides, or a mask of neither side in particular
     if limit.highest:
         last = max(one.last for one in found)
         high[: last + 1] = np.minimum(high[: last + 1], limit.below)
@@ -164,7 +167,7 @@ def _bound(limit: Limit, searched: Mapping[str, Extent | None], low: NDArray[np.
 
 
 def _settle(low: NDArray[np.int64], high: NDArray[np.int64], absent: list[bool]) -> None:
-    """Rules 2 and 4, in place, until nothing changes any more."""
+    """Applies rules 2 and 4, in place, until nothing changes."""
     while True:
         before = low.copy(), high.copy()
         np.maximum.accumulate(low, out=low)

@@ -2,9 +2,9 @@
 
     images/<subject>_<t1|t2|t2_SPACE>.mha
     masks/<the same>.mha            vertebrae 1 to 25 counted from the lowest, canal 100, discs from 201
-    overview.csv                    one line an image, with attributes of its DICOM header
+    overview.csv                    one line per image, with attributes of its DICOM header
 
-Every slice shows the protocol; the masks do not determine where pelvis, abdomen and chest meet, so no rung of the chain is given.
+Every slice is labelled spine; the masks do not determine where pelvis, abdomen and chest meet, so no chain region is labelled.
 Source: van der Graaf et al., *Lumbar spine segmentation in MR images* (2024), Scientific Data 11:264.
 """
 
@@ -23,7 +23,7 @@ NAME = re.compile(r"(?P<subject>\d+)_(?P<sequence>t1|t2|t2_SPACE)", re.IGNORECAS
 
 
 def gather_spider(tree: Path) -> Gathered:
-    """Every image with the protocol from its first to its last slice; one without a mask on its grid is not labelled but set aside."""
+    """Every image, labelled spine from its first to its last slice; one without a mask on its grid is set aside."""
     gathered = Gathered()
     for path in sorted((tree / "images").glob("*")):
         match = NAME.fullmatch(path.stem)

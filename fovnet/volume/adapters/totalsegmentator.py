@@ -2,9 +2,9 @@
 
     meta.csv            image_id, institute, manufacturer, scanner_model, field_strength, ..., separated by ; or ,
     s0001/mri.nii.gz
-    s0001/segmentations/<organ>.nii.gz      a file an organ, empty where it is not in the field of view
+    s0001/segmentations/<organ>.nii.gz      one mask per organ, empty if the organ is outside the field of view
 
-Source: D'Antonoli et al., *TotalSegmentator MRI* (2024), arXiv:2405.19492.  Age and gender are not taken over.
+Source: D'Antonoli et al., *TotalSegmentator MRI* (2024), arXiv:2405.19492.  Age and gender are not read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TAKEN = {"institute": "site", "manufacturer": "manufacturer", "field_strength": 
 
 
 def gather_totalsegmentator(tree: Path) -> Gathered:
-    """Every case, labelled by its organs; the split of the publication is an attribute, and splits nothing here."""
+    """Every case, labelled from its organ masks; the published split becomes an attribute only."""
     gathered, facts = Gathered(), _facts(tree / META)
     for case in sorted(path for path in tree.iterdir() if path.is_dir()):
         if not (case / FOLDER).is_dir():
@@ -39,7 +39,7 @@ def gather_totalsegmentator(tree: Path) -> Gathered:
 
 
 def _facts(table: Path) -> dict[str, dict[str, str]]:
-    """The line of each image_id."""
+    """The row of each image_id; empty without the table."""
     if not table.is_file():
         return {}
     lines = table.read_text(encoding="utf-8-sig", errors="replace").splitlines()

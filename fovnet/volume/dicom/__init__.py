@@ -1,1 +1,1 @@
-"""From DICOM objects, in files, folders and archives, to volumes: `reading` for readers, `survey` for discovery, the rest for exports."""
+"""From DICOM objects in files, folders and archives to volumes: `reading` reads one volume, `survey` lists those of a place."""

@@ -1,8 +1,9 @@
-"""How one series of a place is named: `PLACE#0123456789ab`, twelve hex digits behind the folder, file or archive that holds it.
+"""The address of one series in a place: `PLACE#0123456789ab`, the folder, file or archive that contains it and twelve hex digits.
 
-A folder, a zip archive or one multi-frame object may hold several volumes.  The digits are the start of a SHA-256 over the series'
-UID and what sets the volume apart in it, so they stay the same wherever the files are copied, and name nobody.  Such an address
-stands wherever a path may: on the command line, in volumes.tsv, in spans.tsv.  A file that really has such a name wins.
+A folder, a zip archive or one multi-frame object may contain several volumes.  The digits are the start of a SHA-256 over the study and
+series UIDs and the attributes that distinguish the volume within the series, so they do not change when the files are copied, and do not
+identify the patient.  An address is valid wherever a path is: on the command line, in volumes.tsv, in spans.tsv.  If a file of exactly
+this name exists, the file is meant.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ ADDRESS = re.compile(r"(.+)#([0-9a-f]{12})", re.DOTALL)
 
 
 def split_address(path: Path) -> tuple[Path, str]:
-    """(place, series id) of a path; the id is empty where the path names a whole place."""
+    """(place, series id) of a path; the id is empty if the path means a whole place."""
     found = ADDRESS.fullmatch(str(path))
     if found is None or "\0" in found[1] or os.path.lexists(path):
         return Path(path), ""
@@ -23,5 +24,5 @@ def split_address(path: Path) -> tuple[Path, str]:
 
 
 def address(place: Path, series_id: str) -> Path:
-    """The path that names one series of a place."""
+    """The address of one series of a place, as a path."""
     return Path(f"{place}#{series_id}")

@@ -1,4 +1,4 @@
-"""Which of a place's series a path means, and the refusal where it means none, or several."""
+"""The series that a path means, and the refusal if it means none or several."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fovnet.volume.dicom.survey import Survey, survey
 from fovnet.volume.dicom.triage import INCLUDABLE
 from fovnet.words import several
 
-LISTED = 6                      # series that a message names
+LISTED = 6                      # most series listed in a message
 CODES = {"no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": "volume-screenshot", "localizer": "volume-localizer",
          "derived": "volume-derived", "phase": "volume-phase", "single": "volume-single", "modality": "volume-modality",
          "repeat": "volume-repeat"}
 
 
 def chosen(path: Path) -> tuple[str, Series]:
-    """(the path for messages, the series it means).  Raises VolumeError where it means none, or several."""
+    """(the path for messages, the series it means).  Raises VolumeError if it means none, or several."""
     place, wanted = split_address(Path(path))
     if wanted and not place.exists():
         raise VolumeError("volume-missing", f"{path}: there is no {place} to hold that series. If it was moved, give its new path, "
@@ -41,7 +41,7 @@ def chosen(path: Path) -> tuple[str, Series]:
 
 
 def _nothing(place: Path, found: Survey) -> VolumeError:
-    """Why a place gives no volume."""
+    """The refusal of a place without a readable volume."""
     if not found.series:
         if found.unread:
             first, *others = found.unread
@@ -65,7 +65,7 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
 
 
 def _names(unread: Sequence[Unread]) -> str:
-    """The members or files, as many as a message names."""
+    """The names of the members or files, at most LISTED."""
     named = ", ".join(one.item.member or one.item.path.name for one in unread[:LISTED])
     return named + (f" and {len(unread) - LISTED} more" if len(unread) > LISTED else "")
 
@@ -75,7 +75,7 @@ def _code(series: Series) -> str:
 
 
 def _listing(place: Path, found: Survey) -> str:
-    """The series of a place as a message lists them, and how many objects were no use."""
+    """The series of a place, listed for a message, and the number of objects that could not be used."""
     lines = []
     for series in found.series[:LISTED]:
         size = f"{several(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"

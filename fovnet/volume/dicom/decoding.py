@@ -1,12 +1,12 @@
-"""JPEG, JPEG-LS and JPEG 2000 pixel data, decoded in a process of their own.
+"""JPEG, JPEG-LS and JPEG 2000 pixel data, decoded in a child process.
 
-GDCM 3.2 ends the whole process where JPEG data are damaged in certain ways ("terminate called after throwing ... gdcm::Exception", met
-at the 686th of files changed at random; tests/volume/dicom/test_fuzz.py keeps it), and libjpeg fills what it cannot decode with
-grey and reports it on stderr alone.  Neither may reach a batch: the child may die, and a message of damage on its stderr counts as
-damage.  One child serves a whole volume; it takes 0.6 s to start.
+GDCM 3.2 terminates the whole process for certain kinds of damaged JPEG data ("terminate called after throwing ... gdcm::Exception",
+found with the 686th randomly changed file; tests/volume/dicom/test_fuzz.py keeps it), and libjpeg fills what it cannot decode with grey
+and reports it on stderr only.  Hence the child process: its death and messages of damage on its stderr both count as damaged data.
+One child serves a whole volume; it takes 0.6 s to start.
 
-    requests   a line of JSON for each object: path, member, indices of frames (null for an object of a single one)
-    responses  a line of JSON: shape and dtype, and then the bytes; or why not
+    requests   one line of JSON per object: path, member, indices of frames (null for an object of a single frame)
+    responses  for each frame one line of JSON with shape, dtype and number of bytes, then the bytes; or one with the reason of failure
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DAMAGE = re.compile(rb"premature end|bad Huffman|Bogus|Unsupported marker|Invali
 
 
 class Decoder:
-    """A child process that decodes, started with the first object that needs it."""
+    """A decoding child process, started when the first object needs it."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
@@ -50,8 +50,8 @@ class Decoder:
     def planes(self, item: Item, indices: Sequence[int | None]) -> list[NDArray[Any]]:
         """The stored values of these frames.
 
-        Raises VolumeError "volume-corrupt" where they cannot be decoded, or the child dies of them; MemoryError where it had not the
-        memory, or was killed, as a system that is short of memory kills.
+        Raises VolumeError "volume-corrupt" if they cannot be decoded, or the child crashes; MemoryError if the child ran out of memory,
+        or was killed by SIGKILL, as a system short of memory does.
         """
         child = self._child or self._begin()
         assert child.stdin is not None and child.stdout is not None
@@ -80,7 +80,7 @@ class Decoder:
     def _begin(self) -> subprocess.Popen[bytes]:
         import fovnet
 
-        # -P: the folder of the call is not searched for modules, and may hold anything; a module system's PYTHONPATH may hold pydicom
+        # -P: the current folder, with unknown contents, is not searched for modules; pydicom may be installed in PYTHONPATH
         places = [str(Path(fovnet.__file__).parents[1]), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-W", "ignore", "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -96,20 +96,20 @@ class Decoder:
                 if stream is not None:
                     try:
                         stream.close()
-                    except OSError:         # what was still to be written to a dead child
+                    except OSError:         # unwritten data for a dead child
                         continue
             child.wait()
 
 
 def _ended_by(child: subprocess.Popen[bytes]) -> int | None:
-    """The exit status of a child whose answers have ended, negative for a signal; None where it lives on all the same."""
+    """The exit status of a child that no longer answers, negative for a signal; None if it has not ended within 5 s."""
     with suppress(subprocess.TimeoutExpired):
         return child.wait(timeout=5.0)
     return None
 
 
 def serve(requests: IO[bytes], responses: IO[bytes]) -> None:
-    """The child's loop: a line in, planes out, until the lines end; the C libraries' stderr goes to a file that `_respond` searches."""
+    """The child's loop: answers requests until the input ends; stderr goes to a file, which `_respond` searches for messages of damage."""
     with tempfile.TemporaryFile() as stderr:
         os.dup2(stderr.fileno(), 2)
         for line in requests:
@@ -118,7 +118,7 @@ def serve(requests: IO[bytes], responses: IO[bytes]) -> None:
 
 
 def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
-    """Each plane of one object, or why it cannot be had."""
+    """Writes each plane of one object, or the reason why it cannot be decoded."""
     from pydicom.pixels.utils import pixel_array
 
     dataset = None
@@ -128,7 +128,7 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
             with quietly():
                 dataset = dataset or dataset_of(Item(Path(job["path"]), job["member"]), pixels=True)
                 stored = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
-        except Exception as fault:          # whatever a decoder raises, the data cannot be decoded
+        except Exception as fault:          # decoders raise any exception for data they cannot decode
             responses.write(json.dumps({"why": type(fault).__name__}).encode() + b"\n")
             return
         if DAMAGE.search(os.pread(2, 1 << 16, before)):

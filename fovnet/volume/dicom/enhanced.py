@@ -1,6 +1,6 @@
 """The frames of an enhanced multi-frame object: shared and per-frame attributes.
 
-Private groups are passed over: some vendors repeat positions there in another frame of reference.
+Private groups are ignored: some vendors repeat positions there in another frame of reference.
 Source: DICOM PS3.3, C.7.6.16 (multi-frame functional groups), C.8.13.5 (enhanced MR).
 """
 
@@ -14,15 +14,15 @@ from fovnet.volume.dicom.header import Facts, Frame, frame_from, getter, many, w
 from fovnet.volume.dicom.source import Item
 
 GROUPS = (
-    # what nobody knew a group for when a classic series was converted; what has one stands there
+    # attributes that a conversion from a classic series could not assign to a group; later groups take precedence
     "UnassignedSharedConvertedAttributesSequence", "UnassignedPerFrameConvertedAttributesSequence",
     "PlanePositionSequence", "PlaneOrientationSequence", "PixelMeasuresSequence", "PixelValueTransformationSequence",
     "FrameContentSequence", "MRImageFrameTypeSequence", "MREchoSequence", "MRDiffusionSequence", "MRModifierSequence",
     "MRTimingAndRelatedParametersSequence", "CardiacSynchronizationSequence", "TemporalPositionSequence",
 )
-WITHIN = ("DiffusionGradientDirectionSequence",)            # of a group, and of one item as well
+WITHIN = ("DiffusionGradientDirectionSequence",)            # nested in a group, with one item as well
 OF_ALL = ("SOPInstanceUID", "SOPClassUID", "Rows", "Columns", "ImageType", "InstanceNumber", "ComplexImageComponent")
-CALLED_ELSEWHERE = {            # the enhanced name of what a classic image calls otherwise
+CALLED_ELSEWHERE = {            # enhanced keyword to the classic keyword of the same attribute
     "EffectiveEchoTime": "EchoTime", "TemporalPositionIndex": "TemporalPositionIdentifier", "FrameAcquisitionNumber": "AcquisitionNumber",
     "NominalCardiacTriggerDelayTime": "TriggerTime", "InversionTimes": "InversionTime", "FrameAcquisitionDateTime": "AcquisitionTime",
     "TemporalPositionTimeOffset": "ContentTime",
@@ -30,7 +30,7 @@ CALLED_ELSEWHERE = {            # the enhanced name of what a classic image call
 
 
 def enhanced_frames(item: Item, dataset: Any, facts: Facts) -> list[Frame]:
-    """A Frame for each frame of the object.  Raises VolumeError where header and frames do not match in number."""
+    """A Frame for each frame of the object.  Raises VolumeError if NumberOfFrames is not the number of functional groups."""
     each = dataset.PerFrameFunctionalGroupsSequence
     declared = whole(getter(dataset)("NumberOfFrames")) or 1
     if len(each) != declared:
@@ -47,7 +47,7 @@ def enhanced_frames(item: Item, dataset: Any, facts: Facts) -> list[Frame]:
 
 
 def _flat(groups: Any) -> dict[str, Any]:
-    """The elements of the first item of each functional group, and of what lies within it, by keyword; a later group's stand."""
+    """The elements of the first item of each functional group, and of sequences nested in it, by keyword; later groups take precedence."""
     found: dict[str, Any] = {}
     items = [sequence[0] for name in GROUPS if (sequence := groups.get(name))]
     for item in items + [sequence[0] for one in items for name in WITHIN if (sequence := one.get(name))]:

@@ -1,7 +1,6 @@
 """The images of a DICOM object: itself, the frames of an enhanced object, or the tiles of a mosaic.
 
-Free text, names and dates are left behind here: of a description only the kind it stands for travels on, of a name and a birthday digests
-to compare.
+Names and dates of birth are kept only as digests for comparison; descriptions only for classifying the series, never to be shown.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ MANUFACTURERS = {
     "SIEMENS": "Siemens", "PHILIPS": "Philips", "GE": "GE", "GENERAL": "GE", "TOSHIBA": "Toshiba", "CANON": "Canon", "HITACHI": "Hitachi",
     "FUJIFILM": "Fujifilm", "UIH": "United Imaging", "UNITED": "United Imaging", "BRUKER": "Bruker", "ESAOTE": "Esaote",
 }
-"""The first word of a manufacturer's name, in capitals, and how tables name it."""
+"""The first word of a manufacturer's name, in capitals, to its name in tables."""
 
 
 def frames_of(item: Item) -> list[Frame]:
-    """The images of an object; of one that has no pixels a single one of 0 × 0.  Raises VolumeError."""
+    """The images of an object; a single one of 0 × 0 pixels for an object without pixels.  Raises VolumeError."""
     dataset = dataset_of(item, pixels=False)
     with quietly():
         get = getter(dataset)

@@ -1,10 +1,10 @@
-"""From images with positions to a regular grid: measured, corrected where that is safe, refused where it is not.
+"""From images with positions to a regular grid: irregular positions are corrected if that is safe, else refused.
 
     along    (n,) mm of each image along the normal of its plane, ascending       across  (n, 2) mm in the plane: along rows, columns
     planes   (n, rows, columns) float32
 
-Only ImagePositionPatient and ImageOrientationPatient give where an image lies: thickness is not distance, and neither is written
-reliably.  Source: DICOM PS3.3, C.7.6.2.1.1, the mapping from pixel to patient.
+Positions come from ImagePositionPatient and ImageOrientationPatient only: SliceThickness is not the slice distance, and neither it nor
+SpacingBetweenSlices is written reliably.  Source: DICOM PS3.3, C.7.6.2.1.1, the mapping from pixel to patient.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.parting import MAX_GAP, SAME_PLACE_MM, position_labels
 from fovnet.volume.grid import LPS_TO_RAS
 
-EVEN = 0.1                      # of the spacing that an image may lie off its place on the regular grid
-SAME_LINE_PX = 0.1              # that an image may lie beside the normal through the first
-MAX_GANTRY_TILT_DEG = 45.0      # of the line through the images from the normal; gantries tilt to 30°
-MAX_SPREAD = 2.0                # times the field of view that shifted images may cover together
-UNIT = 0.02                     # that a direction's length, or the cosine between the two, may be off
+EVEN = 0.1                      # largest deviation of an image from its position on the regular grid, as a share of the spacing
+SAME_LINE_PX = 0.1              # largest shift in the plane that is ignored
+MAX_GANTRY_TILT_DEG = 45.0      # between the line through the images and the normal; gantries tilt to 30°
+MAX_SPREAD = 2.0                # largest field of view that shifted images may cover together, in fields of view of one
+UNIT = 0.02                     # tolerance of a direction's length, and of the cosine between the two
 
 
 @dataclass(frozen=True)
 class Stand:
-    """Where the images of a group stand: their order (n,) along the normal, and the measures above in that order."""
+    """The positions of a group's images: their order (n,) along the normal, and the measures above in that order."""
 
     order: NDArray[np.int64]
     along: NDArray[np.float64]
@@ -42,7 +42,7 @@ class Stand:
 
 @dataclass(frozen=True)
 class Grid:
-    """A regular grid (columns, rows, n) with its affine, the image nearest to each of its slices, and what was corrected."""
+    """A regular grid (columns, rows, n) with its affine, the image nearest to each of its slices, and notes on corrections."""
 
     voxels: NDArray[np.float32]
     vox_to_ras: NDArray[np.float64]
@@ -51,7 +51,7 @@ class Grid:
 
 
 def stand_of(source: str, frames: Sequence[Frame]) -> Stand:
-    """Where the images stand.  Raises VolumeError "volume-geometry" where a position, orientation or pixel size is missing or wrong."""
+    """The positions of the images.  Raises VolumeError "volume-geometry" if a position, orientation or pixel size is missing or invalid."""
     axes = _axes(source, frames[0])
     missing = sum(frame.position is None for frame in frames)
     if missing:
@@ -69,9 +69,9 @@ def stand_of(source: str, frames: Sequence[Frame]) -> Stand:
 
 
 def without_doubles(source: str, planes: NDArray[np.float32], stand: Stand) -> NDArray[np.int64]:
-    """The images to keep, (m,) ascending, where some lie at one position: identical ones once.
+    """(m,) ascending indices of the images to keep: of identical images at one position only the first.
 
-    Raises VolumeError "volume-doubled" where images at one position differ, and no attribute separated them.
+    Raises VolumeError "volume-doubled" if images at one position differ, and no attribute separates them.
     """
     kept, labels = [0], position_labels(stand.along)
     for index in range(1, len(planes)):
@@ -85,7 +85,7 @@ def without_doubles(source: str, planes: NDArray[np.float32], stand: Stand) -> N
 
 
 def grid_of(source: str, planes: NDArray[np.float32], stand: Stand) -> Grid:
-    """The images on a regular grid.  Raises VolumeError "volume-gaps" or "volume-tilt" where that would be guessing."""
+    """The images on a regular grid.  Raises VolumeError "volume-gaps" or "volume-tilt" for positions too irregular to correct."""
     planes, start, tilt_notes = _upright(source, planes, stand)
     planes, step_mm, nearest, gap_notes = _even(source, planes, stand.along)
     vox_to_lps = np.eye(4)
@@ -116,9 +116,9 @@ def _axes(source: str, frame: Frame) -> NDArray[np.float64]:
 def _upright(
     source: str, planes: NDArray[np.float32], stand: Stand
 ) -> tuple[NDArray[np.float32], NDArray[np.float64], tuple[str, ...]]:
-    """(planes, start of the first pixel in the plane in mm (2,), notes): images beside each other moved onto one right-angled grid.
+    """(planes, offset of the first pixel in the plane in mm (2,), notes): shifted images moved onto one right-angled grid.
 
-    A tilted gantry shifts every image against the one before; each is interpolated (bilinear) onto a plane that holds them all.
+    A tilted gantry shifts every image against the one before; each is interpolated (bilinear) onto a plane that covers them all.
     """
     per_px = np.asarray(stand.spacing_mm[::-1])
     moved = stand.across / per_px                                        # (n, 2) pixels along rows, along columns
@@ -145,7 +145,7 @@ def _upright(
 def _even(
     source: str, planes: NDArray[np.float32], along: NDArray[np.float64]
 ) -> tuple[NDArray[np.float32], float, NDArray[np.int64], tuple[str, ...]]:
-    """(planes, step in mm, nearest image of each, notes): as they are where evenly spaced, else interpolated at the usual distance."""
+    """(planes, step in mm, nearest image of each, notes): unchanged if evenly spaced, else interpolated at about the median distance."""
     count = len(along)
     if count == 1:
         return planes, 1.0, np.zeros(1, dtype=np.int64), ("a single image: 1 mm is taken for its thickness",)

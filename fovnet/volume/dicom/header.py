@@ -1,7 +1,6 @@
-"""The header of a DICOM object, as one record for each image in it, read without the pixels.
+"""The header of a DICOM object, as one record per image, read without the pixels.
 
-Every image, be it a file of its own, a frame of an enhanced object or a tile of a mosaic, becomes one Frame; what follows knows no
-other difference.
+Every image, be it a file of its own, a frame of an enhanced object or a tile of a mosaic, becomes one Frame; later steps treat them alike.
 Source: DICOM PS3.3 (2024), C.7.6.2 image plane, C.7.6.16 functional groups, C.8.13 enhanced MR.
 """
 
@@ -30,33 +29,33 @@ TOP = (
     "Manufacturer", "MagneticFieldStrength", "BodyPartExamined", "PatientName", "PatientBirthDate",
 )
 PLACED = ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope", "RescaleIntercept")
-APART = (                       # images that differ in one of these are never one volume
+APART = (                       # images that differ in one of these are never in one volume
     ("image type", "ImageType"), ("component", "ComplexImageComponent"), ("echo", "EchoNumbers"), ("stack", "StackID"),
     ("temporal position", "TemporalPositionIdentifier"), ("b-value", "DiffusionBValue"),
 )
-PERHAPS = (                     # asked one after another where two images lie at one position: slices of a 2-D volume differ in some
+PERHAPS = (                     # compared in turn if two images lie at one position; slices of one 2-D volume may differ in some
     ("echo time", "EchoTime"), ("acquisition number", "AcquisitionNumber"), ("trigger time", "TriggerTime"),
     ("inversion time", "InversionTime"), ("flip angle", "FlipAngle"), ("gradient direction", "DiffusionGradientOrientation"),
     ("acquisition time", "AcquisitionTime"), ("content time", "ContentTime"), ("coil", "ReceiveCoilName"),
 )
-PRIVATE = {                     # vendors' tags before the standard had any: b-value (Siemens, GE, Philips), real/imaginary (GE), mosaic
+PRIVATE = {                     # vendors' tags from before the standard had them: b-value (Siemens, GE, Philips), component (GE), mosaic
     "siemens_b": (0x0019, 0x0C, "SIEMENS MR HEADER"), "ge_b": (0x0043, 0x39, "GEMS_PARM_01"),
     "philips_b": (0x2001, 0x03, "PHILIPS IMAGING DD 001"), "ge_component": (0x0043, 0x2F, "GEMS_PARM_01"),
     "csa": (0x0029, 0x10, "SIEMENS CSA HEADER"),
 }
-"""(group, element in its block, whose block it is): each file assigns its own block of 0x10 to 0x1F (DICOM PS3.5, 7.8.1)."""
-BLOCKS = range(0x10, 0x20)      # there may be 240; scanners and archives take a handful
-NUMBERS = {"philips_b": "f", "ge_component": "h"}               # how struct reads those that are no text, where they are bytes all the same
+"""(group, element in its block, private creator of the block): each file assigns the block, of 0x10 to 0x1F (DICOM PS3.5, 7.8.1)."""
+BLOCKS = range(0x10, 0x20)      # the standard allows 240; scanners and archives use a few
+NUMBERS = {"philips_b": "f", "ge_component": "h"}               # struct formats of binary elements that are stored as raw bytes (UN)
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
 COMPONENTS = {"P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL", "REAL": "REAL", "I": "IMAGINARY", "IMAGINARY": "IMAGINARY"}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Attributes of a DICOM object as a whole: ids, what it is, `words` of its description in upper case (never shown).
+    """Attributes of a DICOM object as a whole: ids, kind, `words` of its description in upper case (never shown).
 
-    manufacturer  one of MANUFACTURERS, for a free text may hold anything; empty for others      field_strength  tesla; None: missing
-    body_part     as written; `fovnet.volume.body_part` makes a known word of it before anybody sees it
+    manufacturer  one of MANUFACTURERS, since free text may contain anything; empty for others     field_strength  tesla; None: missing
+    body_part     as written; `fovnet.volume.body_part` converts it to a known term before it is shown
     birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
     """
 
@@ -80,13 +79,14 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One image of `rows` × `columns` pixels and where it lies, in DICOM's own frame (x left, y back, z head; mm).
+    """One image of `rows` × `columns` pixels and its position, in DICOM's coordinates (x left, y back, z head; mm).
 
-    number       of the frame in its object, from 1; 0 where the object is a single image
+    number       of the frame in its object, from 1; 0 if the object is a single image
     tile         row and column of its first pixel in a mosaic; else None
-    orientation  (6,) direction of growing column, then of growing row;  position (3,) centre of the first pixel;
-    spacing_mm   (2,) between rows, between columns.  None where the header gives no such numbers
-    apart, perhaps  (name, value) of what sets volumes of a series apart, always and where positions are doubled
+    orientation  (6,) direction of increasing column, then of increasing row;  position (3,) centre of the first pixel;
+    spacing_mm   (2,) between rows, between columns.  None if the header gives no valid numbers
+    apart        (name, value) of the attributes APART, which always distinguish volumes of a series
+    perhaps      (name, value) of the attributes PERHAPS, used if several images lie at one position
     """
 
     item: Item
@@ -110,7 +110,7 @@ class Frame:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """pydicom warns of every value that breaks a rule; archives hold thousands, and what matters is checked here."""
+    """Suppresses pydicom's warnings about invalid values: archives contain thousands, and those that matter are checked here."""
     import pydicom.config
 
     settings, logger = pydicom.config.settings, logging.getLogger("pydicom")
@@ -127,7 +127,7 @@ def quietly() -> Iterator[None]:
 
 
 def whole_header(item: Item) -> Any:
-    """Every attribute of an object but its pixels, names and dates too: for what is written beside it in its own archive.
+    """All attributes of an object except its pixels, including names and dates: for DICOM output that stays in the object's own archive.
 
     Raises VolumeError as `dataset_of`.
     """
@@ -135,8 +135,8 @@ def whole_header(item: Item) -> Any:
 
 
 def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
-    """The pydicom dataset of an object; of its attributes those that fovnet reads, or `every` one.  Raises VolumeError for what is no
-    DICOM object."""
+    """The pydicom dataset of an object, with the attributes that fovnet uses, or with `pixels` or `every` all of them.  Raises VolumeError
+    if it is not a DICOM image, or is damaged."""
     import pydicom
     from pydicom.errors import InvalidDicomError
 
@@ -153,12 +153,12 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
             raise VolumeError("volume-truncated", f"{item}: the file ends too early. Copy it again.") from fault
         except VolumeError:
             raise
-        except Exception as fault:      # bytes its authors never saw; whatever it raises, the object cannot be read
+        except Exception as fault:      # damaged data: pydicom may raise any exception
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise
             raise VolumeError("volume-corrupt", f"{item}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
     if "SOPClassUID" not in dataset and "Rows" not in dataset:
-        if pixels:          # its header has been read before: pydicom gives nothing at all where the pixel data have no end
+        if pixels:          # its header was read before: pydicom returns an empty dataset if the pixel data are cut short
             raise VolumeError("volume-truncated", f"{item}: the file ends too early. Copy it again.")
         raise VolumeError("volume-format", f"{item}: not a DICOM image, or cut short; it has neither SOPClassUID nor Rows. Copy it again, "
                                            "or name the image itself.")
@@ -166,7 +166,7 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
 
 
 def frame_from(item: Item, facts: Facts, get: Callable[[str], Any], number: int) -> Frame:
-    """The Frame that a look-up by keyword describes."""
+    """The Frame built from `get`, a look-up by keyword."""
     image_type = tuple(text(part).upper() for part in many(get("FrameType") or get("ImageType")))
     component = component_of(get, image_type)
     values = {"ComplexImageComponent": component, "DiffusionBValue": _b_value(get), "ImageType": "\\".join(image_type)}
@@ -192,12 +192,12 @@ def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
 
 
 def getter(*layers: Any) -> Callable[[str], Any]:
-    """A look-up by keyword in datasets or mappings, the first that has the element; None where none can give it."""
+    """A look-up by keyword that returns the first value found in these datasets or mappings, None if there is none."""
     def get(keyword: str) -> Any:
         for layer in layers:
             try:
                 found = _private(layer, keyword) if keyword in PRIVATE else layer.get(keyword)
-            except Exception:           # an element whose value pydicom cannot convert is as good as none
+            except Exception:           # an element whose value pydicom cannot convert counts as missing
                 continue
             if found is not None and found != "":
                 return found
@@ -207,8 +207,8 @@ def getter(*layers: Any) -> Callable[[str], Any]:
 
 
 def _private(layer: Any, keyword: str) -> Any:
-    """The value of a private element, in its maker's block, or the first where nobody claims that; unpacked where a router took its kind
-    away (UN) and no private creator is given."""
+    """The value of a private element, in the block of its private creator, else in block 0x10 if that has no creator; decoded if its VR was
+    lost on the way (UN)."""
     group, place, creator = PRIVATE[keyword]
     block = next((block for block in BLOCKS if _claimed(layer, group, block) == creator), None)
     if block is None and not _claimed(layer, group, BLOCKS[0]):
@@ -223,7 +223,7 @@ def _private(layer: Any, keyword: str) -> Any:
 
 
 def _claimed(layer: Any, group: int, block: int) -> str:
-    """Whose a block is, in capitals; empty where nobody claims it."""
+    """The private creator of a block, in capitals; empty if it has none."""
     return text(_plain(layer.get(group << 16 | block))).upper()
 
 
@@ -232,14 +232,14 @@ def _plain(element: Any) -> Any:
 
 
 def text(value: object) -> str:
-    """A value as stripped text, empty for none."""
+    """A value as stripped text, empty for None."""
     if isinstance(value, bytes):
         value = value.decode("ascii", "replace")
     return "" if value is None else str(value).strip("\0 ")
 
 
 def many(value: Any) -> tuple[Any, ...]:
-    """The values of an element, one or several."""
+    """The values of an element as a tuple, empty for None."""
     if value is None or isinstance(value, str | bytes | Mapping):
         return () if value is None else (value,)
     try:
@@ -249,7 +249,7 @@ def many(value: Any) -> tuple[Any, ...]:
 
 
 def real(value: Any) -> float | None:
-    """The first value as a finite number."""
+    """The first value as a finite number, None if it is not one."""
     try:
         number = float(text(next(iter(many(value)), None)))
     except ValueError:
@@ -258,18 +258,18 @@ def real(value: Any) -> float | None:
 
 
 def whole(value: Any) -> int:
-    """The first value as a whole number, 0 where it is none."""
+    """The first value as a whole number, truncated; 0 if it is not a number."""
     return int(real(value) or 0)
 
 
 def vector(value: Any, length: int) -> Vector | None:
-    """Just so many finite numbers, or None."""
+    """Exactly `length` finite numbers, or None."""
     numbers = [real(part) for part in many(value)]
     return tuple(number for number in numbers if number is not None) if len(numbers) == length and None not in numbers else None
 
 
 def _value(value: Any) -> str:
-    """A value to compare, rounded where it is a number, for one scanner writes 4.6 and 4.60001 in one series."""
+    """A value for comparison, numbers rounded, since one scanner writes 4.6 and 4.60001 in one series."""
     number = real(value) if len(many(value)) == 1 else None
     return "\\".join(map(text, many(value))) if number is None else f"{number:.4g}" if abs(number) < 1e4 else f"{number:.10g}"
 
@@ -281,10 +281,10 @@ def _b_value(get: Callable[[str], Any]) -> str:
 
 @functools.cache
 def _wanted() -> list[Any]:
-    """The elements to read; the rest of a header, up to megabytes of private data, is skipped."""
+    """The tags of the elements to read; the rest of a header, up to megabytes of private data, is skipped."""
     from pydicom.datadict import tag_for_keyword
 
     keywords = (*TOP, *PLACED, *(key for _, key in APART + PERHAPS))
     known = [tag for key in keywords if (tag := tag_for_keyword(key)) is not None]
-    claims = [group << 16 | block for group in {group for group, *_ in PRIVATE.values()} for block in BLOCKS]    # and the kinds of values
+    claims = [group << 16 | block for group in {group for group, *_ in PRIVATE.values()} for block in BLOCKS]    # pydicom finds VRs by them
     return known + claims + [group << 16 | block << 8 | place for group, place, _ in PRIVATE.values() for block in BLOCKS]

@@ -1,7 +1,8 @@
 """Siemens mosaics: the slices of a volume as tiles of one large image.
 
-The position in the header is that of the mosaic's own corner, as if the large image were one slice around the same centre; the
-tiles lie half the difference further in.  Number and normal of the slices stand in the private CSA header (nibabel reads it).
+The position in the header is that of the mosaic's corner, as if the large image were one slice with the same centre; the corner of a
+slice lies half the difference of the two sizes further in.  Number and normal of the slices are in the private CSA header (nibabel reads
+it).
 Source: nibabel, "Siemens format DICOM with CSA header" and "DICOM mosaic" (nipy.org/nibabel/dicom/dicom_mosaic.html).
 """
 
@@ -26,8 +27,8 @@ def is_mosaic(frame: Frame) -> bool:
 def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     """A Frame for each tile that holds a slice, in the order of acquisition.
 
-    One position is all a mosaic has, so here alone the spacing between slices is taken from the header, with a note.
-    Raises VolumeError "volume-mosaic" where the CSA header is missing, damaged, or does not fit the image.
+    A mosaic has only one position, so here alone the distance of slices is taken from SpacingBetweenSlices, with a note.
+    Raises VolumeError "volume-mosaic" if geometry or CSA header is missing or damaged, or does not fit the image.
     """
     slices, normal = _csa(frame, dataset)
     tiles = math.ceil(math.sqrt(slices))
@@ -43,7 +44,7 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     spare = np.asarray([frame.rows - rows, frame.columns - columns]) / 2 * frame.spacing_mm
     first = np.asarray(frame.position) + along_row * spare[1] + along_column * spare[0]
     note = f"mosaic of {slices} slices, {step_mm:g} mm apart as its header says: it holds one position"
-    # every mosaic is a volume of its own: a series of them is a course in time
+    # every mosaic is a volume of its own: a series of them is a time series
     apart = tuple((name, frame.sop_uid if name == "temporal position" else value) for name, value in frame.apart)
     return [
         replace(frame, apart=apart, rows=rows, columns=columns, number=0,
@@ -56,14 +57,14 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
 def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
     """(number of slices, normal (3,) towards the next slice) from the private header."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")         # nibabel calls its DICOM readers experimental whenever they are imported
+        warnings.simplefilter("ignore")         # nibabel warns on import that its DICOM readers are experimental
         from nibabel.nicom import csareader
     reader: Any = csareader
     try:
         header = reader.read(bytes(getter(dataset)("csa")))
         slices = whole(reader.get_n_mosaic(header))
         normal = np.asarray(reader.get_slice_normal(header), dtype=np.float64)
-    except Exception as fault:                  # missing, or any bytes: the reader raises what its parsing meets
+    except Exception as fault:                  # missing or arbitrary bytes: the reader may raise any exception
         raise VolumeError("volume-mosaic", f"{frame.item}: a mosaic whose CSA header (0029,1010) is missing or damaged, so nothing says "
                                            "how many slices it holds. Export it from the scanner again.") from fault
     if not 1 <= slices <= 4096 or normal.shape != (3,) or not abs(float(np.linalg.norm(normal)) - 1) < 1e-2:

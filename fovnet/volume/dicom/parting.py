@@ -1,8 +1,8 @@
-"""Images that agree in all that always differs between volumes, into volumes: by where they lie, and by what else differs between them.
+"""Images that agree in size, orientation and `header.APART`, split into volumes by their positions and the attributes `header.PERHAPS`.
 
-Scanners put several volumes of one kind into one series: the stations of a whole body beside or above each other, a stack for each knee,
-the phases of a heart, b-values.  A group is parted only where each part is a stack of its own; what cannot be separated stays together,
-and is refused when it is read.
+Scanners put several volumes of one kind into one series: the stations of a whole-body scan beside or above each other, a stack for each
+knee, the phases of the heart, b-values.  A group is split only if each part is a stack of its own; images that cannot be separated stay
+together, and are refused when they are read.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from fovnet.volume.dicom.header import PERHAPS, Frame
 
 SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
-REPEATED_MM = 0.5               # two passes of one series lie nearer than this along the normal, and show the same
-MAX_GAP = 3.5                   # times the usual distance: two images missing in a row are bridged, more are not
+REPEATED_MM = 0.5               # repetitions of a slice in one series lie nearer than this along the normal
+MAX_GAP = 3.5                   # times the median distance: up to two consecutive missing images are interpolated
 BESIDE = 0.5                    # of the field of view: images of one stack are shifted less, by a tilted gantry or between stations
-LEAST = 3                       # images of a stack: a single one that lies elsewhere is a wrong position rather than a volume
+LEAST = 3                       # images of a stack: a single one elsewhere is a wrong position rather than a volume
 
 Part = tuple[tuple[str, ...], tuple[str, ...], list[Frame]]
-"""Values, names of the attributes that have these, images."""
+"""Values of the attributes that distinguish a part, names of these attributes, images of the part."""
 
 
 def parted(frames: list[Frame]) -> list[Part]:
-    """The volumes among images in the order of their numbers, as far as they can be separated."""
+    """The volumes among `frames`, which are in the order of their numbers, as far as they can be separated."""
     return [
         ((*place, *values, *stack), (*place_names, *value_names, *stack_names), images)
         for place, place_names, group in _beside_each_other(frames)
@@ -35,13 +35,13 @@ def parted(frames: list[Frame]) -> list[Part]:
 
 
 def positions_along(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
-    """(n,) millimetres of each image along the normal of the first; None where one has no position."""
+    """(n,) position of each image along the normal of the first, in mm; None if any has no position."""
     placed = placed_by(frames)
     return None if placed is None else placed[:, 2]
 
 
 def placed_by(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
-    """(n, 3) millimetres of each image along rows, columns and normal of the first; None where one has no position."""
+    """(n, 3) position of each image along rows, columns and normal of the first, in mm; None if any has no position."""
     axes = frames[0].orientation
     if axes is None or any(frame.position is None for frame in frames):
         return None
@@ -52,10 +52,10 @@ def placed_by(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
 
 
 def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(n,) which position, counted along the normal, each image lies at; images nearer than 0.01 mm share one.
+    """(n,) the number of each image's position, counted along the normal; images less than 0.01 mm apart share one.
 
-    So do those of passes that lie a little higher each time: as many images everywhere, within less than half a millimetre of the next and
-    half of the way to the other positions.
+    Repetitions that are shifted slightly each time share one too: if every position then has the same number of images, neighbours less
+    than 0.5 mm apart, spread over less than half the distance to the other positions.
     """
     ordered = np.sort(along)
     gaps = np.sort(np.maximum(np.diff(ordered), SAME_PLACE_MM))
@@ -69,7 +69,7 @@ def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def is_stack(frames: Sequence[Frame]) -> bool:
-    """Whether images lie one above the other, each at a position of its own, and nowhere more than two are missing."""
+    """Whether at least three images lie at distinct positions along the normal, with at most two missing in a row."""
     along = positions_along(frames)
     if along is None or len(frames) < LEAST or _most_at_one_place(frames) > 1:
         return False
@@ -78,12 +78,12 @@ def is_stack(frames: Sequence[Frame]) -> bool:
 
 
 def field_mm(frame: Frame) -> tuple[float, float] | None:
-    """Millimetres that an image covers along its rows and along its columns; None without a pixel spacing."""
+    """The field of view of an image along its rows and along its columns, in mm; None without a pixel spacing."""
     return None if frame.spacing_mm is None else (frame.columns * frame.spacing_mm[1], frame.rows * frame.spacing_mm[0])
 
 
 def _clusters(values: NDArray[np.float64], gap: float) -> NDArray[np.int64]:
-    """(n,) the number of each value's cluster, ascending; clusters are further apart than `gap`."""
+    """(n,) the number of each value's cluster, ascending; clusters are more than `gap` apart."""
     order = np.argsort(values, kind="stable")
     labels = np.empty(len(values), dtype=np.int64)
     labels[order] = np.concatenate([[0], np.cumsum(np.diff(values[order]) > gap)])
@@ -91,7 +91,7 @@ def _clusters(values: NDArray[np.float64], gap: float) -> NDArray[np.int64]:
 
 
 def _beside_each_other(frames: list[Frame]) -> list[Part]:
-    """Stacks whose fields of view lie beside each other in one plane: the stations of a coronal whole body, two knees."""
+    """Stacks whose fields of view lie side by side in the plane: the stations of a coronal whole-body scan, two knees."""
     placed, field = placed_by(frames), field_mm(frames[0])
     if placed is None or field is None:
         return [((), (), frames)]
@@ -103,9 +103,9 @@ def _beside_each_other(frames: list[Frame]) -> list[Part]:
 
 
 def _above_each_other(frames: list[Frame]) -> list[Part]:
-    """Stacks with a gap between them in which nothing is missing: their numbers run on across it, or an attribute differs across it alone.
+    """Stacks separated by a gap in which no image is missing: image numbers continue across it, or an attribute differs between the stacks.
 
-    Where images are missing their numbers are, too: these stay together, and are refused as having gaps.
+    If images are missing, so are their numbers: then all stay together, and are refused as having gaps.
     """
     along = positions_along(frames)
     if along is None or len(frames) < 2 * LEAST or _most_at_one_place(frames) > 1:
@@ -118,7 +118,7 @@ def _above_each_other(frames: list[Frame]) -> list[Part]:
 
 
 def _number_on(stacks: list[list[Frame]]) -> bool:
-    """Whether each stack has a run of numbers of its own, and none is missing between them."""
+    """Whether the image numbers of each stack are consecutive, and those of all stacks together too."""
     numbers = [[frame.instance for frame in stack] for stack in stacks]
     every = sorted(number for own in numbers for number in own)
     return _run(every) and all(_run(sorted(own)) for own in numbers)
@@ -129,13 +129,13 @@ def _run(numbers: list[int]) -> bool:
 
 
 def _differ_in_one(stacks: list[list[Frame]]) -> bool:
-    """Whether an attribute has one value in each stack, and in no two the same."""
+    """Whether some attribute has one value in each stack, and a different one in every stack."""
     values = [[{frame.perhaps[index][1] for frame in stack} for stack in stacks] for index in range(len(PERHAPS))]
     return any(all(len(own) == 1 for own in each) and len(set.union(*each)) == len(stacks) for each in values)
 
 
 def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
-    """The volumes in a group whose positions are doubled, by the first of PERHAPS that parts them, else by the order of numbers."""
+    """The volumes in a group with several images per position, split by the first of PERHAPS that separates them, else by image number."""
     most = _most_at_one_place(frames)
     if most == 1:
         yield (), names, frames
@@ -144,7 +144,7 @@ def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
         parts: dict[str, list[Frame]] = {}
         for frame in frames:
             parts.setdefault(frame.perhaps[index][1], []).append(frame)
-        # As many parts as images at a place, or fewer, or overlapping stations: what differs from slice to slice parts slices, not volumes.
+        # At most as many parts as images per position, or overlapping stations: an attribute may differ from slice to slice of one volume.
         fewer = 1 < len(parts) <= most and max(map(_most_at_one_place, parts.values())) < most
         if fewer or (len(parts) > most and _stations(frames, list(parts.values()))):
             for value, part in parts.items():
@@ -157,7 +157,7 @@ def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
 
 
 def _stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
-    """Whether each part is a stack of its own, with an image at each position of all of them from its first to its last, and none twice."""
+    """Whether each part has exactly one image at every position of the group from its own first to its last."""
     along = positions_along(frames)
     if along is None or min(map(len, parts)) < LEAST:
         return False
@@ -172,8 +172,8 @@ def _most_at_one_place(frames: Sequence[Frame]) -> int:
 
 
 def _runs(frames: list[Frame], times: int) -> list[list[Frame]]:
-    """The volumes by consecutive numbers: one after another, or all images of a position before those of the next, as a cine is
-    stored; none where they do not come out even."""
+    """The volumes by image number: stored one after another, or all images of a position before those of the next, as a cine is; empty
+    if neither order fits."""
     along, length = positions_along(frames), len(frames) // times
     if along is None or length * times != len(frames) or length < 2 or len({frame.instance for frame in frames}) != len(frames):
         return []

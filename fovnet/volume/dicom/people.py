@@ -1,7 +1,7 @@
-"""Whose images share a series UID, or have none: people distinguished by the patient attributes of the headers.
+"""Patients whose images share a series UID, or have none, distinguished by the patient attributes of the headers.
 
-Careless pseudonyms leave several people one PatientID and one series UID, or blanks.  Birthdays and the words of a name are digests,
-compared and never written, nor hashed into what is: a guessed name could be checked against the hash.
+Careless pseudonymisation gives several people one PatientID and one series UID, or empty ones.  Birthdays and the words of a name are
+digests for comparison only; they are not written, and enter written hashes only for images without UID: a guess could be checked there.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from pathlib import PurePosixPath
 
 from fovnet.volume.dicom.header import Facts, Frame
 
-MOST_PEOPLE = 64                # spellings held against each other, three at a time: of thousands, a name an image, it would take minutes
-LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})       # letters with strokes and pairs, which have no accent
+MOST_PEOPLE = 64                # spellings compared in threes: for thousands, with another name in every image, it would take minutes
+LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})       # letters that NFKD does not decompose
 
 Person = tuple[str, str, frozenset[str]]
 """PatientID, birthday, words of the name; each empty where it is missing."""
 
 
 def birthday_of(written: str) -> str:
-    """A digest of the digits of a whole date; empty for none."""
+    """A digest of the digits of a complete date; empty for anything else."""
     digits = re.sub(r"\D", "", written)
     return _digest(digits) if len(digits) == 8 and digits.strip("0") else ""
 
 
 @functools.lru_cache(maxsize=256)
 def name_of(written: str) -> frozenset[str]:
-    """A digest of each word of a name, whatever is capital, accented, an umlaut in two letters, and between words; initials beside words
-    are left out."""
+    """A digest of each word of a name, ignoring case, accents, umlauts written with e, and separators; initials are left out if there are
+    longer words."""
     plain = "".join(letter for letter in unicodedata.normalize("NFKD", written) if not unicodedata.combining(letter)).casefold()
     plain = plain.translate(LETTERS)
     words = re.findall(r"[^\W_]+", plain)
@@ -41,10 +41,10 @@ def name_of(written: str) -> frozenset[str]:
 
 
 def shares_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
-    """(person, images) of one series UID: a single one where nothing contradicts that they are one person's.
+    """(person, images) of one series UID: a single pair unless patient attributes contradict each other.
 
-    Without a series UID, only a common folder shows that images belong together.  Where nobody is named at all, images of several folders
-    that are numbered alike are of different people (the discs of one series go on counting).
+    Without a series UID, only images in one folder belong together.  If neither PatientID nor name is given, folders in which image numbers
+    recur are taken for different people (in one series split over several discs, the numbers continue).
     """
     folders = [list(frames)] if frames[0].facts.series_uid else _by_folder(frames)
     shares = [share for folder in folders for share in people_of(folder)]
@@ -52,15 +52,15 @@ def shares_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
 
 
 def named(person: Person) -> bool:
-    """Whether PatientID or name identify the person; a birthday is many people's."""
+    """Whether a PatientID or a name is given; a birthday alone does not identify a person."""
     return bool(person[0] or person[2])
 
 
 def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
-    """(person, images): PatientIDs, birthdays or names that contradict each other are different people's.
+    """(person, images): images whose PatientIDs, birthdays or names contradict each other are of different people.
 
-    A name agrees with one that has more words: DOE^JANE is Doe, Jane Mary.  What is left blank is anybody's: it joins the only person whom
-    it does not contradict, and is a share of its own beside several.  Beyond MOST_PEOPLE each spelling is a person.
+    A name agrees with one that has further words: DOE^JANE and Doe, Jane Mary.  An empty attribute agrees with any: such images join the
+    only person they agree with, and are kept apart if there are several.  Beyond MOST_PEOPLE each spelling is a person.
     """
     images: dict[Person, list[Frame]] = {}
     for frame in frames:
@@ -84,7 +84,8 @@ def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
 
 
 def digest_of(person: Person, frames: Sequence[Frame]) -> str:
-    """What stands for a person wherever the images lie: their first image, by its UID, and they themselves only where that has none."""
+    """A digest for a person that does not depend on file paths: of the UID, number and position of their first image, and of the patient
+    attributes only if that has no UID."""
     first = min(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
     identity = [first.sop_uid, str(first.instance), str(first.position)]
     if not first.sop_uid:
@@ -93,7 +94,7 @@ def digest_of(person: Person, frames: Sequence[Frame]) -> str:
 
 
 def folder_of(frame: Frame) -> tuple[str, str]:
-    """The folder an image lies in, or its archive and the folder in that."""
+    """(folder of an image, ""), or (its archive, the folder within it)."""
     path, member = frame.item.path, frame.item.member
     return (str(path), str(PurePosixPath(member).parent)) if member else (str(path.parent), "")
 
@@ -107,7 +108,7 @@ def _person(facts: Facts) -> Person:
 
 
 def _agree(one: Person, other: Person) -> bool:
-    """Whether the attributes that both have agree."""
+    """Whether all attributes given in both agree."""
     same = all(not mine or not others or mine == others for mine, others in zip(one[:2], other[:2], strict=True))
     return same and (not one[2] or not other[2] or one[2] <= other[2] or other[2] <= one[2])
 
@@ -120,7 +121,7 @@ def _by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
 
 
 def _numbered_once(frames: Sequence[Frame]) -> list[list[Frame]]:
-    """The images of folders together, as long as none has a number that another image of another one has."""
+    """The images by groups of folders; folders are joined unless different images in them have the same number."""
     groups: list[tuple[Numbers, list[Frame]]] = []
     for folder in _by_folder(frames):
         numbers: Numbers = {}
@@ -138,9 +139,9 @@ def _numbered_once(frames: Sequence[Frame]) -> list[list[Frame]]:
 
 
 Numbers = dict[tuple[int, tuple[tuple[str, str], ...]], set[str]]
-"""UIDs of the images of each number and of each value of `Frame.apart`: an echo and the next are numbered alike."""
+"""UIDs of the images with each number and value of `Frame.apart`: images of different echoes may have the same numbers."""
 
 
 def _collide(taken: Numbers, numbers: Numbers) -> bool:
-    """Whether a number is that of another image too, and not of a copy under the same UID."""
+    """Whether a number occurs in both with no UID in common, so that the images are not copies."""
     return any(number in taken and not (taken[number] & uids) - {""} for number, uids in numbers.items())

@@ -1,6 +1,6 @@
-"""The intensities of DICOM images: decoded, rescaled, padding taken for background, inverted where white is low.
+"""The intensities of DICOM images: decoded, rescaled, padding set to the lowest intensity, MONOCHROME1 inverted.
 
-Native, RLE and deflated data are pydicom's own; JPEG, JPEG-LS and JPEG 2000 go through GDCM, in a process of their own.
+Native, RLE and deflated data are decoded by pydicom; JPEG, JPEG-LS and JPEG 2000 by GDCM, in a child process.
 Source: DICOM PS3.3, C.7.6.3 (pixel description, padding), C.11.1 (modality transform).
 """
 
@@ -23,9 +23,10 @@ BITS = (8, 16, 32)
 
 
 def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
-    """(n, rows, columns) float32 of images of one size, rescaled, in the order given.
+    """(n, rows, columns) float32 intensities of images of one size, in the order given.
 
-    Raises VolumeError: "volume-truncated", "volume-transfer-syntax", "volume-bits", "volume-rgb", "volume-corrupt", "volume-photometric".
+    Raises VolumeError: "volume-truncated", "volume-transfer-syntax", "volume-bits", "volume-rgb", "volume-corrupt", "volume-photometric",
+    "volume-rescale".
     """
     planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
     by_item: dict[Item, list[int]] = {}
@@ -51,14 +52,14 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
 
 
 def _refuse_both(source: str, inverted: int, images: int) -> None:
-    """Raises VolumeError where white is low in some images and high in others: their grey values share no scale."""
+    """Raises VolumeError "volume-photometric" if only some images are MONOCHROME1: their intensities have no common scale."""
     if 0 < inverted < images:
         raise VolumeError("volume-photometric", f"{source}: {inverted} of {images} images are MONOCHROME1, the others MONOCHROME2; those "
                                                 "of a volume must be alike. Export the series again, or name the images of one kind.")
 
 
 def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
-    """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope that makes them all equal."""
+    """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0."""
     if frame.slope == 0:
         raise VolumeError("volume-rescale", f"{frame.item}: a rescale slope of 0 makes all intensities equal. Export it again.")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -66,7 +67,7 @@ def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
 
 
 def _refuse_pixels(item: Item, dataset: Any) -> None:
-    """Raises VolumeError if the pixel description cannot be that of grey MR images."""
+    """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
     get = getter(dataset)
     bits, stored, high = whole(get("BitsAllocated")), whole(get("BitsStored")), whole(get("HighBit"))
     photometric, samples = text(get("PhotometricInterpretation")).upper(), whole(get("SamplesPerPixel"))
@@ -81,7 +82,7 @@ def _refuse_pixels(item: Item, dataset: Any) -> None:
 
 
 def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder) -> list[NDArray[Any]]:
-    """The stored values of each frame, (rows, columns), unused bits masked."""
+    """The stored values (rows, columns) of each frame, without unused bits."""
     syntax = _refuse_syntax(item, dataset)
     indices = [frame.number - 1 if frame.number else None for frame in frames]
     if frames[0].tile is not None:          # all tiles are cut from one large image
@@ -103,7 +104,7 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder)
 
 
 def _own_decoding(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
-    """One frame that pydicom decodes itself."""
+    """The stored values of one frame, decoded by pydicom in this process."""
     from pydicom.pixels.utils import pixel_array
 
     try:
@@ -111,15 +112,15 @@ def _own_decoding(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
             return pixel_array(dataset, index=index, raw=True)
     except MemoryError:
         raise
-    except Exception as fault:              # bytes its authors never saw
+    except Exception as fault:              # damaged data: pydicom may raise any exception
         why = f"the pixel data cannot be decoded ({type(fault).__name__})"
         raise VolumeError("volume-corrupt", f"{item}: {why}. Copy it again, or decompress it elsewhere (gdcmconv --raw).") from fault
 
 
 def _refuse_syntax(item: Item, dataset: Any) -> Any:
-    """The transfer syntax; where the file does not name it, the one its elements were found to be written in.
+    """The transfer syntax; if the file does not state it, the one that pydicom detected.
 
-    Raises VolumeError "volume-transfer-syntax" for one that has no decoder.
+    Raises VolumeError "volume-transfer-syntax" for one without a decoder.
     """
     from pydicom.pixels.decoders.base import get_decoder
 
@@ -137,7 +138,7 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
 
 
 def with_transfer_syntax(dataset: Any) -> None:
-    """Names the transfer syntax of a dataset whose file does not: the one that its elements were found to be written in."""
+    """Sets the transfer syntax of a dataset whose file does not state it to the encoding that pydicom detected."""
     from pydicom.dataset import FileMetaDataset
     from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 
@@ -160,7 +161,7 @@ def _refuse_length(item: Item, dataset: Any) -> None:
 
 
 def _padding(dataset: Any) -> tuple[float, float] | None:
-    """(low, high) of the stored values that mean "no image here", if the header names any."""
+    """(low, high) of the stored values that are padding; None if the header states none."""
     get = getter(dataset)
     value, limit = real(get("PixelPaddingValue")), real(get("PixelPaddingRangeLimit"))
     if value is None:

@@ -1,7 +1,7 @@
-"""DICOM: a path to a Volume.
+"""From a DICOM path to a Volume.
 
-A place (file, folder, zip archive) means the one volume there is to read in it; a path that names a series behind `#` (see `address`)
-means that one, which is read even where triage would have set it aside.
+A place (file, folder, zip archive) means its only readable volume; a path with a series id after `#` (see `address`) means that series,
+which is read even if triage sets it aside as one of the kinds `triage.INCLUDABLE`.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from fovnet.volume.unpacking import is_gzip
 from fovnet.volume.volume import Images, Volume
 from fovnet.words import several
 
-MAX_SERIES_VOXELS = 2**29       # a series is held whole: 2 GiB as float32
+MAX_SERIES_VOXELS = 2**29       # a series is held in memory as a whole: 2 GiB as float32
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether the path is a folder, a series of a place, a zip archive or a DICOM file; one packed with gzip is none."""
+    """Whether the path is a folder, an address of a series, a zip archive or a DICOM file; not one packed with gzip."""
     place, wanted = split_address(path)
     return bool(wanted) or place.is_dir() or opening.startswith(ZIP_MAGIC) or (begins_like_dicom(opening) and not is_gzip(place))
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """The files that hold the volume's images; an archive is one file."""
+    """The files with the volume's images; an archive is one file."""
     return tuple(dict.fromkeys(item.path for item in chosen(path)[1].items))
 
 
@@ -46,10 +46,10 @@ def images_of(path: Path) -> tuple[Frame, ...]:
 
 
 def read(path: Path, limits: Limits) -> Volume:
-    """The one volume of a place, or the one an address names, on the grid of its images (columns, rows, slices).
+    """The only volume of a place, or that of an address, on the grid of its images (columns, rows, slices).
 
-    Raises VolumeError: "volume-several" where there are several to read, listing them; the code of the triage where there is none;
-    "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that make no regular grid; those of `pixels`.
+    Raises VolumeError: "volume-several" if several can be read, listing them; the code of the triage if none can; "volume-geometry",
+    "volume-gaps", "volume-doubled", "volume-tilt" for images that do not form a regular grid; "volume-too-large"; those of `pixels`.
     """
     source, series = chosen(path)
     try:
@@ -57,12 +57,12 @@ def read(path: Path, limits: Limits) -> Volume:
         return replace(volume, notes=(*volume.notes, *_unused_beside(path)))
     except (VolumeError, MemoryError, OSError):
         raise
-    except Exception as fault:          # values their authors never saw; the library's own words might repeat a header's
+    except Exception as fault:          # damaged data raise any exception; its message is left out, as it may quote the header
         raise VolumeError("volume-corrupt", f"{source}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
 
 
 def notes_beside(path: Path) -> tuple[str, ...]:
-    """Notes on a volume that stem from other objects of its place: that it is one of several, that some could not be used.
+    """Notes on a volume that depend on other objects of its place: that it is one of several, that some could not be used.
 
     Raises VolumeError as `read`.
     """
@@ -75,7 +75,7 @@ def _unused_beside(path: Path) -> tuple[str, ...]:
 
 
 def _stacked(source: str, series: Series, max_voxels: int) -> Volume:
-    """The volume of a group of images."""
+    """The volume of one group of images."""
     frames = series.frames
     shape = (frames[0].columns, frames[0].rows, len(frames))
     if min(shape) < 1:

@@ -1,8 +1,8 @@
-"""Images into groups that are one volume each.
+"""Images grouped into volumes.
 
-A series, as scanners number them, may hold several volumes: echoes, phases of a heart or of a contrast agent, b-values, magnitude and
-phase, the three planes of a localiser.  Images are separated by what always differs between volumes (orientation, matrix, pixel size,
-`header.APART`), and then by where they lie (`parting`).
+A DICOM series may contain several volumes: echoes, cardiac or contrast phases, b-values, magnitude and phase, the three planes of a
+localiser.  Images are separated by attributes that are constant within a volume (orientation, matrix, pixel size, `header.APART`), then
+by position (`parting`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from fovnet.volume.dicom.people import digest_of, folder_of, named, shares_of
 from fovnet.volume.dicom.source import Item, opened
 from fovnet.volume.dicom.triage import CAPTURES, kind_of
 
-MOST_DIRECTIONS = 256           # orientations of one series distinguished: a radial one has a hundred, and 8,000 frames with one each hang
-SAME_DIRECTION = 0.01           # of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
-SHIFTED = 0.25                  # of the field of view, at most, that they may be shifted in the plane
+MOST_DIRECTIONS = 256           # most orientations distinguished in a series: a radial one has 100; comparing 8,000 would take too long
+SAME_DIRECTION = 0.01           # difference of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
+SHIFTED = 0.25                  # of the field of view: repetitions of the same slices are shifted at most this far in the plane
 LOOKS = ("image type", "component")
-COUNTED = ("echo", "temporal position")     # some programs write the number of the slice there
+COUNTED = ("echo", "temporal position")     # some programs write the slice number there
 SIZE = ("matrix size", "pixel spacing", "orientation")
 
 
@@ -33,11 +33,11 @@ SIZE = ("matrix size", "pixel spacing", "orientation")
 class Series:
     """The images of one volume, in the order of their numbers.
 
-    id      twelve hex digits, the same wherever the files lie, unless images of another patient beside them claim the same series
-    beside  what the id is where another patient's images do, so that what was named among them is found without them
-    whose   a digest of the person, the same for all volumes of theirs under one series UID
+    id      twelve hex digits, independent of file paths, but different if images of another patient with this series UID lie beside them
+    beside  the id in that case; it is valid as an address without the other patient's images, too
+    whose   a digest of the person, the same for all their volumes under one series UID
     kind, reason  why it is set aside; empty for one to read
-    notes   what the series holds beside it, in sentences
+    notes   sentences on other volumes in the series
     copies  the object of each identical copy of an image that was left out
     """
 
@@ -51,20 +51,20 @@ class Series:
     whose: str = ""
 
     def is_called(self, digits: str) -> bool:
-        """Whether an address with these digits means this series."""
+        """Whether these are the digits of an address of this series."""
         return digits in (self.id, self.beside)
 
     @property
     def items(self) -> list[Item]:
-        """The objects the images come from, each once."""
+        """The objects that contain the images, each once."""
         return list(dict.fromkeys(frame.item for frame in self.frames))
 
 
 def series_of(frames: Iterable[Frame]) -> list[Series]:
     """The groups of images, in the order of series number and image number.
 
-    What is no MR image, or was captured from a screen, is a group of its own, whatever its series UID; so are the images of
-    each person where several share a series UID, or have none, as careless pseudonyms leave them.
+    Images of other modalities, colour images and secondary captures are grouped apart, whatever their series UID; so are the images of
+    each person if several share a series UID, or have none, as after careless pseudonymisation.
     """
     together: dict[tuple[str, str, str, bool, str], list[Frame]] = {}
     for frame in frames:
@@ -81,7 +81,7 @@ UNIDENTIFIED = "its series UID is that of images in another folder too, numbered
 
 
 def _of_one_uid(frames: list[Frame]) -> list[Series]:
-    """The groups of one series UID, of each person by themselves."""
+    """The groups of one series UID, separately for each person."""
     shares = shares_of(frames)
     note = SHARED if any(named(person) for person, _ in shares) else UNIDENTIFIED
     note = note if len(shares) > 1 and frames[0].facts.series_uid else ""
@@ -94,7 +94,7 @@ def _of_one_uid(frames: list[Frame]) -> list[Series]:
 
 @dataclass(frozen=True)
 class Share:
-    """Whose images of a series UID these are, whether there are others', and the note on that."""
+    """The person of these images (a digest), whether other people's images have the same series UID, and the note on that."""
 
     whose: str
     of_several: bool
@@ -102,7 +102,8 @@ class Share:
 
 
 def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]:
-    """The groups of one series; of one person of several, who never is in its notes and always in its ids (`taken` ones it adds to)."""
+    """The groups of one person's images of a series.  If there are several people, the ids depend on the person; new ids are added to
+    `taken`."""
     frames, copies = _without_copies(sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item)))
     parts: dict[tuple[str, ...], list[Frame]] = {}
     for frame, key in zip(frames, _keys(frames), strict=True):
@@ -136,10 +137,10 @@ VERSION = "another version of images that are read from another folder"
 
 
 def _versions(frames: list[Frame]) -> list[list[Frame]]:
-    """The images, each in one version, and those of the others, a group a folder.
+    """[images with one version of each, then the other versions, grouped by folder].
 
-    Files of one SOP Instance UID, number and place that do not hold the same bytes are versions of an image, edited or compressed anew.
-    That of the folder with most of these images is taken, of several such that of the first; two in one folder stay, doubled.
+    Images with the same SOP Instance UID, number and position but different bytes are versions of one image, edited or recompressed.
+    The version in the folder with most of these images is used, of several such in the first; two in one folder are both kept.
     """
     known: dict[tuple[Key, int, Vector | None], list[Frame]] = {}
     for frame in frames:
@@ -156,7 +157,7 @@ def _versions(frames: list[Frame]) -> list[list[Frame]]:
 
 
 def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
-    """The groups, of those that show the same slices at another time, echo or b-value only the first still to read."""
+    """The groups; of those that show the same slices at another time, echo or b-value, all but the first get the kind "repeat"."""
     kept: list[Series] = []
     result = []
     for series in found:
@@ -170,7 +171,7 @@ def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
 
 
 def _same_slices(one: Series, other: Series) -> bool:
-    """Whether two groups show the same planes in the same way."""
+    """Whether two groups have the same size, image type, component and orientation, and nearly the same positions."""
     mine, others = one.frames[0], other.frames[0]
     looks = [tuple(value for name, value in frame.apart if name in LOOKS) for frame in (mine, others)]
     sizes = [(frame.rows, frame.columns, frame.spacing_mm, len(series.frames)) for frame, series in ((mine, one), (others, other))]
@@ -185,7 +186,7 @@ def _same_slices(one: Series, other: Series) -> bool:
 
 
 def _keys(frames: list[Frame]) -> list[tuple[str, ...]]:
-    """What each image may share with those of its volume only; blank an echo or a temporal position that counts the slices of a stack."""
+    """For each image the values that all images of its volume share; an echo or temporal position that numbers the slices is blanked."""
     directions: list[Frame] = []
     keys = [_apart(frame, directions) for frame in frames]
     counts = [len(SIZE) + index for index, (name, _) in enumerate(frames[0].apart) if name in COUNTED]
@@ -205,7 +206,7 @@ def _blank(key: tuple[str, ...], places: Collection[int]) -> tuple[str, ...]:
 
 
 def _apart(frame: Frame, directions: list[Frame]) -> tuple[str, ...]:
-    """What an image may share with those of its volume only; `directions` collects the orientations met so far."""
+    """The values that all images of a volume share; `directions` collects the orientations found so far."""
     spacing = "none" if frame.spacing_mm is None else "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
     turned = "none"
     if frame.orientation is not None:
@@ -227,14 +228,15 @@ def _image(frame: Frame) -> Key:
 
 
 def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[Key, list[Item]]]:
-    """(images without copies, the objects with the copies of each): two files of one UID and the same bytes, as far as the shorter goes.
+    """(images without copies, the objects with the copies of each): files of one UID are copies if the shorter is the beginning of the
+    other.
 
-    A file that was cut short while it was copied holds nothing that the whole one does not.
+    So a file truncated while it was copied is a copy; the longest is kept.
     """
-    seen: dict[Key, dict[Item, int]] = {}           # of each image: the objects that hold another one of it, and where it stands in `kept`
+    seen: dict[Key, dict[Item, int]] = {}           # for each image: the objects with a different version of it, and its index in `kept`
     kept: list[Frame] = []
     copies: dict[Key, list[Item]] = {}
-    agree = functools.cache(_agree)                 # of objects with a thousand frames, each read once
+    agree = functools.cache(_agree)                 # an object with a thousand frames is read once
     size = functools.cache(_size)
     for frame in frames:
         before = seen.setdefault(_image(frame), {}) if frame.sop_uid else {}
@@ -252,7 +254,7 @@ def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[Key, list[It
 
 
 def _agree(one: Item, other: Item) -> bool:
-    """Whether two objects hold the same bytes, as far as the shorter goes."""
+    """Whether one of two objects is the beginning of the other."""
     with opened(one) as file, opened(other) as another:
         mine, others = file.read(), another.read()
     return mine.startswith(others) or others.startswith(mine)
@@ -264,7 +266,7 @@ def _size(item: Item) -> int:
 
 
 def _id(frame: Frame, key: tuple[str, ...], taken: Collection[str]) -> str:
-    """Twelve hex digits; another twelve where a volume of the series has them."""
+    """Twelve hex digits that are not in `taken`."""
     number = 0
     while True:
         facts = [frame.facts.study_uid, frame.facts.series_uid, *key, str(number)]

@@ -1,6 +1,6 @@
-"""Where DICOM objects come from: a file, the files under a folder, the members of a zip archive.
+"""Sources of DICOM objects: a file, the files under a folder, the members of a zip archive.
 
-Nothing of an archive is ever written to disk: members are read into memory one at a time, and no further than the limits below.
+Archives are never unpacked to disk: members are read into memory one at a time, up to the limits below.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import BinaryIO
 from fovnet.errors import VolumeError
 
 MAX_MEMBERS = 50_000            # a whole-body study has about 5 000 images
-MAX_UNPACKED = 16 * 2**30       # bytes of an archive, as its directory declares them
+MAX_UNPACKED = 16 * 2**30       # bytes of all members, as declared by the archive's directory
 MAX_OBJECT = 2 * 2**30          # bytes of one member: the largest enhanced objects seen take 1 GB
 MAX_DEFLATED = 2**29            # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
 SUFFIXES = (".dcm", ".ima")
@@ -31,7 +31,7 @@ ZIP_MAGIC = b"PK"
 ENCRYPTED, LINK = 1, 0o120000
 DEFLATED = b"1.2.840.10008.1.2.1.99"
 MAGIC = b"DICM"
-WIDE = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")      # of four bytes, behind two empty ones, is their length
+WIDE = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")      # VRs with two reserved bytes and a length of four
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,20 +47,20 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What could not be used of a place, and why."""
+    """An object of a place that could not be used, and why."""
 
     item: Item
     fault: VolumeError
 
 
 def begins_like_dicom(opening: bytes) -> bool:
-    """Whether the first bytes are a DICOM file's: "DICM" at 128, or in files without group 0008, or the first of 0002, at once."""
+    """Whether the first bytes are those of a DICOM file: "DICM" at byte 128, or, without preamble, group 0008 or (0002,0000) at byte 0."""
     bare = opening[:2] == b"\x08\x00" and opening[2:4] in (b"\x00\x00", b"\x05\x00", b"\x08\x00")
     return opening[128:132] == MAGIC or bare or opening[:6] == b"\x02\x00\x00\x00UL"
 
 
 def items_of(place: Path) -> Iterator[Item | Unread]:
-    """The objects of a place that look like DICOM, by name; a file named itself always, whatever it looks like."""
+    """The objects of a place that look like DICOM, sorted by name; a single file always, whatever it looks like."""
     if is_closed(place):
         raise PermissionError(13, "Permission denied", str(place))
     if place.is_dir():
@@ -73,10 +73,10 @@ def items_of(place: Path) -> Iterator[Item | Unread]:
 
 
 def files_under(folder: Path, links: list[Path] | None = None) -> Iterator[Path]:
-    """The files under a folder, sorted, hidden ones left out, links that lead nowhere, pipes and devices too, so that they can be named;
-    and so are folders that this user may not look into.
+    """The files under a folder, sorted, without hidden ones; with broken links, pipes, devices and folders that this user may not read, so
+    that they can be reported.
 
-    Links to folders are not followed, so that a loop of links ends, and added to `links`.
+    Links to folders are not followed, as they may form a loop, but added to `links`.
     """
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -87,17 +87,17 @@ def files_under(folder: Path, links: list[Path] | None = None) -> Iterator[Path]
 
 
 def is_closed(folder: Path) -> bool:
-    """Whether this user may not look into a folder."""
+    """Whether the path is a folder that this user may not read."""
     return os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK)      # noqa: PTH112  (Path.is_dir raises where it may not ask)
 
 
 def looks_like_dicom(path: Path) -> bool:
-    """Whether a file's suffix or first bytes are DICOM's; tables of contents (DICOMDIR) are not meant."""
+    """Whether a file's suffix or first bytes are those of DICOM; False for a DICOMDIR."""
     if path.name.upper() == "DICOMDIR":
         return False
     if path.name.lower().endswith(SUFFIXES):
         return True
-    if not os.path.isfile(path):                    # noqa: PTH113  (is_file raises in a closed folder); to open a pipe may wait for ever
+    if not os.path.isfile(path):                    # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
         return False
     try:
         with path.open("rb") as file:
@@ -107,7 +107,7 @@ def looks_like_dicom(path: Path) -> bool:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a regular file begins as a zip archive does.  A pipe is never opened: it would wait for ever."""
+    """Whether a regular file begins with the magic of a zip archive.  A pipe is never opened: that could block for ever."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return False
@@ -132,8 +132,8 @@ def opened(item: Item) -> BinaryIO:
 
 
 def _end_of_meta(opening: bytes) -> int:
-    """Where a file's own header ends, walked element by element: the length that it states may be wrong or lacking, and pydicom goes by
-    the elements too.  Source: DICOM PS3.10, 7.1, and PS3.5, 7.1.2 (explicit little endian)."""
+    """The end of the file meta information, found element by element, as pydicom does: its stated length may be wrong or missing.
+    Source: DICOM PS3.10, 7.1, and PS3.5, 7.1.2 (explicit little endian)."""
     at = 132
     while opening[at : at + 2] == b"\x02\x00":
         wide = opening[at + 4 : at + 6] in WIDE
@@ -143,7 +143,7 @@ def _end_of_meta(opening: bytes) -> int:
 
 
 def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
-    """Raises VolumeError where a deflated object unpacks to more than 512 MiB, before a library unpacks it at one stroke."""
+    """Raises VolumeError "volume-too-large" if a deflated object unpacks to more than 512 MiB, before pydicom unpacks all of it."""
     opening = file.read(1 << 16)
     file.seek(0)
     if DEFLATED not in opening or opening[128:132] != MAGIC:
@@ -169,21 +169,21 @@ def _archive(path: Path) -> zipfile.ZipFile:
     except MemoryError as fault:        # a directory that claims gigabytes
         raise VolumeError("volume-archive-size", f"{path}: its table of contents does not fit into memory. Unpack it, and name the "
                                                  "folder.") from fault
-    except Exception as fault:          # the library raises what its parts raise: IndexError of an empty name, for one
+    except Exception as fault:          # zipfile may raise any exception: IndexError for an empty name, for example
         raise VolumeError("volume-corrupt", f"{path}: a damaged zip archive ({fault}). Copy it again from its origin.") from fault
 
 
 @lru_cache(maxsize=2)
 def _kept_open(path: Path, size: int, changed_ns: int) -> zipfile.ZipFile:
-    """An archive whose directory is read once for all of its members: 5 000 times 5 000 entries would take minutes."""
+    """An open archive, so that its directory is read once for all members: reading 5 000 entries 5 000 times would take minutes."""
     return _archive(path)
 
 
 @lru_cache(maxsize=4)
 def _members(path: Path, size: int, changed_ns: int) -> tuple[Item | Unread, ...]:
-    """The members that begin like DICOM, sorted by name, and those that may hold volumes and are not read in there.
+    """The members that begin like DICOM, sorted by name, and those that may be volumes but cannot be read from an archive.
 
-    Asked once for a batch that reads one series after another: each member has to be unpacked to be known.
+    Cached for a batch that reads one series after another: identifying the members means opening each of them.
     """
     return tuple(_looked_at(path))
 
@@ -208,7 +208,7 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
             try:
                 with archive.open(member) as file:
                     opening = file.read(132)
-            except Exception as fault:          # the library raises what its parts raise
+            except Exception as fault:          # zipfile may raise any exception
                 yield Unread(item, _damaged(item, fault))
                 continue
             if opening.startswith(b"PK\x03\x04"):
@@ -221,7 +221,7 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
 
 
 def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Raises VolumeError for an archive that is too large, encrypted, or whose names lead out of it."""
+    """Raises VolumeError for an archive that is too large, encrypted, or has links or member names that lead out of it."""
     unpacked = sum(member.file_size for member in members)
     if len(members) > MAX_MEMBERS or unpacked > MAX_UNPACKED:
         raise VolumeError("volume-archive-size", f"{path}: {len(members):,} members of {unpacked:,} bytes; the limits are "
@@ -236,7 +236,7 @@ def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
 
 
 def _unpacked(item: Item) -> bytes:
-    """A member's bytes; one that is longer than the archive's directory states is damaged, or meant to do damage."""
+    """A member's bytes, never more than the archive's directory states: a longer one is damaged or malicious."""
     try:
         facts = item.path.stat()
         archive = _kept_open(item.path, facts.st_size, facts.st_mtime_ns)
@@ -248,7 +248,7 @@ def _unpacked(item: Item) -> bytes:
             return file.read(declared)
     except (VolumeError, OSError):
         raise
-    except Exception as fault:          # the library raises what its parts raise
+    except Exception as fault:          # zipfile may raise any exception
         raise _damaged(item, fault) from fault
 
 

@@ -1,4 +1,4 @@
-"""What a DICOM place (file, folder, zip archive) holds, from headers alone."""
+"""The series in a DICOM place (file, folder, zip archive), from headers alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fovnet.volume.dicom.source import Item, Unread, items_of
 
 @dataclass(frozen=True)
 class Survey:
-    """What a place holds: its groups of images, and the objects that could not be used."""
+    """The contents of a place: its series, and the objects that could not be used."""
 
     series: tuple[Series, ...]
     unread: tuple[Unread, ...]
@@ -29,9 +29,9 @@ class Survey:
 
 
 def survey(place: Path) -> Survey:
-    """What a place holds.  Raises VolumeError where it cannot be looked into; a single damaged object is listed instead.
+    """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is listed in `unread` instead.
 
-    Remembered for the last few places, by name, size and time of change of every file under them.
+    Cached for the last few places, by name, size and modification time of every file under them.
     """
     place = Path(place)
     listed = tuple(items_of(place))
@@ -41,7 +41,7 @@ def survey(place: Path) -> Survey:
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
-    """Size and time of change of a file, by which it is known to be the same; (-1, -1) where it cannot be asked."""
+    """(size, modification time in ns) of a file, which show whether it has changed; (-1, -1) if they cannot be read."""
     try:
         facts = path.stat()
     except (OSError, ValueError):
@@ -50,7 +50,7 @@ def file_stamp(path: Path) -> tuple[int, int]:
 
 
 def survey_of(items: Sequence[Item | Unread]) -> Survey:
-    """What these objects hold together."""
+    """The contents of these objects together."""
     frames: list[Frame] = []
     unread = [one for one in items if isinstance(one, Unread)]
     for item in items:
@@ -66,14 +66,14 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
                                                                             "Change its permissions (chmod u+r).")))
             except OSError as fault:
                 unread.append(Unread(item, VolumeError("volume-unreadable", f"{item}: cannot be read ({fault.strerror}). Check the disk.")))
-            except Exception as fault:      # a header's values meet code that never saw their like
+            except Exception as fault:      # invalid header values may raise any exception
                 damaged = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
                 unread.append(Unread(item, VolumeError("volume-corrupt", damaged)))
     return Survey(tuple(series_of(frames)), tuple(unread))
 
 
 def place_stamp(path: Path) -> list[list[int]]:
-    """Size and time of change of every file that the answer for this path depends on.  Raises VolumeError as `survey`."""
+    """Size and modification time of every file on which the volume of this path depends.  Raises VolumeError as `survey`."""
     place, wanted = split_address(Path(path))
     items = [item for series in survey(place).series if series.is_called(wanted) for item in series.items] if wanted else [
         one.item if isinstance(one, Unread) else one for one in items_of(place)
@@ -83,5 +83,5 @@ def place_stamp(path: Path) -> list[list[int]]:
 
 @lru_cache(maxsize=4)
 def _remembered(items: tuple[Item, ...], stamps: tuple[tuple[int, int], ...]) -> Survey:
-    """Headers are read once for a batch that reads one series after another of a folder; `stamps` sees to it that they are still true."""
+    """`survey_of`, cached: headers are read once for a batch of series of one folder; `stamps` invalidate it when a file changes."""
     return survey_of(items)

@@ -1,7 +1,7 @@
-"""What kind of series a DICOM header announces: a volume to read, or something to set aside, and why.
+"""The kind of a series by its DICOM header: a volume to read, or a series to set aside, and why.
 
-Archives hold localisers, maps computed from other images, pictures of a screen and objects of other machines beside the volumes.
-They are set aside rather than guessed at; the reasons hold nothing but words of this file.
+Besides volumes, archives contain localisers, maps computed from other images, screen captures and objects of other modalities.
+These are set aside; the reasons contain only words from this file, no free text of headers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from fovnet.volume.dicom.header import Facts, Frame
 
 INCLUDABLE = ("localizer", "derived", "phase", "single", "repeat")
-"""Kinds that can be read all the same, if asked for.  "repeat" is found in `series`: it takes two groups to see it."""
+"""Kinds that are read on request.  "repeat" is assigned in `series`, since it takes a comparison of two groups."""
 
 MR_CLASSES = "1.2.840.10008.5.1.4.1.1.4"
 CAPTURES = "1.2.840.10008.5.1.4.1.1.7"
@@ -26,7 +26,7 @@ MAPS = {
     "RELCBV", "MTT", "TTP", "TMAX", "T1 MAP", "T2 MAP", "T2_STAR MAP", "R2_STAR MAP", "R2 MAP", "T1_MAP", "T2_MAP", "FIELD_MAP",
     "B0 MAP", "B1 MAP", "VELOCITY", "KTRANS",
 }
-ACQUIRED = {"PERFUSION", "FMRI"}        # a map in what is DERIVED; in an ORIGINAL image what it was acquired for
+ACQUIRED = {"PERFUSION", "FMRI"}        # a map if the image is DERIVED; the purpose of an ORIGINAL image
 MAP_CLASSES = "1.2.840.10008.5.1.4.1.1.30"
 SPECTRA = "1.2.840.10008.5.1.4.1.1.4.2"
 MAP_DESCRIPTIONS = re.compile(
@@ -36,7 +36,7 @@ LOCALISERS = re.compile(
     r"LOCALI[SZ]ERS?\b|LOKALI[SZ]ER|REPERAGE|\b(SCOUTS?|PLAN ?SCAN)\b|^(\d+ )?LOC\b|\bLOC$"
 )
 OVERVIEWS = re.compile(r"\b((?<!BONE )(?<!SKELETAL )(?<!MYELOMA )SURVEY|(3|THREE|TRI) ?(PLANE|PL))\b")
-OVERVIEW_IMAGES = 25            # of one plane at most: examinations are called "survey" and "3 plane" too, overviews have 3 to 15
+OVERVIEW_IMAGES = 25            # most images of one plane: diagnostic series are called "survey" and "3 plane" too, overviews have 3 to 15
 
 
 def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
@@ -76,7 +76,7 @@ def _no_mr_image(facts: Facts) -> tuple[str, str] | None:
 
 
 def _computed(first: Frame, description: str) -> tuple[str, str] | None:
-    """A map or a projection; magnitude's companions of a complex image."""
+    """(kind, reason) of a map or projection, or of a phase, real or imaginary image; None for other images."""
     derived = first.image_type[:1] == ("DERIVED",)
     named = sorted((MAPS | ACQUIRED if derived else MAPS) & set(first.image_type[2:]))
     if named:

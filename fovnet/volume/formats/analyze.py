@@ -1,7 +1,7 @@
-"""Analyze 7.5 pairs, .hdr and .img, where a .mat beside them gives the directions of the axes.
+"""Analyze 7.5 pairs, .hdr and .img, with an SPM .mat that gives the directions of the axes.
 
-The header alone has no agreed convention for left and right, so a pair without SPM's .mat is refused.
-nibabel knows the header and the .mat's convention (voxels counted from 1; M flips left and right, mat does not).
+The header alone has no agreed convention for left and right, so a pair without a .mat is refused.
+The .mat counts voxels from 1; its matrix M flips left and right, mat does not (convention and header as in nibabel).
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ MAX_MAT = 1 << 20               # SPM's hold one or a few 4 × 4 matrices
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether the header's length is Analyze's and the magic is not NIfTI's; an .img is claimed for the header beside it."""
+    """Whether the stated header length is 348, as in Analyze; for an .img, that of the .hdr beside it.  NIfTI pairs are claimed before."""
     opening = header_opening(path, opening)
     return opening[:4] in (b"\x5c\x01\x00\x00", b"\x00\x00\x01\x5c") and len(opening) >= 348
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """(header, image), and the .mat that places them where there is one."""
+    """(header, image), and the .mat if there is one."""
     mat = _mat(path)
     return (*nifti_files_of(path), mat) if mat.exists() else nifti_files_of(path)
 
 
 def read(path: Path, limits: Limits) -> Volume:
-    """The first usable frame of an Analyze pair.  Raises VolumeError: "volume-orientation" where no .mat lies beside it."""
+    """The first usable frame of an Analyze pair.  Raises VolumeError: "volume-orientation" without a .mat."""
     if not path.name.lower().endswith((".hdr", ".hdr.gz", ".img", ".img.gz")):
         raise VolumeError("volume-missing", f"{path}: an Analyze header under a name without .hdr; its image cannot be found. Name the "
                                             "pair NAME.hdr and NAME.img.")
@@ -61,7 +61,7 @@ def read(path: Path, limits: Limits) -> Volume:
 
 
 def _header(path: Path, block: bytes) -> Any:
-    """The header's fields, in its own byte order, none of them mended."""
+    """The header's fields, in its own byte order, as stored."""
     from nibabel.spm2analyze import Spm2AnalyzeHeader
 
     if len(block) < 348:
@@ -89,7 +89,7 @@ def _mat(path: Path) -> Path:
 
 
 def _affine(path: Path, header: Any) -> NDArray[np.float64]:
-    """(4, 4) voxel index, from 0, to RAS millimetres, out of the .mat beside the pair."""
+    """(4, 4) voxel index, from 0, to RAS millimetres, from the .mat beside the pair."""
     from scipy.io import loadmat
 
     mat = _mat(path)
@@ -105,7 +105,7 @@ def _affine(path: Path, header: Any) -> NDArray[np.float64]:
         affine = (found if found.ndim == 2 else found[:, :, 0]).reshape(4, 4)
     except (MemoryError, OSError):
         raise
-    except Exception as fault:      # scipy meets a file that is no MATLAB file in many ways
+    except Exception as fault:      # scipy may raise any exception for a file that is not a MATLAB file
         raise VolumeError("volume-corrupt", f"{path}: the .mat beside it holds no 4 × 4 matrix mat or M ({fault}). "
                                             "Export it again.") from fault
     if "mat" not in matrices and header.default_x_flip:

@@ -1,7 +1,7 @@
 """GIPL volumes (Guy's Image Processing Lab): .gipl, .gipl.gz.
 
-A header of 256 bytes, big-endian, has sizes, spacing and origin but no directions: they are taken along LPS, as ITK-SNAP takes
-them, with a note.  Source: ITK, Modules/IO/GIPL/src/itkGiplImageIO.cxx (the layout); checked against SimpleITK.
+The header of 256 bytes, big-endian, has sizes, spacing and origin but no directions: the axes are taken to be LPS, as in ITK-SNAP,
+with a note.  Source: ITK, Modules/IO/GIPL/src/itkGiplImageIO.cxx (the layout); checked against SimpleITK.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def read(path: Path, limits: Limits) -> Volume:
-    """The first usable frame of a GIPL file, its axes taken along LPS.  Raises VolumeError for what does not fit together."""
+    """The first usable frame of a GIPL file, its axes taken to be LPS.  Raises VolumeError for an invalid header or data."""
     with opened(path) as file:
         header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
         kind = stored_type(path, int(header["type"]), TYPES, REFUSED)

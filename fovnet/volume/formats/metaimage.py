@@ -1,8 +1,8 @@
 """MetaImage volumes: .mha, and .mhd with the data in a file beside it; raw or zlib.
 
-The header is text.  TransformMatrix, Offset and ElementSpacing give the affine, in LPS as ITK writes and reads them; a header without a
-matrix is refused, for an identity would be a guess.
-Source: MetaIO documentation (itk.org/Wiki/MetaIO/Documentation); the size of MET_LONG, 4 bytes, is that of MetaIO's own table.
+The header is text.  TransformMatrix, Offset and ElementSpacing give the affine, in LPS as in ITK; a header without a matrix is refused,
+since an identity would be a guess.
+Source: MetaIO documentation (itk.org/Wiki/MetaIO/Documentation); the size of MET_LONG, 4 bytes, is from MetaIO's own table.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TRUE, FALSE = ("true", "t", "1"), ("false", "f", "0")
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether the first bytes are a field that a MetaImage begins with, and a number of axes is among them."""
+    """Whether the first bytes are a first field of MetaImage headers, and contain NDims."""
     return opening.lstrip().startswith(OPENINGS) and b"NDims" in opening and b"=" in opening
 
 
@@ -57,10 +57,10 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def read(path: Path, limits: Limits) -> Volume:
-    """The first usable frame of a MetaImage, brought from LPS to RAS.
+    """The first usable frame of a MetaImage, its affine converted from LPS to RAS.
 
     Raises VolumeError: "volume-orientation" without TransformMatrix, "volume-encoding" for text or many data files,
-    "volume-outside" for a data file elsewhere, and for whatever does not fit together.
+    "volume-outside" for a data file outside the header's folder, and for an invalid header or data.
     """
     with opened(path) as file:
         fields = _fields(path, file)
@@ -81,7 +81,7 @@ def read(path: Path, limits: Limits) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(voxels along each axis, (4, 4) affine to RAS) by the header.  Raises VolumeError as `read`."""
+    """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError as `read`."""
     with opened(path) as file:
         fields = _fields(path, file)
     grid = _grid(path, fields)
@@ -89,7 +89,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
 
 
 def _fields(path: Path, file: BinaryIO) -> dict[str, str]:
-    """The fields of the header, names in lower case; the file then stands at the byte behind ElementDataFile, the last one."""
+    """The fields of the header, names in lower case; the file is then at the byte after ElementDataFile, the last field."""
     fields: dict[str, str] = {}
     while "elementdatafile" not in fields:
         line = header_line(path, file)
@@ -157,7 +157,7 @@ def _data_file(path: Path, name: str) -> Path:
 
 
 def _at_voxels(path: Path, file: BinaryIO, fields: dict[str, str], packed: bool, grid: Grid, stored: int | None) -> BinaryIO:
-    """A stream that stands at the first number, from a file that stands behind the header, or at the start of the data file."""
+    """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data file."""
     if not _flag(path, {"binarydata": "True"} | fields, "binarydata"):
         raise scattered(path, "BinaryData", fields["binarydata"])
     skipped = whole_number(path, "HeaderSize", fields.get("headersize", "0"))
@@ -165,7 +165,7 @@ def _at_voxels(path: Path, file: BinaryIO, fields: dict[str, str], packed: bool,
         file.seek(-grid.bytes, 2)
         skipped = 0
     if skipped > 0:
-        behind = file.tell()                # ITK counts HeaderSize from the beginning of the file, where the header itself may stand
+        behind = file.tell()                # ITK counts HeaderSize from the beginning of the file, the header itself included
         if skipped < behind:
             raise corrupt(path, "HeaderSize", str(skipped), f"{behind} or more, where the header ends")
         skipped -= behind

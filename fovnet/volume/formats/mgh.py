@@ -1,6 +1,6 @@
-"""MGH and MGZ volumes, as FreeSurfer writes them.
+"""MGH and MGZ volumes, the formats of FreeSurfer.
 
-nibabel knows where each field of the header lies; its default orientation for files without one is not taken.
+The header's layout is nibabel's; its default orientation for files without one is not used: they are refused.
 Source: FreeSurfer, "MgzFormat" (surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/MghFormat); nibabel.freesurfer.mghformat.
 """
 
@@ -20,13 +20,13 @@ from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
-DATA_BEGIN = 284                # the header's fields take 90 bytes, the rest is kept free
+DATA_BEGIN = 284                # the header's fields take 90 bytes, the rest is reserved
 TYPES = {0: "u1", 1: ">i4", 3: ">f4", 4: ">i2", 10: ">u2"}
 REFUSED = {5: ("volume-labels", "one bit a voxel, a mask"), 6: ("volume-shape", "a tensor at each voxel")}
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether a file named .mgh or .mgz begins with version 1; the format has no magic number."""
+    """Whether a file named .mgh, .mgz or .mgh.gz begins with version 1; the format has no magic number."""
     return path.name.lower().endswith((".mgh", ".mgz", ".mgh.gz")) and opening[3:4] == b"\x01" and len(opening) >= 28
 
 
@@ -36,7 +36,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def read(path: Path, limits: Limits) -> Volume:
-    """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" where goodRASFlag is not set."""
+    """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" if goodRASFlag is not set."""
     from nibabel.freesurfer.mghformat import header_dtype
 
     with opened(path) as file:
@@ -50,7 +50,7 @@ def read(path: Path, limits: Limits) -> Volume:
         affine = _affine(path, header)
         volume = read_grid(path, file, grid, affine, limits)
         if grid.sizes[3] == 1:
-            drain(file)                 # behind the voxels stand its tags, of any length
+            drain(file)                 # tags of any length follow the voxels
     return volume
 
 
@@ -61,7 +61,7 @@ def _grid(path: Path, header: Any) -> Grid:
 
 
 def _affine(path: Path, header: Any) -> NDArray[np.float64]:
-    """(4, 4) voxel index to RAS millimetres: directions and the place of the centre, which is voxel sizes / 2."""
+    """(4, 4) voxel index to RAS millimetres, from the directions and the position of the centre, which is voxel dims / 2."""
     if int(header["goodRASFlag"]) <= 0:
         raise unoriented(path, "valid directions (goodRASFlag 0)")
     affine = np.eye(4)

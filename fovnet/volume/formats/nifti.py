@@ -1,6 +1,6 @@
 """NIfTI-1 and NIfTI-2 volumes, single files and .hdr/.img pairs, plain or gzip.
 
-nibabel knows the header; this file knows what fovnet can use: a real-valued frame whose header gives where it lies.
+nibabel parses the header; this module decides what fovnet can use: a real-valued frame whose header gives its position.
 Source: Cox et al., NIfTI-1 data format (nifti.nimh.nih.gov, nifti1.h), sections on qform, sform, intent and xyzt_units.
 """
 
@@ -23,15 +23,15 @@ from fovnet.volume.slabs import read_grid
 from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
-SAME_PLACE_MM = 1.0             # sform and qform nearer than this at every corner agree
-OTHER_WAY_DEG = 45.0            # an axis that sform and qform point farther apart than this is flipped or exchanged in one of them
-OTHER_SIZE = 1.5                # times: an affine that brings a brain to a template scales an adult's by up to 1.3; stale forms are 2 off
-SAME_SPACING = 0.05             # pixdim and sform spacings nearer than 5 % agree
-_QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)      # nibabel mends small header faults, and would log that on stderr
-SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or of nothing
+SAME_PLACE_MM = 1.0             # sform and qform agree if they differ by at most this at every corner
+OTHER_WAY_DEG = 45.0            # if an axis differs by more between sform and qform, it is flipped or exchanged in one of them
+OTHER_SIZE = 1.5                # factor: registration to a template scales an adult's brain by up to 1.3; outdated forms are off by 2
+SAME_SPACING = 0.05             # pixdim and sform spacings agree within 5 %
+_QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)      # nibabel corrects small header faults, and would log that on stderr
+SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or unused
 SPACE_UNITS = {1: "meter", 3: "micron"}
 UNITS_TO_MM = {"meter": 1000.0, "micron": 0.001}
-NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are no MR intensities
+NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are not MR intensities
     1002: ("volume-labels", "a label map"),
     1003: ("volume-labels", "a map of NeuroNames"),
     1004: ("volume-shape", "a matrix at each voxel"),
@@ -44,7 +44,7 @@ NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are no MR
     2003: ("volume-rgb", "colours at each voxel"),
     2004: ("volume-rgb", "colours at each voxel"),
 }
-NOT_A_NUMBER = {                # data types that hold something else than one number of up to 64 bits
+NOT_A_NUMBER = {                # data types other than one number of up to 64 bits
     1: ("volume-labels", "one bit a voxel, a mask", "Give the MR volume it was drawn on."),
     32: ("volume-complex", "complex (complex64)", "Take their magnitude first (numpy.abs)."),
     128: ("volume-rgb", "colours (3 channels)", "Give the series the colours were made from."),
@@ -56,13 +56,13 @@ NOT_A_NUMBER = {                # data types that hold something else than one n
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether the first bytes are a NIfTI header's; an .img, which has no magic, is claimed for the header beside it."""
+    """Whether the first bytes are a NIfTI header's; for an .img, those of the .hdr beside it."""
     opening = header_opening(path, opening)
     return opening[344:348] in (b"n+1\0", b"ni1\0") or opening[4:8] in (b"n+2\0", b"ni2\0")
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """The files a volume is made of: (path,), or (header, image) of a pair."""
+    """The files of a volume: (path,), or (header, image) of a pair."""
     if path.name.lower().endswith((".img", ".img.gz", ".hdr", ".hdr.gz")):
         return _partner(path, ".hdr"), _partner(path, ".img")
     return (path,)
@@ -71,8 +71,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
 def read(path: Path, limits: Limits) -> Volume:
     """The first usable frame of a NIfTI file, with the affine of its sform, else of its qform.
 
-    Raises VolumeError for what has no place in the scanner (neither form set, or an affine no scanner makes) and for what
-    is no intensity (RGB, complex, vectors, label maps by intent).
+    Raises VolumeError for a missing or invalid affine (neither form set, or not a scanner's), and for voxels that are not
+    intensities (RGB, complex, vectors, label maps by intent).
     """
     files = files_of(path)
     with opened(files[0]) as file:
@@ -92,8 +92,8 @@ def read(path: Path, limits: Limits) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(voxels along each axis, at least three; (4, 4) affine in mm) by the header, of a label map too.  Raises VolumeError as `read`, and
-    "volume-format" for what is no NIfTI."""
+    """(number of voxels along each axis, at least three axes; (4, 4) affine in mm) from the header, of a label map too.  Raises VolumeError
+    as `read`, and "volume-format" if it is not NIfTI."""
     files = files_of(path)
     with opened(files[0]) as file:
         block = file.read(540)
@@ -107,7 +107,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
 
 
 def _first_byte(path: Path, header: Any, pair: bool) -> int:
-    """Where the voxels begin.  Raises VolumeError "volume-corrupt" where that is within the header: its bytes would be read as voxels."""
+    """The offset of the voxels in bytes.  Raises VolumeError "volume-corrupt" if it lies within the header of a single file."""
     first, length = int(header.get_data_offset()), int(header.sizeof_hdr)
     if not pair and 0 <= first < length:
         raise VolumeError("volume-corrupt", f"{path}: the voxels begin at byte {first}, in the header of {length}. Convert the original "
@@ -116,7 +116,7 @@ def _first_byte(path: Path, header: Any, pair: bool) -> int:
 
 
 def header_opening(path: Path, opening: bytes) -> bytes:
-    """The first bytes of the header: those given, or for an .img those of the .hdr beside it; empty where there is none."""
+    """The first bytes of the header: `opening`, or for an .img those of the .hdr beside it, if there is one."""
     header = _partner(path, ".hdr")
     if not path.name.lower().endswith((".img", ".img.gz")) or not header.exists():
         return opening
@@ -125,7 +125,7 @@ def header_opening(path: Path, opening: bytes) -> bytes:
 
 
 def _partner(path: Path, suffix: str) -> Path:
-    """The .hdr or .img of a pair, gzip or not as the file given."""
+    """The .hdr or .img of a pair, with .gz if `path` has it."""
     name, packed = (path.name[:-3], path.name[-3:]) if path.name.lower().endswith(".gz") else (path.name, "")
     if name.lower().endswith(suffix):
         return path
@@ -133,7 +133,7 @@ def _partner(path: Path, suffix: str) -> Path:
 
 
 def _header(path: Path, block: bytes, pair: bool) -> Any:
-    """nibabel's header as stored; the order of bytes is found from its length."""
+    """nibabel's header, uncorrected; the byte order is inferred from the header length."""
     second = block[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")      # 540, in either byte order
     length = 540 if second else 348
     if len(block) < length:
@@ -145,7 +145,7 @@ def _header(path: Path, block: bytes, pair: bool) -> Any:
 
 
 def _refuse_kind(path: Path, stored: Any) -> None:
-    """Raises VolumeError if type or intent cannot be those of an MR volume."""
+    """Raises VolumeError if data type or intent are not possible for an MR volume."""
     _refuse_type(path, stored)
     intent = int(stored["intent_code"])
     if intent in NOT_AN_IMAGE:
@@ -154,7 +154,7 @@ def _refuse_kind(path: Path, stored: Any) -> None:
 
 
 def _refuse_type(path: Path, stored: Any) -> None:
-    """Raises VolumeError if a voxel is something else than one number of up to 64 bits."""
+    """Raises VolumeError if a voxel is not one number of up to 64 bits."""
     kind = int(stored["datatype"])
     if kind in NOT_A_NUMBER:
         code, what, remedy = NOT_A_NUMBER[kind]
@@ -162,7 +162,7 @@ def _refuse_type(path: Path, stored: Any) -> None:
 
 
 def _grid(path: Path, header: Any, limits: Limits) -> Grid:
-    """The grid that the header describes.  Raises VolumeError if its shape cannot be that of a volume."""
+    """The grid in the header.  Raises VolumeError if its shape is not possible for a volume."""
     shape = tuple(map(int, header.get_data_shape()))
     if len(shape) < 2 or 0 in shape:
         raise VolumeError("volume-shape", f"{path}: the grid is {times(shape)}, without a single plane of voxels. Export it again.")
@@ -174,12 +174,12 @@ def _grid(path: Path, header: Any, limits: Limits) -> Grid:
 
 
 def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """The (4, 4) affine in millimetres that sform or qform gives, and notes; never a default.
+    """(the (4, 4) affine in millimetres from sform or qform, notes); never a default.
 
-    The sform counts where both are set, unless it is empty.  Both are compared: apart by millimetres is noted, an axis that
-    points elsewhere is refused, for one of the two is wrong about left and right, or up and down; so is one of another size.
+    If both are set, the sform is used unless it is all zero.  Both are compared: a difference above 1 mm is noted; a difference of
+    over 45° in an axis, or over 1.5-fold in a voxel size, is refused, since one of the two must be wrong.
     """
-    sform, qform = int(header["sform_code"]) > 0, int(header["qform_code"]) > 0        # a code out of 0..5 is mended to 0
+    sform, qform = int(header["sform_code"]) > 0, int(header["qform_code"]) > 0        # nibabel corrects a code outside 0..5 to 0
     if not (sform or qform):
         raise VolumeError("volume-geometry", f"{path}: neither sform nor qform is set, so nothing says which way is up. "
                                              "Convert the original series again (dcm2niix sets both).")
@@ -191,7 +191,7 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     if not sform:
         _refuse_pixdim(path, stored)
     vox_to_ras = scale @ np.asarray(header.get_sform() if sform else header.get_qform(), dtype=np.float64)
-    refuse_affine(str(path), vox_to_ras)        # here, before gigabytes of voxels are read for nothing
+    refuse_affine(str(path), vox_to_ras)        # here, before gigabytes of voxels are read in vain
     if not sform:
         return vox_to_ras, notes
     compared = _compared(path, stored, header, scale, vox_to_ras) if qform else _other_spacing(stored, scale, vox_to_ras)
@@ -199,7 +199,7 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
 
 
 def _refuse_pixdim(path: Path, stored: Any) -> None:
-    """Raises VolumeError "volume-geometry" for spacings the qform cannot use; nibabel would take 1 mm for a zero."""
+    """Raises VolumeError "volume-geometry" for spacings that the qform cannot use; nibabel would replace a zero by 1 mm."""
     spacing = np.asarray(stored["pixdim"][1:4], dtype=float)
     if not (np.isfinite(spacing).all() and spacing.all()):
         raise VolumeError("volume-geometry", f"{path}: the header's voxels are {times(f'{mm:g}' for mm in spacing)} mm (pixdim) and only "
@@ -207,11 +207,11 @@ def _refuse_pixdim(path: Path, stored: Any) -> None:
 
 
 def _compared(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
-    """A note if the qform puts a corner of the volume elsewhere than the sform, or is none.  Raises VolumeError where an axis points
-    elsewhere, or its voxels are of another size."""
+    """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.  Raises VolumeError if the
+    direction of an axis or a voxel size differs too much (OTHER_WAY_DEG, OTHER_SIZE)."""
     try:
         qform = scale @ header.get_qform()
-    except Exception:           # a quaternion that is none: nibabel raises what its parts raise
+    except Exception:           # an invalid quaternion: nibabel may raise any exception
         qform = np.full((4, 4), np.nan)
     cosines = (chosen[:3, :3] * qform[:3, :3]).sum(axis=0) / np.linalg.norm(chosen[:3, :3], axis=0) / np.linalg.norm(qform[:3, :3], axis=0)
     corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1)
@@ -228,8 +228,8 @@ def _compared(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], 
 
 
 def _refuse_size(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> None:
-    """Raises VolumeError "volume-geometry" where sform and qform, whose spacings are pixdim, are more than 1.5 times apart along an axis of
-    two voxels or more.  A pixdim of 0 or NaN is ignored."""
+    """Raises VolumeError "volume-geometry" if the spacings of sform and qform (pixdim) differ by a factor above 1.5 along an axis of two
+    voxels or more.  A pixdim of 0 or NaN is ignored."""
     spacing, pixdim_mm = _spacings(stored, scale, chosen)
     valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
     factors = np.divide(pixdim_mm, spacing, out=np.ones(3), where=valid)
@@ -242,12 +242,12 @@ def _refuse_size(path: Path, stored: Any, header: Any, scale: NDArray[np.float64
 
 
 def _spacings(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(3,) millimetres each: of the affine chosen, and of pixdim."""
+    """Spacings in mm, (3,) each: of the chosen affine, and of pixdim."""
     return np.linalg.norm(chosen[:3, :3], axis=0), np.abs(np.asarray(stored["pixdim"][1:4], dtype=np.float64)) * scale[0, 0]
 
 
 def _other_spacing(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
-    """A note if pixdim gives other spacings than the sform."""
+    """A note if the spacings of pixdim and sform differ by more than 5 %."""
     spacing, pixdim_mm = _spacings(stored, scale, chosen)
     if (np.abs(pixdim_mm - spacing) <= SAME_SPACING * spacing).all():
         return ()

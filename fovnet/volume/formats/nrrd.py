@@ -1,6 +1,6 @@
 """NRRD volumes: .nrrd, and .nhdr with the data in a file beside it; raw, gzip or bzip2.
 
-The header is text; space, directions and origin give the affine.  What has none is refused: "spacings" alone give no orientation.
+The header is text; space, directions and origin give the affine.  A file without them is refused: "spacings" alone give no orientation.
 Source: the NRRD format definition, teem.sourceforge.net/nrrd/format.html, sections 4 to 6.
 """
 
@@ -35,7 +35,7 @@ TYPES = {
     "f4": ("float",),
     "f8": ("double",),
 }
-SPACES = {                      # what +1 along each axis of the space means, and the factor that turns it into RAS
+SPACES = {                      # name of the space, and the sign of each of its axes in RAS
     "left-posterior-superior": (-1, -1, 1), "lps": (-1, -1, 1),
     "right-anterior-superior": (1, 1, 1), "ras": (1, 1, 1),
     "left-anterior-superior": (-1, 1, 1), "las": (-1, 1, 1),
@@ -43,7 +43,7 @@ SPACES = {                      # what +1 along each axis of the space means, an
 UNITS_TO_MM = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
 ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
 TEXT = ("txt", "text", "ascii", "hex")
-NOT_FRAMES = {                  # kinds of an axis (section 6) along which no further volumes lie
+NOT_FRAMES = {                  # kinds of an axis (section 6) that does not count frames, and the code of its refusal
     "complex": "volume-complex", "rgb-color": "volume-rgb", "hsv-color": "volume-rgb", "xyz-color": "volume-rgb",
     **dict.fromkeys(("rgba-color", "2-color", "3-color", "4-color"), "volume-rgb"),
     **dict.fromkeys(("vector", "covariant-vector", "normal", "2-vector", "3-vector", "3-gradient", "3-normal", "4-vector"), "volume-shape"),
@@ -53,7 +53,7 @@ VECTOR = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Header:
-    """A header: its fields and its key/value pairs, names in lower case; `end` is the byte behind it."""
+    """A header: its fields and its key/value pairs, names in lower case; `end` is the offset of the first byte after it."""
 
     fields: dict[str, str]
     key_values: dict[str, str]
@@ -73,10 +73,10 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def read(path: Path, limits: Limits) -> Volume:
-    """The first usable frame of an NRRD, brought from its space to RAS.
+    """The first usable frame of an NRRD, its affine converted from its space to RAS.
 
     Raises VolumeError: "volume-orientation" without a space or directions, "volume-encoding" for text or many data files,
-    "volume-outside" for a data file elsewhere, and for whatever does not fit together.
+    "volume-outside" for a data file outside the header's folder, and for an invalid header or data.
     """
     with opened(path) as file:
         header = _header(path, file)
@@ -114,12 +114,12 @@ def _header(path: Path, file: BinaryIO) -> Header:
         if "data file" not in fields and "datafile" in fields:
             fields["data file"] = fields.pop("datafile")
         if fields.get("data file", "").upper().startswith("LIST"):
-            break                                                       # the names follow instead of an empty line
+            break                                                       # the file names follow, without an empty line
     return Header(fields, key_values, file.tell())
 
 
 def _line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:
-    """The next line; "" also at the end of a header whose voxels lie elsewhere, which no empty line need end."""
+    """The next line; "" also at the end of a detached header, which need not end with an empty line."""
     try:
         return header_line(path, file)
     except VolumeError as fault:
@@ -129,7 +129,7 @@ def _line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:
 
 
 def _refuse_key_values(path: Path, header: Header) -> None:
-    """Raises VolumeError where the key/value pairs name another modality, or the segments of 3D Slicer."""
+    """Raises VolumeError if the key/value pairs name another modality, or segments of 3D Slicer."""
     for key in ("modality", "dicom_0008_0060", "dicom.modality"):
         refuse_modality(str(path), header.key_values.get(key, "").strip())
     if "segment0_id" in header.key_values:
@@ -152,7 +152,7 @@ def _encoding(path: Path, header: Header) -> str:
 
 
 def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> Grid:
-    """Sizes, type and spatial axes; the frames of other axes must be volumes of their own."""
+    """Sizes, type and spatial axes.  Raises VolumeError unless there are three of these and every further axis counts frames."""
     dimension = _dimension(path, header)
     sizes = whole_numbers(path, "sizes", _field(path, header, "sizes"))
     if len(sizes) != dimension:
@@ -193,7 +193,7 @@ def _dtype(path: Path, header: Header) -> np.dtype[Any]:
 
 
 def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
-    """The step along each axis in the space of the header, millimetres; None for an axis that does not lie in space."""
+    """The step along each axis in the header's space and units; None for a non-spatial axis."""
     text = header.fields.get("space directions")
     if text is None or "space" not in header.fields:
         raise unoriented(path, "space directions" if text is None else "named space")
@@ -223,7 +223,7 @@ def _vector(path: Path, field: str, text: str) -> NDArray[np.float64]:
 
 
 def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> NDArray[np.float64]:
-    """(4, 4) voxel index to RAS millimetres.  Raises VolumeError "volume-geometry" as `refuse_affine`, or without an origin."""
+    """(4, 4) voxel index to RAS millimetres.  Raises VolumeError "volume-geometry" without an origin, or as `refuse_affine`."""
     origin = header.fields.get("space origin")
     if origin is None:
         raise VolumeError("volume-geometry", f"{path}: the header has no space origin, so nothing says where the volume lies. "
@@ -248,11 +248,11 @@ def _data_file(path: Path, header: Header) -> Path:
 
 
 def _at_voxels(path: Path, file: BinaryIO, header: Header, encoding: str, grid: Grid, stored: int | None) -> BinaryIO:
-    """A stream that stands at the first number, from a file that stands where the header ends, or at the start of the data file."""
+    """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data file."""
     lines = whole_number(path, "line skip", header.fields.get("line skip", header.fields.get("lineskip", "0")))
     skipped = whole_number(path, "byte skip", header.fields.get("byte skip", header.fields.get("byteskip", "0")))
     for _ in range(lines):
-        header_line(path, file)                             # ends with the file, or at 1 MiB
+        header_line(path, file)                             # raises at the end of the file, or at 1 MiB
     if skipped == -1 and stored is not None:
         file.seek(-grid.bytes, 2)
         skipped = 0

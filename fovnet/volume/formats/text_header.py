@@ -1,4 +1,4 @@
-"""Text headers, as NRRD and MetaImage write them: lines of fields, then the voxels, in this file or in another one beside it."""
+"""Text headers, as in NRRD and MetaImage: lines of fields, then the voxels, in the same file or in another one beside it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_HEADER = 1 << 20            # a DICOM header copied into key/value lines tak
 
 
 def header_line(path: Path, file: BinaryIO) -> str:
-    """The next line without its end, as text; "" for an empty one.  Raises VolumeError where the header does not end."""
+    """The next line, stripped; "" for an empty one.  Raises VolumeError if the file ends within the header, or the header exceeds 1 MiB."""
     line = file.readline(MAX_HEADER)
     if file.tell() >= MAX_HEADER:
         raise VolumeError("volume-corrupt", f"{path}: the header goes on after {MAX_HEADER:,} bytes. Export it again.")
@@ -59,7 +59,7 @@ def one_of(path: Path, field: str, text: str, known: Sequence[str]) -> str:
 
 
 def corrupt(path: Path, field: str, seen: str, wanted: str) -> VolumeError:
-    """The refusal of a field that holds something else than wanted."""
+    """The refusal of a field with an invalid value."""
     return VolumeError("volume-corrupt", f"{path}: the header's {field} is {_short(seen)}; {wanted} wanted. Export it again.")
 
 
@@ -72,7 +72,7 @@ def unoriented(path: Path, missing: str) -> VolumeError:
 def beside(path: Path, field: str, name: str) -> Path:
     """The data file that a header names.  Raises VolumeError "volume-outside" for one that is not in the header's folder or below.
 
-    A header is untrusted data: it may not choose what else of the disk is read.
+    A header is untrusted: it must not make fovnet read other files on the disk.
     """
     for flavour in (PurePosixPath(name), PureWindowsPath(name)):
         if flavour.is_absolute() or flavour.drive or ".." in flavour.parts:
@@ -84,7 +84,7 @@ def beside(path: Path, field: str, name: str) -> Path:
 
 
 def scattered(path: Path, field: str, seen: str) -> VolumeError:
-    """The refusal of voxels kept in many files, or as text."""
+    """The refusal of voxels stored in several files, or as text."""
     return VolumeError("volume-encoding", f"{path}: the header's {field} is {_short(seen)}; fovnet reads voxels in one binary "
                                           "file. Save it as one, raw or gzip (3D Slicer, ITK-SNAP).")
 
