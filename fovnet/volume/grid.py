@@ -1,6 +1,6 @@
-"""The voxels of a format that stores plain numbers behind a header: NRRD, MetaImage, GIPL, MGH, Analyze.
+"""The voxels of a format that stores plain numbers after a header: NIfTI, NRRD, MetaImage, GIPL, MGH, Analyze.
 
-A reader turns its header into a Grid, which is checked here before anything is allocated; then the numbers are read frame by frame.
+A reader converts its header into a Grid, which is checked here before memory is allocated; the voxels are then read frame by frame.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from fovnet.volume.unpacking import DAMAGED, numbers
 
 Made = TypeVar("Made")
 
-MAX_VOXELS = 2**33             # 2048 × 2048 × 2048: no scanner makes as many, and a minute is enough for a header that claims it
-UNUSABLE = 64                   # frames without anything before it is believed of the others
-DIMMEST = 0.05                  # of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 some 0.1
-WHOLE_VOXELS = 2**27           # 512 × 512 × 512, 0.8 GB while it is read as measured, 2.3 GB where it is oblique and resampled
+MAX_VOXELS = 2**33             # 2048 × 2048 × 2048: more than any scanner makes; a file whose header claims them costs about a minute
+UNUSABLE = 64                   # unusable frames after which the others are not tried
+DIMMEST = 0.05                  # of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 about 0.1
+WHOLE_VOXELS = 2**27           # 512 × 512 × 512: measured 0.8 GB during reading, 2.3 GB if oblique and resampled
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
-MAX_AXES = 16                   # the most an NRRD may have
-LEFT_BYTES = 4096               # behind the voxels; padding to a page leaves fewer
+MAX_AXES = 16                   # the limit of NRRD
+LEFT_BYTES = 4096               # after the voxels; padding to a page adds fewer
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How large a frame may be, in voxels: refused beyond `max_voxels`; read slab by slab, never held, beyond `whole_voxels`."""
+    """Limits of a frame's size in voxels: above `max_voxels` it is refused; above `whole_voxels` it is read slab by slab."""
 
     max_voxels: int = MAX_VOXELS
     whole_voxels: int = WHOLE_VOXELS
@@ -41,7 +41,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Grid:
-    """Layout and scaling of the numbers behind a header.
+    """Layout and scaling of the numbers after a header.
 
     sizes     length of every axis, the fastest in the file first
     dtype     of a stored number, with its byte order
@@ -57,25 +57,25 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(i, j, k) voxels of a frame."""
+        """Number of voxels of a frame along i, j, k."""
         i, j, k = (self.sizes[axis] for axis in self.spatial)
         return i, j, k
 
     @property
     def together(self) -> int:
-        """How many of the first axes must be read at once to have a whole frame: 3 where frames follow one another."""
+        """How many of the first axes must be read at once for a whole frame: 3 if frames follow one another."""
         return max(self.spatial) + 1
 
     @property
     def bytes(self) -> int:
-        """Bytes of all numbers, unpacked."""
+        """Bytes of all numbers, uncompressed."""
         return math.prod(self.sizes) * self.dtype.itemsize
 
 
 def refuse_grid(path: Path, grid: Grid, max_voxels: int, stored_bytes: int | None) -> None:
-    """Raises VolumeError where a header cannot be that of a volume that fits: no voxels, too many, or more than the file holds.
+    """Raises VolumeError for a header with no voxels, too many, more than the file contains, or an invalid grid or scaling.
 
-    stored_bytes  what the file holds of the voxels, None where they are packed
+    stored_bytes  bytes of voxels in the file, None if they are compressed
     """
     if len(grid.sizes) > MAX_AXES or min(grid.sizes) < 0:
         raise VolumeError("volume-corrupt", f"{path}: a grid of {times(grid.sizes)}; up to {MAX_AXES} positive sizes are possible. "
@@ -94,10 +94,10 @@ def refuse_grid(path: Path, grid: Grid, max_voxels: int, stored_bytes: int | Non
 
 
 def rest_notes(path: Path, grid: Grid, rest_bytes: int | None) -> tuple[str, ...]:
-    """Notes on so many bytes behind the voxels of a header of one frame: none, or that whole frames follow.
+    """Notes on `rest_bytes` after the voxels of a file with one frame: empty, or that as many bytes as whole frames follow.
 
-    Raises VolumeError where as many follow as a column, row or plane more would leave, and no whole frames: the header then names too
-    small a grid, and planes may be sheared.  Less than LEFT_BYTES, and an unknown number (None), is accepted.
+    Raises VolumeError "volume-corrupt" if the rest is at least as large as one more column, row or plane, and not of whole frames: the
+    header then states too small a grid, and planes may be sheared.  Less than LEFT_BYTES, or an unknown number (None), is accepted.
     """
     frame_bytes = math.prod(grid.sizes[: grid.together]) * grid.dtype.itemsize
     if rest_bytes is None or rest_bytes < max(LEFT_BYTES, frame_bytes // max(grid.shape)):
@@ -109,7 +109,7 @@ def rest_notes(path: Path, grid: Grid, rest_bytes: int | None) -> tuple[str, ...
 
 
 def stored_type(path: Path, kind: int, types: Mapping[int, str], refused: Mapping[int, tuple[str, str]]) -> np.dtype[Any]:
-    """The dtype behind a format's own number for it.  Raises VolumeError: the code and words of `refused`, or "volume-corrupt"."""
+    """The dtype of a format's type code `kind`.  Raises VolumeError with the code and words of `refused`, or "volume-corrupt"."""
     if kind in refused:
         code, what = refused[kind]
         raise VolumeError(code, f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.")
@@ -120,22 +120,23 @@ def stored_type(path: Path, kind: int, types: Mapping[int, str], refused: Mappin
 
 
 def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.float32]]:
-    """Each frame (i, j, k) in the order of the file, as float32 intensities; read one after another, as they are asked for."""
+    """The frames (i, j, k) in the order of the file, as float32 intensities; each is read when it is requested."""
     block = grid.sizes[: grid.together]
     for _ in range(math.prod(grid.sizes[grid.together :])):
         stored = numbers(path, stream, math.prod(block), grid.dtype).reshape(block, order="F")
         spatial_first = np.moveaxis(stored, grid.spatial, (0, 1, 2))
         for index in np.ndindex(*spatial_first.shape[3:]):
             yield intensities(spatial_first[(..., *index)], grid)
-        del stored, spatial_first               # or they lie beside the next while these are read
+        del stored, spatial_first               # else they are in memory together with the next frame
 
 
 def first_usable(found: Iterator[tuple[Callable[[], Made], Callable[[], NDArray[np.float32]]]], count: int) -> tuple[Made, tuple[str, ...]]:
-    """(frame, notes) of the first of `count` frames that can be made, unless the next is so much brighter that it is noise or nearly empty.
+    """(frame, notes) of the first usable of `count` frames.  A frame with less than 5 % of the next one's brightness is taken for noise or
+    nearly empty, and the next is used instead.
 
-    found   for each frame what makes it, or raises VolumeError where it is unusable, and what gives a sample (m,) of its voxels
-    One frame more is read than is returned.  Raises VolumeError, that of the first frame, where none of the first UNUSABLE can be
-    made: 260 KB of zeros may unpack to millions of frames.
+    found   for each frame a function that makes it, or raises VolumeError if it is unusable, and one that gives a sample (m,) of its voxels
+    One more frame is read than is returned.  Raises the VolumeError of the first frame if none of the first UNUSABLE is usable: 260 KB of
+    zeros may unpack to millions of frames.
     """
     kept: tuple[Made, float, str] | None = None
     first_fault: VolumeError | None = None
@@ -145,7 +146,7 @@ def first_usable(found: Iterator[tuple[Callable[[], Made], Callable[[], NDArray[
         except (VolumeError, EOFError, *DAMAGED):
             if kept is None:
                 raise
-            break                               # what is damaged behind the frame in use changes nothing, here as further on
+            break                               # damage after the chosen frame does not matter
         bright, note = brightness(sample()) if count > 1 else 0.0, f"frame {number} of {count}, the first usable one"
         if kept is not None:
             if kept[1] >= DIMMEST * bright:
@@ -166,14 +167,14 @@ def first_usable(found: Iterator[tuple[Callable[[], Made], Callable[[], NDArray[
 
 
 def brightness(sample: NDArray[np.float32]) -> float:
-    """How far the brightest half per cent of a sample's finite values (m,) lies from the median; 0 where there is none."""
+    """The 99.5th percentile of the absolute difference from the median, over the finite values of a sample (m,); 0 if there are none."""
     finite = sample[np.abs(sample) <= LARGEST]
     return float(np.percentile(np.abs(finite - np.median(finite)), CLIP_PERCENTILE)) if finite.size else 0.0
 
 
 def intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:
     """Stored numbers (i, j, k) as float32 intensities."""
-    with np.errstate(over="ignore", invalid="ignore"):      # a float64 beyond float32 becomes inf, which `usable` judges
+    with np.errstate(over="ignore", invalid="ignore"):      # a float64 beyond float32 becomes inf, which `usable` handles
         if grid.slope == 1.0 and grid.intercept == 0.0:
             return np.asarray(stored.astype(np.float32, copy=False))
         return np.asarray((stored * np.float64(grid.slope) + np.float64(grid.intercept)).astype(np.float32))

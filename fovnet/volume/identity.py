@@ -1,13 +1,13 @@
-"""Names of people in what fovnet writes: by default none, but the first twelve hexadecimal digits of a hash.
+"""Identifiers in the output of fovnet: by default the first twelve hexadecimal digits of a hash.
 
-Subjects are hashed in everything that is written; volumes and their files in what leaves the machine as a report (evaluation tables,
-page, figures).  The working tables of slices and answers keep volume_id and path, without which nobody would find the file again;
-`manifest.tsv` holds both names of a volume, and so stays where the data are.
+Subject ids are hashed in all output; volume ids and file names in reports (evaluation tables, page, figures).  The working tables of
+slices and answers keep volume_id and path, so that the file can be found; `manifest.tsv` has both ids of a volume, and must therefore
+stay with the data.
 
-Without a key the hash is SHA-256 of the id alone: the same subject has the same name in every results folder and on every machine, so
-results can be joined and repeated to the byte.  It keeps names out of sight; whoever has a list of possible ids can hash them all and
-compare.  Where reports go to somebody who might, put a secret into `identifiers.key` in the results folder (for instance
-`openssl rand -hex 32`), and the hash becomes an HMAC with it.
+Without a key the hash is the SHA-256 of the id alone: a subject has the same hash in every results folder and on every machine, so that
+results can be joined and reproduced to the byte.  It does not protect against somebody who hashes a list of possible ids and compares.
+For reports that such a person may get, put a secret into `identifiers.key` in the results folder (for instance
+`openssl rand -hex 32`); the hash is then an HMAC with this key.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KEY_FILE = "identifiers.key"
 
 @dataclass(frozen=True)
 class Identifiers:
-    """How ids are written: `plain` as they are, else hashed, with `key` where there is one."""
+    """How ids are written: unchanged if `plain`, else hashed, with `key` if there is one."""
 
     plain: bool = False
     key: bytes = b""
@@ -41,9 +41,9 @@ class Identifiers:
 
 
 def read_identifiers(setting: str, results: Path) -> Identifiers:
-    """How the ids of a results folder are written: by the setting, "hashed" or "plain", and the key in the folder if there is one.
+    """How the ids of a results folder are written, from the setting "hashed" or "plain" and the key in the folder, if there is one.
 
-    Raises ConfigError "identifiers-key" where the key is empty: who made the file believes that nobody can try out ids.
+    Raises ConfigError "identifiers-key" if the key is empty: it would not give the protection that the file suggests.
     """
     try:
         key = (results / KEY_FILE).read_bytes().strip()
@@ -58,12 +58,12 @@ QUOTED = re.compile(r"(?<!\w)'[^'\n]*'(?!\w)")
 WORD = r"[^\s:;,()'\[\]]*"
 ENDINGS = "raw|zraw|img|hdr|mat|nii|gz|dcm|mhd|mha|nrrd|nhdr"
 OTHER_FILES = re.compile(rf"(?<![\w.(/-])(?!OUT\b)\w{WORD}(?:[/\\^]{WORD}|\.(?:{ENDINGS})\b)")
-"""What else a sentence about a file may name: words out of its header, the file's other half, an image in its folder."""
+"""Other names in a message about a file: the other file of a pair, an image in its folder, a header's word with / \\ or ^ (DOE^JANE)."""
 
 
 def scrubbed(message: str, path: str, volume_id: str, shown: str) -> str:
-    """The message with the volume's path, file name and id replaced by the name it is shown under, and other files and what is quoted from
-    headers, which may name the patient, by dots."""
+    """The message with the volume's path, file name and id replaced by `shown`, and other file names and quotations from headers, which may
+    identify the patient, by "…"; unchanged if the volume is shown under its own id."""
     if shown == volume_id:
         return message
     place = split_address(Path(path))[0]

@@ -1,13 +1,13 @@
-"""The grey window of a volume: which intensity is shown black and which white.
+"""The intensity window of a volume: the intensities shown as black and as white.
 
-MR intensities have no unit: one scanner's fat is 300, another's 30 000.  The window is therefore taken from the volume itself.
+MR intensities have no unit: fat is 300 on one scanner, 30 000 on another.  The window is therefore estimated from the volume itself.
 
-    foreground  voxels above the mean, each voxel counted at most as the 99.5th percentile: a vessel or a coil element a
-                hundred times brighter than tissue would otherwise lift the mean above the tissue
-    black       1st percentile of all voxels; 0 where more than half the voxels are exactly 0 (masked air, padding)
-    white       99th percentile of the foreground: of everything, it would sink with every centimetre of air in the field of view
+    foreground  voxels above the mean, with values clipped at the 99.5th percentile: a vessel or a coil element a
+                hundred times brighter than tissue would otherwise raise the mean above the tissue
+    black       1st percentile of all voxels; 0 if more than half of the voxels are exactly 0 (masked air, padding)
+    white       99th percentile of the foreground: that of all voxels would depend on the amount of air in the field of view
 
-The idea of a mean threshold for the foreground and a percentile for the top is Nyúl & Udupa (1999), Magn Reson Med 42:1072.
+Source of the mean as foreground threshold and of the upper percentile: Nyúl & Udupa (1999), Magn Reson Med 42:1072.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-SAMPLE_VOXELS = 500_000         # a percentile of 5e5 values is good to 0.02 percentage points, and takes 20 ms instead of 700
-NARROWEST = 1e-30               # of a window: 255 divided by less overflows float32
+SAMPLE_VOXELS = 500_000         # a percentile of 5e5 values is accurate to 0.02 percentage points, and takes 20 ms instead of 700
+NARROWEST = 1e-30               # smallest width of a window: 255 divided by less overflows float32
 CLIP_PERCENTILE = 99.5
 BLACK_PERCENTILE = 1.0
 WHITE_PERCENTILE = 99.0
@@ -27,15 +27,15 @@ WHITE_PERCENTILE = 99.0
 def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     """(black, white) intensities of a finite, not constant volume (i, j, k); black < white.
 
-    Estimated on a regular lattice of at most 500 000 voxels; where that shows nothing (an almost empty volume), the
-    volume's extremes.
+    Estimated from a regular lattice of at most 500 000 voxels; if that has no contrast (an almost empty volume), the extremes of
+    all voxels.
     """
     return window_of(lattice(voxels), lambda: (float(voxels.min()), float(voxels.max())))
 
 
 def window_of(sample: NDArray[np.float32], extremes: Callable[[], tuple[float, float]]) -> tuple[float, float]:
-    """(black, white) from a sample (m,) of a volume's voxels; `extremes` gives (lowest, highest) where the sample shows nothing."""
-    # Both at once: the sample is partitioned a single time.  float32, as numpy takes a lone percentile of float32 values.
+    """(black, white) from a sample (m,) of a volume's voxels; `extremes` gives (lowest, highest) if the sample has no contrast."""
+    # Both at once: the sample is partitioned only once.  float32, as numpy computes a single percentile of float32 values.
     clip, low = np.percentile(sample, np.array([CLIP_PERCENTILE, BLACK_PERCENTILE], dtype=np.float32))
     mean = float(np.minimum(sample, clip).mean(dtype=np.float64))
     foreground = sample[sample > mean]
@@ -49,16 +49,16 @@ def window_of(sample: NDArray[np.float32], extremes: Callable[[], tuple[float, f
 
 
 def lattice(voxels: NDArray[np.float32], most: int = SAMPLE_VOXELS) -> NDArray[np.float32]:
-    """At most `most` voxels of a volume, (m,), on a regular lattice that thins the longest axes first.
+    """At most `most` voxels of a volume, (m,), on a regular lattice that subsamples the longest axes first.
 
-    Always in C order of the given axes, so that a sum over it does not depend on how the volume lies in memory.
+    Always in C order of the given axes, so that a sum over it does not depend on the memory layout.
     """
     steps = lattice_steps(voxels.shape, most)
     return voxels[tuple(slice(None, None, step) for step in steps)].flatten(order="C")
 
 
 def lattice_steps(shape: Sequence[int], most: int) -> tuple[int, ...]:
-    """How many voxels apart the lattice's stand along each axis."""
+    """The step of the lattice along each axis, in voxels."""
     sides, step = np.asarray(shape), np.ones(len(shape), dtype=int)
     while np.prod(-(-sides // step)) > most:
         step[np.argmax(-(-sides // step))] += 1

@@ -1,4 +1,4 @@
-"""How much memory reading a volume takes, judged from its first bytes, so that a batch never reads more at a time than fits."""
+"""The memory that reading a volume takes, estimated from its header or file size, so that a batch does not exceed its memory budget."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from fovnet.volume.dicom.survey import file_stamp, survey
 from fovnet.volume.grid import WHOLE_VOXELS
 from fovnet.volume.unpacking import DAMAGED, GZIP, opened, regular
 
-BYTES_PER_VOXEL = 18        # measured: 5 to 6 (integers, float32), 12 (float64), 8 to 16 beside a next frame, 17 resampled (oblique by 34°)
-PACKED_TO_BYTES = 27        # of a compressed file whose grid is not known: int16 unpacks about threefold, and becomes 18 bytes for its 2
-PLAIN_TO_BYTES = 18         # of a file of bytes, the smallest voxels there are
+BYTES_PER_VOXEL = 18        # measured: 5 to 6 (integers, float32), 12 (float64), 8 to 16 with a next frame, 17 resampled (oblique by 34°)
+PACKED_TO_BYTES = 27        # per byte of a compressed file of unknown grid: int16 unpacks about threefold, and its 2 bytes take 18
+PLAIN_TO_BYTES = 18         # per byte of an uncompressed file: voxels of one byte, the smallest
 LEAST_BYTES = 2**22         # 200 slices of 128 × 128, a decoded header, buffers
 HEADER_BYTES = 540          # NIfTI-2's; NIfTI-1's has 348
 
 BUDGET_BYTES = 2**32
-"""What the volumes of a batch that are being read, or wait for their turn, may take together; one larger volume is read alone."""
+"""Memory for all volumes of a batch that are being read or wait to be used; a larger volume is read alone."""
 
 
 def bytes_to_read(path: Path, whole_voxels: int = WHOLE_VOXELS) -> int:
-    """About the bytes of memory that reading a volume takes; never more than the largest frame that is held whole needs.
+    """The approximate bytes of memory that reading a volume takes; at most those of the largest DICOM series (MAX_SERIES_VOXELS).
 
-    From the grid in a NIfTI header, else from the size on disk: of a folder, of all DICOM in it, and of a series there, of its own files.
-    What cannot be opened takes little: it will be refused.
+    From the grid in a NIfTI header, else from the size on disk: for a folder that of all its series, for a series in it that of its files.
+    LEAST_BYTES for a file that cannot be opened: it will be refused.
     """
     place, series = split_address(path)
     try:
@@ -45,8 +45,7 @@ def bytes_to_read(path: Path, whole_voxels: int = WHOLE_VOXELS) -> int:
 
 @lru_cache(maxsize=64)
 def _sizes_in(folder: Path, changed_ns: int) -> dict[str, int]:
-    """Bytes on disk of each series of a folder, by what it is called, and of all as ""; asked once for a batch that reads one after the
-    other."""
+    """Bytes on disk of each series of a folder, by the digits of its address, and of all under ""; cached for a batch of these series."""
     sizes = {"": 0}
     for series in survey(folder).series:
         taken = sum(max(file_stamp(file)[0], 0) for file in {item.path for item in series.items})
@@ -68,7 +67,7 @@ def _bytes_of_file(path: Path, whole_voxels: int) -> int:
 
 
 def _voxels(first: bytes) -> int | None:
-    """Voxels of a frame by a NIfTI header, of a single file or a pair, in either byte order; None for other bytes."""
+    """The number of voxels of a frame from a NIfTI header, of a single file or a pair, in either byte order; None for other formats."""
     try:
         if first[344:348] in (b"n+1\0", b"ni1\0"):
             header: Any = nibabel.Nifti1Header(first[:348], check=False)  # type: ignore[no-untyped-call]
@@ -77,6 +76,6 @@ def _voxels(first: bytes) -> int | None:
         else:
             return None
         shape = header.get_data_shape()
-    except Exception:                   # nonsense behind a right magic: the reader will refuse it
+    except Exception:                   # an invalid header after a valid magic: the reader will refuse it
         return None
     return max(1, math.prod(max(0, int(side)) for side in shape[:3]))

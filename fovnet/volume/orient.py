@@ -1,8 +1,8 @@
-"""Which way the axes of a volume run, and a volume whose axes run left→right, back→front, feet→head (RAS+).
+"""The orientation of a volume's axes, and its conversion to left→right, back→front, feet→head (RAS+).
 
 A grid within `max_tilt_deg` of the scanner axes is only permuted and flipped (nibabel's closest canonical form: every voxel keeps
-its value); a more oblique one is interpolated onto a grid that stands straight. One and the same grid can be stored in 48 axis
-orders and directions; all of them give the same result, because every decision is taken from the *set* of axis directions.
+its value); a more oblique one is interpolated onto a grid along the scanner axes.  The same grid can be stored in 48 axis orders and
+directions; all of them give the same result, because every decision depends on the *set* of axis directions only.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from fovnet.volume.checks import times
 from fovnet.volume.intensity import window
 from fovnet.volume.volume import NO_AXIS, Volume
 
-MAX_TILT_DEG = 20.0             # beyond it a volume is resampled, unless set otherwise
+MAX_TILT_DEG = 20.0             # default limit above which a volume is resampled
 TILT_WORTH_A_NOTE_DEG = 5.0     # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
-MOST_STRAIGHT = 2**29           # voxels of a resampled grid: 2 GiB as float32.  A cube turned in any way takes at most 4.63 times its own
-MATTERS_MM = 1e-3               # a grid line this close to the volume's edge needs no further grid line beyond it
+MOST_STRAIGHT = 2**29           # voxels of a resampled grid: 2 GiB as float32.  A rotated cube takes at most 4.63 times its own
+MATTERS_MM = 1e-3               # if the last grid line is this close to the volume's edge, no further one is added
 
 
 def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     """The volume with axes running left→right, back→front, feet→head.
 
     Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the affine still oblique.
-    Beyond it the result is interpolated (trilinear) on a straight grid with the same centre and spacings that covers the
-    volume; what lies outside is black, as its window has it, and `counted_z_mm` keeps the heights of the slices before.  Raises
-    VolumeError "volume-too-large" where that grid would have more than MOST_STRAIGHT voxels, before it takes any memory.
+    Above it the result is interpolated (trilinear) on a grid along the scanner axes with the same centre and spacings that covers the
+    volume; outside, it has the black of the volume's window, and `counted_z_mm` keeps the heights of the original slices.  Raises
+    VolumeError "volume-too-large" if that grid would have more than MOST_STRAIGHT voxels, before memory is allocated.
     """
     canonical = closest_canonical(volume)
     tilt = tilt_deg(canonical.vox_to_ras)
@@ -45,7 +45,7 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
 
 
 def tilt_deg(vox_to_ras: NDArray[np.float64]) -> float:
-    """The largest angle between an axis of a RAS-ordered affine and the scanner axis it stands for, in degrees."""
+    """The largest angle between an axis of a RAS-ordered affine and its scanner axis, in degrees."""
     cosines = np.diag(vox_to_ras)[:3] / np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     return float(np.degrees(np.arccos(np.clip(cosines.min(), -1.0, 1.0))))
 
@@ -64,13 +64,13 @@ def closest_canonical(volume: Volume) -> Volume:
 
 
 def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
-    """nibabel's orientation (3, 2) of a grid, row per stored axis: the RAS axis it becomes, and +1 or -1 for its direction.
+    """nibabel's orientation (3, 2) of a grid, one row per stored axis: the RAS axis it becomes, and +1 or -1 for its direction.
 
-    At exactly 45° nibabel's answer depends on which axis is stored first.  Here each axis is turned to its positive side
-    and the three are sorted before nibabel sees them, so equal grids get equal answers.
+    At exactly 45° nibabel's result depends on which axis is stored first.  Here each axis is first given a positive sign and the three are
+    sorted, so that equal grids get equal results.
     """
     directions = vox_to_ras[:3, :3] / np.linalg.norm(vox_to_ras[:3, :3], axis=0)
-    directions = np.round(directions, 6) + 0.0              # a header's float32 holds seven digits
+    directions = np.round(directions, 6) + 0.0              # float32 in a header has seven digits
     leading = directions[np.argmax(directions != 0, axis=0), np.arange(3)]
     sign = np.where(leading < 0, -1.0, 1.0)
     turned = directions * sign
@@ -94,7 +94,7 @@ def _straightened(canonical: Volume) -> Volume:
         raise VolumeError("volume-too-large", f"{canonical.source}: oblique, and {grid} voxels along the scanner axes; the limit is "
                                               f"{MOST_STRAIGHT:,}. Check the affine, or resample it to voxels of even size.")
     straight_shape = sides.astype(int)
-    # Index to index about the two centres: the origin does not enter, so its rounding cannot move a voxel.
+    # Index to index about the two centres: the origin is not involved, so its rounding cannot move a voxel.
     straight_to_stored = np.linalg.solve(axes, np.diag(spacing))
     offset = (shape - 1) / 2 - straight_to_stored @ ((straight_shape - 1) / 2)
     voxels = ndimage.affine_transform(

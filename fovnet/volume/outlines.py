@@ -1,8 +1,8 @@
-"""What a body's pictures look like in outline, near and far: the gradients of each at two scales.
+"""Outlines of pictures of the body: histograms of gradient directions at two scales.
 
-    pictures  (n, 128, 128) of 4 mm a pixel, grey values 0 to 255      outlines  (n, 2, 8, 8, 8): scale, cell's row and column, bin
+    pictures  (n, 128, 128) of 4 mm per pixel, grey values 0 to 255     outlines  (n, 2, 8, 8, 8): scale, cell's row and column, bin
 
-    near  the 256 mm about the middle, a cell 32 mm across      far  512 mm, a cell 64 mm across
+    near  the central 256 mm, cells of 32 mm      far  512 mm, cells of 64 mm
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from fovnet.maths.gradients import BINS, CELL, histograms
 from fovnet.volume.resizing import SIDE
 
-BRIGHT = 0.98           # of the near pixels lie below white
-DARKEST = 20.0          # of 255: a picture without anything brighter is noise, and stays as dark as it is
+BRIGHT = 0.98           # quantile of the near pixels that is scaled to 1
+DARKEST = 20.0          # of 255, least value scaled to 1: a picture without brighter pixels is noise, and is not amplified
 WIDE = SIDE // 2
 SHAPE = (2, WIDE // CELL, WIDE // CELL, BINS)
 
 
 def outlines(pictures: NDArray[np.generic]) -> NDArray[np.float32]:
-    """The outlines of the pictures."""
+    """The outlines (n, 2, 8, 8, 8) of pictures (n, 128, 128)."""
     whole = pictures.astype(np.float32)
     near = whole[:, WIDE // 2 : WIDE // 2 + WIDE, WIDE // 2 : WIDE // 2 + WIDE]
     far = whole.reshape(-1, WIDE, 2, WIDE, 2).mean(axis=(2, 4))

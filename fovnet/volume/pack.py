@@ -1,10 +1,10 @@
-"""A sliced collection on disk: every slice of every volume in one array that can be mapped into memory.
+"""A sliced collection on disk: all slices of all volumes in one memory-mapped array.
 
     pixels.npy     (n, 128, 128) uint8, all volumes one after another, feet to head
     slices.npz     volume (n,) int64 row of `volumes`; z_mm (n,); covers (n, 2); truth (n, k) bool, all False where not labelled
-    volumes.json   a record for each volume, refused ones too; classes; settings
-    manifest.tsv   the same, for a spreadsheet
-    cache/         the slices of each volume by the file's checksum and the settings: a killed run goes on where it was.
+    volumes.json   a record for each volume, refused ones included; classes; settings
+    manifest.tsv   the same records, for a spreadsheet
+    cache/         the slices of each volume by the file's checksum and the settings, so that a killed run can be resumed.
                    May be deleted at any time.
 """
 
@@ -41,10 +41,10 @@ COLUMNS = ("volume_id", "subject_id", "collection", "split", "labelled", "status
 
 @dataclass(frozen=True)
 class VolumeRecord:
-    """What became of one volume.
+    """The record of one volume after slicing.
 
-    subject_id  as `Identifiers` shows it: a hash, unless plain ids are asked for;  shown_id the same of the volume, for reports
-    split       train, validation, test; empty for a volume that is not labelled, and for a refused one of whose subject nobody knows it
+    subject_id  as written by `Identifiers`: a hash, unless plain ids are requested;  shown_id  the volume_id in that form, for reports
+    split       train, validation, test; empty for an unlabelled volume, and for a refused one whose subject has no split
     status      "ok", or "refused" with the stable `code` and the sentence `message`
     first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted, counted_slices, images as in SliceStack
     """
@@ -72,27 +72,27 @@ class VolumeRecord:
 
     @property
     def subject(self) -> str:
-        """Who it shows, collection and id together; "01" of one collection is somebody else than "01" of another."""
+        """The person: collection and subject_id; "01" of one collection and "01" of another are different people."""
         return f"{self.collection}/{self.subject_id}"
 
     @property
     def name_in_reports(self) -> str:
-        """What a report calls the volume; packs made before there was such a name keep the volume_id."""
+        """The volume's name in reports; the volume_id in packs of early versions, which have no shown_id."""
         return self.shown_id or self.volume_id
 
     @property
     def message_in_reports(self) -> str:
-        """The message without the file's path and name, where those are not to be shown."""
+        """The message for reports, without the file's path and name unless plain ids are requested."""
         return scrubbed(self.message, self.path, self.volume_id, self.name_in_reports)
 
 
 @dataclass(frozen=True)
 class Pack:
-    """The slices of all volumes, n in all, and the records of the volumes they come from.
+    """The slices of all volumes, n in all, and the records of these volumes.
 
-    pixels  (n, 128, 128) uint8, mapped, read-only      volume  (n,) int64, row of `records`
-    z_mm    (n,)        covers  (n, 2) int64            truth   (n, k) bool in the order of `classes`
-    slice_format  what every slice is, by the function of that name when they were cut; on disk it is called "looks"
+    pixels  (n, 128, 128) uint8, memory-mapped, read-only      volume  (n,) int64, index into `records`
+    z_mm    (n,)        covers  (n, 2) int64                   truth   (n, k) bool in the order of `classes`
+    slice_format  result of `slices.slice_format` when the slices were cut; called "looks" on disk
     """
 
     folder: Path
@@ -107,22 +107,22 @@ class Pack:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What belongs to a network trained on these slices beside its weights: the classes, and the format of its slices."""
+        """What must be stored with the weights of a network trained on these slices: the classes and the slice format."""
         return {"classes": list(self.classes), "slices": dict(self.slice_format)}
 
     @property
     def placing(self) -> Placing:
-        """How large every slice is, which volume's, and how high in it."""
+        """The size, volume and height of every slice."""
         sides_mm = np.array([record.side_mm or np.nan for record in self.records])
         return Placing(sides_mm[self.volume], self.volume, self.z_mm)
 
     def rows(self, split: str) -> NDArray[np.int64]:
-        """(m,) rows of `pixels` that belong to a split, ascending."""
+        """(m,) rows of `pixels` in a split, ascending."""
         wanted = np.asarray([record.split == split for record in self.records], dtype=bool)
         return np.flatnonzero(wanted[self.volume]) if len(self.volume) else np.zeros(0, dtype=np.int64)
 
     def stack(self, index: int) -> SliceStack:
-        """The slices of the volume `records[index]`, as `slice_volume` gave them.  Raises its VolumeError if it was refused."""
+        """The slices of the volume `records[index]`, as returned by `slice_volume`.  Raises its VolumeError if it was refused."""
         record = self.records[index]
         if record.status != "ok" or record.vox_to_ras is None or record.side_mm is None:
             raise VolumeError(record.code, record.message)
@@ -134,7 +134,7 @@ class Pack:
 
 @dataclass(frozen=True)
 class Job:
-    """One volume to slice: what a worker process needs to know."""
+    """One volume to slice: the input of a worker process."""
 
     row: VolumeRow
     labels: tuple[RegionRow, ...]
@@ -145,10 +145,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Sliced:
-    """What a worker hands back; the pixels stay in the cache file, so that a hundred thousand volumes fit in memory.
+    """The result of a worker process; the pixels stay in the cache file, so that 100,000 volumes fit in memory.
 
-    use    of the cache: "hit", "made" (nothing was there), "remade" (what was there was damaged), "" for a refused volume
-    shows  a digest of the pixels, by which one scan is known under two names
+    use    of the cache: "hit", "made" (no entry), "remade" (damaged entry), "" for a refused volume
+    shows  a digest of the pixels, which identifies the same scan under two names
     """
 
     cached: Path | None
@@ -174,18 +174,18 @@ def slice_collections(
 ) -> Pack:
     """The pack in `out`, made from collections (name to folder or volumes.tsv) with `workers` processes.
 
-    The bytes do not depend on `workers`, nor on what the cache held.  A volume that cannot be read is refused and recorded, never
-    stops the others.  Raises CollectionError for a fault in a table, before any volume is read.
+    Its bytes depend neither on `workers` nor on the cache.  A volume that cannot be read is refused and recorded, and does not stop the
+    others.  Raises CollectionError for a fault in a table, before any volume is read, and for the same scan under two subjects.
 
-    identifiers  how subjects are named in what is written; the splits are drawn from the ids as they are in the tables
-    fractions    of the subjects of each collection that train, validate and test
-    prune_cache  remove the entries of the cache that none of these volumes uses with these settings
-    log          gets a sentence for every damaged entry of the cache, then one with the counts of hits and misses
+    identifiers  how ids are written; the splits are drawn from the original ids in the tables
+    fractions    of the subjects of each collection for training, validation and test
+    prune_cache  remove the cache entries that none of these volumes uses with these settings
+    log          receives a sentence for every damaged cache entry, then one with the counts of hits and misses
     """
     slicing = slicing or Slicing()
     tables = {name: read_collection(Path(path), vocabulary) for name, path in collections.items()}
     refuse_shared_names(tables)
-    (out / "cache").mkdir(parents=True, exist_ok=True)          # a folder that cannot be written is found now, not after the last volume
+    (out / "cache").mkdir(parents=True, exist_ok=True)          # an unwritable folder fails now, not after the last volume
     jobs = [
         (name, Job(row, table.regions.get(row.volume_id, ()), out / "cache", slicing, vocabulary))
         for name, table in tables.items() for row in table.volumes
@@ -205,7 +205,7 @@ def slice_collections(
 def _cut(
     jobs: Sequence[tuple[str, Job]], workers: int, progress: Callable[[int, int], None] | None, log: Callable[[str], None] | None
 ) -> list[Sliced]:
-    """What became of every (collection, job), in order."""
+    """The result of every (collection, job), in order."""
     results: list[Sliced] = []
     sliced = in_order(_slice, (job for _, job in jobs), workers, _crashed, size=_size, budget=BUDGET_BYTES)
     for (name, job), result in zip(jobs, sliced, strict=True):
@@ -218,7 +218,7 @@ def _cut(
 
 
 def load_pack(folder: Path) -> Pack:
-    """The pack in a folder, its pixels mapped.  Raises CollectionError "pack-missing" or "pack-damaged"."""
+    """The pack in a folder, its pixels memory-mapped.  Raises CollectionError "pack-missing" or "pack-damaged"."""
     folder = Path(folder)
     try:
         facts = records.read_json(folder / "volumes.json")
@@ -229,7 +229,7 @@ def load_pack(folder: Path) -> Pack:
         volumes = tuple(_record({name: value for name, value in row.items() if name in known}) for row in facts["volumes"])
         classes = tuple(facts["classes"])
         pack = Pack(folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"], volumes,
-                    facts.get("looks") or slice_format(Slicing(**facts["slicing"])))      # the first packs, cut alike, lack it
+                    facts.get("looks") or slice_format(Slicing(**facts["slicing"])))      # missing in the first packs, cut in the same way
     except FileNotFoundError as fault:
         raise CollectionError("pack-missing", f"{fault.filename}: there is no such file. `fovnet slice --config` makes it.") from fault
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as fault:
@@ -241,7 +241,7 @@ def load_pack(folder: Path) -> Pack:
 
 
 def _record(row: dict[str, Any]) -> VolumeRecord:
-    """A record as JSON keeps it, its lists tuples again."""
+    """The record from its JSON form, lists converted to tuples."""
     affine = row.get("vox_to_ras")
     counted = row.get("counted")
     images = row.get("images")
@@ -251,7 +251,7 @@ def _record(row: dict[str, Any]) -> VolumeRecord:
 
 
 def _refuse_shared_scans(results: Iterable[Sliced]) -> None:
-    """Raises CollectionError "collection-same-scan" where two subjects have the very same slices: one could stand in two splits."""
+    """Raises CollectionError "collection-same-scan" if two subjects have identical slices: one person could be in two splits."""
     first: dict[str, VolumeRecord] = {}
     for result in results:
         one = result.record
@@ -295,9 +295,9 @@ def _began(job: Job) -> VolumeRecord:
 
 
 def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
-    """(slices, cache file, use) of a volume, cut now or in an earlier run; an entry that is not what was written is made again."""
+    """(slices, cache file, use) of a volume, cut now or in an earlier run; a damaged cache entry is replaced."""
     checksum = readers.file_checksum(job.row.path)
-    beside = readers.beside_of(job.row.path)              # in the notes, and no part of the series' own files
+    beside = readers.beside_of(job.row.path)              # affects the notes, but not the checksum of the series' own files
     facts = {"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM}
     cached = cache.entry(job.cache, facts | ({"beside": beside} if beside else {}))
     try:
@@ -328,14 +328,14 @@ def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
 
 
 def _cache_use(results: Iterable[Sliced], pruned: tuple[int, int] | None) -> str:
-    """The counts of hits and misses of the cache, in a sentence."""
+    """A sentence with the counts of cache hits and misses."""
     count = Counter(result.use for result in results)
     sentence = f"cache: {count['hit']} volumes from an earlier run, {count['made']} cut now, {count['remade']} cut again (damaged entries)"
     return sentence if pruned is None else f"{sentence}; {pruned[0]} files that nobody uses removed ({pruned[1] / 1e6:.1f} MB)"
 
 
 def _sealed(cached: Path) -> dict[str, records.Array]:
-    """The arrays of an entry that was there a moment ago.  Raises CollectionError "cache-changed" where somebody took it away since."""
+    """The arrays of an entry written or read earlier in this run.  Raises CollectionError "cache-changed" if it has changed since."""
     try:
         return cache.read(cached)
     except (OSError, ValueError) as fault:
@@ -346,7 +346,7 @@ def _sealed(cached: Path) -> dict[str, records.Array]:
 def _shared_out(
     results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int, fractions: Sequence[float]
 ) -> list[Sliced]:
-    """The results with the split of every labelled volume, a refused one's where its subject's is known."""
+    """The results with the split of every labelled volume; a refused one gets its subject's split, if that has one."""
     split: dict[tuple[str, str], str] = {}
     for name, rows in tables.items():
         given = {row.subject_id: row.split for row in rows if row.split}
@@ -362,7 +362,7 @@ def _shared_out(
 
 
 def _named(record: VolumeRecord, identifiers: Identifiers) -> VolumeRecord:
-    """The record with the subject as it may be shown."""
+    """The record with its ids as `identifiers` writes them."""
     return replace(record, subject_id=identifiers.shown(record.subject_id), shown_id=identifiers.shown(record.volume_id))
 
 
@@ -371,7 +371,7 @@ def _takes_part(record: VolumeRecord) -> bool:
 
 
 def _placed(results: Iterable[Sliced]) -> list[Sliced]:
-    """The results with the first row of each in pixels.npy."""
+    """The results with the first row of each volume in pixels.npy."""
     placed, row = [], 0
     for result in results:
         placed.append(replace(result, record=replace(result.record, first_row=row)))
@@ -380,10 +380,10 @@ def _placed(results: Iterable[Sliced]) -> list[Sliced]:
 
 
 def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing: Slicing, seed: int) -> None:
-    """The four files of the pack; volumes.json last, so that an unfinished pack has none of this run.
+    """Writes the four files of the pack; volumes.json last, so that an unfinished pack has none.
 
-    Where all four come out as they were they keep their dates: after `fovnet slice` by hand, a workflow would else make anew whatever was
-    made from them.
+    If the contents of all four are unchanged, their modification times are kept: otherwise a workflow would, after `fovnet slice` by
+    hand, repeat every job that depends on them.
     """
     files = [out / name for name in ("pixels.npy", "slices.npz", "manifest.tsv", "volumes.json")]
     before = [(records.checksum(path), path.stat()) for path in files if path.exists()]

@@ -1,6 +1,6 @@
-"""Many jobs on many processes, with the results in the order of the jobs and a crashed process counted as one job's fault.
+"""Jobs in several processes, with results in the order of the jobs; a crashed process costs one job its result.
 
-Reading ahead is bounded twice: in number, and in the estimated bytes of the jobs under way.
+The jobs under way are limited in number and in their estimated bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fovnet.errors import ConfigError
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-READ_AHEAD = 4      # jobs under way per worker: enough to keep all busy behind one slow volume
+READ_AHEAD = 4      # jobs under way per worker: enough to keep all busy while one slow volume is read
 
 
 def in_order(
@@ -35,12 +35,12 @@ def in_order(
 ) -> Iterator[Result]:
     """work(job) for each job, in the order of the jobs whatever `workers` is; with one worker, in this process.
 
-    Under way, handed out and not yet taken, are at most READ_AHEAD jobs a worker; and with a `size`, only so many that their sizes
-    together stay within `budget`, except that one job is always under way, however large.
+    Jobs under way (submitted, result not yet yielded) are at most READ_AHEAD per worker; with `size`, also at most so many that the sum of
+    their sizes is within `budget`, except that one job is always allowed, however large.
 
-    A process that dies (memory, a fault in a C library) takes its pool with it: the jobs under way are then tried again one
-    by one, each in a process of its own, and the one that kills its process again is answered by `crashed(job)`.
-    Raises ConfigError ("processes-none") where not even a process without a job lives: that is no job's fault.
+    A process that dies (memory, a crash in a C library) breaks its pool: the jobs under way are then repeated one by one, each in a new
+    process, and for a job that kills its process again the result is `crashed(job)`.
+    Raises ConfigError "processes-none" if no process can be started at all: that is no job's fault.
     """
     if workers <= 1:
         yield from map(work, jobs)
@@ -61,9 +61,9 @@ def in_order(
                 remaining.leave()
                 yield result
         except BrokenProcessPool:
-            pass                                # the pool is gone; whoever was waiting is tried alone
+            pass                                # the pool is broken; the waiting jobs are repeated one by one
         finally:
-            pool.shutdown(cancel_futures=True)  # stopped half way, nobody waits for what nobody wants any more
+            pool.shutdown(cancel_futures=True)  # if the caller stops early, jobs not yet started are cancelled
         for job, _ in waiting:
             result = _alone(work, job, crashed)
             remaining.leave()
@@ -71,7 +71,7 @@ def in_order(
 
 
 class Admission(Generic[Job]):
-    """The door to what is under way: jobs in their order, while number and size allow.
+    """Admits jobs in their order, within the limits of number and size.
 
     >>> door = Admission(iter([3, 4, 9, 1]), most=3, size=lambda job: job, budget=8)
     >>> list(door.admitted())                   # 3 + 4 fit, 9 more would not
@@ -88,7 +88,7 @@ class Admission(Generic[Job]):
         self._next: tuple[Job, int] | None = None
 
     def admitted(self) -> Iterator[Job]:
-        """The jobs that may begin now."""
+        """The jobs that may be started now."""
         while len(self._inside) < self._most:
             if self._next is None:
                 job = next(self._jobs, None)
@@ -103,12 +103,13 @@ class Admission(Generic[Job]):
             yield job
 
     def leave(self) -> None:
-        """The first of those inside has left."""
+        """Removes the earliest admitted job: its result has been taken."""
         self._inside.popleft()
 
 
 def _refuse_to_begin_without_processes() -> None:
-    """Nothing, where a process can be started; 0.1 s.  A script that is read again in each process, and begins its work there, has none."""
+    """Raises ConfigError if no process can be started; takes 0.1 s.  One cause: each process imports the main script again, and a script
+    without a `__main__` guard starts its work there."""
     try:
         with spawned(1) as pool:
             pool.submit(int).result()
@@ -118,7 +119,7 @@ def _refuse_to_begin_without_processes() -> None:
 
 
 def _submitted(pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job) -> Future[Result]:
-    """The job's future; already failed where the pool broke before, so that no job falls between two pools."""
+    """The job's future; an already failed one if the pool is broken, so that no job is lost between two pools."""
     try:
         return pool.submit(work, job)
     except BrokenProcessPool as fault:
@@ -137,20 +138,21 @@ def _alone(work: Callable[[Job], Result], job: Job, crashed: Callable[[Job], Res
 
 def spawned(workers: int) -> ProcessPoolExecutor:
     """A pool of processes that do not outlive this one, however it ends."""
-    # spawn: a forked child inherits the locks of this process's threads, and may wait for one for ever
+    # spawn: a forked child inherits the locks of this process's threads, and may deadlock
     return ProcessPoolExecutor(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_serve, initargs=(os.getpid(),)
     )
 
 
 def _serve(parent: int) -> None:
-    """Works until `parent` ends, ignoring Ctrl-C: a terminal interrupts all processes at once, and each would print a traceback."""
+    """Initialises a worker: it ends with `parent`, and ignores Ctrl-C, which a terminal sends to all processes (each would print a
+    traceback)."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)
 
 
 def end_with(parent: int) -> None:
-    """Ends this process within a second after its parent, number `parent`: a SIGKILL of one must not leave the others behind."""
+    """Ends this process within a second after its parent, of process id `parent`, so that none is left if the parent is killed."""
 
     def watch() -> None:
         while os.getppid() == parent:

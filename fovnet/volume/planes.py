@@ -1,9 +1,9 @@
-"""Three planes through a volume, each in three places, as pictures about what is bright in them: they show which way a body lies.
+"""Axial, sagittal and coronal pictures of a volume, at three places each and centred on the bright part, which show its orientation.
 
-    pictures  (3, 3, 128, 128) uint8: plane (axial, sagittal, coronal), place, row, column; 4 mm a pixel
+    pictures  (3, 3, 128, 128) uint8: plane (axial, sagittal, coronal), place, row, column; 4 mm per pixel
 
 Rows run from front to back in axial pictures and from head to feet in the others; columns from the patient's right to the left, in sagittal
-ones from front to back; all as the header has it.
+ones from front to back; all according to the header.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from fovnet.volume.sections import PIXEL_MM, middle, rows_along
 from fovnet.volume.slices import SliceStack
 
 PLACES = (0.3, 0.5, 0.7)
-"""Shares of all brightness that lie before the places, along the axis across each plane."""
+"""Position of each plane along its normal: the share of the total brightness that lies before it."""
 PICTURES = (3, len(PLACES), SIDE, SIDE)
-THICK_MM = 12.0             # averaged across each plane: noise of one cut is not taken for an edge
-LEAST_MM = 50.0             # along each axis: less than a third of a head shows its outline in none
-SLACK = 0.01                # of a voxel: headers hold single precision
+THICK_MM = 12.0             # averaged across each plane, so that noise of one cut is not taken for an edge
+LEAST_MM = 50.0             # along each axis: a volume of less than a third of a head shows no outline
+SLACK = 0.01                # of a voxel: headers are in single precision
 
 Floats32 = NDArray[np.float32]
 
 
 def pictures(stack: SliceStack) -> NDArray[np.uint8]:
-    """The nine pictures (3, 3, 128, 128) of a volume; of one longer or wider than 512 mm, those of the 512 mm about what is bright."""
+    """The nine pictures (3, 3, 128, 128) of a volume; of one longer or wider than 512 mm, of the 512 mm about its centre of brightness."""
     with one_thread():
         slices, along = _about_the_body(stack), _rows(stack)
         across = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
@@ -43,16 +43,16 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
 
 
 def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
-    """How far a volume's picture reaches from side to side, front to back and feet to head; what is black counts for nothing."""
+    """The extent in mm of a volume's pixels above 0 from side to side, front to back and feet to head."""
     lit, pixel_mm = stack.pixels > 0, stack.side_mm / SIDE
     high_mm = np.diff(stack.edges_mm)[lit.any(axis=(1, 2))].sum()
     return float(lit.any(axis=(0, 1)).sum() * pixel_mm), float(lit.any(axis=(0, 2)).sum() * pixel_mm), float(high_mm)
 
 
 def tells_axes(stack: SliceStack) -> bool:
-    """Whether the header states the directions of its axes: one of voxel sizes alone, 0 mm in the middle or at a corner, does not.
+    """Whether the header states the directions of its axes: False for a diagonal affine with the origin in the middle or at a corner.
 
-    Converters that know no orientation write such a header, and so does the simulator where it turns one.
+    Converters without orientation information write such a header, and so does the simulator when it turns a volume.
     """
     affine = stack.vox_to_ras
     sizes = np.diag(affine)[:3]
@@ -72,7 +72,7 @@ def lies_as_told(stack: SliceStack) -> bool:
 
 
 def _about_the_body(stack: SliceStack) -> Floats32:
-    """The slices (s, 128, 128), of a frame wider than the pictures moved so that what is bright is in the middle."""
+    """The slices (s, 128, 128); if they are wider than the pictures, shifted so that their centre of brightness is in the middle."""
     slices = stack.pixels.astype(np.float32)
     if stack.side_mm > PIXEL_MM * SIDE:
         for axis, at in enumerate(middle(stack.pixels), start=1):
@@ -81,7 +81,7 @@ def _about_the_body(stack: SliceStack) -> Floats32:
 
 
 def _rows(stack: SliceStack) -> Floats32:
-    """(r, s) weights of the slices in at most 128 rows of 4 mm."""
+    """(r, s) weights of the slices in at most 128 rows of 4 mm, about the centre of brightness if there are more."""
     along, _ = rows_along(stack.z_mm)
     if len(along) <= SIDE:
         return along
@@ -92,20 +92,20 @@ def _rows(stack: SliceStack) -> Floats32:
 
 
 def _places(profile: Floats32) -> list[int]:
-    """Where along a profile the shares PLACES of it are passed."""
+    """The indices at which the cumulative sum of a profile reaches the shares PLACES."""
     passed = np.cumsum(profile, dtype=np.float64)
     return [int(at) for at in np.searchsorted(passed, np.array(PLACES) * passed[-1])]
 
 
 def _upright(section: Floats32) -> Floats32:
-    """A section (r, 128), its rows counted from the feet, in the middle of 128 rows counted from the head."""
+    """A section (r, 128) with rows from the feet, flipped and centred in 128 rows from the head."""
     made, top = np.zeros((SIDE, SIDE), np.float32), (SIDE - len(section)) // 2
     made[top : top + len(section)] = section[::-1]
     return made
 
 
 def _centred(picture: Floats32) -> Floats32:
-    """A picture (128, 128), moved by whole pixels so that the middle of its brightness is its own."""
+    """A picture (128, 128), shifted by whole pixels so that its centre of brightness is in the middle."""
     total, at = float(picture.sum()), np.arange(SIDE, dtype=np.float32)
     if not total:
         return picture
@@ -116,7 +116,7 @@ def _centred(picture: Floats32) -> Floats32:
 
 
 def _shifted(picture: Floats32, by: int, axis: int) -> Floats32:
-    """A picture, or slices, moved along an axis; what comes in is black."""
+    """A picture, or slices, shifted along an axis and filled with black."""
     made = np.zeros_like(picture)
     kept, to = slice(max(0, -by), SIDE - max(0, by)), slice(max(0, by), SIDE - max(0, -by))
     made[(slice(None),) * axis + (to,)] = picture[(slice(None),) * axis + (kept,)]

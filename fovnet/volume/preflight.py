@@ -1,4 +1,4 @@
-"""Faults that would stop a run on labelled collections hours later, found in their tables before any volume is read."""
+"""Checks of the tables of labelled collections, before any volume is read, for faults that would stop or spoil a run hours later."""
 
 from __future__ import annotations
 
@@ -12,26 +12,25 @@ from fovnet.volume.dicom.address import split_address
 from fovnet.volume.split import FRACTIONS, SPLITS, split_subjects
 
 THICKEST_MM = 20.0
-"""Rows in millimetres may end at the middle of a slice: what lies between two of them is a gap where it is more than this."""
+"""Rows in millimetres may end at the middle of a slice: only a distance above this between two of them is a gap."""
 
 
 def unlabelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """The regions that no volume is labelled with.  A collection need not have them all: they are then never learned, and named only
-    where they lie between two others (`is_inner`)."""
+    """The regions that no volume is labelled with.  That is allowed: they are never learned, and predicted only between two others
+    (`is_inner`)."""
     known = {row.region for table in collections.values() for rows in table.regions.values() for row in rows}
     return [region for region in vocabulary.classes[:-1] if region not in known]
 
 
 def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name: str) -> bool:
-    """Whether a region of the chain lies between two that are labelled, be it in different volumes: an answer of both runs through it."""
+    """Whether a region of the chain lies between two labelled ones, perhaps of different volumes: a prediction of both includes it."""
     away = unlabelled(collections, vocabulary)
     known = [rung for rung, region in enumerate(vocabulary.chain) if region not in away]
     return name in vocabulary.chain and bool(known) and known[0] < vocabulary.chain.index(name) < known[-1]
 
 
 def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """Of the `unlabelled` regions those that some volume's labels skip: nobody gets from the one below to the one above but through them,
-    so that they are named all the same."""
+    """The `unlabelled` regions that some volume's labels skip: since the chain has no gaps, they are predicted although never learned."""
     missing, rung_of = unlabelled(collections, vocabulary), {name: rung for rung, name in enumerate(vocabulary.chain)}
     skipped = set[str]()
     for table in collections.values():
@@ -42,7 +41,7 @@ def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> li
 
 
 def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """A sentence on the regions `between` others, if there are any, or where every row is `none`."""
+    """A sentence on the regions `between` others, if there are any, or if every row is `none`; else empty."""
     names, rows = between(collections, vocabulary), any(table.regions for table in collections.values())
     if rows and len(unlabelled(collections, vocabulary)) == len(vocabulary.classes) - 1:
         return [f"every row of the labels says {NONE}: there is no region to learn; label some"]
@@ -55,7 +54,7 @@ def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabula
 def unlearned(
     collections: Mapping[str, Collection], vocabulary: Vocabulary, *, seed: int, fractions: Sequence[float] = FRACTIONS
 ) -> list[str]:
-    """A sentence for each split on the regions that are labelled, and in none of its subjects: not learned, tuned for, or evaluated."""
+    """For each split a sentence on the regions that are labelled, but in none of its subjects: not learned, tuned for, or evaluated."""
     seen: dict[str, Counter[str]] = {region: Counter() for region in vocabulary.classes[:-1]}
     for name, table in collections.items():
         places, owners = _places(table, name, seed, fractions), {row.volume_id: row.subject_id for row in table.volumes}
@@ -68,8 +67,8 @@ def unlearned(
 
 
 def gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[tuple[str, str, str, float, float]]:
-    """(volume_id, region below, region above, from, to) wherever no row covers what lies between two regions of the chain: it counts as
-    none there, which no decision can answer; numbers are slices, or millimetres where these are more than a slice is thick anywhere."""
+    """(volume_id, region below, region above, from, to) of every gap between two regions of the chain: it counts as none, which no decision
+    can give there.  In slices, or in millimetres, then only gaps above THICKEST_MM."""
     found = []
     for table in collections.values():
         for volume_id, rows in table.regions.items():
@@ -83,7 +82,7 @@ def gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[
 
 
 def missing_files(collections: Mapping[str, Collection]) -> list[str]:
-    """A sentence for each collection of which files are not there; none is opened, and volumes may still be refused once they are read."""
+    """A sentence for each collection with missing files; none is opened, so volumes may still be refused when they are read."""
     missing = {
         name: [row.path for row in table.volumes if not split_address(row.path)[0].exists()] for name, table in collections.items()
     }
@@ -95,21 +94,21 @@ def missing_files(collections: Mapping[str, Collection]) -> list[str]:
 
 
 def people(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> Counter[str]:
-    """How many subjects with labels each split will have; volumes that are refused once they are read may leave fewer."""
+    """How many labelled subjects each split will have; there may be fewer, as volumes may be refused when they are read."""
     return Counter(split for name, table in collections.items() for split in _places(table, name, seed, fractions).values())
 
 
 def _places(table: Collection, name: str, seed: int, fractions: Sequence[float]) -> Mapping[str, str]:
-    """The split of every subject with labels, as the slices will have it."""
+    """The split of every labelled subject, as `slice_collections` will draw it if no volume is refused."""
     labelled = [row for row in table.volumes if table.regions.get(row.volume_id)]
     given = {row.subject_id: row.split for row in table.volumes if row.split}
     return split_subjects([row.subject_id for row in labelled], name, seed, given, fractions)
 
 
 def empty_splits(collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS) -> list[str]:
-    """A sentence on the splits that nobody would be in, if there are any; volumes that are refused once they are read may empty another.
+    """A sentence on the splits without subjects, if there are any; volumes that are refused when they are read may empty another.
 
-    A run without test subjects trains all the same, and is then not evaluated.
+    A run without test subjects is trained, but not evaluated.
     """
     places = people(collections, seed=seed, fractions=fractions)
     empty = [split for split in SPLITS if not places[split]]

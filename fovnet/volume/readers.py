@@ -1,7 +1,7 @@
-"""From a file to a volume: which reader reads it, and a sentence for every file that none can.
+"""From a file to a volume: the choice of the reader, and a refusal with a reason for every file that none can read.
 
-A file is known by what it contains, not by its name: a text file renamed `.nii` is called a text file.  A further format is one
-more entry of READERS: a name, a test on path and first bytes, and a function from path to Volume.
+Formats are identified by content, not by name: a text file renamed `.nii` is reported as a text file.  To add a format, add an entry to
+READERS.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".mgh.gz", ".gipl.gz", ".nii", ".hd
 
 @dataclass(frozen=True)
 class Reader:
-    """One format: name and suffixes for messages; whether it claims a file (path, first bytes unpacked); the files that make up
-    the volume; and how they are read (path, how large a frame may be)."""
+    """One format: name and suffixes for messages; functions that tell whether it claims a file (path, first bytes, uncompressed), list
+    the files of a volume, and read it (path, limits of a frame's size)."""
 
     name: str
     suffixes: str
@@ -59,26 +59,26 @@ READERS = (
 
 
 def read(path: Path, limits: Limits | None = None) -> Volume:
-    """The volume in a file, on its grid as stored; one too large for memory on 128 × 128 pixels in every axial plane.
+    """The volume in a file, on its grid as stored; one above `limits.whole_voxels` with axial planes of at most 128 × 128 pixels.
 
-    Raises VolumeError, whatever is wrong with the file: the code is stable ("volume-missing", "volume-format",
-    "volume-truncated", "volume-geometry", ...), the sentence names the file, what was seen, what is read, and what to try.
+    Raises VolumeError for any fault of the file: the code is stable ("volume-missing", "volume-format", "volume-truncated",
+    "volume-geometry", ...), the message states the file, the value seen, the value wanted, and what to try.
     """
     reader = reader_of(path)
     volume = guarded(reader, path, lambda: reader.read(path, limits or Limits()))
-    if volume.window is not None:       # read slab by slab, and looked at on the way
+    if volume.window is not None:       # read slab by slab, and checked at the same time
         return volume
-    if volume.images is None:           # DICOM has a modality, and a phase map lies below -900 too
+    if volume.images is None:           # DICOM states the modality, and phase images have values below -900 too
         refuse_ct(volume)
     refuse_labels(volume)
     return volume
 
 
 def reader_of(path: Path) -> Reader:
-    """The reader that claims a file by its first bytes.  Raises VolumeError "volume-format" and what it seems to be instead."""
+    """The reader that claims a file.  Raises VolumeError "volume-format", with what the file seems to be, if none does."""
     opening = _opening(path)
     for reader in READERS:
-        if guarded(reader, path, partial(reader.claims, path, opening)):        # to claim a file may take more than its first bytes
+        if guarded(reader, path, partial(reader.claims, path, opening)):        # a test may read more than the first bytes
             return reader
     kind, remedy = _seems_to_be(path, opening)
     known = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
@@ -86,7 +86,7 @@ def reader_of(path: Path) -> Reader:
 
 
 def is_known(path: Path) -> bool:
-    """Whether some reader claims a file by its first bytes, whatever its name; not for a file that cannot be opened."""
+    """Whether some reader claims a file; False for a file that cannot be opened."""
     try:
         return bool(reader_of(path))
     except VolumeError:
@@ -94,7 +94,7 @@ def is_known(path: Path) -> bool:
 
 
 def file_checksum(path: Path) -> str:
-    """SHA-256 hex of the file; of the checksums in a row where a volume is several files, or one of several in them.
+    """SHA-256 hex of the file; for a volume of several files, or a series given by its address, of their joined checksums and its digits.
 
     Raises VolumeError as `read`.
     """
@@ -105,14 +105,14 @@ def file_checksum(path: Path) -> str:
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """The files a volume is made of, sorted as its format does.  Raises VolumeError as `read`."""
+    """The files of a volume, in the order of its format.  Raises VolumeError as `read`."""
     reader = reader_of(path)
     return guarded(reader, path, lambda: reader.files_of(path))
 
 
 def stamp(path: Path) -> list[list[int]] | None:
-    """Size and time of change of the files behind a path, by which a volume is known to be the one of an earlier run; None where
-    they cannot be asked."""
+    """[size, modification time] of the files of a path, which show whether a volume has changed since an earlier run; None if they cannot
+    be read."""
     place, series = split_address(path)
     try:
         return place_stamp(path) if series or place.is_dir() else [list(file_stamp(path))] if path.exists() else None
@@ -121,7 +121,7 @@ def stamp(path: Path) -> list[list[int]] | None:
 
 
 def beside_of(path: Path) -> list[str] | None:
-    """Notes on a DICOM volume that stem from the objects beside it; None for other formats, and where nothing can be read."""
+    """Notes on a DICOM volume that depend on the objects beside it; None for other formats, and for unreadable paths."""
     try:
         if split_address(path)[1] or path.is_dir() or is_archive(path) or looks_like_dicom(path):
             return list(dicom.notes_beside(path))
@@ -131,8 +131,8 @@ def beside_of(path: Path) -> list[str] | None:
 
 
 def volume_name(path: Path) -> str:
-    """The file name without the suffixes of a volume: "knee.v2.nii.gz" is "knee.v2", a series "study.zip#0123456789ab" of an
-    archive "study-0123456789ab"."""
+    """The file name without the suffixes of a volume: "knee.v2.nii.gz" gives "knee.v2", the address "study.zip#0123456789ab" gives
+    "study-0123456789ab"."""
     place, series = split_address(path)
     if series:
         return f"{volume_name(place)}-{series}"
@@ -144,9 +144,9 @@ def volume_name(path: Path) -> str:
 
 
 def guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
-    """What `work` gives; everything that goes wrong inside the reader becomes a VolumeError."""
+    """The result of `work`; any exception inside the reader becomes a VolumeError."""
     try:
-        with np.errstate(over="ignore", invalid="ignore"):      # what comes of a damaged header's numbers is refused by name
+        with np.errstate(over="ignore", invalid="ignore"):      # results from a damaged header are refused later
             return work()
     except VolumeError:
         raise
@@ -158,18 +158,18 @@ def guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
         raise short_of_memory(path, "read it") from fault
     except OSError as fault:
         raise _os_fault(path, fault) from fault
-    except Exception as fault:      # a library meets bytes its authors never saw; whatever it raises, the file cannot be read
+    except Exception as fault:      # for damaged files the libraries may raise any exception
         raise VolumeError("volume-corrupt", f"{path}: damaged {reader.name} ({fault}). Export it again.") from fault
 
 
 def short_of_memory(path: Path, what: str) -> VolumeError:
-    """The refusal of a volume within every limit for which there was not the memory to do `what`: another hour has it, perhaps."""
+    """The refusal of a volume within all limits for which memory ran out while doing `what`; a later attempt may succeed."""
     return VolumeError("volume-memory", f"{path}: not enough memory to {what}. Try again with less running beside it or fewer workers, or "
                                         "resample it to larger voxels.")
 
 
 def _opening(path: Path) -> bytes:
-    """The first bytes of a file, uncompressed if it is gzip; empty for a folder."""
+    """The first bytes of a file, uncompressed if it is gzip; empty for a folder.  Raises VolumeError if it is empty or cannot be read."""
     try:
         path = split_address(path)[0]
         if path.is_dir():
@@ -190,7 +190,7 @@ def _opening(path: Path) -> bytes:
 
 
 def _damage(path: Path, fault: Exception) -> VolumeError:
-    """The refusal of compressed data; of what is no gzip behind gzip too, which gunzip passes over with a warning."""
+    """The refusal of damaged compressed data, or of gzip followed by other bytes, which gunzip ignores with a warning."""
     with suppress(OSError, VolumeError):
         if str(fault).startswith("Not a gzipped file") and is_gzip(path):
             return VolumeError("volume-corrupt", f"{path}: behind the compressed data hangs something that is no gzip ({fault}). Copy it "
@@ -227,11 +227,11 @@ def _may_hold_series(place: Path) -> bool:
 
 
 def _seems_to_be(path: Path, opening: bytes) -> tuple[str, str]:
-    """(what a file that no reader claims seems to be, one thing to try)."""
+    """(kind of a file that no reader claims, one thing to try)."""
     for magic, kind, remedy in _MAGICS:
         if opening.startswith(magic):
             return kind, remedy
-    if begins_like_dicom(opening):          # no reader claims it, so it is packed
+    if begins_like_dicom(opening):          # the DICOM reader does not claim it, so it is compressed
         return "a DICOM file packed with gzip", "Unpack it with gunzip."
     if opening[257:262] == b"ustar":
         return "a tar archive", "Unpack it with tar -xf, and name the folder."

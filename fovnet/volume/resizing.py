@@ -1,4 +1,4 @@
-"""A plane of voxels on the 128 × 128 pixels of a slice."""
+"""Resizing a plane of voxels to the 128 × 128 pixels of a slice."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 SIDE = 128
 """Pixels along each side of a slice."""
 
-BAND = 16       # rows of weights multiplied together: fewer zeros in fewer rows, but more calls
+BAND = 16       # rows of weights per matrix product: fewer rows have fewer zeros, but need more calls
 
 
 def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np.float32]:
-    """(128, pixels) weights that turn a line of pixels, centred in `side_mm` of black, into 128.
+    """(128, pixels) weights that resample a line of pixels, centred in `side_mm` of black, to 128 pixels.
 
-    The triangle filter, as wide as the larger of the two pixels: linear interpolation when enlarging, antialiased when
-    shrinking; each row sums to one over picture and padding together.  Source: Heckbert (1989), *Fundamentals of Texture
+    The triangle filter, as wide as the larger of the two pixel sizes: linear interpolation when enlarging, antialiased when
+    shrinking; each row sums to one over image and padding together.  Source: Heckbert (1989), *Fundamentals of Texture
     Mapping and Image Warping*, section 3.5; the same filter as Pillow's BILINEAR resize.
     """
     wanted_mm = side_mm / SIDE
@@ -28,10 +28,10 @@ def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np
 
 
 class Resize:
-    """Weights (128, j) down and (128, i) across, applied to planes (j, i): down @ plane @ across.T, without the products with zeros.
+    """Weights (128, j) down and (128, i) across, applied to planes (j, i): down @ plane @ across.T, without most products with zeros.
 
-    A row of weights is zero but for two to ten pixels, so each band of 16 rows needs little of the plane: a 320 × 320 plane takes
-    65 µs instead of 376.  What is left is summed in the same order; the last bit may differ where BLAS splits long sums.
+    Only two to ten weights of a row are not zero, so each band of 16 rows needs only part of the plane: a 320 × 320 plane takes 65 µs
+    instead of 376.  The remaining products are summed in the same order; the last bit may differ where BLAS splits long sums.
     """
 
     def __init__(self, down: NDArray[np.float32], across: NDArray[np.float32]) -> None:
@@ -49,7 +49,7 @@ class Resize:
 
 
 def _bands(weights: NDArray[np.float32]) -> list[tuple[slice, slice, NDArray[np.float32]]]:
-    """(rows, the columns that are not zero in them, their weights) of each 16 rows; none for rows that lie in the padding."""
+    """(rows, range of columns with non-zero weights, these weights) for every 16 rows; bands within the padding are left out."""
     bands = []
     for first in range(0, len(weights), BAND):
         rows = slice(first, first + BAND)

@@ -1,9 +1,9 @@
-"""A volume's own sagittal and coronal sections, made from its axial slices: numpy alone, for training and prediction need it.
+"""Sagittal and coronal sections of a volume, made from its axial slices; imports numpy alone, since training and prediction use it.
 
-    n  slices    v  volumes    r  rows of all volumes together, each of PIXEL_MM, those of a volume from its feet to its head
+    n  slices    v  volumes    r  rows of all volumes together, each of PIXEL_MM, those of a volume from feet to head
 
-One slice shows little of where it is; a section through the whole volume shows it at a glance, and what it shows in rough outline is what
-simulated and real bodies have most in common.
+A single slice shows little of its position; a section through the whole volume shows it, in rough outlines, which simulated and real
+bodies have most in common.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE, resize_weights
 
 PIXEL_MM = 4.0
-REACH = 4           # pixels of a slice on either side of the middle: 28 mm of 400 are averaged, so that noise is not taken for a body
+REACH = 4           # pixels of a slice averaged on either side of the middle, 28 mm of 400, so that noise is not taken for a body
 
 Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Sections:
-    """The sections of v volumes, and where the slices stand in them.
+    """The sections of v volumes, and the position of each slice in them.
 
-    pixels  (2, r, 128) uint8: sagittal, columns from front to back, and coronal, from the patient's right to the left; the frame's middle
-            is that of the slices, 512 mm across
+    pixels  (2, r, 128) uint8: sagittal, columns from front to back, and coronal, from the patient's right to the left; 512 mm wide, with
+            the same centre as the slices
     row     (n,) int64 of each slice    low, high  (n,) int64 the first row of its volume, and the one after its last
     """
 
@@ -38,7 +38,7 @@ class Sections:
 
 
 def sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
-    """Those of all the volumes of slices (n, 128, 128)."""
+    """The sections of all volumes of slices (n, 128, 128)."""
     n, made, total = len(placing.volume), [np.zeros((2, 0, SIDE), np.uint8)], 0
     row, low, high = (np.zeros(n, np.int64) for _ in range(3))
     for first, end in placing.runs.tolist():
@@ -50,7 +50,7 @@ def sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
 
 
 def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing) -> Sections:
-    """Those of the volumes that some rows (m,) are of, and where these rows (m,) stand in them; no other volume is read."""
+    """The sections of the volumes that contain the slices `rows` (m,), with the positions of these slices; no other volume is read."""
     runs = placing.runs
     runs = runs[np.unique(np.searchsorted(runs[:, 0], rows, side="right") - 1)]
     read = np.concatenate([np.arange(first, end) for first, end in runs.tolist()])
@@ -60,7 +60,7 @@ def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Pla
 
 
 def _of_a_volume(pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """(2, r, 128) its two sections, and the row (s,) of each slice."""
+    """(the two sections (2, r, 128) of a volume, the row (s,) of each slice)."""
     y, x = middle(pixels)
     sagittal = pixels[:, :, max(0, x - REACH) : x + REACH + 1].mean(axis=2, dtype=np.float32)
     coronal = pixels[:, max(0, y - REACH) : y + REACH + 1].mean(axis=1, dtype=np.float32)
@@ -71,7 +71,7 @@ def _of_a_volume(pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: 
 
 
 def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
-    """Row and column of what is bright in slices (s, 128, 128), on average: the frame's middle may lie beside a body."""
+    """(row, column) of the centre of brightness of slices (s, 128, 128): the body may lie beside the centre of the image."""
     picture = pixels.mean(axis=0, dtype=np.float32)
     total = float(picture.sum())
     at = np.arange(SIDE, dtype=np.float32)
@@ -80,10 +80,10 @@ def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
 
 
 def rows_along(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
-    """(r, s) weights of slices at ascending heights in rows of PIXEL_MM, and the row (s,) that each slice stands in.
+    """(weights (r, s) of slices at ascending heights for rows of PIXEL_MM, the row (s,) that contains each slice).
 
-    The triangle filter, as wide as the larger of a row and the usual step: linear interpolation between slices farther apart.  A volume
-    reaches half a step beyond its outermost slices; a single slice is one row thick.
+    The triangle filter, as wide as the larger of a row and the median step: linear interpolation between slices farther apart.  A volume
+    extends half a step beyond its outermost slices; a single slice is one row thick.
     """
     step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else PIXEL_MM
     bottom = z_mm[0] - step / 2

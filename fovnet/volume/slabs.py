@@ -1,12 +1,12 @@
-"""The voxels behind a header that plain numbers follow: whole where they fit into memory, else brought to 128 × 128 planes slab by slab.
+"""Reading the voxels after a header: as a whole if they fit into memory, else slab by slab, resized to 128 × 128 axial planes.
 
-A slice is linear in the voxels it is made of, so that its 128 × 128 pixels can be summed from slabs, whichever way these run: in the end
-they are what `cut` makes of the whole, but for the rounding of sums.  The planes keep their number and their places along the feet-head
-axis, and the window is taken from the same lattice of voxels, so that nothing downstream sees a difference; but what is so oblique that
-it has to be straightened is so from planes of at most 128 pixels a side.
+The pixels of a slice are linear in the voxels, so they can be summed over slabs along any axis: the result is that of `cut` on the whole
+volume, except for rounding of the sums.  Number and positions of the planes along the feet-head axis are kept, and the window is taken
+from the same lattice of voxels, so later steps need no distinction.  The exception is a volume so oblique that it is resampled: that is
+done from planes of at most 128 pixels per side.
 
     slab     (i, j, k) float32, some steps along the axis that is slowest in the file, all of the two others
-    across   the two stored axes that an axial cut shows; the third runs between feet and head
+    across   the two stored axes of an axial plane; the third is the feet-head axis
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ from fovnet.volume.volume import Volume
 
 Floats = NDArray[np.float32]
 
-SLAB_VOXELS = 2**23             # 32 MiB as float32; with what is stored, looked at and multiplied some 200 MiB
-LEAST_STEPS = 2                 # flat patches of a label map are found by comparing neighbours along every axis
-MOST_ACROSS = 2**25             # voxels in one step along the slowest axis: two at once are 0.5 GiB of float64, and half as much of float32
+SLAB_VOXELS = 2**23             # 32 MiB as float32; about 200 MiB with stored values, checks and products
+LEAST_STEPS = 2                 # the test for label maps compares neighbours along every axis
+MOST_ACROSS = 2**25             # voxels in one step along the slowest axis: two steps are 0.5 GiB as float64, and half as much as float32
 MOST_PLANES = 2**13             # 512 MiB of planes; the tallest body at 0.25 mm has as many
 
 
 def read_grid(
     path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], limits: Limits, notes: tuple[str, ...] = ()
 ) -> Volume:
-    """The first usable frame in a stream that stands at the first number; `notes` come first among its own.
+    """The first usable frame in a stream at the first voxel; `notes` are put before its own.
 
-    A frame of more than `limits.whole_voxels` is never held: it comes as a Volume of 128 × 128 planes whose `window` is known, with a note.
-    Raises VolumeError as `first_usable`; "volume-too-large" where even the planes, or one step of the file, would not fit.
+    A frame above `limits.whole_voxels` is never held as a whole: it becomes a Volume of planes of at most 128 × 128 with `window` set and a
+    note.  Raises VolumeError as `first_usable`; "volume-too-large" if even the planes, or one step of the file, would not fit.
     """
     if math.prod(grid.sizes[: grid.together]) <= limits.whole_voxels:
         whole = ((partial(usable, str(path), frame), partial(lattice, frame, A_GLANCE)) for frame in frames(path, stream, grid))
@@ -71,7 +71,7 @@ def read_grid(
 
 
 def _made(sums: Sums, interleaved: int) -> Volume:
-    """The frame of `sums`.  Raises VolumeError as `Sums.volume`, naming the frames that were not looked at."""
+    """The volume of `sums`.  Raises VolumeError as `Sums.volume`; for interleaved frames it adds that the others were not read."""
     try:
         return sums.volume()
     except VolumeError as fault:
@@ -82,7 +82,7 @@ def _made(sums: Sums, interleaved: int) -> Volume:
 
 
 def slabs(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[tuple[int, Floats]]:
-    """(first index along the slowest axis, slab) of the next frame; where frames are interleaved, of the first of them."""
+    """(first index along the slowest axis, slab) for the slabs of the next frame; of interleaved frames, of the first of them."""
     *fast, slow = grid.sizes[: grid.together]
     step = max(LEAST_STEPS, SLAB_VOXELS // math.prod(fast))
     for begin in range(0, slow, step):
@@ -90,14 +90,14 @@ def slabs(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[tuple[int, Float
         stored = numbers(path, stream, math.prod(fast) * count, grid.dtype).reshape((*fast, count), order="F")
         spatial_first = np.moveaxis(stored, grid.spatial, (0, 1, 2))
         yield begin, intensities(spatial_first[(slice(None), slice(None), slice(None)) + (0,) * (spatial_first.ndim - 3)], grid)
-        del stored, spatial_first               # or they lie beside the next while these are read: 64 MiB of float64
+        del stored, spatial_first               # else they are in memory together with the next slab: 64 MiB of float64
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a grid lies in the body, and what its slabs are multiplied with.
+    """The orientation of a grid, and the resizing weights for its slabs.
 
-    order      the spatial axes, slowest in the file first         across, height   the two axes of an axial cut, and the third
+    order      the spatial axes, slowest in the file first         across, height   the two axes of an axial plane, and the third
     weights    by axis of `across`, (128, voxels)                 flipped  (3,) whether an axis runs against its RAS direction
     steps      (3,) of the lattice that the window is taken from  affine   (4, 4) of the planes
     """
@@ -113,7 +113,7 @@ class Layout:
 
     @classmethod
     def of(cls, path: Path, grid: Grid, vox_to_ras: NDArray[np.float64]) -> Layout:
-        """Raises VolumeError "volume-too-large", or "volume-shape" where a cut would be a line."""
+        """The layout of a grid.  Raises VolumeError "volume-too-large", "volume-geometry", or "volume-shape" if a plane would be a line."""
         shape = grid.shape
         orientation = closest_axes(vox_to_ras)
         to, flipped = orientation[:, 0].astype(int), tuple((orientation[:, 1] < 0).tolist())
@@ -135,18 +135,18 @@ class Layout:
 
     @property
     def slow(self) -> int:
-        """The axis along which slabs follow one another."""
+        """The axis along which the slabs are read."""
         return self.order[0]
 
     def outside(self) -> Floats:
-        """The share of each pixel that lies beside the picture, to be added to any plane."""
+        """The share of each pixel that lies in the padding, as an array of length 1 along `height`."""
         first, second = (self.weights[axis].sum(axis=1) for axis in self.across)
         return np.expand_dims((1.0 - np.outer(first, second)).astype(np.float32), self.height)
 
     def pictured(self, planes: Floats) -> tuple[Floats, NDArray[np.float64]]:
-        """The planes without the rows and columns that lie wholly beside the picture, and their affine.
+        """(the planes without the rows and columns that are all padding, their affine).
 
-        A square is made of them again when they are cut; one that is turned before would reach higher and lower than the body.
+        `cut` pads them to a square again; if an oblique volume is resampled before, padding would extend it above and below the body.
         """
         affine, inside = self.affine.copy(), [slice(None)] * 3
         for axis in self.across:
@@ -156,19 +156,19 @@ class Layout:
         return planes[tuple(inside)], affine
 
     def sampled(self, axis: int, begin: int, count: int) -> NDArray[np.int64]:
-        """Which of `count` indices from `begin` on are on the lattice, which starts where the axis does in RAS order."""
+        """Which of `count` indices from `begin` on are on the lattice, which starts at the first index in RAS order."""
         at = np.arange(begin, begin + count)
         return np.flatnonzero((self.shape[axis] - 1 - at if self.flipped[axis] else at) % self.steps[axis] == 0)
 
 
 @dataclass
 class Sums:
-    """What is kept of the slabs of one frame while they pass by."""
+    """The sums and statistics accumulated over the slabs of one frame."""
 
     path: Path
     layout: Layout
-    planes: Floats = field(init=False)      # axes in the order of the file, where a sum need not jump about in memory
-    holes: Floats | None = None             # the share of each pixel that comes from NaN, infinities and what lies beyond 1e20
+    planes: Floats = field(init=False)      # axes in the order of the file, so that sums access memory in order
+    holes: Floats | None = None             # the share of each pixel that comes from NaN, infinities and values beyond 1e20
     low: float = np.inf
     high: float = -np.inf
     bad: int = 0
@@ -182,14 +182,14 @@ class Sums:
 
     @classmethod
     def of(cls, path: Path, stream: BinaryIO, grid: Grid, layout: Layout) -> Sums:
-        """Of the next frame in a stream."""
+        """The sums over the next frame in a stream."""
         sums = cls(path, layout)
         for begin, slab in slabs(path, stream, grid):
             sums.add(begin, slab)
         return sums
 
     def add(self, begin: int, slab: Floats) -> None:
-        """Counts a slab in that begins at this index along the slowest axis."""
+        """Adds a slab that begins at this index along the slowest axis."""
         layout, ends = self.layout, begin + slab.shape[self.layout.slow]
         finite = np.abs(slab) <= LARGEST
         if not finite.all():
@@ -208,11 +208,11 @@ class Sums:
             self.middle = slab
 
     def _into(self, planes: Floats, begin: int, slab: Floats) -> None:
-        """Adds a slab's part to planes."""
+        """Adds the resized slab to `planes`."""
         layout = self.layout
         here = slice(begin, begin + slab.shape[layout.slow])
         part = slab.transpose(layout.order)
-        for place in (2, 1, 0):                             # the slow axis last, when there is less to multiply
+        for place in (2, 1, 0):                             # the slow axis last, when the block is smaller
             axis = layout.order[place]
             if axis != layout.height:
                 part = _multiplied(part, place, layout.weights[axis][:, here] if place == 0 else layout.weights[axis])
@@ -222,7 +222,7 @@ class Sums:
             planes += part
 
     def volume(self) -> Volume:
-        """The volume of 128 × 128 planes.  Raises VolumeError for what is no MR volume, as a volume held whole would."""
+        """The volume of planes of at most 128 × 128.  Raises VolumeError as for a volume read as a whole if it is not an MR volume."""
         layout, source, size = self.layout, str(self.path), math.prod(self.layout.shape)
         notes = finite_enough(source, self.bad, size)
         refuse_constant(source, self.low, self.high)
@@ -242,7 +242,7 @@ class Sums:
 
 
 def _multiplied(part: Floats, place: int, weights: Floats) -> Floats:
-    """A block (a, b, c) whose axis at `place` is multiplied with weights (128, n), without a copy of what lies in that order in memory."""
+    """A block (a, b, c) whose axis at `place` is multiplied by weights (128, n), without copying a block contiguous in this order."""
     if place == 2:
         return np.asarray(part @ weights.T)
     if place == 1:

@@ -1,4 +1,4 @@
-"""A slice stack: the axial cuts of one volume, as the networks see them."""
+"""Slice stacks: the axial slices of one volume, the input of the networks."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from fovnet.volume.resizing import SIDE, Resize, resize_weights
 from fovnet.volume.volume import Images, Volume
 
 ALGORITHM = 1
-"""Raised when the same file and settings begin to give other slices: old cache entries are then remade, and old networks refused."""
+"""Incremented when the same file and settings give different slices: old cache entries are then remade, and old networks refused."""
 
-SLACK = 0.1     # of a slice: a stack of 2.8 mm slices is left alone, where strictness would halve it to 5.6 mm
+SLACK = 0.1     # of a slice: a stack of 2.8 mm slices stays as it is, instead of being halved to 5.6 mm
 
 
 @dataclass(frozen=True)
 class Slicing:
     """How a volume becomes slices.
 
-    target_spacing_mm  thinner slices are averaged in groups until the cuts stand at least this far apart
+    target_spacing_mm  thinner slices are averaged in groups so that the cuts are at least this far apart
     max_tilt_deg       a volume more oblique than this is resampled along the scanner axes
     max_voxels         a larger frame is refused before it is read
-    whole_voxels       a larger frame is read slab by slab and never held; 2^27 voxels take 0.5 GiB as float32
+    whole_voxels       a larger frame is read slab by slab, never as a whole; 2^27 voxels take 0.5 GiB as float32
     """
 
     target_spacing_mm: float = 3.0
@@ -48,14 +48,14 @@ class SliceStack:
 
     pixels      (s, 128, 128) uint8; rows run front→back and columns right→left (radiological: the patient's right is on the left)
     z_mm        (s,) float64, scanner height of each cut's centre, ascending
-    covers      (s, 2) int64, first and last slice (inclusive) of the RAS volume that the cut stands for
-    side_mm     millimetres along each side of a slice (square: the shorter side of the volume is padded with 0)
-    vox_to_ras  (4, 4) affine of the RAS volume those slice numbers count in
-    source      path;  checksum SHA-256 of the file;  notes what was done, in sentences
-    counted         (s,) int64, the slice of the closest-canonical volume at each cut's middle: what regions.tsv counts in
-    counted_slices  how many slices that volume has.  Both None unless the volume was resampled, where they differ from `covers`
-    images          the source images (DICOM), in the order of the slices that `covers` or `counted` count if images.axis is 2; else
-                    every cut goes through all of them.  None for other formats
+    covers      (s, 2) int64, first and last slice (inclusive) of the RAS volume that are averaged in the cut
+    side_mm     side length of a slice in mm (square: the shorter side of the volume is padded with 0)
+    vox_to_ras  (4, 4) affine of the RAS volume whose slices `covers` counts
+    source      path;  checksum SHA-256 of the file;  notes on what was done, in sentences
+    counted         (s,) int64, the slice of the closest-canonical volume at each cut's middle, as regions.tsv counts slices
+    counted_slices  number of slices of that volume.  Both None unless the volume was resampled, when they differ from `covers`
+    images          the source images (DICOM), one per slice that `covers` counts if images.axis is 2; else every cut crosses many of
+                    them.  None for other formats
     """
 
     pixels: NDArray[np.uint8]
@@ -72,31 +72,31 @@ class SliceStack:
 
     @property
     def middle(self) -> NDArray[np.int64]:
-        """(s,) the slice, in the count of regions.tsv, at the middle of each cut; of an even group the lower one of the two."""
+        """(s,) the slice at the middle of each cut, as regions.tsv counts slices; of an even group the lower of the two."""
         return self.covers.sum(axis=1) // 2 if self.counted is None else self.counted
 
     @property
     def edges_mm(self) -> NDArray[np.float64]:
-        """(s + 1,) scanner heights at which the cuts begin and end, feet to head: the outer faces of the slices they stand for, so that a
-        last cut of more slices than the others is as high as it is, and a single one too."""
+        """(s + 1,) scanner heights of the cuts' edges, feet to head: the outer faces of the slices they average, so that a last cut of more
+        slices than the others, and a single cut, have their true thickness."""
         return edges_of(self.z_mm, self.covers, self.vox_to_ras)
 
     @property
     def placing(self) -> Placing:
-        """How large its slices are, all of one volume, and how high they stand."""
+        """The size and heights of the slices, all of volume 0."""
         return Placing(np.full(len(self.pixels), self.side_mm), np.zeros(len(self.pixels), dtype=np.int64), self.z_mm)
 
 
 def edges_of(z_mm: NDArray[np.float64], covers: NDArray[np.int64], vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(s + 1,) scanner heights at which cuts (s,) of so many slices (s, 2) begin and end; see `SliceStack.edges_mm`."""
+    """(s + 1,) scanner heights of the edges of cuts at z_mm (s,) that average the slices `covers` (s, 2); see `SliceStack.edges_mm`."""
     heights = vox_to_ras[2, 2] * (np.diff(covers, axis=1)[:, 0] + 1)
     return np.append(z_mm - heights / 2, z_mm[-1:] + heights[-1:] / 2)
 
 
 def slice_volume(path: Path, slicing: Slicing | None = None, *, checksum: str | None = None) -> SliceStack:
-    """The slices of a volume file: read, brought to RAS, cut.  Raises VolumeError with a sentence for whatever cannot be.
+    """The slices of a volume file: read, reoriented to RAS, cut.  Raises VolumeError if that is not possible.
 
-    `checksum` saves reading the file a second time where the caller has just computed it.
+    `checksum` saves reading the file a second time if the caller has just computed it.
     """
     path, slicing = Path(path), slicing or Slicing()
     stored = readers.read(path, Limits(slicing.max_voxels, slicing.whole_voxels))
@@ -106,10 +106,10 @@ def slice_volume(path: Path, slicing: Slicing | None = None, *, checksum: str | 
 
 
 def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -> SliceStack:
-    """The slices of a RAS volume: grouped to the target spacing, padded to a square in millimetres, 128 × 128, windowed.
+    """The slices of a RAS volume: grouped to the target spacing, padded to a square in millimetres, resized to 128 × 128, windowed.
 
-    Resizing works on the intensities and the window comes last, so that 128 grey levels of rounding do not meet twice.
-    Padding is black, also where black is not intensity 0.
+    Intensities are resized first and windowed last, so that values are rounded to grey levels only once.
+    Padding is black, also if black is not intensity 0.
     """
     covers = groups(volume.voxels.shape[2], float(volume.spacing_mm[2]), target_spacing_mm)
     columns_mm, rows_mm = (volume.spacing_mm[:2] * volume.voxels.shape[:2]).tolist()
@@ -135,9 +135,9 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -
 
 
 def slice_format(slicing: Slicing) -> dict[str, Any]:
-    """What a slice of these settings is to a network, as JSON facts: one that was trained on others answers something else.
+    """The settings that determine the content of a slice, as JSON facts: a network is valid only for the format it was trained on.
 
-    How large a volume may be is no part of it.
+    The limits of volume size are not included.
     """
     percentiles = {"clip": CLIP_PERCENTILE, "black": BLACK_PERCENTILE, "white": WHITE_PERCENTILE}
     wanted = {"target_spacing_mm": slicing.target_spacing_mm, "max_tilt_deg": slicing.max_tilt_deg}
@@ -147,8 +147,8 @@ def slice_format(slicing: Slicing) -> dict[str, Any]:
 def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[np.int64]:
     """(s, 2) first and last slice of each group of neighbours, counted from the feet; every slice is in exactly one.
 
-    Each group has n = ⌈target / spacing - 0.1⌉ slices, so that cuts stand at least the target apart (less a tenth of a slice);
-    the last takes the up to n - 1 that are left over, for a smaller group of its own would be noisier and too near.
+    Each group has n = ⌈target / spacing - 0.1⌉ slices, so that cuts are at least the target apart (less a tenth of a slice);
+    the last also takes the up to n - 1 left over, since a smaller group of their own would be noisier and too near.
     """
     n = max(1, int(np.ceil(target_spacing_mm / spacing_mm - SLACK)))
     first = np.arange(max(1, slices // n), dtype=np.int64) * n
@@ -157,10 +157,10 @@ def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[
 
 
 def _mean_planes(voxels: NDArray[np.float32], covers: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
-    """The mean plane (j, i) of each group, summed slice by slice: the same bits however the volume lies in memory."""
+    """The mean plane (j, i) of each group, summed slice by slice, so that the result does not depend on the memory layout."""
     for first, last in covers.tolist():
         block = np.ascontiguousarray(voxels[:, :, first : last + 1].transpose(2, 1, 0))
-        plane = block[0].copy()                     # the block may be the volume's own memory, as NIfTI lies in it
+        plane = block[0].copy()                     # the block may be a view of the volume, as for NIfTI
         for further in block[1:]:
             plane += further
         plane /= np.float32(len(block))
@@ -168,6 +168,6 @@ def _mean_planes(voxels: NDArray[np.float32], covers: NDArray[np.int64]) -> Iter
 
 
 def _grouping_note(covers: NDArray[np.int64]) -> tuple[str, ...]:
-    """A sentence on how many slices went into a cut, if more than one."""
+    """A sentence with the number of slices averaged in a cut, if more than one."""
     n = int(covers[0, 1] - covers[0, 0]) + 1
     return () if n == 1 else (f"{n} neighbouring slices averaged in each cut",)

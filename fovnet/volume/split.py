@@ -1,7 +1,7 @@
-"""Which subjects train, which validate, which test: half, a quarter, a quarter unless set otherwise, and nobody twice.
+"""The split of subjects into training, validation and test: by default half, a quarter, a quarter; each subject is in one split only.
 
-A person is (collection, subject_id): "01" of one collection is somebody else than "01" of another.  Give people who occur in
-several collections a common `split` column, which always wins.
+A person is (collection, subject_id): "01" of one collection and "01" of another are different people.  For people who occur in several
+collections, give the same `split` in all tables; a given split takes precedence.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def split_subjects(
 ) -> dict[str, str]:
     """The split of each subject of one collection.
 
-    Subjects in `given` (subject_id to split) keep theirs; the others are shared out so that all together come closest to
-    `fractions`, at random by `seed` and the collection's name alone: neither the order of rows nor another collection matters.
+    Subjects in `given` (subject_id to split) keep theirs; the others are assigned so that all together are closest to `fractions`, at
+    random, depending on `seed` and the collection's name only: neither the order of rows nor another collection matters.
     """
     everyone = sorted(set(subjects))
     given = {subject: split for subject, split in (given or {}).items() if split and subject in set(everyone)}
@@ -34,14 +34,14 @@ def split_subjects(
 
 
 def shares(free: int, taken: Iterable[int] = (0, 0, 0), fractions: Sequence[float] = FRACTIONS) -> list[int]:
-    """How many of `free` subjects go to train, validation, test, where `taken` are there already.
+    """How many of `free` subjects go to train, validation, test, if these already have `taken` subjects.
 
-    Largest remainders (Hamilton's method): each split gets the whole part of its due, the rest go to the largest fractions,
-    of equal ones to the earlier split, so a lone subject trains.
+    Largest remainders (Hamilton's method): each split gets the integer part of its quota, the rest go to the largest remainders,
+    of equal ones to the earlier split, so that a single subject goes to training.
     """
     taken = np.asarray(list(taken))
     due = np.maximum(np.asarray(fractions) * (free + taken.sum()) - taken, 0.0)
-    due *= free / max(due.sum(), 1e-12)           # a split given more than its share leaves less to the others
+    due *= free / max(due.sum(), 1e-12)           # if a split was given more than its share, less is left for the others
     whole = np.floor(due + 1e-9).astype(int)
     rest = np.argsort(-(due - whole), kind="stable")[: free - whole.sum()]
     whole[rest] += 1

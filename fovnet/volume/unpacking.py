@@ -1,6 +1,6 @@
-"""The bytes of a file, unpacked where they are packed, and never more of them than a header asked for.
+"""The bytes of a file, decompressed if necessary, and never more of them in memory than a header asks for.
 
-isal unpacks gzip two to four times as fast as the standard library (a 17 MB head: 19 against 49 ms), and checks the same checksum.
+isal decompresses gzip two to four times as fast as the standard library (a 17 MB head: 19 against 49 ms), and verifies the checksum too.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from fovnet.errors import VolumeError
 
 GZIP = b"\x1f\x8b"
 PIECE = 1 << 20
-MAX_BEHIND = 1 << 26            # bytes read behind the voxels to reach gzip's checksum, or skipped in front of them
-DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)      # what a damaged stream raises
+MAX_BEHIND = 1 << 26            # most bytes read after the voxels to reach gzip's checksum, or skipped before them
+DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)      # exceptions of a damaged stream
 
 
 def regular(path: Path) -> Path:
-    """The path, if a file lies there.  Raises VolumeError "volume-unreadable" for a pipe, a socket or a device: to open one may
-    wait for ever.  Raises OSError where nothing is there."""
+    """The path, if it is a file or folder.  Raises VolumeError "volume-unreadable" for a pipe, a socket or a device: opening one may
+    block for ever.  Raises OSError if nothing is there."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = next(name for test, name in _KINDS if test(mode))
@@ -36,7 +36,7 @@ def regular(path: Path) -> Path:
 
 
 def opened(path: Path) -> BinaryIO:
-    """A binary stream from the start of a file, unpacked if the content (not the name) is gzip."""
+    """A binary stream from the start of a file, decompressed if its content (not its name) is gzip."""
     file = regular(path).open("rb")
     try:
         packed = file.read(2) == GZIP
@@ -48,13 +48,13 @@ def opened(path: Path) -> BinaryIO:
 
 
 def is_gzip(path: Path) -> bool:
-    """Whether a file's content is packed with gzip, whatever its name.  Raises OSError where it cannot be opened."""
+    """Whether a file's content is gzip, whatever its name.  Raises OSError if it cannot be opened."""
     with regular(path).open("rb") as file:
         return file.read(2) == GZIP
 
 
 def unpacked(file: BinaryIO, encoding: str) -> BinaryIO:
-    """What follows in an open file, decoded as it is read: encoding "raw", "gzip", "zlib" or "bzip2".  Closes with the file."""
+    """The rest of an open file, decoded while it is read: encoding "raw", "gzip", "zlib" or "bzip2".  Close the file."""
     if encoding == "gzip":
         return cast(BinaryIO, igzip.IGzipFile(fileobj=file))  # type: ignore[no-untyped-call]
     if encoding == "bzip2":
@@ -63,14 +63,14 @@ def unpacked(file: BinaryIO, encoding: str) -> BinaryIO:
 
 
 def plain_bytes(stream: BinaryIO) -> int | None:
-    """How many bytes a stream still holds, None where they are packed and only unpacking would count them."""
+    """The number of bytes left in a stream; None for a gzip stream, where it is known only after decompression."""
     return None if isinstance(cast(Any, stream), _Gzip) else os.fstat(stream.fileno()).st_size - stream.tell()
 
 
 def numbers(path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The next `count` numbers of a stream, (count,).  Raises VolumeError "volume-truncated" where it ends before.
+    """The next `count` numbers of a stream, (count,).  Raises VolumeError "volume-truncated" if it ends before.
 
-    Memory is taken as bytes arrive: a header that claims gigabytes of a small file costs nothing.
+    Memory is used as bytes arrive: a header that claims gigabytes for a small file costs nothing.
     """
     found = np.empty(count, dtype)
     view, at = memoryview(cast(Any, found)).cast("B"), 0
@@ -84,7 +84,7 @@ def numbers(path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]) -> N
 
 
 def skip(path: Path, stream: BinaryIO, count: int) -> None:
-    """Read and forget `count` bytes.  Raises VolumeError "volume-corrupt" for a count that no header needs, "volume-truncated"."""
+    """Reads and discards `count` bytes.  Raises VolumeError "volume-corrupt" for a count outside 0..64 MiB, "volume-truncated"."""
     if not 0 <= count <= MAX_BEHIND:
         raise VolumeError("volume-corrupt", f"{path}: the header lets the voxels begin after {count:,} bytes; 0 to {MAX_BEHIND:,} are "
                                             "believed. Export it again.")
@@ -96,9 +96,9 @@ def skip(path: Path, stream: BinaryIO, count: int) -> None:
 
 
 def drain(stream: BinaryIO) -> int | None:
-    """Read to the end, where gzip keeps its checksum: a flipped bit is found here or never.  How many bytes there were.
+    """The number of bytes left in a stream, read to its end: only there gzip verifies its checksum, and detects a flipped bit.
 
-    Not further than 64 MiB behind the voxels, for a few kilobytes of gzip can unpack to any length; None where there are more.
+    Reads at most 64 MiB, since a few kilobytes of gzip can decompress to any length; None if there are more.
     """
     rest = 0
     for _ in range(MAX_BEHIND // PIECE):
@@ -110,7 +110,7 @@ def drain(stream: BinaryIO) -> int | None:
 
 
 class _Gzip(igzip.IGzipFile):
-    """A gzip stream that closes the file under it."""
+    """A gzip stream that also closes the underlying file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -122,7 +122,7 @@ class _Gzip(igzip.IGzipFile):
 
 
 class _Zlib(io.RawIOBase):
-    """A zlib or gzip stream (MetaImage has both), unpacked by the piece."""
+    """A zlib or gzip stream (MetaImage uses both), decompressed piecewise."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._decoder = file, isal_zlib.decompressobj(wbits=47)

@@ -12,10 +12,10 @@ NO_AXIS = -1
 
 @dataclass(frozen=True)
 class Images:
-    """The source images of a volume, one for each index along `axis` of its grid: what leads from an answer back to the archive.
+    """The source images of a volume, one for each index along `axis` of its grid: the link from a result to the archive.
 
-    uids    SOP instance UIDs         frames  number in a multi-frame object, from 1; 0 where the object is one image
-    axis    NO_AXIS where the volume was resampled, and every slice goes through several of them
+    uids    SOP instance UIDs         frames  number in a multi-frame object, from 1; 0 if the object is one image
+    axis    NO_AXIS if the volume was resampled, so that every slice crosses several of them
     """
 
     axis: int
@@ -23,7 +23,7 @@ class Images:
     frames: tuple[int, ...]
 
     def turned(self, axis: int, reverse: bool) -> Images:
-        """The same images where their axis has become another, perhaps running the other way."""
+        """The same images along the new axis, in reverse order if `reverse`."""
         step = -1 if reverse else 1
         return Images(axis, self.uids[::step], self.frames[::step])
 
@@ -34,14 +34,14 @@ class Volume:
 
     voxels      (i, j, k) float32, finite
     vox_to_ras  (4, 4) float64, voxel index to scanner millimetres, RAS+ world (x to the right, y to the front, z to the head)
-    source      where it came from, for errors and the report
+    source      path, for errors and the report
     notes       what was done or chosen while reading ("first of 3 frames"), in sentences
-    counted_z_mm  (n,) scanner heights of the slices that labels count, where that is no longer this grid's third axis:
-                  a volume resampled by `orient.to_ras` keeps the heights of the slices of its closest-canonical form; else None
-    window      (black, white), where it is known from more voxels than these: a volume too large for memory; else None
-    images      the source images, where the format has any, counted as the slices that labels count; else None
+    counted_z_mm  (n,) scanner heights of the slices that labels count, if these are not the slices of this grid: a volume resampled
+                  by `orient.to_ras` keeps those of its closest-canonical form; else None
+    window      (black, white), if estimated from the original voxels of a volume too large for memory; else None
+    images      the source images, if the format has any; else None
 
-    A reader hands over the grid as stored; `orient.to_ras` returns it with axes running left→right, back→front, feet→head.
+    Readers return the grid as stored; `orient.to_ras` returns it with axes running left→right, back→front, feet→head.
     """
 
     voxels: NDArray[np.float32]
@@ -60,7 +60,7 @@ class Volume:
     def slice_heights_mm(self) -> NDArray[np.float64]:
         """(k,) scanner z at the centre of each slice plane along the third axis, rounded to 1e-6 mm.
 
-        Rounded because an affine that was flipped there and back again differs in its fourteenth digit.
+        Rounded because an affine flipped twice differs from the original in its fourteenth digit.
         """
         centre = (np.asarray(self.voxels.shape[:2]) - 1) / 2
         start = self.vox_to_ras[2, :2] @ centre + self.vox_to_ras[2, 3]

@@ -1,7 +1,8 @@
 """Patients whose images share a series UID, or have none, distinguished by the patient attributes of the headers.
 
 Careless pseudonymisation gives several people one PatientID and one series UID, or empty ones.  Birthdays and the words of a name are
-digests for comparison only; they are not written, and enter written hashes only for images without UID: a guess could be checked there.
+digests for comparison only: they are not written, and enter a written hash, against which a guess could be checked, only for images
+without UID.
 """
 
 from __future__ import annotations
