@@ -1,1 +1,1 @@
-"""Where to look and how much to spend; never sees an image or a tensor."""
+"""Search methods: which configuration to train next; independent of images and tensors."""

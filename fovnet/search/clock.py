@@ -1,15 +1,15 @@
-"""The virtual clock: what a slot has seen follows from predictions, never from the speed of the day.
+"""The virtual clock: what a slot has seen depends on predicted, not on measured training times.
 
     W  workers       t  slots proposed so far, and the number of the next one
 
 W virtual workers take the slots in order.  A slot starts at the earliest virtual time a worker is free, has seen every slot
 virtually finished by then, and knows the others as pending; with one worker every slot sees all before it.  The real run waits
-where reality is later than the prediction, so that the same search takes the same path on any machine.
+when a training takes longer than predicted, so that the same search makes the same proposals on any machine.
 
-Where trainings last between a second and an hour, the free workers would draw dozens of short ones while a long one, from which they
-might learn, is under way.  So a slot also waits until all but a share `lead` of the slots before it are finished, the earliest first:
-then it knows at least what slot (1 - lead)·t of a search with one worker knows, and a search takes about 1 / (1 - lead) times as many
-draws at most.
+If trainings last between a second and an hour, the free workers would start dozens of short ones while a long one, from which they
+might learn, is running.  So a slot also waits until all but a share `lead` of the slots before it are finished, the earliest first:
+it then knows at least what slot (1 - lead)·t of a search with one worker knows, and a search takes at most about 1 / (1 - lead) times as
+many trials.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LEAD = 0.15
-"""What fovnet recommends: several workers then take at most about a sixth more draws than one (`fovnet bench search --workers 4`)."""
+"""The default: several workers then take at most about a sixth more trials than one (`fovnet bench search --workers 4`)."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """W workers, and how far they may run ahead of what they learn.
+    """W workers, and how far they may run ahead of the results.
 
-    initial  the first slots of a search, which look at no score and need not wait for any
-    lead     in [0, 1]: 0 waits for every slot before, as one worker does; 1 waits for none
+    initial  number of first slots, which use no scores and need not wait for any
+    lead     in [0, 1]: 0 waits for all earlier slots, as one worker does; 1 waits for none
     """
 
     workers: int
@@ -37,8 +37,8 @@ class Clock:
     def sees(self, predicted_seconds: Sequence[float]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """(seen, pending) of slot t, each ascending, given the predicted seconds of slots 0..t-1.
 
-        A slot that ends at the very moment t starts is seen.  Time is counted in whole microseconds: sums are then exact, so that
-        two workers free at the same moment are so on every machine, whatever the order of adding.
+        A slot that ends exactly when t starts is seen.  Time is counted in whole microseconds: sums are then exact, so that two workers
+        free at the same time are so on every machine, whatever the order of addition.
         """
         ends, now = self._run(predicted_seconds)
         seen = tuple(slot for slot, end in enumerate(ends) if end <= now)
@@ -46,11 +46,11 @@ class Clock:
         return seen, pending
 
     def ends(self, predicted_seconds: Sequence[float]) -> tuple[float, ...]:
-        """The virtual second at which each slot is finished."""
+        """The virtual time in seconds at which each slot ends."""
         return tuple(end / 1e6 for end in self._run(predicted_seconds)[0])
 
     def _run(self, predicted_seconds: Sequence[float]) -> tuple[list[int], int]:
-        """When each slot ends, and when the next one starts, in microseconds."""
+        """(end of each slot, start of the next one), in virtual microseconds."""
         free_at, ends, all_ended = [0] * self.workers, [], [0]   # all_ended[k]: when slots 0..k-1 are finished
         for slot, seconds in enumerate(predicted_seconds):
             start = max(free_at[0], all_ended[self._awaited(slot)])    # free_at is a heap: its head is the first worker free
@@ -61,5 +61,5 @@ class Clock:
         return ends, max(free_at[0], all_ended[self._awaited(len(ends))])
 
     def _awaited(self, slot: int) -> int:
-        """How many of the first slots have to be finished before `slot` starts."""
+        """How many of the first slots must be finished before `slot` starts."""
         return 0 if slot < self.initial else slot - int(self.lead * slot)

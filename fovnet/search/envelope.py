@@ -1,6 +1,6 @@
-"""The envelope: how low a trial's validation loss has to be at some epochs, from the best trial that its slot has seen.
+"""The envelope for pruning: the highest allowed validation loss of a trial at some epochs, from the best trial that its slot has seen.
 
-Only trials seen in virtual time count, so that what is pruned is a function of the record and not of the day's timing.
+Only trials seen in virtual time count, so that pruning depends on the journal and not on the timing of the run.
 Source: HyperNOMAD's early stopping; Lakhmiri (2021), thesis, chapter 6.
 """
 
@@ -14,15 +14,15 @@ from fovnet.search.trial import Trial, best
 
 @dataclass(frozen=True)
 class Envelope:
-    """Where trials are compared, and how far above the best one they may lie, as a share of its loss there."""
+    """The epochs at which trials are compared, and how far they may lie above the best one, as a share of its loss there."""
 
     milestones: tuple[int, ...]
     margin: float
 
     def over(self, seen: Sequence[Trial]) -> dict[int, float]:
-        """Milestone epoch to the highest loss that is not pruned there: of the completed trial of lowest score; empty without one.
+        """{milestone epoch: highest loss that is not pruned there}, from the completed trial of lowest score; empty without one.
 
-        Its loss at an epoch is its lowest until then; where it ended sooner, its last lowest.
+        Its loss at an epoch is the lowest up to then; if it ended before, the lowest of all.
         """
         leading = best(seen, 1)
         if not leading:

@@ -1,8 +1,8 @@
-"""A search explained afterwards: how it converged, whether its forecasts held, what mattered, what failed and why.
+"""The analysis of a search: convergence, accuracy of the forecasts, effects of the hyper-parameters, failures and their reasons.
 
-    M  rows of the space        d  axes        n  trials with a score        S  processes that are believed
+    M  rows of the space        d  axes        n  trials with a score        S  processes, one per theta
 
-Everything here is a function of the search and its trials alone, and becomes JSON as it stands: None where there is no number.
+Everything here depends on the search and its trials alone, and can be written as JSON: None stands for a missing number.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from fovnet.search.space import Level
 from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame
 
 NEAR = 0.25
-"""How far off predicted seconds may be, as a share of those measured."""
+"""Largest deviation of predicted from measured seconds that counts as accurate, as a share of the measured ones."""
 
 FEWEST_SCORES = 2
-"""Of one score a model knows nothing but its height."""
+"""Scores needed for a model: from a single one it learns no effect."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One finished trial on the way.
+    """One finished trial in the course of the search.
 
     best               the lowest score of all slots up to this one, None before the first score
-    seconds_spent      of all trainings up to this slot, added up, as measured;  predicted_seconds_spent  as predicted
-    virtual_end        the virtual second at which the slot is finished, with all workers at work; None behind a slot that is missing
-    expected_regret    as the slot's forecast had it
+    seconds_spent      sum over all trainings up to this slot, as measured;  predicted_seconds_spent  as predicted
+    virtual_end        virtual time in seconds at which the slot ends, with all workers busy; None after a missing slot
+    expected_regret    from the slot's forecast
     """
 
     slot: int
@@ -50,7 +50,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What was expected of a slot before it was trained, and what came: its score, None where it failed."""
+    """The forecast of a slot before its training, its score (None if it failed), and whether the score is inside the band."""
 
     slot: int
     forecast: Forecast
@@ -60,7 +60,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Share:
-    """`count` of `total`, with Wilson's 95 % interval as if they were independent of one another."""
+    """`count` of `total`, with Wilson's 95 % interval, which assumes independence."""
 
     count: int
     total: int
@@ -69,19 +69,19 @@ class Share:
 
     @classmethod
     def of(cls, flags: Sequence[bool]) -> Share:
-        """The share of flags that are set."""
+        """The share of flags that are True."""
         low, high = wilson_interval(sum(flags), len(flags))
         return cls(sum(flags), len(flags), low, high)
 
 
 @dataclass(frozen=True)
 class Forecasts:
-    """How well the forecasts did.
+    """The accuracy of the forecasts.
 
-    inside     how many scores fell into their 95 % band; `below` and `above` fell to either side.  A band ends at the worst score
-               seen so far, so that a new worst lies above it; where the model knows only ranks, it ends at the best one as well
-    trained    how many of the trials with a forecast came to a score, machine failures left aside
-    expected   how many should have, by the sum of their chances to train
+    inside     share of scores inside their 95 % band; `below` and `above` it: the numbers of the others.  A band reaches at most to the
+               worst score seen so far, so that a new worst lies above it; if the model uses only ranks, at most to the best one, too
+    trained    share of trials with a forecast that have a score, machine failures excluded
+    expected   the expected number of these, the sum of their chances to train
     """
 
     inside: Share
@@ -94,7 +94,7 @@ class Forecasts:
 
 @dataclass(frozen=True)
 class Failure:
-    """A trial without a score; `chance_to_train` is what its forecast gave it, None where no model was asked."""
+    """A trial without a score; `chance_to_train` from its forecast, None without one; `retries`: the number of failed earlier attempts."""
 
     slot: int
     status: Status
@@ -106,7 +106,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """All failures of one status, and the first message among them; `mean_chance_to_train` over those with a forecast, None: none has."""
+    """All failures of one status, with the first message as example; `mean_chance_to_train` of those with a forecast, None without any."""
 
     status: Status
     count: int
@@ -117,12 +117,11 @@ class FailureGroup:
 
 @dataclass(frozen=True)
 class Seconds:
-    """How well the predicted seconds held; the search's own clock goes by `predicted` alone.
+    """The accuracy of predicted training times; the search's virtual clock uses the original predictions only.
 
-    predicted  trainings that took within 25 % of their prediction
-    refined    the same of predictions corrected by the trials of the slots before each
-    left       seconds until the trials that were asked for are done, by corrected predictions of trials like those finished; 0 when
-               they are done
+    predicted  share of trainings whose prediction was within 25 % of the measured time
+    refined    the same for predictions corrected by the trials before each
+    left       seconds until the requested trials are done, from the mean corrected prediction of the finished trials; 0 when they are done
     """
 
     predicted: Share
@@ -132,12 +131,12 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A search, explained; `matter` is None where fewer than two trials have a score.
+    """The analysis of a search; `matter` is None if fewer than two trials have a score.
 
-    asked   how many trials were asked for at most               notes     what the search itself noted, in sentences
-    ends_after  after how many trials it has noted that it ends, before those asked for; None where it has not
-    pace    median of measured over predicted seconds, of the trials with a score, with quarter and three-quarter points
-    seconds how well the predicted seconds held, None before a training went to its end
+    asked   number of trials requested                          notes     sentences noted by the search itself
+    ends_after  number of trials after which the search ended early; None if it did not
+    pace    quartiles (25 %, median, 75 %) of measured over predicted seconds, of the completed trials
+    seconds accuracy of predicted training times, None before the first completed training
     """
 
     method: str
@@ -163,19 +162,19 @@ class Explanation:
 
     @property
     def wanted(self) -> int:
-        """How many trials there will be: those that were asked for, or fewer."""
+        """The number of trials that there will be: those requested, or fewer if the search ends early."""
         return wanted(self.asked, self.ends_after)
 
     @property
     def missing(self) -> int:
-        """How many slots before the last finished one are not finished."""
+        """The number of unfinished slots before the last finished one."""
         return self.steps[-1].slot + 1 - len(self.steps) if self.steps else 0
 
 
 def explain(
     search: Search, trials: Sequence[Trial], *, asked: int, ends_after: int | None = None, notes: Sequence[str] = ()
 ) -> Explanation:
-    """The explanation of a search from its finished trials, by slot; of a search under way, from what is there."""
+    """The analysis of a search from its finished trials, in the order of their slots; the search may still be running."""
     scored = [trial for trial in trials if trial.score is not None]
     best = min(scored, key=lambda trial: (trial.score, trial.proposal.slot), default=None)
     with one_thread():
@@ -192,12 +191,12 @@ def explain(
 
 
 def wanted(asked: int, ends_after: int | None) -> int:
-    """How many trials a search comes to."""
+    """The number of trials of a search: those requested, or fewer if it ends early."""
     return asked if ends_after is None else min(asked, ends_after)
 
 
 def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
-    """One a trial; the virtual clock runs as long as no slot is missing."""
+    """One step per trial; `virtual_end` is None from the first missing slot on."""
     unbroken = [trial for slot, trial in enumerate(trials) if trial.proposal.slot == slot]
     ends = dict(enumerate(search.clock.ends([trial.proposal.predicted_seconds for trial in unbroken])))
     steps: list[Step] = []
@@ -266,7 +265,7 @@ def _failure(trial: Trial) -> Failure:
 
 
 def _grouped(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
-    """The commonest first."""
+    """The failures by status, the most frequent first."""
     groups = []
     for status, count in Counter(failure.status for failure in failures).most_common():
         chances = [one.chance_to_train for one in failures if one.status == status and one.chance_to_train is not None]

@@ -1,9 +1,9 @@
-"""How likely a configuration is to train at all; nothing is made up for the score of a failure, and nothing beside it is forbidden.
+"""The probability that a configuration trains.  Failures get no invented score, and configurations near a failure are not excluded.
 
-    m  rows asked about            n  trials that trained or failed
+    m  rows queried            n  trials that trained or failed
 
-Running out of memory is explained by the estimate of the memory, one number a row: a limit that is learned.  Whatever else fails
-because of its configuration (it diverged, it ran out of time) is left to a Gaussian process over the space.
+Running out of memory is modelled by a limit, learned on the memory estimate of each row.  Other failures due to the configuration
+(divergence, timeout) are modelled by a Gaussian process over the space.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CAUTION = 4.0
-"""How many times the log chance to fit counts beside a promise.  With once, a search that gains from size walks along the limit on the
-wrong side: `fovnet bench edge --scenario memory` then counts 5.6 trainings out of memory instead of 3.1 (means of 40 seeds), though in
-30 draws instead of 35."""
+"""Weight of the log probability to fit into memory, added to the log acquisition value.  With 1, a search that gains from size stays
+beyond the limit: `fovnet bench edge --scenario memory` then counts 5.6 trainings out of memory instead of 3.1 (means of 40 seeds), though
+in 30 trials instead of 35."""
 WARINESS = 2.0
-"""How many times the log chance not to fail otherwise counts.  With once, the promise of a corner where all diverge outlives twenty
-divergences: `fovnet bench edge --scenario rates-and-kills` then counts 6.2 of them instead of 4.8, in 35 draws instead of 33."""
+"""Weight of the log probability not to fail otherwise.  With 1, a corner where all rows diverge is still proposed after twenty
+divergences: `fovnet bench edge --scenario rates-and-kills` then counts 6.2 of them instead of 4.8, in 35 trials instead of 33."""
 SURE_TO_FIT = 0.8
-"""Rows that are to be spread over the space before a model is asked are at least so likely to fit."""
+"""Least probability to fit into memory of the first rows, which are spread over the space without a model of the scores."""
 LAPSE = 0.02
-"""One outcome in fifty is no matter of the place: without it, a few divergences make all rows beside them impossible for good."""
+"""Share of outcomes assumed independent of the row: without it, a few divergences exclude all rows near them for good."""
 CHUNK = 1024
-"""Rows that are asked about at once; the best one is mostly among the first so many."""
+"""Rows evaluated at once; the best one is mostly in the first chunk."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """The chances to train, estimated from the view's outcomes; 1 for every row without failures."""
+    """The probabilities to train, estimated from the view's outcomes; 1 for every row if there are no failures."""
 
     view: View
 
@@ -50,11 +50,10 @@ class Chances:
         return self._log_fits[rows] + self._log_trains(rows)
 
     def best(self, rows: Integers, log_promise: Floats) -> Integers:
-        """Of `rows`, those of greatest log promise (m,) + CAUTION · log chance to fit + WARINESS · log chance not to fail otherwise.
+        """The rows of greatest log promise (m,) + CAUTION · log P(fits) + WARINESS · log P(does not fail otherwise); all, if several tie.
 
-        All of them where several are equal.
-
-        A chance only lowers a promise: so the rows are taken from the most promising down, until no other can win.
+        log_promise  (m,) log acquisition value of `rows`.  The last term is at most 0, so rows are evaluated in descending order of the
+        other two, until no further row can exceed the best.
         """
         promise = log_promise + CAUTION * self._log_fits[rows]
         if not len(self.view.failed):
@@ -72,19 +71,19 @@ class Chances:
         return np.sort(np.concatenate(found)[np.concatenate(values) == highest])
 
     def fitting(self, rows: Integers) -> Integers:
-        """Those of `rows` that are SURE_TO_FIT, or, where none is, the likeliest."""
+        """The `rows` with a probability to fit of at least SURE_TO_FIT, or, if there are none, the most probable."""
         log_fits = self._log_fits[rows]
         return np.asarray(rows[log_fits >= min(np.log(SURE_TO_FIT), float(log_fits.max()))])
 
     def likely(self, rows: Integers) -> Integers:
-        """Those of `rows` that are more likely to train than not, or, where none is, the likeliest."""
+        """The `rows` with a probability to train of at least 0.5, or, if there are none, the most probable."""
         chance = self.log_chance(rows)
         good = chance >= np.log(0.5)
         return np.asarray(rows[good if good.any() else chance == chance.max()])
 
     @cached_property
     def _log_fits(self) -> Floats:
-        """(M,) log chance to have enough memory."""
+        """(M,) log probability to fit into memory."""
         rows, fits = self.view.fitted
         if self.view.memory is None or fits.all():
             return np.zeros(len(self.view.space))
@@ -99,7 +98,7 @@ class Chances:
         Source: Rasmussen & Williams (2006), section 6.5 (least-squares classification through a cumulative Gaussian); the product
         with expected improvement: Gelbart et al., *Bayesian optimization with unknown constraints* (2014), eq. 5.
         """
-        tried, trained = self.view.outcomes        # by slot: what the hyper-parameters are fitted to only grows at its end
+        tried, trained = self.view.outcomes        # by slot: new observations are appended at the end
         if trained.all():
             return np.zeros(len(rows))
         below_one = np.where(trained, 0.0, -2.0)

@@ -1,9 +1,9 @@
-"""The hyper-parameters of a process over a space: fitted now and then, from the record alone.
+"""The hyper-parameters of a Gaussian process over a space: refitted at some numbers of observations only.
 
     rows (n,), values (n,)  observations in the order of their slots          theta (p+2,) as in maths/gp.py
-    targets  how the values are warped before, by its name in maths/warping.py; None: not at all
+    targets  name of the warping of the values in maths/warping.py; None: no warping
 
-Everything here is a pure function; what is remembered between calls makes it faster, and changes nothing.
+All functions are pure; caches make them faster, but do not change results.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 NUMBER = 8
-"""Bytes of an int64 and of a float64: arrays are remembered by their bytes."""
+"""Bytes of an int64 and of a float64: caches use the bytes of arrays as keys."""
 SAMPLES = 8
-"""Hyper-parameters that are averaged over when they are sampled."""
+"""Number of sampled hyper-parameters to average over."""
 
 
 def milestone(n: int) -> int:
     """How many of n observations the hyper-parameters are fitted to: all up to 50, then the last of 50, 54, 58, ..., a 12th apart.
 
-    A refit changes the process everywhere, so that its factor starts anew: seldom enough, it costs less than the growing.
+    A refit changes all covariances, so that the Cholesky factor is computed anew; at these intervals it costs less than extending it.
     """
     m = n if n <= 50 else 50
     while m + m // 12 <= n and m >= 50:
@@ -54,20 +54,20 @@ def fit_subset(y: Floats, most: int = 150) -> Integers:
 
 
 def fitted(space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str) -> Floats:
-    """The likeliest theta for the first `milestone(n)` of the values, as warped."""
+    """The maximum a posteriori theta for the first `milestone(n)` of the values, warped."""
     m = milestone(len(rows))
     return np.frombuffer(_fitted(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel))
 
 
 def sampled(space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str, seed: int) -> Floats:
-    """SAMPLES thetas (S, p+2) from their posterior given the first `milestone(n)` of the values, as warped."""
+    """SAMPLES thetas (S, p+2) from their posterior given the first `milestone(n)` of the values, warped."""
     m = milestone(len(rows))
     return np.frombuffer(_sampled(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel, seed)).reshape(SAMPLES, -1)
 
 
 @lru_cache(maxsize=32)
 def _fitted(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str) -> bytes:
-    """From the optimum for the first half of the observations, which is mostly at hand and always can be worked out again."""
+    """The fit, started from the optimum for the first half of the observations, which is mostly cached, else computed."""
     X, y = _observed(space, rows, values, targets)
     half = len(rows) // NUMBER // 2
     near = None
@@ -85,7 +85,7 @@ def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kern
     def log_likelihood(theta: Floats) -> float:
         try:
             return gp.log_marginal_likelihood(theta, gaps, y, space.scales, KERNELS[kernel])[0]
-        except LinAlgError:                      # without noise, two rows that agree in all that matters leave K singular
+        except LinAlgError:                      # without noise, two rows that agree in all relevant axes make K singular
             return -np.inf
 
     start = np.frombuffer(_fitted(space, rows, values, targets, kernel))

@@ -1,6 +1,6 @@
-"""gp-ei, gp-pi, gp-lcb, gp-ts: the free row that promises most under a Gaussian process, where it is likely to train at all.
+"""gp-ei, gp-pi, gp-lcb, gp-ts: the free row of best acquisition value under a Gaussian process, given its probability to train.
 
-    n  trials with a score       M  rows of the space       m  free rows       S  processes, one for each theta that is believed
+    n  trials with a score       M  rows of the space       m  free rows       S  processes, one per theta
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """Posterior of the score of every row of a space, given the trials of a view, in units of the target.
+    """Posterior of the warped score of every row of a space, given the trials of a view.
 
     known   (n,) rows with a score         target  their scores, warped
-    processes, mean, variance  S of them, (S, M), (S, M)
+    processes  (S,) Gaussian processes;    mean, variance  (S, M) of each
     """
 
     known: Integers
@@ -48,15 +48,15 @@ class Belief:
 
     @property
     def best(self) -> float:
-        """The value to improve upon."""
+        """The lowest warped score, on which to improve."""
         return float(self.target.values.min())
 
     def regret(self, free: NDArray[np.bool_]) -> float | None:
-        """By how much the lowest of the free rows may be expected to lie below the best known one, at most, in units of the score; 0 where
-        none is free, None where the target knows only ranks.  Pending rows count as known (`believe`): with many it is no longer the most.
+        """Upper bound of the expected difference between the best known row and the lowest free row, in units of the score; 0 if none is
+        free, None if the target uses only ranks.  Pending rows count as known (`believe`): with many of them it is no upper bound.
 
-        The best known one is the row of the lowest mean, not that of the lowest score: with noise the luckiest of 50 trainings lies two
-        of its deviations low, and a search that took it at its word stopped too early.
+        The best known row is that of the lowest mean, not of the lowest score: with noise, the lowest of 50 scores is two standard
+        deviations too low, and a search that relied on it stopped too early.
         """
         if self.target.unit is None:
             return None
@@ -70,10 +70,10 @@ class Belief:
 
 
 def believe(view: View) -> Belief:
-    """The belief of a view with at least one score.
+    """The posterior of a view with at least one score.
 
-    Pending rows count as observed at their posterior mean ("kriging believer"): the mean stays, the uncertainty around them
-    goes, and the next worker looks elsewhere.  Source: Ginsbourger et al., *Kriging is well-suited to parallelize
+    Pending rows count as observed at their posterior mean ("kriging believer"): the mean is unchanged, the variance near them
+    vanishes, and the next worker searches elsewhere.  Source: Ginsbourger et al., *Kriging is well-suited to parallelize
     optimization* (2010), section 4.2.
     """
     known, scores = view.scored
@@ -89,7 +89,7 @@ def believe(view: View) -> Belief:
 
 
 _KEPT: dict[tuple[Space, bytes, str, int], tuple[Growing, ...]] = {}
-"""The processes asked for last.  With 1,000 trials of 34,300 rows a process holds 284 MB, so they go before the next ones come."""
+"""The last processes used.  With 1,000 trials of 34,300 rows a process takes 284 MB, so they are deleted before new ones are made."""
 
 
 def _processes(space: Space, thetas: Floats, kernel: str, settled: int) -> tuple[Growing, ...]:
@@ -101,7 +101,8 @@ def _processes(space: Space, thetas: Floats, kernel: str, settled: int) -> tuple
 
 
 def expected_improvement(view: View) -> Choice:
-    """The row of greatest log expected improvement, a predicted second where asked for, less what failing costs (`Chances.best`)."""
+    """The row of greatest log expected improvement (with `per_second`, per predicted second), weighted by its probability to train
+    (`Chances.best`)."""
 
     def promise(belief: Belief, rows: Integers) -> Floats:
         price = np.log(view.predicted_seconds[rows]) if view.modelling.per_second else 0.0
@@ -115,9 +116,10 @@ def expected_improvement(view: View) -> Choice:
 
 
 def probability_of_improvement(view: View) -> Choice:
-    """The row of greatest log probability to beat the best score by a hundredth of the scores' spread, less what failing costs.
+    """The row of greatest log probability to improve on the best score by 0.01 standard deviations of the warped scores, weighted by its
+    probability to train (`Chances.best`).
 
-    Without that margin it would creep: a point beside the best one is nearly as likely as not to be better by nearly nothing.
+    Without that margin it would choose neighbours of the best row, which are better with a probability near 0.5, but by almost nothing.
     """
 
     def promise(belief: Belief, rows: Integers) -> Floats:
@@ -131,7 +133,7 @@ def probability_of_improvement(view: View) -> Choice:
 
 
 def confidence_bound(view: View) -> Choice:
-    """The row, likely to train, that may well have the lowest score: two deviations below its mean."""
+    """The row, likely to train, of the lowest confidence bound: two standard deviations below the mean."""
 
     def utility(belief: Belief) -> Floats:
         return np.asarray(lower_confidence_bound(*_mixed(belief)))
@@ -140,10 +142,10 @@ def confidence_bound(view: View) -> Choice:
 
 
 def thompson(view: View) -> Choice:
-    """The row, likely to train, that is lowest in one function drawn from the posterior; what is pending needs no belief here.
+    """The row, likely to train, that is lowest in one function drawn from the posterior; pending rows need no assumed scores.
 
     Source: Thompson (1933), as for Gaussian processes in Wilson et al., *Efficiently sampling functions from Gaussian process
-    posteriors* (2020), arXiv:2002.09309, eq. 13: a draw from the prior, moved onto the observations.
+    posteriors* (2020), arXiv:2002.09309, eq. 13: a draw from the prior, updated with the observations.
     """
 
     def utility(belief: Belief) -> Floats:
@@ -158,10 +160,10 @@ def thompson(view: View) -> Choice:
 
 
 def _by_log_promise(view: View, promise: Callable[[Belief, Integers], Floats]) -> Choice:
-    """The free row of greatest promise less what failing costs (`Chances.best`), equally good ones by lot; without any score, the likeliest
-    to train."""
+    """The free row that is best by `Chances.best` for the log acquisition values `promise`, ties at random; without any score, the row most
+    likely to train."""
     if view.slot < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
-        return _spread_where_it_fits(view)             # also where nothing has come back yet: many workers begin at once
+        return _spread_where_it_fits(view)             # also before the first outcome, if many workers begin at once
     rows, chances = np.flatnonzero(view.free), Chances(view)
     if not len(view.scored[0]):
         return Choice(int(view.rng.choice(chances.best(rows, np.zeros(len(rows))))))
@@ -177,7 +179,7 @@ def _spread_where_it_fits(view: View) -> Choice:
 
 
 def _by_utility(view: View, utility: Callable[[Belief], Floats]) -> Choice:
-    """The free row of greatest utility among those more likely to train than not; else as `_by_log_promise`."""
+    """The free row of greatest utility among those likely to train (`Chances.likely`); before any score, as `_by_log_promise`."""
     if view.slot < view.initial or not len(view.scored[0]):
         return _by_log_promise(view, lambda belief, rows: np.zeros(len(rows)))
     belief, chances = believe(view), Chances(view)
@@ -188,7 +190,7 @@ def _by_utility(view: View, utility: Callable[[Belief], Floats]) -> Choice:
 
 
 def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
-    """What is expected of a row, in units of the score, and what all free rows together may still gain."""
+    """The forecast of a row, in units of the score, with the expected regret over all free rows."""
     mean, variance = _mixed(belief)
     noise = float(np.mean([process.noise for process in belief.processes]))
     half = 1.96 * float(np.sqrt(variance[row] + noise))
@@ -199,7 +201,7 @@ def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast
 
 
 def _end(target: Target, value: float) -> float | None:
-    """The score at an end of a band, None where the band is open there."""
+    """The score at an end of a band, None if the band is open there."""
     return six_digits(float(target.score_of(np.array(value)))) if target.is_within_reach(value) else None
 
 
@@ -210,5 +212,5 @@ def _mixed(belief: Belief) -> tuple[Floats, Floats]:
 
 
 def six_digits(value: float) -> float:
-    """For people to read, and free of the last bits of a sum."""
+    """The value rounded to six significant digits, readable and independent of rounding errors."""
     return float(f"{value:.6g}")

@@ -1,11 +1,11 @@
-"""A search whose slots are jobs of their own, on one machine or many: each act reads the journal, does one thing, and writes it there.
+"""A search whose slots are separate jobs, on one machine or several: each step reads the journal and writes one result to it.
 
     begin    everything decided before the first slot: search.json, search.npz
     propose  proposal-0007.json, once the slots that slot 7 has seen by the virtual clock are finished
     finish   slot-0007.json, the trial of that proposal
-    gather   all trials, when nothing is left to do
-The journal is that of a search in one process, with the proposals beside the slots, and holds the same trials: who calls the acts
-(a workflow, a person), in what order beyond what each waits for, and how many at a time, makes no difference.
+    gather   all trials, when every slot is finished
+The journal is that of a search in one process, with the proposals beside the slots, and contains the same trials.  They do not depend on
+who calls the steps (a workflow, a person), on their order as far as it is free, or on how many run at a time.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from fovnet.words import several
 
 
 def begin(search: Search, folder: Path, source: str, beside: Callable[[], object] = lambda: None) -> None:
-    """Begin the journal of `search` in `folder`; `source` is a hash of all settings and slices that its trials depend on, `beside`
-    writes what else they want in the folder, once it is this search's.
+    """Begins the journal of `search` in `folder`; `source` is a hash of all settings and slices that its trials depend on, `beside`
+    writes further files to the folder, once it is known to be this search's.
 
-    Proposals and slots of the same source stay, others are removed, with what was predicted for them.  Raises SearchError while a slot of
-    it is still being trained, and where the journal of this source is another search's: by search.json, or where that is gone, as before
-    every job of a workflow that writes it, by what the proposals were predicted to take.
+    Proposals and slots of the same source are kept, others removed, with the predictions in search.npz.  Raises SearchError while a slot is
+    being trained, and if the journal of this source belongs to another search: judged by search.json, or, without it (a workflow deletes
+    it before the job that writes it), by the predicted seconds in the proposals.
     """
     with locked(folder):
         if (folder / "search.json").exists() and source_of(folder) != source:
@@ -40,17 +40,17 @@ def begin(search: Search, folder: Path, source: str, beside: Callable[[], object
         _refuse_other_predictions(folder, search)
         opened(folder, search)
         beside()
-        # no number of trials, as in a search of one process: a job that asks for more must not begin anew
+        # without a number of trials, unlike a search in one process: requesting more must not restart the search
         facts = {**search.identity, "source": source, "notes": start_notes(search)}
         write_json(folder / "search.json", facts, settings=search.identity, seed=search.seed)
 
 
 def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> Proposal | str:
-    """What slot `slot` trains, or the sentence with which the search ends before it; written down.
+    """The proposal of `slot`, or the sentence with which the search ends before it; also written to the journal.
 
-    It ends as in `go_on`: where no row is free, or the expected regret is below `stop_below_regret`.
+    The search ends as in `go_on`: if no row is free, or the expected regret is below `stop_below_regret`.
 
-    Raises SearchError where a slot that it has to see is missing or is not what was proposed.
+    Raises SearchError if a slot that it must see is missing or is not the one proposed, or the search ended before.
     """
     search, source = read_search(folder), source_of(folder)
     earlier = read_proposals(folder, slot, source)
@@ -66,9 +66,9 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
 
 
 def finish(folder: Path, slot: int, submit: Submit) -> Trial:
-    """The trial of a proposed slot, trained by `submit` and written down; a slot that is finished is left as it is.
+    """The trial of a proposed slot, trained by `submit` and written to the journal; a finished slot is not trained again.
 
-    A second call waits for the first, which may have outlived a killed workflow, and takes its result.  Raises SearchError where the
+    A second call waits for the first, which may have outlived a killed workflow, and returns its result.  Raises SearchError if the
     search ends before the slot.
     """
     with _training(folder, slot):
@@ -84,8 +84,7 @@ def finish(folder: Path, slot: int, submit: Submit) -> Trial:
 
 
 def on_record(folder: Path, slot: int) -> bool:
-    """Whether a slot's trial is recorded; where the slot has a proposal file, the trial of that proposal: a record of an earlier proposal
-    does not count."""
+    """Whether a slot's trial is recorded; if the slot has a proposal file, only the trial of that proposal counts."""
     try:
         trial = read_slot(slot_path(folder, slot))
         return not proposal_path(folder, slot).exists() or read_proposal(folder, slot) == trial.proposal
@@ -94,13 +93,13 @@ def on_record(folder: Path, slot: int) -> bool:
 
 
 def gather(folder: Path, trials: int) -> list[Trial]:
-    """The trials of slots 0..trials-1, by slot; fewer where the search ends before.  Raises SearchError where one is missing."""
+    """The trials of slots 0..trials-1, by slot; fewer if the search ends before.  Raises SearchError if one is missing."""
     proposals = read_proposals(folder, trials, source_of(folder))
     return [_finished(folder, proposal) for proposal in proposals]
 
 
 def source_of(folder: Path) -> str:
-    """The hash of settings and slices that the journal in `folder` was begun for.  Raises SearchError where it was not."""
+    """The hash of settings and slices in the journal in `folder`.  Raises SearchError if it was not begun by `begin`."""
     source = read_header(folder).get("source")
     if not isinstance(source, str):
         raise SearchError("journal-header", f"{folder}: its search was begun in one process; give `fovnet slot begin` a folder of its own.")
@@ -108,7 +107,7 @@ def source_of(folder: Path) -> str:
 
 
 def _decide(search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial]) -> Proposal | str:
-    """The next proposal, or a sentence where there is none: no row is free."""
+    """The next proposal, or a sentence if no row is free."""
     try:
         return propose_slot(search, earlier, trials)
     except SearchError as error:
@@ -118,7 +117,7 @@ def _decide(search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Tr
 
 
 def _finished(folder: Path, proposal: Proposal) -> Trial:
-    """The trial of a proposal.  Raises SearchError where it is not there, or is the trial of another."""
+    """The trial of a proposal.  Raises SearchError if it is missing, unreadable, or of another proposal."""
     path = slot_path(folder, proposal.slot)
     try:
         trial = read_slot(path)
@@ -132,7 +131,7 @@ def _finished(folder: Path, proposal: Proposal) -> Trial:
 
 
 def _clear(folder: Path, source: str) -> None:
-    """Remove the proposals of another source and every slot without a proposal: of what is left, all belongs together."""
+    """Removes the proposals of another source and every slot without a proposal."""
     for path in folder.glob("proposal-*.json"):
         try:
             read_proposal(folder, _slot(path), source)
@@ -156,9 +155,9 @@ def _slot(path: Path) -> int:
 
 @contextmanager
 def _training(folder: Path, slot: int) -> Iterator[None]:
-    """Nobody else trains this slot while the block runs, and nobody begins the journal anew; waits until it can be so.
+    """While the block runs, no other process trains this slot or begins the journal anew; waits for the locks.
 
-    A workflow that was killed leaves its trainings behind, and its successor starts the same ones: they must not share a device.
+    Trainings outlive a killed workflow, and its successor starts the same ones: they must not share a device.
     """
     (folder / "locks").mkdir(parents=True, exist_ok=True)
     with (folder / "owner.lock").open("a") as journal, (folder / "locks" / f"slot-{slot:04d}").open("a") as own:

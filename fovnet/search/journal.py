@@ -1,9 +1,9 @@
-"""The journal of a search: a folder that can be killed at any moment and read by anybody.
+"""The journal of a search: a folder that stays valid if the search is killed at any moment, and can be read at any time.
 
-    search.json      what decides the path (Search.identity), how many trials were asked for, after how many it ends, notes in sentences
-    search.npz       the rows of the space, seconds, memory and mask, so that a slot can be replayed from here alone
-    slot-0007.json   one finished trial, written in one step
-    owner.lock       held by the running search; the kernel lets go of it when its process dies, however it dies
+    search.json      the search's identity (Search.identity), number of trials requested, the number after which it ends, notes
+    search.npz       rows of the space, predicted seconds, memory and mask, so that a slot can be replayed from the journal alone
+    slot-0007.json   one finished trial, written atomically
+    owner.lock       held by the running search; the kernel releases it when the process ends, in whatever way
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ OTHER_PREDICTIONS = (
 
 @dataclass(frozen=True)
 class Journal:
-    """The journal in `folder`, with the search that owns it."""
+    """The journal of `search` in `folder`."""
 
     folder: Path
     search: Search
 
     def read(self, slot: int) -> Trial | None:
-        """The trial of a slot, None where it is still to be done.  An unreadable file is moved aside, to be done again."""
+        """The trial of a slot, None if it is not finished.  An unreadable file is renamed to .json.damaged, and counts as unfinished."""
         path = slot_path(self.folder, slot)
         try:
             return read_slot(path)
@@ -49,22 +49,22 @@ class Journal:
             return None
 
     def write(self, trial: Trial) -> None:
-        """Put a finished trial on disk, in one step."""
+        """Writes a finished trial, atomically."""
         path = slot_path(self.folder, trial.proposal.slot)
         write_json(path, to_facts(trial), settings=self.search.identity, seed=self.search.seed)
 
     def write_header(self, trials: int, asked: int, ends_after: int | None, notes: list[str]) -> None:
-        """search.json; `trials` is the greatest number ever asked for, `asked` the last one, and `ends_after` the number after which the
-        search ends before that, None where it does not."""
+        """Writes search.json; `trials` is the greatest number ever requested, `asked` the last one, and `ends_after` the number after which
+        the search ends early, None if it does not."""
         facts = {**self.search.identity, "trials": trials, "asked": asked, "ends_after": ends_after, "notes": notes}
         write_json(self.folder / "search.json", facts, settings=self.search.identity, seed=self.search.seed)
 
 
 @contextmanager
 def owned(folder: Path, search: Search) -> Iterator[Journal]:
-    """The journal of `search` in `folder`, begun or gone on with, and nobody else's while the block runs.
+    """The journal of `search` in `folder`, new or resumed, and locked while the block runs.
 
-    Raises SearchError where another process owns it ("journal-owned") or it is another search's ("journal-of-another-search").
+    Raises SearchError if another process has the lock ("journal-owned") or it is another search's ("journal-of-another-search").
     """
     with locked(folder):
         yield opened(folder, search)
@@ -72,9 +72,9 @@ def owned(folder: Path, search: Search) -> Iterator[Journal]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """The folder, made where it was not, nobody else's while the block runs.  Raises SearchError where somebody has it ("journal-owned").
+    """Locks the folder, created if missing, while the block runs.  Raises SearchError "journal-owned" if another process has the lock.
 
-    A lock survives its process in children that were forked, not spawned, by it: they then still train for the journal.
+    Forked (not spawned) children keep the lock after the process has ended: they may still be training for the journal.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "owner.lock").open("a") as lock:
@@ -88,11 +88,11 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def opened(folder: Path, search: Search) -> Journal:
-    """The journal of `search` in a folder that is one's own, begun or gone on with.  Raises SearchError: it is another search's."""
+    """The journal of `search` in a folder locked by the caller, new or resumed.  Raises SearchError if it is another search's."""
     begun = (folder / "search.json").exists()
     if begun:
         refuse_another_search(folder, search)
-    if not begun or not _holds_arrays(folder / "search.npz"):       # lost arrays are written anew: the hashes in search.json match
+    if not begun or not _holds_arrays(folder / "search.npz"):       # lost arrays are written again: the hashes in search.json match
         memory = {} if search.memory is None else {"memory": search.memory}
         arrays = {"rows": search.space.rows, "predicted_seconds": search.predicted_seconds, "feasible": search.feasible}
         write_npz(folder / "search.npz", **arrays, **memory)
@@ -107,7 +107,7 @@ def _holds_arrays(path: Path) -> bool:
 
 
 def refuse_another_search(folder: Path, search: Search) -> None:
-    """Nothing, where the journal in `folder` is this search's; the number of trials may differ.  Raises SearchError."""
+    """Raises SearchError if the journal in `folder` is another search's; the number of trials may differ."""
     header = read_header(folder)
     for key, mine in search.identity.items():
         if header.get(key) != mine:
@@ -120,7 +120,7 @@ def refuse_another_search(folder: Path, search: Search) -> None:
 
 
 def read_header(folder: Path) -> dict[str, Any]:
-    """The facts of search.json.  Raises SearchError where there is none that can be read."""
+    """The facts of search.json.  Raises SearchError if it is missing or unreadable."""
     try:
         return read_json(folder / "search.json")
     except (FileNotFoundError, NotADirectoryError):
@@ -136,18 +136,18 @@ def slot_path(folder: Path, slot: int) -> Path:
 
 
 def to_repeat(slot: Path) -> str:
-    """What to do to have a slot trained again, to the same bytes; by jobs where the journal is of a search in jobs."""
+    """The instruction to have a slot trained again, to the same bytes; it depends on whether the search runs as jobs."""
     command = "the same `snakemake` command trains" if slot.parent.name.startswith(JOBS) else "`fovnet search` trains"
     return f"remove {slot} and {slot.parent.parent / 'trials.tsv'}, and {command} that slot again"
 
 
 def read_slot(path: Path) -> Trial:
-    """The trial in a slot file.  Raises FileNotFoundError, or ValueError, KeyError, TypeError where it is unreadable."""
+    """The trial in a slot file.  Raises FileNotFoundError, or ValueError, KeyError, TypeError if it is unreadable."""
     return from_facts(read_json(path))
 
 
 def read_trials(folder: Path) -> list[Trial]:
-    """The finished trials of a journal, by slot; for those who only read.  Raises SearchError for an unreadable one."""
+    """The finished trials of a journal, by slot, without changing it.  Raises SearchError for an unreadable one."""
     trials = []
     for path in folder.glob("slot-*.json"):
         try:
@@ -158,7 +158,7 @@ def read_trials(folder: Path) -> list[Trial]:
 
 
 def read_search(folder: Path) -> Search:
-    """The search that a journal belongs to.  Raises SearchError where header and arrays contradict each other."""
+    """The search of a journal.  Raises SearchError if header or arrays are unreadable or contradict each other."""
     header = read_header(folder)
     try:
         arrays = read_npz(folder / "search.npz")
@@ -177,10 +177,10 @@ def read_search(folder: Path) -> Search:
 
 
 def replay(folder: Path, slot: int) -> Proposal:
-    """What the search in `folder` proposes for `slot`, worked out anew from what that slot had seen.
+    """The proposal of the search in `folder` for `slot`, computed again from the trials that this slot has seen.
 
-    Slots before it must have been proposed; those still running are worked out too.  Raises SearchError where one that it should
-    have seen is not finished ("slot-unfinished").
+    Proposals of earlier slots without a recorded trial are computed too.  Raises SearchError "slot-unfinished" if a slot that it must
+    see is not finished.
     """
     search, trials = read_search(folder), {trial.proposal.slot: trial for trial in read_trials(folder)}
     earlier: list[Proposal] = []

@@ -1,8 +1,8 @@
-"""What matters, by the model at the end of a search: relevance of each axis, main effects, pairwise interactions.
+"""Effects of the hyper-parameters in the model at the end of a search: relevance of each axis, main effects, pairwise interactions.
 
-Means are taken over all rows of the space, those included that do not fit into memory, and in the units of the model's target, where
-a loss of 1e30 is no more than a bad one; each mean is then read as a score through the target.  Averaged after that step instead,
-the few rows beside a training that diverged would decide every mean.  Shares of variance are those of the target for the same reason.
+Means are taken over all rows of the space, including those that do not fit into memory, in units of the model's target (the warped
+scores), where a loss of 1e30 is not an outlier; each mean is then converted to a score.  With the reverse order, the few rows near a
+diverged training would dominate every mean.  Shares of variance refer to the target for the same reason.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from fovnet.search.view import View
 Floats = NDArray[np.float64]
 
 LEAST_VARIANCE = 1e-12
-"""Below it a model counts as flat; the scores, as warped, have variance one."""
+"""Variance below which a model counts as constant; the warped scores have variance one."""
 
 
 @dataclass(frozen=True)
 class LevelEffect:
-    """One level of an axis: the score to be expected with it, averaged over everything else, and what was tried there.
+    """One level of an axis: its expected score, averaged over all other axes, and the numbers of trials and of scores with it.
 
-    low, high   the 95 % band of that average, None where the space is no full grid
+    low, high   the 95 % band of that average, None if the space is not a full grid
     """
 
     level: Level
@@ -49,10 +49,10 @@ class LevelEffect:
 class AxisEffect:
     """One axis.
 
-    lengthscale   in units of the axis' whole range; the shorter, the more the axis matters.  The geometric mean over the
-                  levels of a category, and where several were sampled; None where all scores are of one level, which leaves it open
+    lengthscale   in units of the axis' whole range; the shorter, the stronger the effect of the axis.  The geometric mean over the
+                  levels of a category and over sampled thetas; None if all scores are of one level, when it is undetermined
     relevance     1/lengthscale as a share of the sum over all axes
-    share         of the variance of the model over the space, by this axis alone; None where the model is flat
+    share         of the variance of the model over the space, by this axis alone; None if the model is constant
     """
 
     name: str
@@ -65,9 +65,9 @@ class AxisEffect:
 
 @dataclass(frozen=True)
 class PairEffect:
-    """Two axes: the share of variance by what they do together beyond what each does alone, and the score at each pair of levels.
+    """Two axes: the share of variance of their interaction, and the expected score at each pair of levels.
 
-    share   None where the model is flat or the space no full grid;      scores  (levels of the first, levels of the second)
+    share   None if the model is constant or the space not a full grid;      scores  (levels of the first, levels of the second)
     """
 
     axes: tuple[str, str]
@@ -79,14 +79,14 @@ class PairEffect:
 class Matter:
     """Results of the final model.
 
-    explained   share of the variance of the scores, as warped, that the model predicts when each is left out in turn; at 0 it is no
-                better than a constant, and nothing below means anything.  None where all scores are equal
-    noise       standard deviation between trainings of one configuration, in units of the target: 1 is the spread of all scores
-    remaining_regret   by how much the lowest of all free rows may be expected to undercut the best known row, at most; None where the
-                       model knows only ranks
-    as_good       how many feasible rows are believed to be as good as the best known one, up to one `noise`
-    random_draws  how many rows, drawn by lot, it takes on average until one of them comes
-    higher        share of variance by three or more axes together; None as in PairEffect
+    explained   share of the variance of the warped scores that the model predicts in leave-one-out cross-validation; at 0 it is no
+                better than a constant, and the other values mean nothing.  None if all scores are equal
+    noise       standard deviation between trainings of one configuration, in units of the target: 1 is that of all scores
+    remaining_regret   `Belief.regret`: upper bound of the expected gain by the lowest free row over the best known row; None if the
+                       model uses only ranks
+    as_good       number of feasible rows whose mean is at most one `noise` above the lowest mean of a known row
+    random_draws  expected number of random draws of rows until one of these is drawn
+    higher        share of variance of interactions of three or more axes; None as in PairEffect
     """
 
     scores: int
@@ -105,7 +105,7 @@ class Matter:
 
 
 def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
-    """The model with which the search would propose its next slot, asked about every row.  At least one trial has a score."""
+    """The effects in the model with which the search would propose its next slot.  At least one trial must have a score."""
     view = _at_the_end(search, trials)
     belief = believe(view)
     counts = [len(axis.levels) for axis in search.space.axes]
@@ -124,7 +124,7 @@ def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
 
 
 def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:
-    """What the next slot would see, with nothing running."""
+    """The view of the next slot, with no slot pending."""
     free = search.feasible.copy()
     free[[trial.proposal.row for trial in trials]] = False
     return View(
@@ -155,7 +155,7 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
 
 
 def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
-    """The geometric mean over the processes, and the columns of an axis, None where all scores stand on one level of it."""
+    """The geometric mean lengthscale of each axis over processes and columns, None if all scores have the same level of it."""
     columns = np.mean([process.scales.log_lengthscales(process.theta) for process in belief.processes], axis=0)
     logs = np.bincount(space.axis_of_column, columns) / np.bincount(space.axis_of_column)
     several = [len(np.unique(levels)) > 1 for levels in space.rows[belief.known].T]
@@ -163,7 +163,7 @@ def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
 
 
 def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
-    """Of the mean at each level, for each axis; over the mixture of the processes, whose means differ as well."""
+    """For each axis, the standard deviation of the mean at each level, over the mixture of the processes."""
     counts = [len(axis.levels) for axis in space.axes]
     each = [deviations_of_level_means(process, belief.known, space.rows, counts) for process in belief.processes]
     means = [effects(mean, space.rows, counts).main for mean in belief.mean] if len(belief.mean) > 1 else [parts.main]
@@ -174,7 +174,7 @@ def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
 
 
 def _pairs(space: Space, target: Target, parts: Effects) -> tuple[PairEffect, ...]:
-    """Those that share most of the variance first."""
+    """The pairs of axes, those of the largest share of variance first."""
     found = []
     for (j, k), means in parts.pairs.items():
         share = _share(parts.pair_variance[j, k], parts.variance) if parts.pair_variance else None
@@ -184,7 +184,7 @@ def _pairs(space: Space, target: Target, parts: Effects) -> tuple[PairEffect, ..
 
 
 def _scores(target: Target, values: Floats) -> list[float | None]:
-    """Values of the target as scores; None where there is none."""
+    """Values of the target converted to scores; None for NaN."""
     return [None if np.isnan(value) else six_digits(float(score)) for value, score in zip(values, target.score_of(values), strict=True)]
 
 
@@ -193,7 +193,7 @@ def _share(part: float, variance: float) -> float | None:
 
 
 def _explained(belief: Belief) -> float | None:
-    """1 - Σ (left-out residuals)² / Σ (residuals of a constant, left out alike)².  R&W eq. 5.12, hyper-parameters kept."""
+    """1 - Σ (leave-one-out residuals)² / Σ (leave-one-out residuals of a constant)².  R&W eq. 5.12, hyper-parameters fixed."""
     y = belief.target.values
     n = len(y)
     around = y @ y
@@ -203,7 +203,7 @@ def _explained(belief: Belief) -> float | None:
     for process in belief.processes:
         inverse = cho_solve((process.factor(belief.known), True), np.eye(n))
         residuals += inverse @ y / np.diag(inverse) / len(belief.processes)
-    constant = y * (n / (n - 1.0))                                             # y has mean zero: each from the mean of the others
+    constant = y * (n / (n - 1.0))                                             # y has mean zero: difference from the mean of the others
     return six_digits(float(1.0 - residuals @ residuals / (constant @ constant)))
 
 

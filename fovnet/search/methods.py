@@ -1,4 +1,4 @@
-"""The search methods by the names they have in a configuration file."""
+"""The search methods by their names in a configuration file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Proposals on disk, where the slots of a search are jobs of their own: a job reads what the one before it decided.
+"""Proposals on disk, for a search whose slots are separate jobs: each job reads the decisions of those before it.
 
     proposal-0007.json   what slot 7 trains, or a sentence why the search ends before it
-Light to import: a workflow asks here, while it plans, which slots there are and what they wait for.
+Fast to import: while planning, a workflow asks here which slots there are and what they wait for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def proposal_path(folder: Path, slot: int) -> Path:
 
 
 def write_proposal(folder: Path, slot: int, decided: Proposal | str, *, source: str, seed: int) -> Path:
-    """The file of `slot`, holding its proposal, or the sentence with which the search ends; `source` names search and slices."""
+    """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the path; `source` as in `jobs.begin`."""
     facts = {"ends": decided} if isinstance(decided, str) else {"proposal": asdict(decided)}
     return write_json(proposal_path(folder, slot), {**facts, "source": source}, settings=source, seed=seed)
 
@@ -30,7 +30,7 @@ def write_proposal(folder: Path, slot: int, decided: Proposal | str, *, source: 
 def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposal | str:
     """The proposal of a slot, or the sentence with which the search ends there.
 
-    Raises SearchError where there is none that can be read, or it was made for another `source`.
+    Raises SearchError if it is missing or unreadable, or was made for another `source`.
     """
     path = proposal_path(folder, slot)
     try:
@@ -48,7 +48,7 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
 
 
 def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[Proposal]:
-    """The proposals of slots 0..slots-1, fewer where the search ends before.  Raises SearchError as `read_proposal` does."""
+    """The proposals of slots 0..slots-1, fewer if the search ends before.  Raises SearchError as `read_proposal`."""
     proposals: list[Proposal] = []
     for slot in range(slots):
         decided = read_proposal(folder, slot, source)
@@ -59,10 +59,10 @@ def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[
 
 
 def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
-    """The slots that must be finished before `slot` can be proposed, but for those that the slot before it has waited for already.
+    """The slots that must be finished before `slot` can be proposed, without those that the slot before it has already waited for.
 
-    What a slot has seen, every later one has seen too: the proposal before it and these are all that a slot depends on, and a workflow
-    of 300 slots keeps a list of 600 files instead of 90,000.
+    A slot sees all that earlier slots have seen, so it depends only on the proposal before it and these slots: a workflow of 300 slots
+    needs a list of 600 files instead of 90,000.
     """
     seconds = [proposal.predicted_seconds for proposal in read_proposals(folder, slot)]
     clock = _clock(folder)
@@ -72,7 +72,7 @@ def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
 
 
 def _clock(folder: Path) -> Clock:
-    """The clock of the journal's search, from its header alone.  Raises SearchError for an unreadable one."""
+    """The clock of the journal's search, from its header alone.  Raises SearchError if that is unreadable."""
     header = read_header(folder)
     try:
         return Clock(header["workers"], header["first_slots"], header["lead"])
@@ -82,8 +82,7 @@ def _clock(folder: Path) -> Clock:
 
 @dataclass(frozen=True)
 class Asked:
-    """Number of trials asked for, the number after which the search ends before that (None: it does not), and notes for the reader of the
-    journal."""
+    """Number of trials requested, the number after which the search ends early (None: it does not), and notes in sentences."""
 
     trials: int
     ends_after: int | None
@@ -91,22 +90,22 @@ class Asked:
 
 
 def asked_of(folder: Path, finished: int) -> Asked:
-    """What was asked of the search in a journal.
+    """The number of trials requested of the search in a journal, of which `finished` are finished.
 
-    A search whose slots are jobs keeps no number of trials: what is proposed or finished was asked for.  A proposal file may hold the
-    sentence with which the search ends at its slot; files behind it, of an earlier search for more, are ignored.  Raises SearchError for
-    an unreadable journal.
+    A search whose slots are jobs stores no number: it is that of the proposed or finished slots.  A proposal file may contain the sentence
+    with which the search ends at its slot; later files, of an earlier search for more trials, are ignored.  Raises SearchError for an
+    unreadable journal.
     """
     header = read_header(folder)
     proposed = len(list(folder.glob("proposal-*.json")))
     recorded = ((slot, read_proposal(folder, slot)) for slot in range(proposed))
     slot, ending = next(((slot, [entry]) for slot, entry in recorded if isinstance(entry, str)), (proposed, []))
-    # Journals of an early release hold only the greatest number, and that a search ended in their notes.
+    # Journals of an early release have only the greatest number, and state in their notes that a search ended.
     asked = header.get("asked", header.get("trials", max(slot, finished)))
     ends_after = slot if ending else header.get("ends_after")
     return Asked(int(asked), ends_after, (*header["notes"], *ending))
 
 
 def ends(folder: Path, slot: int) -> bool:
-    """Whether the search ends before this slot, by its proposal."""
+    """Whether the search ends before this slot, according to its proposal file."""
     return isinstance(read_proposal(folder, slot), str)

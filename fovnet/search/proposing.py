@@ -1,4 +1,4 @@
-"""What a search is, and what it proposes for a slot: a function of the results it has seen, so that resuming is replaying."""
+"""The definition of a search, and its proposal for a slot: a function of the results seen, so that a resumed search repeats its path."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ from fovnet.words import several
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Everything that decides the path of a search, but the results.
+    """Everything except the results that determines the proposals of a search.
 
-    start              the row tried first, or the feasible row nearest to it
-    initial            how many slots are spread over the space before the model is asked, the first included; None: a few, see `few`
-    predicted_seconds  (M,) float64, what the virtual clock counts for each row
+    start              the row tried first, or the feasible row nearest to it is
+    initial            number of slots spread over the space before the model is used, the first included; None: as given by `few`
+    predicted_seconds  (M,) float64, seconds of each row for the virtual clock
     feasible           (M,) bool, rows that fit into memory as far as is known
     modelling          how the method models the scores
-    lead               how far the workers may run ahead of what they learn, as in clock.py
-    memory             (M,) an estimate of the bytes that each row's training needs, from which a real limit is learned; None: unknown
-    Raises SearchError for an unknown method, predictions that are not positive numbers, or a space without a feasible row.
+    lead               how far the workers may run ahead of the results, as in clock.py
+    memory             (M,) estimated bytes that each row's training needs, on which the actual limit is learned; None: unknown
+    Raises SearchError for an unknown method, invalid workers, seed or lead, arrays of wrong shape, predictions or memory estimates that are
+    not positive numbers, or a space without a feasible row.
     """
 
     space: Space
@@ -74,22 +75,22 @@ class Search:
 
     @property
     def clock(self) -> Clock:
-        """What decides when a slot starts, and what it has seen by then."""
+        """The clock that determines when a slot starts, and what it has seen by then."""
         return Clock(self.workers, self.first_slots, self.lead)
 
     @property
     def first_slots(self) -> int:
-        """How many slots are spread over the space before the model is asked."""
+        """The number of slots spread over the space before the model is used."""
         return self.initial or few(self.space)
 
     @property
     def first_row(self) -> int:
-        """The row of slot 0: `start` where it is feasible, else the feasible row nearest to it in the unit cube."""
+        """The row of slot 0: `start` if it is feasible, else the feasible row nearest to it in the unit cube."""
         return self.space.nearest(self.space.rows[self.start], self.feasible)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """What two runs must share to be the same search, as JSON facts; the large arrays by their SHA-256."""
+        """The facts, as JSON, that must be equal for two runs to be the same search; large arrays by their SHA-256."""
         return {
             "method": self.method, "seed": self.seed, "workers": self.workers, "start": self.start, "initial": self.initial,
             "lead": self.lead, "first_slots": self.first_slots,
@@ -103,14 +104,14 @@ class Search:
 
 
 def training_seed(seed: int, slot: int) -> int:
-    """The seed of a slot's training, below 2**32: independent of the other slots' and of the proposing itself."""
+    """The seed of a slot's training, below 2**32: independent of those of other slots and of the proposals."""
     return int(np.random.SeedSequence(seed, spawn_key=(slot,)).generate_state(1)[0])
 
 
 def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial]) -> Proposal:
     """The proposal of slot t = len(earlier), given the proposals of slots 0..t-1 and at least the trials that t has seen.
 
-    Later trials may be among them: they are not looked at.  Raises SearchError ("space-exhausted") where no row is free.
+    Other trials in `trials` are ignored.  Raises SearchError "space-exhausted" if no row is free.
     """
     slot = len(earlier)
     seen, pending = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
@@ -125,24 +126,24 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
         search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,
         search.memory, search.modelling,
     )
-    with one_thread():                  # the same bits on every number of cores, and no quarrel with the trainings under way
+    with one_thread():                  # the same bits on every number of cores, and no competition with running trainings
         row, forecast = METHODS[search.method](view) if slot else Choice(search.first_row)
     configuration, seconds = search.space.configuration(row), float(search.predicted_seconds[row])
     return Proposal(slot, row, configuration, training_seed(search.seed, slot), seen, pending, seconds, forecast)
 
 
 ENOUGH_SCORES = 4
-"""Scores an axis that a model knows before a search may end at its word.
+"""Scores per axis that a model must have before the search may end because of its expected regret.
 
-Three scores that are alike by chance teach it that all are.  With a bound of a tenth of the way from the median loss to the best twentieth,
-7 of 48 searches of recorded tables ended with more than twice that left to gain, and 1 does with this.
+From three scores that agree by chance it infers that all do.  With a bound of a tenth of the distance from the median loss to the best
+twentieth, 7 of 48 searches of recorded tables ended with more than twice that left to gain; with this minimum 1 does.
 """
 
 
 def too_little_gain(search: Search, proposal: Proposal, trials: Mapping[int, Trial], bound: float | None) -> str | None:
-    """The sentence with which a search ends before `proposal`, where its forecast puts the expected regret below `bound`; else None.
+    """The sentence with which a search ends before `proposal`, if the expected regret of its forecast is below `bound`; else None.
 
-    `trials` are at least those that the proposal has seen; with fewer than ENOUGH_SCORES scores an axis among these no search ends.
+    `trials` must include those that the proposal has seen; with fewer than ENOUGH_SCORES scores per axis among these no search ends.
     """
     regret = None if proposal.forecast is None else proposal.forecast.expected_regret
     if bound is None or regret is None or regret >= bound:

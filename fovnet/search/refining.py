@@ -1,14 +1,14 @@
-"""Predictions corrected by what finished trials took.
+"""Predicted training times corrected by the measured times of finished trials.
 
     M  rows    p  features    n  finished trials    r  (n,) log of measured over predicted
-A log-linear correction, r = w0 + φ·w + noise, with normal priors: w0, how much faster or slower the device is than described, may be
-anything (sd 1, a factor of e); w, whether some networks are more so than others, is small (sd 0.2 from one end of an axis to the other);
-the noise is 0.1.  Large residuals weigh less, so that a trial whose machine was busy does not speak for the rest.
+A log-linear correction, r = w0 + φ·w + noise, with normal priors: w0, the factor of the device against its description, has a wide one
+(sd 1, a factor of e); w, the differences between networks, a narrow one (sd 0.2 from one end of an axis to the other); the noise is 0.1.
+Large residuals have less weight, so that a trial on a busy machine has little influence.
 Source: Bishop, Pattern Recognition and Machine Learning (2006), eqs 3.50-3.51; weights after Huber.
 
-Refined predictions serve the display (time left, forecasts in a report) and what `fovnet calibrate --from` offers to the next search.
-They never reach the virtual clock of the running search: its predictions are fixed when the search begins, so that the search takes the
-same path whatever the speed of the day, and can be replayed from its journal.
+Refined predictions are used for display (time left, forecasts in a report) and by `fovnet calibrate --from` for the next search.
+They never reach the virtual clock of the running search: its predictions are fixed when the search begins, so that its path does not
+depend on measured times, and can be replayed from its journal.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from fovnet.search.trial import Trial
 
 Floats = NDArray[np.float64]
 DEVICE, SLOPE, NOISE = 1.0, 0.2, 0.1        # standard deviations of w0, of w, and of the noise
-ROUNDS = 5                                  # of weighing
+ROUNDS = 5                                  # of reweighting
 
 
 def seconds_of(trial: Trial) -> float | None:
-    """The seconds of a training that was not cut short, on a plateau those of fewer epochs than predicted; None for others."""
+    """The seconds of a completed training, which may have ended on a plateau after fewer epochs than predicted; None for others."""
     return trial.outcome.seconds if trial.outcome.status == "completed" and trial.outcome.seconds > 0 else None
 
 
 def refined(
     predictions: Floats, features: Floats, trials: Sequence[Trial], measured: Callable[[Trial], float | None] = seconds_of
 ) -> Floats:
-    """Predictions (M,) corrected by the trials; unchanged where no trial has a measured value.
+    """Predictions (M,) corrected by the trials; unchanged if no trial has a measured value.
 
-    features (M, p), each between 0 and 1: the unit cube of a space.  `measured` gives the value of a trial that is compared, None if none.
+    features (M, p), each between 0 and 1: the unit cube of a space.  `measured` gives the measured value of a trial, None if it has none.
     """
     pairs = [(trial.proposal.row, value) for trial in trials if (value := measured(trial)) is not None]
     if not pairs:

@@ -1,7 +1,7 @@
-"""Running a search: W slots at a time, each proposed when all it has seen is really finished.
+"""Running a search: W slots at a time, each proposed when all slots it must see are actually finished.
 
-Nothing here decides where to look.  Killed at any moment and started again, the run reads the slots that are finished, proposes the
-others again, and goes on; the trials are those of a run that was never disturbed.
+Proposals are made elsewhere (`proposing`).  If it is killed at any moment and started again, the run reads the finished slots, proposes the
+others again, and continues; the trials are those of an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ Submit = Callable[[Proposal], "Future[Outcome]"]
 Progress = Callable[[int, int], None]
 
 RETRIES = 2
-"""How often a training is tried again after the machine, not the configuration, failed."""
+"""How often a training is repeated after a failure of the machine, not of the configuration."""
 
 
 def go_on(
     search: Search, *, trials: int, journal: Path, submit: Submit, stop_below_regret: float | None = None, progress: Progress | None = None
 ) -> list[Trial]:
-    """The trials of slots 0..trials-1, by slot; fewer where the space has no more feasible rows, or little is left to be gained.
+    """The trials of slots 0..trials-1, by slot; fewer if the space has no more feasible rows, or little is left to gain.
 
-    The latter is the case before the first slot whose forecast puts the expected regret below `stop_below_regret`, in units of the
-    score, once enough scores are known (`too_little_gain`); the header notes either.  Like the number of trials it is no part of the
-    search's identity: without it the search goes on.
+    The latter is before the first slot with an expected regret below `stop_below_regret`, in units of the score, once enough scores are
+    known (`too_little_gain`); the header notes either.  Like the number of trials it is not part of the search's identity: without it the
+    search can be continued.
 
-    `submit` begins a training and returns its future; it is called for at most `search.workers` slots at a time.  An exception in the
-    future, or an outcome "error", is the machine's failure and tried again twice; but a SearchError in it ends the run, the slot left
-    as if it had not begun.  The path depends on the search and the results alone: not on timing.  A journal with fewer trials is gone on
-    with, one with more keeps them.  Raises SearchError for another search's journal, a second owner, or a slot that contradicts the clock.
+    `submit` starts a training and returns its future; it is called for at most `search.workers` slots at a time.  An exception in the
+    future, or an outcome "error", is a failure of the machine, and the training is repeated up to twice; but a SearchError in it ends the
+    run, and the slot counts as not begun.  The path depends on the search and the results alone, not on timing.  A journal with fewer
+    trials is continued, one with more keeps them.  Raises SearchError for another search's journal, a locked one, or a slot that
+    contradicts the search.
     """
     with owned(journal, search) as book:
         return Run(book, submit, trials, stop_below_regret, progress).to_the_end()
@@ -43,7 +44,7 @@ def go_on(
 
 @dataclass
 class Run:
-    """A search under way: what has been proposed, what is finished, what is in the air."""
+    """A running search: `proposals` made, `finished` trials by slot, and trainings in progress (`flying`, with their failed attempts)."""
 
     book: Journal
     submit: Submit
@@ -72,13 +73,13 @@ class Run:
             self._wait_for(range(slots))
         finally:
             for future in self.flying:
-                future.cancel()                                              # what has not begun need not begin
+                future.cancel()                                              # trainings not yet started are not needed
         return [self.finished[slot] for slot in range(slots)]
 
     def _fill(self, slot: int) -> str | None:
-        """Take the slot's trial from the journal, or propose it as soon as all it has seen is finished, and let it fly.
+        """Takes the slot's trial from the journal, or proposes it as soon as all slots it sees are finished, and submits it.
 
-        The sentence with which the search ends, the slot left empty, where too little may still be gained; else None.
+        Returns the sentence with which the search ends before this slot, if too little is left to gain; else None.
         """
         recorded = self.book.read(slot)
         if recorded is not None:
@@ -98,11 +99,11 @@ class Run:
     def _too_little_gain(self, proposal: Proposal) -> str | None:
         if self.stop_below_regret is None:
             return None
-        self._wait_for(proposal.seen)                   # of a recorded proposal they may be on their way again
+        self._wait_for(proposal.seen)                   # those of a recorded proposal may be in training again
         return too_little_gain(self.book.search, proposal, self.finished, self.stop_below_regret)
 
     def _wait_for(self, slots: Collection[int]) -> None:
-        """Come back when all these slots are finished; whatever else lands meanwhile is written down at once."""
+        """Returns when all these slots are finished; other outcomes that arrive meanwhile are recorded at once."""
         while any(slot not in self.finished for slot in slots):
             landed, _ = wait(self.flying, return_when=FIRST_COMPLETED)
             faults = [fault for future in landed if (fault := self._landed(future)) is not None]
@@ -110,7 +111,7 @@ class Run:
                 raise faults[0]
 
     def _landed(self, future: Future[Outcome]) -> SearchError | OSError | None:
-        """As `_land`; what ends the search is handed back, so that what has landed beside it is written down first."""
+        """As `_land`; an exception that ends the search is returned, so that other finished outcomes are recorded first."""
         try:
             self._land(future)
         except (SearchError, OSError) as fault:
@@ -118,7 +119,7 @@ class Run:
         return None
 
     def _land(self, future: Future[Outcome]) -> None:
-        """Write the outcome down, or, where the machine failed, let the same proposal fly again."""
+        """Records the outcome, or, after a failure of the machine, submits the same proposal again."""
         proposal, retries = self.flying.pop(future)
         outcome = outcome_of(future)
         if outcome.status == "error" and len(retries) < RETRIES:
@@ -137,7 +138,7 @@ class Run:
             self.progress(len(self.finished), self.trials)
 
     def _refuse_contradiction(self, proposal: Proposal) -> None:
-        """A recorded slot is trusted only where it stands where this search would have put it.  Raises SearchError."""
+        """Raises SearchError "slot-contradiction" for a recorded proposal that this search could not have made for the next slot."""
         search, slot = self.book.search, len(self.proposals)
         seen, pending = search.clock.sees([earlier.predicted_seconds for earlier in self.proposals])
         row = proposal.row
@@ -154,7 +155,7 @@ class Run:
             raise SearchError("slot-contradiction", f"{path}: not what this search does there; remove it to repeat the slot.")
 
     def _notes(self, slots: int) -> list[str]:
-        """What a reader should know: a start that was moved, a search that ends early."""
+        """Notes for the header: a start that was moved, a search that ends early for lack of feasible rows."""
         notes = start_notes(self.book.search)
         if slots < self.trials:
             notes.append(f"{self.trials} trials were asked for; the search ends after {slots}: no other configuration is feasible.")
@@ -162,7 +163,7 @@ class Run:
 
 
 def start_notes(search: Search) -> list[str]:
-    """A sentence where the start had to be moved."""
+    """A sentence if the start had to be moved; else empty."""
     if search.first_row == search.start:
         return []
     wanted, used = search.space.configuration(search.start), search.space.configuration(search.first_row)
@@ -170,7 +171,7 @@ def start_notes(search: Search) -> list[str]:
 
 
 def train_alone(proposal: Proposal, submit: Submit) -> Trial:
-    """The trial of one proposal, waited for; where the machine failed, it is tried again as in a whole search."""
+    """The trial of one proposal, when it is finished; after a failure of the machine it is repeated as in a whole search."""
     retries: tuple[str, ...] = ()
     while (outcome := outcome_of(submit(proposal))).status == "error" and len(retries) < RETRIES:
         retries = (*retries, outcome.message)
@@ -178,9 +179,9 @@ def train_alone(proposal: Proposal, submit: Submit) -> Trial:
 
 
 def outcome_of(future: Future[Outcome]) -> Outcome:
-    """The future's outcome; an exception in it becomes an outcome "error" that names it.
+    """The future's outcome; an exception in it becomes an outcome "error" with its name and message.
 
-    But a SearchError is raised: it means that no training can go on (the disk is full), and is not about this one.
+    But a SearchError is raised: it means that no training at all can continue (for instance, the disk is full).
     """
     try:
         return future.result()

@@ -1,8 +1,8 @@
-"""The space of configurations: a finite table, every row known beforehand.
+"""The space of configurations: a finite table of rows.
 
     M     rows           d  axes           D  columns of the unit cube, D = d unless a category has more than two levels
     rows  (M, d) int64, the level of each axis, counted from 0
-A method works on rows and the unit cube; only the trainer asks for the configuration itself.
+Search methods use rows and the unit cube; only the training uses the configuration itself.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Axis:
-    """One hyper-parameter: its name and its levels, in order where the kind is "ordinal".
+    """One hyper-parameter: its name and its levels, in order if the kind is "ordinal".
 
-    places  where the levels of an ordinal stand on [0, 1]; evenly spread where not given
+    places  positions of the levels of an ordinal axis on [0, 1]; evenly spaced if not given
     """
 
     name: str
@@ -49,11 +49,11 @@ class Axis:
 
     @classmethod
     def of(cls, name: str, levels: Sequence[Level] | Mapping[str, Any]) -> Axis:
-        """The axis that a configuration file describes: a list of levels, {ordinal: levels}, {categorical: levels}, or {log: ...}.
+        """The axis from a configuration file: a list of levels, {ordinal: levels}, {categorical: levels}, or {log: ...}.
 
-        In a plain list numbers are ordinal in the order given; where a word or a yes/no is among them, all are categories.
+        A plain list of numbers is ordinal in the order given; with a word or a yes/no among them it is categorical.
         {log: {low, high, levels}} is a grid of equal ratios, its levels rounded to four digits.
-        Raises SearchError where there is no level, or a level comes twice.
+        Raises SearchError if there is no level, or one is given twice.
         """
         if not isinstance(levels, Mapping):
             return cls(name, tuple(levels), _kind(levels))
@@ -66,19 +66,19 @@ class Axis:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The axis as JSON keeps it; `places` only where they were given."""
+        """The axis in JSON form; `places` only if given."""
         places = {} if self.places is None else {"places": list(self.places)}
         return {"name": self.name, "levels": list(self.levels), "kind": self.kind, **places}
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Axis:
-        """The axis of `facts`."""
+        """The axis from its JSON form."""
         places = facts.get("places")
         return cls(facts["name"], tuple(facts["levels"]), facts["kind"], None if places is None else tuple(places))
 
     @property
     def columns(self) -> Floats:
-        """Where the levels stand, (levels, columns): ordinals evenly on [0, 1], categories so that any two differ by 1."""
+        """Coordinates of the levels, (levels, columns): ordinals at `places`, else evenly on [0, 1]; any two categories 1 apart."""
         count = len(self.levels)
         if self.places is not None:
             return np.asarray(self.places, dtype=float)[:, None]
@@ -87,12 +87,12 @@ class Axis:
         return np.asarray(np.eye(count) / np.sqrt(2.0))
 
 
-MOST_ROWS = 2_000_000       # of which a proposal with 300 trials known takes 5 GB
+MOST_ROWS = 2_000_000       # a proposal then takes 5 GB with 300 known trials
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """All configurations: every combination of the axes' levels, or only those listed in `table` (M, d)."""
+    """All configurations: every combination of the axes' levels, or only those in `table` (M, d)."""
 
     axes: tuple[Axis, ...]
     table: Integers | None = None
@@ -107,7 +107,7 @@ class Space:
 
     @cached_property
     def rows(self) -> Integers:
-        """(M, d), the level of each axis; for a full grid the last axis turns fastest.  Raises SearchError "space-rows" for too many."""
+        """(M, d), the level of each axis; in a full grid the last axis varies fastest.  Raises SearchError "space-rows" for too many."""
         if self.table is not None:
             return np.asarray(self.table, dtype=np.int64)
         shape = [len(axis.levels) for axis in self.axes]
@@ -119,7 +119,7 @@ class Space:
 
     @cached_property
     def unit_cube(self) -> Floats:
-        """(M, D), each row as a point whose squared distance to another adds up axis by axis, at most 1 for each."""
+        """(M, D), each row as a point; squared distances are sums over the axes, with at most 1 from each."""
         return np.hstack([axis.columns[level] for axis, level in zip(self.axes, self.rows.T, strict=True)])
 
     @cached_property
@@ -129,7 +129,7 @@ class Space:
 
     @cached_property
     def scales(self) -> Scales:
-        """What the lengthscales of the columns are made of; categories that offer the same levels share those of the levels."""
+        """The parametrisation of the columns' lengthscales; categories with the same levels share those of the levels."""
         lists = {axis.levels: 0 for axis in self.axes if axis.columns.shape[1] > 1}
         starts = dict(zip(lists, np.cumsum([0, *map(len, lists)]).tolist(), strict=False))
         level = [                       # an ordinal axis of the same levels has one column, and a lengthscale of its own
@@ -138,11 +138,11 @@ class Space:
         return Scales.of(self.axis_of_column, np.concatenate(level))
 
     def configuration(self, row: int) -> dict[str, Level]:
-        """{axis: level} of one row, in plain Python values."""
+        """{axis: level} of one row, as plain Python values."""
         return {axis.name: axis.levels[level] for axis, level in zip(self.axes, self.rows[row].tolist(), strict=True)}
 
     def row_of(self, configuration: Mapping[str, Any]) -> int:
-        """The row of a configuration.  Raises SearchError where an axis is missing or unknown, or a level is not in the space."""
+        """The row of a configuration.  Raises SearchError if an axis is missing or unknown, or the level or the row is not in the space."""
         names = [axis.name for axis in self.axes]
         if set(configuration) != set(names):
             missing, unknown = sorted(set(names) - set(configuration)), sorted(set(configuration) - set(names))
@@ -155,7 +155,7 @@ class Space:
         return int(found[0])
 
     def nearest(self, levels: Integers, allowed: NDArray[np.bool_]) -> int:
-        """The allowed row nearest to `levels` (d,) in the unit cube, itself where allowed; the first of equally near ones."""
+        """The allowed row nearest to `levels` (d,) in the unit cube, the same row if allowed; the first of equally near ones."""
         point = np.concatenate([axis.columns[level] for axis, level in zip(self.axes, levels, strict=True)])
         candidates = np.flatnonzero(allowed)
         gap = ((self.unit_cube[candidates] - point) ** 2).sum(axis=1)
@@ -180,7 +180,7 @@ PAPER: Mapping[str, tuple[Level, ...]] = {
 BASELINE: Mapping[str, Level] = {
     "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False, "log10_learning_rate": -3, "log2_batch": 3,
 }
-"""The network that the paper's authors had made by hand."""
+"""The hand-made baseline network of the paper."""
 
 
 def _kind(levels: Sequence[Level]) -> Kind:

@@ -1,4 +1,4 @@
-"""What travels through a search: a proposal goes out, an outcome comes back, a trial is both."""
+"""The records of a search: a proposal, the outcome of its training, and the trial, which is both."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Number = float | int | str | None
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a method's model expected of a proposal before it was trained, in units of the score.
+    """The prediction of a method's model for a proposal before its training, in units of the score.
 
-    score, low, high   the median, and the band in which the score will lie with 95 %; an end is None, and the band open there, where it
-                       lies beyond all scores seen and the model knows only ranks
+    score, low, high   the median, and the 95 % prediction interval; an end is None, and the band open there, if it lies beyond all
+                       scores seen and the model uses only ranks
     chance_to_train    probability that there will be a score at all
-    expected_regret    how much lower the lowest of all free rows may be expected to be than the best row so far, at most, once the pending
-                       ones have come out as believed; None where the model knows only ranks
+    expected_regret    upper bound of the expected difference between the best row so far and the lowest free row, if pending rows get
+                       their predicted scores; None if the model uses only ranks
     """
 
     score: float
@@ -38,13 +38,13 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A configuration to train, and everything that made it so.
+    """A configuration to train, and the information it was chosen with.
 
-    slot, row           the place in the search and in the space
+    slot, row           its numbers in the search and in the space
     seed                for the training, derived from the search's seed and the slot
     seen, pending       the slots finished, and still running, in virtual time when this one began; together 0..slot-1
-    predicted_seconds   what the virtual clock counts for it
-    forecast            what the model expected of it; None where no model was asked
+    predicted_seconds   its duration on the virtual clock
+    forecast            the model's prediction; None if no model was used
     """
 
     slot: int
@@ -59,13 +59,14 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a training came to.
+    """The result of a training.
 
-    training_loss, validation_loss  one value an epoch; may end in nan or inf where the training diverged
-    score                           the lowest validation loss of its epochs, lower is better; None where there is none to trust
-    seconds, peak_memory_bytes      what it cost, on `device`
-    message                         a sentence for a person;  versions  of the libraries that trained it
-    Raises ValueError for a completed training without a finite score: that is a diverged one.
+    training_loss, validation_loss  one value per epoch; may end in nan or inf if the training diverged
+    score                           the lowest validation loss of its epochs, lower is better; None without a valid one
+    seconds, peak_memory_bytes      its cost, on `device`
+    message                         a sentence for the user;  versions  of the libraries used
+    Raises ValueError for an unknown status, a completed training without a finite score (that is a diverged one), or a pruned one with a
+    score that is not finite.
     """
 
     status: Status
@@ -90,7 +91,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Trial:
-    """One training of one configuration; `retries` holds the messages of earlier attempts that the machine failed."""
+    """One training of one configuration; `retries` are the messages of earlier attempts that failed because of the machine."""
 
     proposal: Proposal
     outcome: Outcome
@@ -98,12 +99,12 @@ class Trial:
 
     @property
     def score(self) -> float | None:
-        """The outcome's score where a method may learn from it: completed, or pruned on the way."""
+        """The outcome's score if a method may learn from it (completed or pruned); else None."""
         return self.outcome.score if self.outcome.status in ("completed", "pruned") else None
 
 
 def configuration_is_to_blame(status: Status) -> bool:
-    """Whether a failure teaches where not to go; "error" is the machine's (it died, a bug) and teaches nothing."""
+    """Whether a failure is due to the configuration, and to be learned from; "error" is the machine's (a crash, a bug)."""
     return status in ("out_of_memory", "diverged", "timeout")
 
 
@@ -114,7 +115,7 @@ def best(trials: Sequence[Trial], count: int) -> list[Trial]:
 
 
 def to_facts(trial: Trial) -> dict[str, Any]:
-    """A trial as strict JSON knows it: losses that are no numbers become the strings "nan", "inf" and "-inf"."""
+    """A trial in the form of strict JSON: non-finite losses become the strings "nan", "inf" and "-inf"."""
     outcome = asdict(trial.outcome)
     outcome["score"] = _write_number(trial.outcome.score)
     for curve in ("training_loss", "validation_loss"):
@@ -123,7 +124,7 @@ def to_facts(trial: Trial) -> dict[str, Any]:
 
 
 def from_facts(facts: Mapping[str, Any]) -> Trial:
-    """The trial in facts written by `to_facts`.  Raises KeyError, TypeError or ValueError where they are no such facts."""
+    """The trial from facts written by `to_facts`.  Raises KeyError, TypeError or ValueError if they are invalid."""
     outcome = dict(facts["outcome"])
     outcome |= {curve: tuple(map(_read_number, outcome[curve])) for curve in ("training_loss", "validation_loss")}
     outcome["score"] = _read_number(outcome["score"])
@@ -131,7 +132,7 @@ def from_facts(facts: Mapping[str, Any]) -> Trial:
 
 
 def proposal_of(facts: Mapping[str, Any]) -> Proposal:
-    """The proposal in its facts.  Raises KeyError, TypeError or ValueError where they are no such facts."""
+    """The proposal from its facts.  Raises KeyError, TypeError or ValueError if they are invalid."""
     known = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
     forecast = facts.get("forecast")
     if any(type(number) is not int for number in (facts["slot"], facts["row"], facts["seed"], *known["seen"], *known["pending"])):
@@ -146,7 +147,7 @@ MAY_LACK = ("low", "high", "expected_regret")
 
 
 def _refuse_non_numbers(**numbers: Any) -> None:
-    """Raises TypeError for what is no number."""
+    """Raises TypeError for a value that is not a real number."""
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, Real):
             raise TypeError(f"{name}: {value!r}; a number was expected")

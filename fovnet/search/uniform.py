@@ -1,4 +1,4 @@
-"""Looking anywhere: by chance, or spread evenly before a model has anything to go by."""
+"""Proposals without a model: uniformly at random, or spread evenly over the space for the first slots."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from fovnet.search.view import Choice, View
 
 
 def uniform(view: View) -> Choice:
-    """A free row, each as likely as any other."""
+    """A free row, drawn uniformly at random."""
     return Choice(int(view.rng.choice(np.flatnonzero(view.free))))
 
 
 def few(space: Space) -> int:
-    """How many spread rows a model needs to begin with: three, or one for each level of the largest category.
+    """The number of spread rows before the model is used: three, or one per level of the largest categorical axis, if that has more.
 
-    A category that was never seen is as far from all others as any; the model predicts nothing for it.
+    All levels of a categorical axis are equally far apart, so the model predicts nothing for a level never seen.
     """
     return max([3, *(len(axis.levels) for axis in space.axes if axis.kind == "categorical")])
 
 
 def spread(view: View) -> Choice:
-    """The free row nearest to the slot's point of a scrambled Sobol sequence, which the search's seed fixes.
+    """The free row nearest to the slot's point of a scrambled Sobol sequence, fixed by the search's seed.
 
-    Unlike chance it leaves no level of an axis untried for long; unlike a maximin design it does not begin in the corners,
-    where the largest networks with the largest steps live.  Source: Owen, *Scrambling Sobol' and Niederreiter-Xing points* (1998).
+    Unlike random draws it leaves no level of an axis untried for long; unlike a maximin design it does not begin in the corners,
+    with the largest networks and learning rates.  Source: Owen, *Scrambling Sobol' and Niederreiter-Xing points* (1998).
     """
-    from scipy.stats import qmc  # 30 MB, for the first few slots alone
+    from scipy.stats import qmc  # 30 MB, needed for the first few slots only
 
     axes = view.space.axes
     sequence = qmc.Sobol(len(axes), scramble=True, seed=np.random.default_rng(view.seed))

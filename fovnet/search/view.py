@@ -1,4 +1,4 @@
-"""What a search method is shown when it fills a slot, and what it answers: this, and nothing else, decides the row."""
+"""The input and output of a search method for one slot; the row depends on this input alone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Modelling:
-    """How a method that models the scores does so, which "random" does not; the defaults are what fovnet recommends.
+    """How a method models the scores ("random" does not); the defaults are recommended.
 
-    targets          what of the scores is believed: the distances of the better half, ranks, or all of them
-    kernel           how smooth the loss is expected to be
-    hyperparameters  "map": the likeliest ones; "sampled": averaged over a few drawn from their posterior
-    per_second       divide the expected improvement by the predicted seconds of the training; of "gp-ei" alone
+    targets          values modelled: "half-ranked" keeps distances in the better half only, "ranked" none, "raw" all
+    kernel           covariance function, which sets the assumed smoothness of the loss
+    hyperparameters  "map": maximum a posteriori; "sampled": averaged over a few draws from their posterior
+    per_second       divide the expected improvement by the predicted seconds of the training; "gp-ei" only
     """
 
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
@@ -39,9 +39,9 @@ class View:
 
     seen      the trials finished in virtual time, by slot          pending  rows of the slots still running
     free      (M,) bool, rows that may be proposed: feasible and never proposed before; at least one
-    initial   how many slots, the first included, are spread over the space before a model is asked
+    initial   number of slots, the first included, spread over the space before a model is used
     seed      of the whole search
-    predicted_seconds  (M,), of each row's training;      memory  (M,), an estimate of the bytes it needs, None where nobody knows
+    predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if unknown
     """
 
     space: Space
@@ -57,7 +57,7 @@ class View:
 
     @property
     def rng(self) -> np.random.Generator:
-        """A fresh generator of this slot's own; the same numbers at each call."""
+        """A new generator, seeded for this slot; the same numbers at each call."""
         return np.random.default_rng([self.seed, self.slot])
 
     @property
@@ -68,7 +68,7 @@ class View:
 
     @property
     def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows (n,) of the trials that are informative about memory, and whether they fitted; none where memory is not estimated."""
+        """Rows (n,) of the trials that are informative about memory, and whether they fitted; empty without memory estimates."""
         if self.memory is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         informative = [trial for trial in self.seen if trial.outcome.status != "error"]
@@ -77,12 +77,12 @@ class View:
 
     @property
     def failed(self) -> NDArray[np.int64]:
-        """Rows that failed because of their configuration, for a reason that no estimate of memory explains."""
+        """Rows that failed because of their configuration, except out of memory if there are memory estimates."""
         return np.array([trial.proposal.row for trial in self.seen if self._is_failure(trial)], dtype=np.int64)
 
     @property
     def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows (n,) of the trials that have a score or are among the failed, by slot, and whether they have one."""
+        """Rows (n,) of the trials that have a score or are in `failed`, by slot, and whether they have one."""
         informative = [trial for trial in self.seen if trial.score is not None or self._is_failure(trial)]
         rows = np.array([trial.proposal.row for trial in informative], dtype=np.int64)
         return rows, np.array([trial.score is not None for trial in informative], dtype=bool)
@@ -93,11 +93,11 @@ class View:
 
 
 class Choice(NamedTuple):
-    """A free row, and what the method's model expected of it; None where no model was asked."""
+    """A free row, and the forecast of the method's model; None if no model was used."""
 
     row: int
     forecast: Forecast | None = None
 
 
 Propose = Callable[[View], Choice]
-"""Where to look next.  A pure function: the same view gives the same choice, today and in a replay."""
+"""A search method: the next row to try.  A pure function: the same view gives the same choice, also in a replay."""
