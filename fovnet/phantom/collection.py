@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.locks import alone
+from fovnet.maths.threads import one_thread
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
 from fovnet.phantom.acquisition.protocols import SITES, Plan, Site, plan
@@ -150,6 +151,7 @@ def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
         raise CollectionError("phantom-other-tables", f"{table}: lies there, and is not what this command makes; give another folder.")
 
 
+@one_thread()
 def simulate_subject(
     out: Path, number: int, volumes: int, seed: int, without: frozenset[str] = frozenset()
 ) -> tuple[list[Row], list[Row]]:
