@@ -184,7 +184,7 @@ def test_nothing_shown_is_reported_and_is_no_doubt_and_noise_needs_no_order() ->
 
 def test_a_physician_reads_no_double_negative() -> None:
     """A region that is named and yet more likely absent."""
-    found = doubts(decided(one_region(0.3, 0.24), replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0))), FINE, RULE, DEFAULT)
+    found = doubts(decided(one_region(0.3, 0.24), replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0, 0.0, 0.0))), FINE, RULE, DEFAULT)
     assert any("of the slices called so are expected to show it, at least 70% wanted" in doubt.sentence for doubt in found)
 
 
