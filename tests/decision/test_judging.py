@@ -170,7 +170,7 @@ def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_en
 
 def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:
     floors = {"least_novelty": 0.03, "least_agreement": 0.7, "least_upright": 0.02, "least_extent_mm": 80.0}
-    rule = Rule(weights=(0.25, 0.75), beta=(0.9, 1.1, -0.2), **floors)
+    rule = Rule(weights=(0.25, 0.75), beta=(0.9, 1.1, -0.2, 0.0, 0.0), **floors)
     save_rule(tmp_path, rule, {}, settings={}, seed=1)
     assert read_rule(tmp_path) == rule
 
