@@ -103,7 +103,7 @@ def _probabilities(run: _Run) -> dict[str, NDArray[Any]]:
     pack = simulated_slices(run.study, run.name, run.lacking, run.study.subjects, run.seed)
     judged = {on: labelled_slices(load_pack(folder)) for on, folder in run.judged.items()}
     _, network = train_on(run.study, run.name, run.seed, pack)
-    return {on: probabilities_of(run.study, [network], judged)[0] for on, judged in judged.items()}
+    return {on: probabilities_of(run.study, [network], slices)[0] for on, slices in judged.items()}
 
 
 def _died(run: _Run) -> dict[str, NDArray[Any]]:
