@@ -52,7 +52,7 @@ def test_ten_of_the_compact_networks_stay_below_15_mb_at_two_bytes_a_weight(name
     """The largest that the configuration lets be trained; its start is one of them."""
     settings = load(Path(__file__).parents[2] / "configs" / f"{name}.yaml")
     training, search = settings.training, settings.search
-    space = Space(in_order([Axis.of(name, levels) for name, levels in search.model_dump()["space"].items()]))
+    space = Space(in_order([Axis.of(axis, levels) for axis, levels in search.model_dump()["space"].items()]))
     priced = prices(
         space, classes=7, head=training.head, inputs=training.inputs, averaged=training.averaging > 0,
         work=Work(training.slices_per_epoch, training.validation_slices, training.epochs), device=Device(**search.speed.model_dump()),
