@@ -1,4 +1,5 @@
-"""Answers of an ensemble to volumes that it should not name: no body, shuffled slices, a body upside down; and to bodies in order.
+"""Answers of an ensemble to volumes that it should not name: no body, a body with its slices shuffled, upside down, or half of it too dark
+to see; and to bodies in order.
 
 The simulated people have another seed than any collection, so that no network was trained on them.  Their fields of view hold several
 regions, because a single region upside down is still that region.
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.decision.ensemble import Ensemble
 from fovnet.phantom.acquisition.families import choose_families
@@ -21,8 +23,9 @@ from fovnet.phantom.oddities import ODDITIES, oddity
 from fovnet.phantom.person.traits import sample_person
 from fovnet.volume.slices import SliceStack, cut
 
-BODY, SHUFFLED, REVERSED = "a body", "its slices shuffled", "upside down"
+BODY, SHUFFLED, REVERSED, HALF_DARK = "a body", "its slices shuffled", "upside down", "lower half 20 times darker"
 COLUMNS = ("kind", "number", "slices", "status", "regions", "confidence", "novelty", "agreement", "disorder", "doubts")
+DARKER = 20
 STRANGERS = 1_000_003       # seed of people whom no collection holds; collections have small ones
 
 
@@ -58,7 +61,8 @@ def answers_to_controls(
             yield _answer(ensemble, kind, number, stack)
         body = _body(seed, number, spacing)
         order = np.random.default_rng([seed, 99, number]).permutation(len(body.pixels))
-        for kind, pixels in ((BODY, body.pixels), (SHUFFLED, body.pixels[order]), (REVERSED, body.pixels[::-1])):
+        kinds = {BODY: body.pixels, SHUFFLED: body.pixels[order], REVERSED: body.pixels[::-1], HALF_DARK: _half_dark(body.pixels)}
+        for kind, pixels in kinds.items():
             yield _answer(ensemble, kind, number, replace(body, pixels=pixels))
         if progress:
             progress(number + 1, each)
@@ -82,6 +86,12 @@ def _body(seed: int, number: int, spacing_mm: float) -> SliceStack:
     (family,) = choose_families(1, rng)
     volume, _ = acquire(person, plan(person, landmarks(person), family, site, rng), rng)
     return cut(volume, target_spacing_mm=spacing_mm)
+
+
+def _half_dark(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Slices (s, side, side), the lower half of them DARKER times darker: stations put together without matching their brightness."""
+    half = len(pixels) // 2
+    return np.concatenate([np.rint(pixels[:half] / DARKER).astype(np.uint8), pixels[half:]])
 
 
 def _answer(ensemble: Ensemble, kind: str, number: int, stack: SliceStack) -> ControlAnswer:

@@ -28,7 +28,7 @@ def bench_oddities(
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other volumes.")] = 1,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
-    """Show an ensemble what has no region: air, noise, bottles of water, shuffled slices, bodies upside down; and bodies, to compare."""
+    """Show an ensemble what it should not name: air, noise, bottles of water; bodies shuffled, upside down or half dark; and bodies."""
     from fovnet.bench.negative_controls import COLUMNS, answers_to_controls, tally
     from fovnet.decision.ensemble import load
     from fovnet.records import write_tsv

@@ -27,7 +27,7 @@ def ensemble(config: ConfigFile) -> None:
     """Make members of the best trials, and let them score the validation and test slices once."""
     from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
     from fovnet.decision.rule import Rule
-    from fovnet.decision.scoring import oriented, score, turned_over, weighed
+    from fovnet.decision.scoring import asked_again, oriented, score, weighed
     from fovnet.evaluate.guards import learned_from
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.records import write_npz
@@ -53,9 +53,8 @@ def ensemble(config: ConfigFile) -> None:
     scored, found = weighed(
         results.ensemble, model, scored, pack, options.weights, settings=options.model_dump(), seed=settings.seed
     )
-    if model.sees_the_volume:
-        with progress_bar("turned over") as advance:
-            scored = turned_over(model, scored, pack, advance)
+    with progress_bar("turned over, brightened") as advance:
+        scored = asked_again(model, scored, pack, advance)
     with progress_bar("orientation") as advance:
         oriented(results.ensemble, pack, seed=settings.seed, progress=advance)
     write_npz(results.probabilities, **scored.arrays())

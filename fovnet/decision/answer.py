@@ -104,6 +104,7 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
         },
         "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
         "disorder": signs.disorder, "passes": signs.passes, "extent_mm": signs.extent_mm,
+        "hidden": None if signs.hidden is None else asdict(signs.hidden),
         "slice_agreement": _rounded(signs.slice_agreement), "slice_novelty": _rounded(signs.slice_unusual),
     }
 

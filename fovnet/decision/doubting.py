@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.dark_slices import Hidden
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import EVEN, OBSERVATION_MM, Rule
 from fovnet.decision.spans import Decision, Span
@@ -45,7 +46,7 @@ class Doubt:
 class Signs:
     """What was measured on a volume besides its decision.  `novelty` is None if the ensemble has no novelty reference, `bearing` if the
     body's orientation cannot be found or nothing is shown.  `passes` as in `interleaved`; `extent_mm` is the picture's largest extent
-    along an axis, None if it was not measured."""
+    along an axis, None if it was not measured; `hidden` is what dark slices show when brightened, None if nothing."""
 
     agreement: float
     disorder: float
@@ -55,6 +56,7 @@ class Signs:
     bearing: Bearing | None = None
     passes: int = 1
     extent_mm: float | None = None
+    hidden: Hidden | None = None
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
@@ -95,6 +97,9 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
         reach, least = math.floor(10 * signs.extent_mm) / 10, math.ceil(10 * rule.least_extent_mm) / 10
         size = f"{reach:g} mm along its longest side, at least {least:g} mm wanted"
         yield Doubt("too-small", f"much smaller than anything the networks were validated on: {size}")
+    if signs.hidden is not None:
+        height = f"{math.floor(signs.hidden.extent_mm):.0f} mm of slices that seem to show nothing"
+        yield Doubt("too-dark", f"too dark in part: {height} show {signs.hidden.region} when they are brightened")
     slices = len(decision.confidence)
     if slices < FEWEST:
         yield Doubt("too-few-slices", f"too few slices, thin neighbours averaged: {slices}, at least {FEWEST} wanted")

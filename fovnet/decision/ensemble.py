@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision import novelty, orientation
+from fovnet.decision import dark_slices, novelty, orientation
 from fovnet.decision.judging import Judge, MemberOutputs
+from fovnet.decision.margins import empty
 from fovnet.decision.novelty import REFERENCE, Familiar, familiar
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.rule import Rule
@@ -102,19 +103,31 @@ class Ensemble:
         return MemberOutputs(np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None)
 
     def outputs_on(self, stack: SliceStack) -> MemberOutputs:
-        """The members' outputs on a volume, and on the volume turned over if they depend on its other slices and predict several regions.
+        """The members' outputs on a volume, on the volume turned over and on its dark slices brightened, where needed."""
+        outputs = self.turned_over(self.outputs(stack.pixels, placing=stack.placing), stack)
+        return self.brightened(outputs, stack)
+
+    def turned_over(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
+        """The outputs on a volume, with those on the volume turned over added if they depend on its other slices and name several regions.
 
         Networks that see a slice's height in the volume rely on it, and label an upside-down body as if it were upright.
         """
-        return self.turned_over(self.outputs(stack.pixels, placing=stack.placing), stack)
-
-    def turned_over(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
-        """The outputs on a volume, with those on the volume turned over added if they are needed: see `outputs_on`."""
         named = np.unique(self.judge.raw(outputs).argmax(axis=1))
         if not self.sees_the_volume or (named < len(self.vocabulary.chain)).sum() < 2:
             return outputs
         over = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
         return replace(outputs, turned=replace(self, familiar=None).outputs(over.pixels, placing=over.placing).members)
+
+    def brightened(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
+        """The outputs on a volume, with those on its dark slices brightened added if they seem to show nothing: see `dark_slices`."""
+        nothing = (self.judge.raw(outputs).argmax(axis=1) == len(self.vocabulary.classes) - 1) | empty(stack.pixels)
+        rows = dark_slices.in_question(stack.pixels, nothing, stack.edges_mm)
+        if not len(rows):
+            return outputs
+        members = np.full_like(outputs.members, np.nan)
+        brighter = dark_slices.brightened(stack.pixels)
+        members[:, rows] = replace(self, familiar=None).outputs(brighter, None, rows, stack.placing).members
+        return replace(outputs, brightened=members)
 
     def probabilities(
         self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, placing: Placing | None = None

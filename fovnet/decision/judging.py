@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision import novelty, weighing
 from fovnet.decision.answer import Answer, answer
+from fovnet.decision.dark_slices import Hidden, hidden
 from fovnet.decision.doubting import Signs, disorder, interleaved
 from fovnet.decision.margins import decided_between, empty, lit
 from fovnet.decision.novelty import Familiar
@@ -28,15 +29,17 @@ Floats = NDArray[np.float64]
 class MemberOutputs:
     """The members' outputs on slices: probabilities (p, s, k), and novelty distances (s,), None if the ensemble has no reference.
 
-    turned  (p, s, k) probabilities of the slices from head to feet, as those of the volume turned over; None if not needed
+    turned      (p, s, k) probabilities of the slices from head to feet, as those of the volume turned over; None if not needed
+    brightened  (p, s, k) those of dark slices that seem to show nothing, brightened; NaN for the other slices; None if there are none
     """
 
     members: NDArray[np.float32]
     distances: Floats | None = None
     turned: NDArray[np.float32] | None = None
+    brightened: NDArray[np.float32] | None = None
 
     def of(self, rows: NDArray[np.int64] | slice) -> MemberOutputs:
-        """The outputs on some of the slices, without `turned`."""
+        """The outputs on some of the slices, without `turned` and `brightened`."""
         return MemberOutputs(self.members[:, rows], None if self.distances is None else self.distances[rows])
 
 
@@ -72,13 +75,21 @@ class Judge:
 
         return decided_between(slice(0, len(raw)) if dark is None else lit(dark), len(raw), of)
 
+    def hidden(self, outputs: MemberOutputs, decision: Decision, z_mm: Floats, edges_mm: Floats | None = None) -> Hidden | None:
+        """What slices that are decided to be none show when brightened; None if nothing, or if they were not looked at again."""
+        if outputs.brightened is None:
+            return None
+        shown = self._mean(outputs.brightened)
+        return hidden(decision.decided[:, -1], shown, outer_edges(z_mm, edges_mm), self.vocabulary.classes)
+
     def signs(
-        self, outputs: MemberOutputs, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None
+        self, outputs: MemberOutputs, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None,
+        hidden: Hidden | None = None,
     ) -> Signs:
-        """The signs of a volume of slices (s, side, side); `bearing` and `extent_mm` as in `Signs`."""
+        """The signs of a volume of slices (s, side, side); `bearing`, `extent_mm` and `hidden` as in `Signs`."""
         each = agreement(outputs.members, self.rule.say(len(outputs.members)))
         seen = Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing,
-                     passes=interleaved(pixels[lit(empty(pixels))]), extent_mm=extent_mm)
+                     passes=interleaved(pixels[lit(empty(pixels))]), extent_mm=extent_mm, hidden=hidden)
         if self.familiar is None or outputs.distances is None:
             return seen
         raw = self.raw(outputs)
@@ -92,5 +103,6 @@ class Judge:
     def answer(self, volume_id: str, path: str, outputs: MemberOutputs, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
         """The answer on a volume."""
         decision = self.decision(outputs, stack.z_mm, stack.edges_mm, empty(stack.pixels))
-        signs = self.signs(outputs, stack.pixels, self.bearing(stack) if decision.spans else None, max(extents_mm(stack)))
+        signs = self.signs(outputs, stack.pixels, self.bearing(stack) if decision.spans else None, max(extents_mm(stack)),
+                           self.hidden(outputs, decision, stack.z_mm, stack.edges_mm))
         return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

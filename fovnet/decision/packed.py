@@ -3,10 +3,12 @@
     rows     (m,) rows of the pack                     raw        (m, k) ensemble probabilities of those rows, uncalibrated
     members  (p, m, k) each member's probabilities     distances  (m,) from the novelty reference
     weights  (p,) of the members in raw                turned     (p, m, k) each member's for the row in its volume turned over
+                                                       brightened  (p, m, k) each member's for the row brightened
 
-`turned` exists if the members' inputs depend on the volume; it is NaN where it is not needed, in volumes of one region.  280 bytes per
-slice with ten members in float32, twice that with `turned`: 28 or 56 MB for 100,000 slices.  Files of earlier versions have only rows and
-raw, and are read as an ensemble of one member.
+`turned` exists if the members' inputs depend on the volume; it is NaN where it is not needed, in volumes of one region.  `brightened`
+exists if any volume has dark slices that seem to show nothing, and is NaN for all other slices.  280 bytes per slice with ten members in
+float32, as much again for each of these two: 28 to 84 MB for 100,000 slices.  Files of earlier versions have only rows and raw, and are
+read as an ensemble of one member.
 """
 
 from __future__ import annotations
@@ -41,46 +43,56 @@ SCORED = ("validation", "test")
 class Scored:
     """The members' outputs on some rows of a pack, rows ascending, and their weights; empty: equal weights.
 
-    turned  (p, m, k) as in the module docstring, in the order of `rows`; None if the members' inputs do not depend on the volume
+    turned, brightened  (p, m, k) as in the module docstring, in the order of `rows`; None if there is none
     """
 
     rows: NDArray[np.int64]
     outputs: MemberOutputs
     weights: tuple[float, ...] = ()
     turned: NDArray[np.float32] | None = None
+    brightened: NDArray[np.float32] | None = None
 
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[Any]]) -> Scored:
         """From the arrays of probabilities.npz."""
         members = arrays["members"] if "members" in arrays else arrays["raw"][None]
         weights = tuple(map(float, arrays.get("weights", ())))
-        return cls(arrays["rows"], MemberOutputs(members, arrays.get("distances")), weights, arrays.get("turned"))
+        return cls(arrays["rows"], MemberOutputs(members, arrays.get("distances")), weights, arrays.get("turned"), arrays.get("brightened"))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of probabilities.npz."""
         weights = Rule(weights=self.weights).say(len(self.outputs.members))
         known: dict[str, NDArray[Any]] = {"rows": self.rows, "members": self.outputs.members, "weights": weights}
         known["raw"] = mean(self.outputs.members, weights)
-        optional = {"distances": self.outputs.distances, "turned": self.turned}
+        optional = {"distances": self.outputs.distances, "turned": self.turned, "brightened": self.brightened}
         return known | {name: values for name, values in optional.items() if values is not None}
 
     def of(self, pack: Pack, index: int) -> MemberOutputs:
         """The outputs on one volume.  Raises ModelError ("probabilities-stale") if not all its slices were scored."""
         places = self._places(pack, index)
         turned = None if self.turned is None else self.turned[:, places[::-1]]
-        outputs = self.outputs.of(places)
-        return outputs if turned is None or np.isnan(turned).any() else replace(outputs, turned=turned)
+        brightened = None if self.brightened is None else self.brightened[:, places]
+        return replace(
+            self.outputs.of(places), turned=None if turned is None or np.isnan(turned).any() else turned,
+            brightened=None if brightened is None or np.isnan(brightened).all() else brightened,
+        )
 
-    def turned_over(self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]) -> Scored:
-        """The same, with the members' outputs on the volumes turned over where needed; `model` must have the same weights."""
+    def asked_again(self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]) -> Scored:
+        """The same, with the members' outputs on the volumes turned over and on dark slices brightened, where needed; `model` must have
+        the same weights."""
         indices = [index for split in SCORED for index in _readable(pack, split)]
-        turned = np.full_like(self.outputs.members, np.nan)
+        turned, brightened = (np.full_like(self.outputs.members, np.nan) for _ in range(2))
         for done, index in enumerate(indices, start=1):
-            outputs = model.turned_over(self.of(pack, index), pack.stack(index))
+            stack, places = pack.stack(index), self._places(pack, index)
+            outputs = model.brightened(model.turned_over(self.of(pack, index), stack), stack)
             if outputs.turned is not None:
-                turned[:, self._places(pack, index)[::-1]] = outputs.turned
+                turned[:, places[::-1]] = outputs.turned
+            if outputs.brightened is not None:
+                brightened[:, places] = outputs.brightened
             progress(done, len(indices))
-        return replace(self, turned=turned)
+        return replace(
+            self, turned=turned if model.sees_the_volume else None, brightened=None if np.isnan(brightened).all() else brightened
+        )
 
     def _places(self, pack: Pack, index: int) -> NDArray[np.int64]:
         """Positions in `rows` of the slices of a volume."""

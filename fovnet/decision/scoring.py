@@ -83,6 +83,6 @@ def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
     return sorted(known)
 
 
-def turned_over(model: Ensemble, scored: Scored, pack: Pack, progress: ProgressCallback) -> Scored:
-    """`scored` with the members' outputs on the volumes turned over, where needed."""
-    return scored.turned_over(pack, replace(model, rule=Rule(weights=scored.weights)), progress)
+def asked_again(model: Ensemble, scored: Scored, pack: Pack, progress: ProgressCallback) -> Scored:
+    """`scored` with the members' outputs on the volumes turned over and on dark slices brightened, where needed."""
+    return scored.asked_again(pack, replace(model, rule=Rule(weights=scored.weights)), progress)

@@ -61,7 +61,7 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
     """The judge with a settled rule, and the facts of settling: the bar, its promise, the risk-coverage curve."""
     decisions = [_decided(one, judge) for one in volumes]
     seen = [lit(empty(one.pixels)) for one in volumes]          # margins have confidence 1 by definition: no data for a calibration
-    signs = [judge.signs(one.outputs, one.pixels, one.bearing, one.extent_mm) for one in volumes]
+    signs = [_signs(one, decision, judge) for one, decision in zip(volumes, decisions, strict=True)]
     hits = [_hits(one, decision, len(judge.vocabulary.chain)) for one, decision in zip(volumes, decisions, strict=True)]
     known = np.array([sign.novelty for sign in signs if sign.novelty is not None])
     labelled = zip(decisions, (_share(one, judge) for one in decisions), hits, seen, strict=True)
@@ -89,6 +89,12 @@ def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_ri
 def _decided(one: Shown, judge: Judge) -> Decision:
     """A judge's decision on a volume."""
     return judge.decision(one.outputs, one.z_mm, one.edges_mm, empty(one.pixels))
+
+
+def _signs(one: Shown, decision: Decision, judge: Judge) -> Signs:
+    """What a judge measures on a volume besides its decision."""
+    hidden = judge.hidden(one.outputs, decision, one.z_mm, one.edges_mm)
+    return judge.signs(one.outputs, one.pixels, one.bearing, one.extent_mm, hidden)
 
 
 def _uprights(volumes: Sequence[Shown], decisions: Sequence[Decision]) -> NDArray[np.float64]:

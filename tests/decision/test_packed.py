@@ -57,7 +57,7 @@ def scored(pack: Pack, ensemble: Ensemble) -> Scored:
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, Ensemble, Scored]:
     """A pack, networks that see its volumes, and their outputs on these, as they come back from the disk."""
     pack, ensemble, remaining = pack_of((9, 12, 1, 10, 14)), ensemble_of("slice", "sections"), list[int]()
-    found = scored(pack, ensemble).turned_over(pack, ensemble, lambda done, total: remaining.append(total - done))
+    found = scored(pack, ensemble).asked_again(pack, ensemble, lambda done, total: remaining.append(total - done))
     assert remaining == [3, 2, 1, 0]
     path = tmp_path_factory.mktemp("scored") / "probabilities.npz"
     write_npz(path, **found.arrays())
@@ -89,6 +89,22 @@ def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(asked
         tuned = decide(one.probabilities, one.z_mm, DEFAULT, judge.rule, one.turned)
         assert answer.decision.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
         assert tuned.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
+
+
+@pytest.mark.parametrize("inputs", [("slice",), ("slice", "sections")])
+def test_dark_slices_are_looked_at_again_as_those_of_a_volume_asked_about_alone_are(inputs: tuple[str, ...], tmp_path: Path) -> None:
+    """In one volume of two the lowest 40 mm have a thirtieth of the brightness."""
+    pack, ensemble = pack_of((9, 12, 12)), ensemble_of(*inputs)
+    pixels = pack.pixels.copy()
+    pixels[9:14] = np.linspace(0, 8, 128).astype(np.uint8)[None, None, :]
+    pack = replace(pack, pixels=pixels)
+    write_npz(tmp_path / "p.npz", **scored(pack, ensemble).asked_again(pack, ensemble, lambda done, total: None).arrays())
+    found = Scored.read(read_npz(tmp_path / "p.npz"))
+    seen, alone = found.of(pack, 1).brightened, ensemble.outputs_on(pack.stack(1)).brightened
+    assert seen is not None and alone is not None
+    np.testing.assert_allclose(seen, alone, atol=1e-6)
+    assert np.isfinite(seen[:, :5]).all() and np.isnan(seen[:, 5:]).all()
+    assert found.of(pack, 2).brightened is None
 
 
 def test_networks_that_are_shown_slices_alone_keep_nothing_of_it(tmp_path: Path) -> None:
