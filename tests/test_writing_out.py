@@ -10,6 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pytest
 from typer import Context, Typer
 from typer.main import get_command
@@ -217,3 +218,32 @@ def test_a_log_on_a_full_disk_stops_no_work_and_a_result_that_is_not_taken_does(
     Console(file=Full(), stderr=True).print("one of two")
     with pytest.raises(OSError, match="No space"):
         Console(file=Full()).print("a result")
+
+
+FILLED = {"bench search": ("standings.tsv", "runs.tsv", "standings.png"), "bench edge": ("edge.tsv", "walks.tsv"),
+          "bench train": ("throughput.tsv", "throughput.png")}
+
+
+@pytest.mark.parametrize(("words", "name"), [(words, name) for words, names in FILLED.items() for name in names])
+def test_no_file_of_the_users_is_written_over_in_the_folder_of_a_measurement(words: str, name: str, tmp_path: Path) -> None:
+    command, option = next((command, option) for verb, command, option in WRITING if verb == words)
+    assert option.process_value(Context(command), str(tmp_path)) == tmp_path
+    (tmp_path / name).write_bytes(FOREIGN["patients.tsv"])
+    with pytest.raises(ConfigError, match=f"{name} lies there and is nothing of fovnet's") as refused:
+        option.process_value(Context(command), str(tmp_path))
+    assert refused.value.code == "out-foreign" and (tmp_path / name).read_bytes() == FOREIGN["patients.tsv"]
+
+
+def test_the_tables_and_pictures_of_a_measurement_are_written_anew(tmp_path: Path) -> None:
+    """Two races on a table of forty rows, and two walks, in the same folders."""
+    rng = np.random.default_rng(1)
+    rows = np.stack([np.repeat(np.arange(8), 5), np.tile(np.arange(5), 8)], axis=1).astype(float)
+    np.savez(tmp_path / "rows.npz", X=rows, kinds=["ord", "ord"], y=rng.random(40), cost=np.ones(40), names=["blocks", "size"])
+    table, out = str(tmp_path / "rows.npz"), str(tmp_path / "r")
+    race = ["bench", "search", table, "--method", "random", "--runs", "2", "--draws", "5", "--out", out]
+    walk = ["bench", "edge", "--scenario", "killed", "--method", "random", "--seeds", "1", "--out", str(tmp_path / "w")]
+    for line in (race, race, walk, walk):
+        done = CliRunner().invoke(app, line)
+        assert done.exit_code == 0, done.exception
+    assert {path.name for path in (tmp_path / "r").iterdir()} == set(FILLED["bench search"])
+    assert {path.name for path in (tmp_path / "w").iterdir()} == set(FILLED["bench edge"])

@@ -48,7 +48,7 @@ def load_table(path: Path) -> Table:
     if not fits:
         wanted = "X (M, d), y and cost (M,), kinds and names (d,)"
         raise SearchError("table-shape", f"{path}: {wanted} are wanted; found {shapes}, y {loss.shape}.")
-    for name, kind, column in zip(names, kinds, X.T, strict=True):
+    for name, kind, column in zip(names.tolist(), kinds.tolist(), X.T, strict=True):
         if kind not in ("ord", "cat"):
             raise SearchError("table-value", f"{path}: kind {kind!r} of column {name!r}; use 'ord' or 'cat'.")
         if not np.isfinite(_numbers(path, str(name), column)).all():

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import FolderOut, Given, file_out, table_of
+from fovnet.cli.options import Given, file_out, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.decision.foreign import begins_with, is_our_picture
 from fovnet.errors import ConfigError
 
 if TYPE_CHECKING:
     pass
 
 verbs = typer.Typer()
+STANDINGS = {
+    "standings.tsv": partial(begins_with, columns=("table", "method", "setting")),
+    "runs.tsv": partial(begins_with, columns=("table", "method", "seed")), "standings.png": is_our_picture,
+}
+WALKS = {
+    "edge.tsv": partial(begins_with, columns=("scenario", "method", "runs")),
+    "walks.tsv": partial(begins_with, columns=("scenario", "method", "seed")),
+}
 SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 
 
 @verbs.command("search")
 def bench_search(
     tables: Annotated[list[Path], Given(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names.")],
-    out_folder: Annotated[Path, FolderOut("--out", help="Where standings.tsv, runs.tsv and standings.png are written.")],
+    out_folder: Annotated[Path, folder_out(STANDINGS, "Where standings.tsv, runs.tsv and standings.png are written.")],
     method: Annotated[list[str] | None, typer.Option(help="A method, or several, other libraries' too; else gp-ei and random.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; else 20.")] = None,
     draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
@@ -111,7 +121,7 @@ def bench_propose(
 
 @verbs.command("edge")
 def bench_edge(
-    out_folder: Annotated[Path, FolderOut("--out", help="Where edge.tsv and walks.tsv are written.")],
+    out_folder: Annotated[Path, folder_out(WALKS, "Where edge.tsv and walks.tsv are written.")],
     scenario: Annotated[list[str] | None, typer.Option(help=SCENARIO_HELP)] = None,
     method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Problems of each scenario.")] = 40,

@@ -10,15 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.cli.options import FolderOut, Given, GivenBy, ModelFolder, file_out, model_folder, table_of
+from fovnet.cli.options import Given, GivenBy, ModelFolder, file_out, folder_out, model_folder, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.decision.foreign import is_our_picture
 
 verbs = typer.Typer()
 
 
 @verbs.command("train")
 def bench_train(
-    out_folder: Annotated[Path, FolderOut("--out", help="Where throughput.tsv and throughput.png are written.")],
+    out_folder: Annotated[Path, folder_out(
+        {"throughput.tsv": table_of("fovnet.bench.throughput"), "throughput.png": is_our_picture},
+        "Where throughput.tsv and throughput.png are written.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     repeats: Annotated[int, typer.Option(min=1, help="Epochs of each pipeline, in turn; medians are told.")] = 5,
     budget_seconds: Annotated[float, typer.Option(min=1.0, help="Of each configuration; those that need more are left out.")] = 12.0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fovnet.decision.foreign import refuse_foreign
 from fovnet.errors import ConfigError
 from fovnet.records import header_of, unwritable
 
@@ -52,6 +53,21 @@ def file_out(is_own: Callable[[Path], bool], help_text: str, wanted: str = "a ta
         if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):      # noqa: PTH113  (as _to_write)
             raise ConfigError("out-other-file", f"--out {path}: there lies {_seen(path)}; wanted is {wanted}, or no file; give another "
                                                 "name, or remove it")
+        return path
+
+    return typer.Option("--out", callback=tried, parser=path_of_word, metavar="PATH", help=help_text)
+
+
+def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> Any:
+    """The option `--out` for a folder in which the verb writes `files`, each with a function that recognises those of its kind.
+
+    The option raises ConfigError "out-foreign" if a file of one of these names is of another kind.
+    """
+    def tried(path: Path | None) -> Path | None:
+        _to_write(path, folder=True)
+        if path is not None:
+            for name, is_own in files.items():
+                refuse_foreign(path / name, is_own)
         return path
 
     return typer.Option("--out", callback=tried, parser=path_of_word, metavar="PATH", help=help_text)

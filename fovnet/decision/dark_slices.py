@@ -24,7 +24,8 @@ Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 WHITE = 255.0
 DARK = WHITE / 3
-"""A slice whose own white is at least this is not looked at again: a third of the brightness left 5 % of the slices wrong in the median."""
+"""A slice whose own white is at least this is not looked at again: of 69 volumes that were answered surely with part of them a third as
+bright, 4 % of the slices were wrong."""
 FAINTEST = 3        # grey values up to 2 are too few to show a body
 CLEAR, LEAST_MM = 0.9, 30.0
 """Probability of a region from which a brightened slice counts as showing one, and the height of such slices that is reason for doubt.

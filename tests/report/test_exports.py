@@ -175,6 +175,25 @@ def test_what_is_refused_or_unsure_takes_nothing_of_another_volume_of_its_name_a
         assert (again if isinstance(again, list) else [again]) == list(before)
 
 
+def test_copies_are_withdrawn_together_or_not_at_all(tmp_path, write):
+    """One copy among those of a volume whose answer is no longer sure was made from another series."""
+    stored = []
+    for series, place in ((1, "pre"), (2, "post")):
+        source = write.save(tmp_path / place / "t1", write.images(body(), series=series))
+        stored += read_answers(answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1"))
+    mine, other = (write_copies(one, DEFAULT, tmp_path / f"out-{number}") for number, one in enumerate(stored))
+    mine[-1].write_bytes(other[-1].read_bytes())
+    before = {path: path.read_bytes() for path in mine}
+    unsure = replace(stored[0], status="uncertain")
+    with pytest.raises(ModelError, match="export-unsure"):
+        write_copies(unsure, DEFAULT, tmp_path / "out-0")
+    assert {path: path.read_bytes() for path in mine} == before
+    mine[-1].unlink()
+    with pytest.raises(ModelError, match="export-unsure"):
+        write_copies(unsure, DEFAULT, tmp_path / "out-0")
+    assert not any(path.exists() for path in mine)
+
+
 def test_an_answer_in_other_codes_is_another_report(tmp_path, classic):
     """An archive keeps what it has of a UID."""
     answer, = read_answers(answered(tmp_path / "answers", classic, ["head"]))

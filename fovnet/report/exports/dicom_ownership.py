@@ -30,8 +30,8 @@ def refuse_other_series(path: Path, header: Any) -> None:
 def withdraw(paths: Iterable[Path], source: Path) -> None:
     """Removes files that fovnet wrote from the images at `source`, whose answer is no longer valid; other programs' files are kept.
 
-    Raises ModelError "export-stays" if one was made from other images, or this cannot be determined: it may belong to another volume of
-    the same name.
+    Raises ModelError "export-stays", and removes none, if one was made from other images, or this cannot be determined: it may belong to
+    another volume of the same name.
     """
     ours = [(path, before) for path in paths if (before := made_from(path)) is not None]
     there = _series_at(source) if ours else set()
@@ -39,6 +39,7 @@ def withdraw(paths: Iterable[Path], source: Path) -> None:
         if before not in there:
             raise ModelError("export-stays", f"{path}: lies there, on a volume of the same name, and {source} has no answer to take its "
                                              "place; remove it if it is on that, else give each batch an --out of its own.")
+    for path, _ in ours:
         path.unlink()
 
 
