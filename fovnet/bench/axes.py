@@ -22,7 +22,7 @@ from fovnet.errors import CollectionError, ModelError
 from fovnet.maths.gradients import moved
 from fovnet.maths.turns import ALONG, MOVES, SOURCES, TURNS
 from fovnet.volume.outlines import SHAPE, outlines
-from fovnet.volume.planes import lies_as_told, pictures
+from fovnet.volume.planes import pictures, shows_stated_axes
 
 if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
@@ -95,7 +95,7 @@ def _tested(pack: Pack, split: str) -> Iterator[int]:
     for index, record in enumerate(pack.records):
         if record.split == split and record.status == "ok" and record.labelled:
             stack, truth = pack.stack(index), pack.truth[record.first_row : record.first_row + record.slices]
-            if truth[:, :-1].any() and lies_as_told(stack):
+            if truth[:, :-1].any() and shows_stated_axes(stack):
                 yield index
 
 

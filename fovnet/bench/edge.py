@@ -54,7 +54,7 @@ class Scenario:
 SCENARIOS: Mapping[str, Scenario] = {
     "memory":          Scenario(),
     "steep":           Scenario(slope=6.0),
-    "untold":          Scenario(estimated=False),
+    "unestimated":     Scenario(estimated=False),
     "diverging-rows":  Scenario(diverging="rows"),
     "diverging-rates": Scenario(diverging="rates"),
     "killed":          Scenario(killed=0.05),

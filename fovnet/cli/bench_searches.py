@@ -26,7 +26,7 @@ WALKS = {
     "edge.tsv": partial(begins_with, columns=("scenario", "method", "runs")),
     "walks.tsv": partial(begins_with, columns=("scenario", "method", "seed")),
 }
-SCENARIO_HELP = "memory, steep, untold, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
+SCENARIO_HELP = "memory, steep, unestimated, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 
 
 @verbs.command("search")

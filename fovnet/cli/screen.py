@@ -111,7 +111,9 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
     columns = (SpinnerColumn(), named, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), rate)
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total, description=pace.told(done, total).partition(", ")[0])
+        yield lambda done, total: progress.update(
+            task, completed=done, total=total, description=pace.progress_text(done, total).partition(", ")[0]
+        )
 
 
 @contextmanager
@@ -140,7 +142,7 @@ def _tenths(what: str, pace: Pace) -> Callable[[int, int], None]:
 
     def advance(done: int, total: int) -> None:
         nonlocal last_tenth
-        tenth, pace_text = 10 * done // max(total, 1), pace.told(done, total)
+        tenth, pace_text = 10 * done // max(total, 1), pace.progress_text(done, total)
         if tenth > last_tenth or pace.minute_passed():
             last_tenth = tenth
             err.print(f"{what}: {done} of {total}{pace_text and ', '}{pace_text}")

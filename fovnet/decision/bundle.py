@@ -91,7 +91,7 @@ def write_bundle(model: Path, folder: Path) -> Path:
 def _mixture(ensemble: Ensemble) -> Mixture:
     from fovnet.net.mixture import Mixture
 
-    return Mixture(ensemble.members, ensemble.rule.say(len(ensemble.members)).tolist())
+    return Mixture(ensemble.members, ensemble.rule.member_weights(len(ensemble.members)).tolist())
 
 
 def _metadata(ensemble: Ensemble) -> dict[str, Any]:

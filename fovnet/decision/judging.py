@@ -57,7 +57,7 @@ class Judge:
         return self._mean(outputs.members)
 
     def _mean(self, members: NDArray[np.float32]) -> Floats:
-        return weighing.mean(members, self.rule.say(len(members)))
+        return weighing.mean(members, self.rule.member_weights(len(members)))
 
     def decision(
         self, outputs: MemberOutputs, z_mm: Floats, edges_mm: Floats | None = None, dark: NDArray[np.bool_] | None = None
@@ -87,7 +87,7 @@ class Judge:
         hidden: Hidden | None = None,
     ) -> Signs:
         """The signs of a volume of slices (s, side, side); `bearing`, `extent_mm` and `hidden` as in `Signs`."""
-        each = agreement(outputs.members, self.rule.say(len(outputs.members)))
+        each = agreement(outputs.members, self.rule.member_weights(len(outputs.members)))
         seen = Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing,
                      passes=interleaved(pixels[lit(empty(pixels))]), extent_mm=extent_mm, hidden=hidden)
         if self.familiar is None or outputs.distances is None:

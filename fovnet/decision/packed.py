@@ -29,7 +29,7 @@ from fovnet.decision.settling import Shown
 from fovnet.decision.weighing import mean
 from fovnet.errors import ModelError
 from fovnet.volume.pack import Pack
-from fovnet.volume.planes import extents_mm, tells_axes
+from fovnet.volume.planes import extents_mm, states_axes
 from fovnet.volume.slices import SliceStack
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Scored:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of probabilities.npz."""
-        weights = Rule(weights=self.weights).say(len(self.outputs.members))
+        weights = Rule(weights=self.weights).member_weights(len(self.outputs.members))
         known: dict[str, NDArray[Any]] = {"rows": self.rows, "members": self.outputs.members, "weights": weights}
         known["raw"] = mean(self.outputs.members, weights)
         optional = {"distances": self.outputs.distances, "turned": self.turned, "brightened": self.brightened}
@@ -119,7 +119,7 @@ def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
 
 
 def _example(pack: Pack, scored: Scored, index: int) -> Example:
-    outputs, weights = scored.of(pack, index), Rule(weights=scored.weights).say(len(scored.outputs.members))
+    outputs, weights = scored.of(pack, index), Rule(weights=scored.weights).member_weights(len(scored.outputs.members))
     turned = None if outputs.turned is None else mean(outputs.turned, weights)
     stack = pack.stack(index)
     return Example(mean(outputs.members, weights), stack.z_mm, _truth(pack, index), turned, stack.edges_mm)
@@ -135,7 +135,7 @@ def shown_volumes(pack: Pack, scored: Scored, split: str, orientation: Orientati
     return [
         Shown(
             pack.records[index].subject, scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm,
-            None if orientation is None else orientation.bearing(stack), tells_axes(stack), max(extents_mm(stack)),
+            None if orientation is None else orientation.bearing(stack), states_axes(stack), max(extents_mm(stack)),
         )
         for index in _readable(pack, split)
         for stack in [pack.stack(index)]

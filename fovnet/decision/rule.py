@@ -38,7 +38,7 @@ MEANINGS = {
     "flipped_gain": "log-evidence for the reversed body order above which a volume is called possibly flipped",
     "usual_misfit": "log-evidence an observation that the order of the body may cost; a volume that it costs more is trusted less",
     "usual_roughness": "how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all",
-    "weights": "each member's say in the mean; empty: all the same",
+    "weights": "each member's weight in the mean; empty: equal weights",
     "beta": "calibration of the decided labels' confidences",
     "line": "calibration of the probability of the very set of regions",
     "least_novelty": "a volume with a smaller share of validation slices as unusual as its own is uncertain",
@@ -95,7 +95,7 @@ class Rule:
     def refuse_unsound(self, source: Path, members: int, rungs: int) -> None:
         """Nothing, if these settings are valid for so many members and chain regions.
 
-        Raises ModelError ("rule-invalid") with the first that is not, and as `say`.
+        Raises ModelError ("rule-invalid") with the first that is not, and as `member_weights`.
         """
         for name, kind in get_type_hints(Rule).items():
             value = getattr(self, name)
@@ -115,11 +115,11 @@ class Rule:
                 raise _unsound(source, name, getattr(self, name), " or ".join(known))
         if len(self.heights) not in (0, rungs):
             raise _unsound(source, "heights", len(self.heights), f"none or {rungs} of them")
-        weights = self.say(members, source)
+        weights = self.member_weights(members, source)
         if (weights < 0).any() or not abs(float(weights.sum()) - 1) < 1e-6:
             raise _unsound(source, "weights", self.weights, "shares that add up to 1")
 
-    def say(self, members: int, source: Path | str = "the rule") -> NDArray[np.float64]:
+    def member_weights(self, members: int, source: Path | str = "the rule") -> NDArray[np.float64]:
         """The weights (p,) of so many members, equal if the rule has none.  Raises ModelError ("rule-other-members") if it has another
         number of weights; `source` is the file named in the error."""
         if self.weights and len(self.weights) != members:

@@ -20,7 +20,7 @@ from fovnet.decision.rule import EVEN, Rule
 from fovnet.decision.tuning import FALSE_ALARMS
 from fovnet.decision.weighing import Weighing, mean, weigh
 from fovnet.volume.pack import Pack
-from fovnet.volume.planes import PICTURES, lies_as_told, pictures
+from fovnet.volume.planes import PICTURES, pictures, shows_stated_axes
 
 ProgressCallback = Callable[[int, int], Any]
 FEWEST, MOST = 50, 4000         # volumes to train the orientation network on
@@ -76,7 +76,7 @@ def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
     for index in np.random.default_rng(seed).permutation(readable).tolist():
         stack, record = pack.stack(index), pack.records[index]
         nothing = pack.truth[record.first_row : record.first_row + record.slices, -1].mean() >= EVEN
-        if not nothing and lies_as_told(stack):
+        if not nothing and shows_stated_axes(stack):
             known.append(index)
         if len(known) == most:
             break

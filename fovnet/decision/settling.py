@@ -25,7 +25,7 @@ from fovnet.decision.calibrating import STRAIGHT, Line, best_beta, best_line
 from fovnet.decision.doubting import Signs, doubts
 from fovnet.decision.judging import Judge, MemberOutputs
 from fovnet.decision.margins import empty, lit
-from fovnet.decision.objective import untold
+from fovnet.decision.objective import protocol_alone
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.spans import Decision, predicted_class, shares
 from fovnet.decision.tuning import FALSE_ALARMS, right
@@ -42,7 +42,7 @@ class Shown:
     """One labelled volume of the validation split: its subject, the members' outputs, its slices, their heights and truth.
 
     edges_mm  (s + 1,) where the slices begin and end, as in `spans.decide`
-    bearing   the body's orientation, None if unknown                tells_axes  whether its header states the directions of its axes
+    bearing   the body's orientation, None if unknown                states_axes  whether its header states the directions of its axes
     extent_mm  its picture's largest extent along an axis; None if it was not measured
     """
 
@@ -53,7 +53,7 @@ class Shown:
     truth: NDArray[np.bool_]
     edges_mm: NDArray[np.float64] | None = None
     bearing: Bearing | None = None
-    tells_axes: bool = True
+    states_axes: bool = True
     extent_mm: float | None = None
 
 
@@ -99,7 +99,7 @@ def _signs(one: Shown, decision: Decision, judge: Judge) -> Signs:
 
 def _uprights(volumes: Sequence[Shown], decisions: Sequence[Decision]) -> NDArray[np.float64]:
     """The probability that slices run from feet to head, of each volume that shows a region and whose header states its axes."""
-    known = (one for one, decision in zip(volumes, decisions, strict=True) if decision.spans and one.tells_axes)
+    known = (one for one, decision in zip(volumes, decisions, strict=True) if decision.spans and one.states_axes)
     return np.array([one.bearing.upright for one in known if one.bearing is not None])
 
 
@@ -135,7 +135,7 @@ def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
     n = len(judge.vocabulary.chain)
     predicted, true = (np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth))
     first = n if predicted[n:].any() and not predicted[:n].any() else 0
-    if untold(one.truth, n).any():
+    if protocol_alone(one.truth, n).any():
         predicted[:n] &= true[:n]
     return bool((predicted[first:] == true[first:]).all())
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from fovnet.decision.objective import untold
+from fovnet.decision.objective import protocol_alone
 from fovnet.decision.spans import outer_edges
 from fovnet.evaluate.cases import Case, DecidedBorder
 from fovnet.regions import NONE, Vocabulary
@@ -71,7 +71,7 @@ class Border:
 
 def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
     """All borders of one volume, true ones from feet to head within each kind, then the invented."""
-    unknown = untold(case.truth, len(vocabulary.chain))
+    unknown = protocol_alone(case.truth, len(vocabulary.chain))
     judged = np.asarray(~(unknown[1:] | unknown[:-1]))
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
     true, predicted = (_heights(labels, edges_mm, judged, vocabulary) for labels in (case.truth, case.decided))

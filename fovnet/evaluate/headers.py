@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.tallies import Tally
 from fovnet.regions import Vocabulary
-from fovnet.volume.body_part import regions_told
+from fovnet.volume.body_part import regions_named
 
 COLUMN = "body_part_examined"
 
@@ -73,7 +73,7 @@ def _flags(one: Tally, header: set[str] | None, vocabulary: Vocabulary) -> tuple
 def _read(tallies: Sequence[Tally], vocabulary: Vocabulary) -> list[tuple[Tally, str, tuple[str, ...]]]:
     """The volumes whose header is understood: the tally, the text, the regions meant."""
     texts = [(one, one.case.attributes.get(COLUMN, "").strip()) for one in tallies]
-    return [(one, text, header) for one, text in texts if (header := regions_told(text, vocabulary)) is not None]
+    return [(one, text, header) for one, text in texts if (header := regions_named(text, vocabulary)) is not None]
 
 
 def _names(present: NDArray[np.bool_], vocabulary: Vocabulary) -> tuple[str, ...]:

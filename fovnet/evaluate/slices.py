@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.objective import untold
+from fovnet.decision.objective import protocol_alone
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 
@@ -79,10 +79,10 @@ def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
 
 def untrue(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) with a predicted label that is false, or without one that is true; where the true chain region is not labelled
-    (`untold`), no predicted chain region counts as false."""
+    (`protocol_alone`), no predicted chain region counts as false."""
     wrong = predicted & ~truth
     chain = len(vocabulary.chain)
-    wrong[:, :chain] &= ~untold(truth, chain)[:, None]
+    wrong[:, :chain] &= ~protocol_alone(truth, chain)[:, None]
     return np.asarray(wrong.any(axis=1) | ~(predicted & truth).any(axis=1))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.objective import untold
+from fovnet.decision.objective import protocol_alone
 from fovnet.evaluate.borders import Border, borders_of
 from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, reliability
 from fovnet.evaluate.cases import Case
@@ -80,7 +80,7 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
     predicted = {stage: predicted_classes(case, stage, vocabulary) for stage in STAGES}
     matrices = np.stack([confusion(true_rows(case.truth, column, vocabulary), column, classes) for column in predicted.values()])
     true_regions, predicted_regions = case.truth[:, :-1].any(axis=0), case.decided[:, :-1].any(axis=0)
-    if untold(case.truth, chain).any():
+    if protocol_alone(case.truth, chain).any():
         predicted_regions = predicted_regions & (true_regions | (np.arange(classes - 1) >= chain))
     by_stage = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
     probabilities = {stage: array for stage, array in by_stage.items() if array is not None}

@@ -16,7 +16,7 @@ class Pace:
 
     >>> clock = iter([0.0, 0.0, 10.0, 20.0]).__next__
     >>> pace = Pace("volumes", clock)
-    >>> pace.told(400, 1000), pace.told(430, 1000), pace.told(450, 1000)
+    >>> pace.progress_text(400, 1000), pace.progress_text(430, 1000), pace.progress_text(450, 1000)
     ('', '3.0 volumes/s, 3 min left', '2.5 volumes/s, 4 min left')
     """
 
@@ -25,7 +25,7 @@ class Pace:
         self._line = clock()
         self._seen: deque[tuple[float, int]] = deque()
 
-    def told(self, done: int, total: int) -> str:
+    def progress_text(self, done: int, total: int) -> str:
         """ "2.5 volumes/s, 4 min left"; empty before the second count, or without a unit."""
         now = self._clock()
         self._seen.append((now, done))

@@ -34,7 +34,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     manifest, (journal, trials) = finished_run.manifest_of(pack), finished_search(results)
     _, explanation = explain_search(journal, trials)
     rule, options, members = read_rule(results.ensemble), settings.report, facts_of(results.ensemble)["members"]
-    mixing_weights = rule.say(len(members), results.ensemble / RULE)
+    mixing_weights = rule.member_weights(len(members), results.ensemble / RULE)
     made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
     record = RunRecord(
         manifest=manifest,

@@ -14,7 +14,7 @@ from fovnet.volume.collection import region_named
 OTHER = "OTHER"
 
 
-def regions_told(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
+def regions_named(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
     """The regions that a header's text stands for, in the vocabulary's order; empty for a body part outside them, None if unknown.
 
     Unknown words among several are skipped: "LIVER DYNAMIC" is the abdomen.
@@ -37,7 +37,7 @@ def body_part(text: str) -> str:
         return whole
     if not whole:
         return ""
-    regions = regions_told(text)
+    regions = regions_named(text)
     if regions is None:
         return OTHER
     return " ".join(region.body_part for region in DEFAULT.regions if region.name in regions) or OTHER

@@ -49,7 +49,7 @@ def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
     return float(lit.any(axis=(0, 1)).sum() * pixel_mm), float(lit.any(axis=(0, 2)).sum() * pixel_mm), float(high_mm)
 
 
-def tells_axes(stack: SliceStack) -> bool:
+def states_axes(stack: SliceStack) -> bool:
     """Whether the header states the directions of its axes: False for a diagonal affine with the origin in the middle or at a corner.
 
     Converters without orientation information write such a header, and so does the simulator when it turns a volume.
@@ -66,9 +66,9 @@ def tells_axes(stack: SliceStack) -> bool:
     return not (centred or corner)
 
 
-def lies_as_told(stack: SliceStack) -> bool:
+def shows_stated_axes(stack: SliceStack) -> bool:
     """Whether the orientation of a volume can be taken from its header: the header states it, and the volume extends LEAST_MM each way."""
-    return tells_axes(stack) and min(extents_mm(stack)) >= LEAST_MM
+    return states_axes(stack) and min(extents_mm(stack)) >= LEAST_MM
 
 
 def _about_the_body(stack: SliceStack) -> Floats32:

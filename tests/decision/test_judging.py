@@ -189,7 +189,7 @@ def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_give_t
     example = bodies(1, noise=0.5)
     one, uprights = shown(example, 1), np.random.default_rng(2).permutation(np.arange(1, 200) / 1000)
     known = [replace(one, subject=f"s{at}", bearing=Bearing(float(upright), "side to side")) for at, upright in enumerate(uprights)]
-    others = [replace(one, subject=f"t{at}", bearing=Bearing(0.0001, "side to side"), tells_axes=False) for at in range(40)]
+    others = [replace(one, subject=f"t{at}", bearing=Bearing(0.0001, "side to side"), states_axes=False) for at in range(40)]
     none = np.eye(len(DEFAULT.classes))[np.full(len(one.z_mm), len(DEFAULT.classes) - 1)] + 1e-4
     outputs = MemberOutputs(np.stack([none, none]).astype(np.float32))
     nothing = replace(one, outputs=outputs, truth=none > 0.5, bearing=Bearing(0.0001, "side to side"))
@@ -347,7 +347,8 @@ def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies:
     alone = Judge(DEFAULT, rule).decision(replace(outputs, turned=over), one.z_mm)
     padded = Judge(DEFAULT, rule).decision(MemberOutputs(members, turned=turned), z_mm, dark=np.arange(len(z_mm)) >= len(one.z_mm))
     assert padded.flipped_gain == pytest.approx(alone.flipped_gain) and alone.flipped_gain < -50
-    weighed = decide(rule.say(3) @ outputs.members.swapaxes(0, 1), one.z_mm, DEFAULT, rule, rule.say(3) @ over.swapaxes(0, 1))
+    mean, mean_over = (rule.member_weights(3) @ members.swapaxes(0, 1) for members in (outputs.members, over))
+    weighed = decide(mean, one.z_mm, DEFAULT, rule, mean_over)
     assert alone.flipped_gain == pytest.approx(weighed.flipped_gain, rel=1e-4)
 
 

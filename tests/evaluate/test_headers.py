@@ -7,7 +7,7 @@ from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.writing import write_evaluation
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT, TOGETHER
-from fovnet.volume.body_part import OTHER, body_part, regions_told
+from fovnet.volume.body_part import OTHER, body_part, regions_named
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from fovnet.volume.body_part import OTHER, body_part, regions_told
     ],
 )
 def test_codes_old_codes_and_free_text_are_understood(text, meant):
-    assert regions_told(text) == meant
+    assert regions_named(text) == meant
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from fovnet.maths.pace import LINE_S, WINDOW_S, Pace
 def test_a_steady_pace_is_shown_as_it_is(kept: int, rate: float, steps: int) -> None:
     seconds = [0.0, *(10.0 * step for step in range(steps))]
     pace = Pace("volumes", iter(seconds).__next__)
-    lines = [pace.told(kept + round(rate * now * 1000), kept + 10**7 * 1000) for now in seconds[1:]]
+    lines = [pace.progress_text(kept + round(rate * now * 1000), kept + 10**7 * 1000) for now in seconds[1:]]
     assert lines[0] == ""
     shown = float(lines[-1].split()[0])
     assert abs(shown - 1000 * rate) <= 0.01 * 1000 * rate + 0.5
@@ -26,7 +26,7 @@ def test_lines_are_a_minute_apart(waits: list[float]) -> None:
     pace, lines = Pace("volumes", lambda: now[0]), []
     for done, wait in enumerate(waits):
         now[0] += wait
-        pace.told(done, 1000)
+        pace.progress_text(done, 1000)
         if pace.minute_passed():
             lines.append(now[0])
     assert all(later - before >= LINE_S for before, later in pairwise(lines))
@@ -40,7 +40,7 @@ def test_the_pace_shown_is_that_of_the_last_two_minutes_and_no_less(steps: list[
     for wait, more in steps:
         now, done = [*now, now[-1] + wait], [*done, done[-1] + more]
     pace = Pace("volumes", iter([0.0, *now]).__next__)
-    lines = [pace.told(count, 10**6) for count in done]
+    lines = [pace.progress_text(count, 10**6) for count in done]
     for at in range(1, len(now)):
         old = [before for before in range(at) if now[before] <= now[at] - WINDOW_S]
         since = old[-1] if old else 0

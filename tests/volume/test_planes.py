@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers
 
 from fovnet.volume.outlines import SHAPE, outlines
-from fovnet.volume.planes import LEAST_MM, extents_mm, pictures, tells_axes
+from fovnet.volume.planes import LEAST_MM, extents_mm, pictures, states_axes
 from fovnet.volume.resizing import SIDE
 from fovnet.volume.slices import SliceStack, cut
 from fovnet.volume.volume import Volume
@@ -109,7 +109,7 @@ def test_a_header_of_voxel_sizes_alone_states_no_axes() -> None:
     tilted = plain.vox_to_ras.copy()
     tilted[:3, :3] = np.array([[1, 0, 0], [0, 0.995, -0.0999], [0, 0.0999, 0.995]]) * 4
     volumes = [Volume(plain.voxels, affine, "header") for affine in (plain.vox_to_ras, shifted, tilted)]
-    stated = [tells_axes(cut(one, target_spacing_mm=4.0)) for one in volumes]
+    stated = [states_axes(cut(one, target_spacing_mm=4.0)) for one in volumes]
     assert stated == [False, True, True]
 
 
@@ -119,7 +119,7 @@ def test_nor_does_one_whose_corner_is_at_0(corner: tuple[int, int, int]) -> None
     plain = volume({})
     affine = plain.vox_to_ras.copy()
     affine[:3, 3] = corner
-    assert not tells_axes(cut(Volume(plain.voxels, affine, "header"), target_spacing_mm=4.0))
+    assert not states_axes(cut(Volume(plain.voxels, affine, "header"), target_spacing_mm=4.0))
 
 
 def test_a_volume_without_anything_has_black_pictures() -> None:

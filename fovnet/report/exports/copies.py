@@ -24,7 +24,7 @@ from fovnet.regions import Term, Vocabulary
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
 from fovnet.report.exports.sources import UTF_8, Source, image_keys, images_answered, refuse_unanswered, sources_of, uid_for
-from fovnet.volume.body_part import regions_told
+from fovnet.volume.body_part import regions_named
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import dataset_of, quietly
 from fovnet.volume.dicom.pixels import with_transfer_syntax
@@ -183,7 +183,7 @@ def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
 
 def _overrules(answer: StoredAnswer, source: Source, vocabulary: Vocabulary) -> bool:
     """Whether a header names a region that was not predicted, or none: its laterality and anatomic structures are then wrong."""
-    meant = regions_told(str(source.header.get("BodyPartExamined") or ""), vocabulary)
+    meant = regions_named(str(source.header.get("BodyPartExamined") or ""), vocabulary)
     return not meant or not set(meant) <= {span.region for span in answer.spans}
 
 

@@ -12,7 +12,7 @@ from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.sources import sources_of
-from fovnet.volume.body_part import regions_told
+from fovnet.volume.body_part import regions_named
 from fovnet.volume.dicom.header import quietly
 
 COLUMNS = ("volume_id", "status", "header", "meant", "said", "verdict", "path")
@@ -69,7 +69,7 @@ def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Com
         except FovnetError as fault:
             compared.append(Compared(answer, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]"))
             continue
-        meant = regions_told(header, vocabulary)
+        meant = regions_named(header, vocabulary)
         predicted = frozenset(span.region for span in answer.spans)
         regions = None if meant is None else frozenset(meant)
         compared.append(Compared(answer, header, regions, predicted, beside=frozenset(vocabulary.protocols)))
