@@ -22,7 +22,7 @@ verbs = typer.Typer()
 
 @verbs.command("oddities")
 def bench_oddities(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.negative_controls"), "A TSV file for what was said of every volume.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.negative_controls"), "A TSV file, a row a volume.")],
     model: ModelFolder = None,
     each: Annotated[int, typer.Option(min=1, help="Volumes of every kind.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other volumes.")] = 1,

@@ -23,7 +23,7 @@ verbs = typer.Typer()
 
 @verbs.command()
 def evaluate(config: ConfigFile) -> None:
-    """Compare what was said of the test split with what is true."""
+    """Compare the decisions on the test split with the truth."""
     from fovnet.evaluate.writing import write_evaluation
 
     settings = settings_of(config)
@@ -103,11 +103,11 @@ def examine(
     # written before anything is printed, since a closed pipe ends the command
     written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})
     _show_unmatched(lacking, beyond, by_name_alone(answers, collection))
-    rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "said",
+    rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "predicted",
                   "slices right", "wrong, but empty")
     for row in shown(cases, known):
         right = f"{row['right']}/{row['slices']}" if row["slices"] else ""
-        rows.add_row(row["volume_id"], row["status"], row["truth"], row["said"], right, str(row["wrong_empty"] or ""))
+        rows.add_row(row["volume_id"], row["status"], row["truth"], row["predicted"], right, str(row["wrong_empty"] or ""))
     show_table(rows)
     rates = titled("with 95 % intervals over subjects", "measure", "all read", "answered surely")
     for name, stage in EXAMINED:

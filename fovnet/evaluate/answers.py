@@ -169,7 +169,7 @@ def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, A
     for case in cases:
         wrong = ~right(predicted_classes(case, "decided", vocabulary), case.truth)
         true, predicted = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
-        yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "said": predicted, "right": int((~wrong).sum()),
+        yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "predicted": predicted, "right": int((~wrong).sum()),
                "slices": len(wrong), "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum())}
 
 

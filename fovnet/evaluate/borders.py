@@ -33,7 +33,7 @@ SAME_MM = 0.01
 
 @dataclass(frozen=True)
 class Border:
-    """One border of one volume: `true_mm`, None when invented, and `said_mm`, the predicted height, None when missed.
+    """One border of one volume: `true_mm`, None when invented, and `predicted_mm`, the predicted height, None when missed.
 
     low_mm, high_mm  its 90 % interval; None where the decision gives none
     """
@@ -42,7 +42,7 @@ class Border:
     below: str
     above: str
     true_mm: float | None
-    said_mm: float | None
+    predicted_mm: float | None
     low_mm: float | None = None
     high_mm: float | None = None
 
@@ -59,7 +59,7 @@ class Border:
     @property
     def error_mm(self) -> float | None:
         """Predicted minus true height; None when missed or invented."""
-        return None if self.true_mm is None or self.said_mm is None else self.said_mm - self.true_mm
+        return None if self.true_mm is None or self.predicted_mm is None else self.predicted_mm - self.true_mm
 
     @property
     def held(self) -> bool | None:

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class VolumeRow:
-    """One volume: its true regions, the predicted ones (`said`), and its wrong slices before and after the decision.
+    """One volume: its true regions, the predicted ones, and its wrong slices before and after the decision.
 
     spans  numbers of right, true and predicted ones;  doubts  codes;  truth_sha256  of heights and labels, by which a comparison checks
     that two evaluations had the same truth
@@ -39,7 +39,7 @@ class VolumeRow:
     collection: str
     status: str
     truth: tuple[str, ...]
-    said: tuple[str, ...]
+    predicted: tuple[str, ...]
     right: bool
     slices: int
     wrong_raw: int
@@ -230,7 +230,7 @@ def _volume_rows(cases: Sequence[Case], tallies: Sequence[Tally], vocabulary: Vo
                 collection=case.collection,
                 status=case.status,
                 truth=tuple(names[one.true_regions].tolist()) if one else (),
-                said=tuple(names[one.case.decided[:, :-1].any(axis=0)].tolist()) if one else (),
+                predicted=tuple(names[one.case.decided[:, :-1].any(axis=0)].tolist()) if one else (),
                 right=bool(one and one.exact),
                 slices=one.slices if one else 0,
                 wrong_raw=one.slices - int(one.right[0]) if one else 0,

@@ -193,8 +193,8 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
     for index, border in borders:
         error = border.error_mm
         true[index] += border.true_mm is not None
-        predicted[index] += border.said_mm is not None
-        missed[index] += border.said_mm is None
+        predicted[index] += border.predicted_mm is not None
+        missed[index] += border.predicted_mm is None
         invented[index] += border.true_mm is None
         near[index] += error is not None and abs(error) <= AGREEMENT_MM + ROUNDING_MM
     found = [(index, border.error_mm) for index, border in borders if border.error_mm is not None]

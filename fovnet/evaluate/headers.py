@@ -23,12 +23,13 @@ COLUMN = "body_part_examined"
 
 @dataclass(frozen=True)
 class HeaderRow:
-    """How many `volumes` have the header `text`, meaning the regions `header`, show the regions `truth`, and are predicted as `said`."""
+    """How many `volumes` have the header `text`, meaning the regions `header`, and show the regions `truth`, where those `predicted` were
+    answered."""
 
     text: str
     header: tuple[str, ...]
     truth: tuple[str, ...]
-    said: tuple[str, ...]
+    predicted: tuple[str, ...]
     volumes: int
 
 
@@ -53,9 +54,9 @@ def header_measures(tallies: Sequence[Tally], vocabulary: Vocabulary, draws: Res
         *draws.rates("header_understood", read, ones),
         *draws.rates("header_exact", exact, read),
         *draws.rates("header_beside", beside, read),
-        *draws.rates("said_exact_where_header", predicted_exact, read, stage="decided"),
-        *draws.rates("header_and_said_differ", differ, read, stage="decided"),
-        *draws.rates("said_exact_where_they_differ", predicted_right, differ, stage="decided"),
+        *draws.rates("predicted_exact_where_header", predicted_exact, read, stage="decided"),
+        *draws.rates("header_and_prediction_differ", differ, read, stage="decided"),
+        *draws.rates("predicted_exact_where_they_differ", predicted_right, differ, stage="decided"),
         *draws.rates("header_exact_where_they_differ", header_right, differ, stage="decided"),
     ]
 

@@ -17,10 +17,10 @@ from fovnet.records import write_json, write_tsv
 
 RATES = ["group", "measure", "stage", "region", "subjects", "numerator", "denominator", "value", "low", "high", "interval"]
 RATES += ["too_few"]
-VOLUMES = ["volume_id", "subject_id", "collection", "status", "truth", "said", "right", "slices", "wrong_raw", "wrong"]
+VOLUMES = ["volume_id", "subject_id", "collection", "status", "truth", "predicted", "right", "slices", "wrong_raw", "wrong"]
 VOLUMES += ["slice_error", "far", "confidence", "message", "set_probability", "doubts"]
-BORDERS = ["volume_id", "below", "above", "true_mm", "said_mm", "error_mm", "low_mm", "high_mm"]
-HEADERS = ["text", "header", "truth", "said", "volumes"]
+BORDERS = ["volume_id", "below", "above", "true_mm", "predicted_mm", "error_mm", "low_mm", "high_mm"]
+HEADERS = ["text", "header", "truth", "predicted", "volumes"]
 TABLES = {"rates": RATES, "volumes": VOLUMES, "borders": BORDERS, "headers": HEADERS}
 
 
@@ -78,7 +78,7 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
     refuse_others(out)
     volumes = [
         {**asdict(row), "slice_error": row.slice_error, "right": _yes(row.right)}
-        | {"truth": "+".join(row.truth), "said": "+".join(row.said), "doubts": " ".join(dict.fromkeys(row.doubts))}
+        | {"truth": "+".join(row.truth), "predicted": "+".join(row.predicted), "doubts": " ".join(dict.fromkeys(row.doubts))}
         for row in evaluation.volumes
     ]
     borders = [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders]

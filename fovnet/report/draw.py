@@ -43,13 +43,13 @@ def confusion_figure(view: ConfusionView) -> Figure:
                 side.set_visible(False)
             if index == 0:
                 axis.set_ylabel("true")
-            axis.set_xlabel("said", labelpad=2)
+            axis.set_xlabel("predicted", labelpad=2)
         return figure
 
 
 def border_figure(dots: Sequence[BorderDots]) -> Figure:
     """Signed error in mm of every border found, one row per kind; the shaded band of ±10 mm is agreement.  Errors beyond `_reach` are
-    arrows at the edge: on an axis that includes an end half a metre off, the other points would overlap."""
+    arrows at the edge: on a longer axis the other points would overlap."""
     with house_style():
         figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(dots), 1)))
         inches = figure.get_figheight()
@@ -72,13 +72,17 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
         axis.set_xlim(-1.1 * reach, 1.1 * reach)
         axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
-        axis.set_xlabel("said minus true, mm  (left: too far towards the feet; right: towards the head)")
+        axis.set_xlabel("predicted minus true, mm  (left: too far towards the feet; right: towards the head)")
         return figure
 
 
 def _reach(dots: Sequence[BorderDots]) -> float:
-    """The largest absolute error in mm drawn to scale: twice the 95th percentile, or the maximum if that is smaller; at least 20."""
-    errors = np.abs(np.concatenate([row.errors_mm for row in dots])) if dots else np.zeros(0)
+    """The largest absolute error in mm drawn to scale: twice the 95th percentile, or the maximum if that is smaller; at least 20.
+
+    Of borders between two regions alone, where any was found: an end may be half a metre off.
+    """
+    between = [row for row in dots if row.errors_mm and not row.are_ends] or dots
+    errors = np.abs(np.concatenate([row.errors_mm for row in between])) if between else np.zeros(0)
     return float(max(20.0, min(errors.max(), 2 * np.quantile(errors, 0.95)))) if len(errors) else 20.0
 
 

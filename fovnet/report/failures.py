@@ -68,8 +68,9 @@ def _table(ranked: Sequence[VolumeRow], vocabulary: Vocabulary) -> Table:
     rows: list[tuple[str | Shown, ...]] = []
     for row in ranked:
         share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
-        rows.append((row.volume_id, _confidence_text(row), row.status, run_of(row.truth, vocabulary), run_of(row.said, vocabulary), share))
-    return Table(("volume", "sure", "status", "shows", "said", "wrong slices"), tuple(rows), name="failures")
+        true, predicted = run_of(row.truth, vocabulary), run_of(row.predicted, vocabulary)
+        rows.append((row.volume_id, _confidence_text(row), row.status, true, predicted, share))
+    return Table(("volume", "sure", "status", "shows", "predicted", "wrong slices"), tuple(rows), name="failures")
 
 
 def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool) -> Failure:
@@ -79,8 +80,8 @@ def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool)
     beside = f"; on {half:,} more one of two regions is lacking or too many" if half else ""
     return Failure(
         title=f"{case.volume_id}: {what}, {_confidence_text(row)} sure",
-        words=f"Said {run_of(row.said, vocabulary)}; shows {run_of(row.truth, vocabulary)}. {row.wrong} of {row.slices} slices wrong "
-        f"({percent(row.slice_error)}){beside}. Collection {case.collection}, status {case.status}.",
+        words=f"Predicted {run_of(row.predicted, vocabulary)}; shows {run_of(row.truth, vocabulary)}. {row.wrong} of {row.slices} slices "
+        f"wrong ({percent(row.slice_error)}){beside}. Collection {case.collection}, status {case.status}.",
         spans=_spans_table(case, vocabulary),
         picture=view,
         thumbnails=_thumbnails(case, view.pixels, vocabulary),
@@ -89,11 +90,11 @@ def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool)
 
 def _spans_table(case: Case, vocabulary: Vocabulary) -> Table:
     """Predicted and true spans, feet to head."""
-    rows = [(one.region, "said", *_ends(one), f"{one.confidence:.2f}") for one in case.spans]
+    rows = [(one.region, "predicted", *_ends(one), f"{one.confidence:.2f}") for one in case.spans]
     rows += [(one.region, "true", *_ends(one), "–") for one in true_stretches(case, vocabulary)]
     order = {name: place for place, name in enumerate(vocabulary.classes)}
     ordered = sorted(rows, key=lambda row: (order.get(row[0], len(order)), row[1]))
-    return Table(("region", "said or true", "from mm", "to mm", "confidence"), tuple(ordered))
+    return Table(("region", "predicted or true", "from mm", "to mm", "confidence"), tuple(ordered))
 
 
 def _ends(one: Stretch) -> tuple[str, str]:
@@ -119,4 +120,4 @@ def _thumbnail(case: Case, picture: NDArray[np.uint8], row: int, wrong: bool, vo
         " and ".join(vocabulary.classes[column] for column in np.flatnonzero(rows[row])) for rows in (case.decided, case.truth)
     )
     verdict = f"true is {true}" if wrong else "which is right"
-    return Thumbnail(picture, f"{whole_mm(case.z_mm[row])} mm: said {predicted}, {verdict}", wrong)
+    return Thumbnail(picture, f"{whole_mm(case.z_mm[row])} mm: predicted {predicted}, {verdict}", wrong)

@@ -24,8 +24,8 @@ ABLATED = {
 
 HEADERS = {
     "header_understood": "headers that name a region", "header_exact": "the header names exactly the regions shown",
-    "header_beside": "the header names none of the regions shown", "said_exact_where_header": "fovnet says exactly the regions shown",
-    "header_and_said_differ": "header and fovnet differ", "said_exact_where_they_differ": "fovnet is right where they differ",
+    "header_beside": "the header names none of the regions shown", "predicted_exact_where_header": "fovnet says exactly the regions shown",
+    "header_and_prediction_differ": "header and fovnet differ", "predicted_exact_where_they_differ": "fovnet is right where they differ",
     "header_exact_where_they_differ": "the header is right where they differ",
 }
 """Rates of the header's Body Part Examined, in words."""
@@ -59,10 +59,10 @@ def header_rows(measured: Facts, vocabulary: Vocabulary) -> Table:
     """Header, true and predicted regions, the most frequent combinations first."""
     kinds = _list(measured.get("headers") or {}, "rows")[:MOST_HEADERS]
     rows = tuple(
-        (str(one["text"]), *(run_of(tuple(one[name]), vocabulary) for name in ("header", "truth", "said")), f"{one['volumes']:,}")
+        (str(one["text"]), *(run_of(tuple(one[name]), vocabulary) for name in ("header", "truth", "predicted")), f"{one['volumes']:,}")
         for one in kinds
     )
-    return Table(("header", "means", "shows", "said", "volumes"), rows, name="headers")
+    return Table(("header", "means", "shows", "predicted", "volumes"), rows, name="headers")
 
 
 def promise_words(abstention: Facts, risk: Measure | None = None) -> str:

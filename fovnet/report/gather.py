@@ -169,7 +169,8 @@ def _answer(evaluation: Evaluation, simulated: Collection[str]) -> str:
         f"{whole.slices:,} slices ({_interval(decided)}); the networks alone, before the decision, in {raw.value}."
     ]
     if beside is not None and shown(beside).value != decided.value:
-        words.append(f"There a slice with a spine is judged by that alone; with what was said beside it, {shown(beside).value} are wrong.")
+        wrong = f"with all that is predicted beside it, {shown(beside).value} are wrong"
+        words.append(f"There a slice with a spine is judged by that alone; {wrong}.")
     if exact is not None and exact.numerator is not None:
         words.append(f"It found exactly the regions shown in {exact.numerator:.0f} of {several(exact.denominator, 'volume')}")
         placed = border is not None and border.value is not None

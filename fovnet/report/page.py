@@ -71,11 +71,12 @@ class ConfusionView:
 
 @dataclass(frozen=True)
 class BorderDots:
-    """Signed errors of one kind of border."""
+    """Signed errors of one kind of border; `are_ends` if they lie between a region and none."""
 
     name: str
     errors_mm: tuple[float, ...]
     median_mm: float | None
+    are_ends: bool = False
 
 
 @dataclass(frozen=True)

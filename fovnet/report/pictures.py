@@ -34,7 +34,7 @@ def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case], *, faces: boo
 def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *, faces: bool) -> VolumeView:
     """One evaluated volume for its figure; without `faces`, slices that may show a head are covered."""
     assert case.pixels is not None                       # only volumes with pixels are chosen
-    predicted, true = run_of(row.said, vocabulary), run_of(row.truth, vocabulary)
+    predicted, true = run_of(row.predicted, vocabulary), run_of(row.truth, vocabulary)
     shares = (case.truth, case.decided, case.raw, case.smoothed)
     pixels = case.pixels if faces else covered(case.pixels, case.z_mm, vocabulary, shares)
     hidden = "" if faces else " Slices that may show a face are covered."
@@ -42,7 +42,7 @@ def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *,
         why=f"{why[:1].upper()}{why[1:]}: {row.wrong} of {row.slices} slices wrong ({percent(row.slice_error)}), "
         f"{row.wrong_raw} before the decision. Collection {case.collection}, {case.status}.{hidden}",
         title=case.volume_id,
-        alt=f"Coronal view of {case.volume_id} with probability curves along the body. Shows {true}; said {predicted}.",
+        alt=f"Coronal view of {case.volume_id} with probability curves along the body. Shows {true}; predicted {predicted}.",
         pixels=pixels,
         z_mm=case.z_mm,
         side_mm=case.side_mm,

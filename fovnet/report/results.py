@@ -93,7 +93,7 @@ def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
     for name in names[1:]:                               # the first is all kinds together
         mine = [border for border in evaluation.borders if (ENDS if border.is_end else border.kind) == name]
         errors = tuple(sorted(border.error_mm for border in mine if border.error_mm is not None))
-        rows.append(BorderDots(_border_name(name), errors, float(np.median(errors)) if errors else None))
+        rows.append(BorderDots(_border_name(name), errors, float(np.median(errors)) if errors else None, name == ENDS))
     return tuple(rows)
 
 
@@ -110,7 +110,7 @@ def handling_table(evaluation: Evaluation) -> Table:
             ("F1 of presence, weighted by region", shown(whole.find("presence_f1_weighted", "decided"))),
             *([("F1 of spans: the region found, in about the right place", shown(spans))] if spans else []),
             ("some slice called a region that does not touch the true one", shown(whole.find("far_confusion_volumes", "decided"))),
-            *([("slices of which anything untrue is said, beside a spine too", shown(beside))] if beside else []),
+            *([("slices with any false label, beside a spine too", shown(beside))] if beside else []),
             ("abstained (“cannot say”)", handled["abstained"]),
             ("refused", handled["refused"]),
         ),
@@ -122,7 +122,7 @@ def volumes_table(evaluation: Evaluation) -> Table:
     """One row per volume, by descending slice error, refused ones last."""
     ordered = sorted(evaluation.volumes, key=lambda row: (row.slice_error is None, -(row.slice_error or 0.0), row.volume_id))
     return Table(
-        ("volume", "collection", "status", "shows", "said", "regions", "wrong slices", "confidence"),
+        ("volume", "collection", "status", "shows", "predicted", "regions", "wrong slices", "confidence"),
         tuple(_volume_cells(row, evaluation.vocabulary) for row in ordered),
         name="volumes",
     )
@@ -133,7 +133,7 @@ def _volume_cells(row: VolumeRow, vocabulary: Vocabulary) -> Row:
         return (row.volume_id, row.collection, row.status, "–", "–", "–", "–", "–")
     share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
     sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
-    truth, predicted = run_of(row.truth, vocabulary), run_of(row.said, vocabulary)
+    truth, predicted = run_of(row.truth, vocabulary), run_of(row.predicted, vocabulary)
     return (row.volume_id, row.collection, row.status, truth, predicted, "right" if row.right else "wrong", share, sure)
 
 

@@ -144,7 +144,7 @@ def _boundaries(boundaries: Sequence[Mapping[str, Any]]) -> Table:
     rows = tuple(
         (f"{one['below']} | {one['above']}", _mm(one["mm"]), f"{_mm(one['low_mm'])} to {_mm(one['high_mm'])}") for one in boundaries
     )
-    return Table(("border", "said at", "90 % interval"), rows)
+    return Table(("border", "predicted at", "90 % interval"), rows)
 
 
 def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
@@ -171,8 +171,8 @@ def _data(
     decided, sure = np.asarray(body["decided"], dtype=bool)[shown], np.asarray(body["slice_confidence"])[shown]
     predicted = [_predicted_text(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)]
     return {
-        "across": ACROSS, "mm": np.round(z_mm[shown], 1).tolist(), "slice": np.asarray(body["counted"])[shown].tolist(), "said": predicted,
-        "sure": np.round(sure, 2).tolist(), "down": [drawing.heights[row] for row in shown.tolist()],
+        "across": ACROSS, "mm": np.round(z_mm[shown], 1).tolist(), "slice": np.asarray(body["counted"])[shown].tolist(),
+        "predicted": predicted, "sure": np.round(sure, 2).tolist(), "down": [drawing.heights[row] for row in shown.tolist()],
     }
 
 

@@ -62,7 +62,7 @@ def volume_figure(
         axes = _columns(figure, columns, height, foot)
         _show_coronal(axes[0], coronal, z_mm, side_mm, (low, high), stretch)
         _show_curves(axes[1], z_mm, raw, smoothed, vocabulary)
-        bars_shown = [("guess" if guessed else "said", spans), *([("true", truth)] if truth is not None else [])]
+        bars_shown = [("guess" if guessed else "predicted", spans), *([("true", truth)] if truth is not None else [])]
         _show_bars(axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low), guessed=guessed)
         for axis in axes:
             axis.set_ylim(low, high)

@@ -74,7 +74,7 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
     rows = list(shown(cases, DEFAULT))
     assert [(row["right"], row["slices"]) for row in rows] == [(20, 20), (15, 20), (0, 0)]
     assert [row["wrong_empty"] for row in rows] == [0, 2, 0]                    # of the second volume's five wrong cuts, 5 to 9
-    assert rows[0]["truth"] == rows[1]["said"] == "pelvis+abdomen"
+    assert rows[0]["truth"] == rows[1]["predicted"] == "pelvis+abdomen"
     found = evaluate(cases, DEFAULT, bootstrap=100, seed=1).everything
     error, seen = found.find("slice_error", "decided"), found.find("slice_error_not_dark", "decided")
     assert error is not None and (error.numerator, error.denominator) == (5, 40)

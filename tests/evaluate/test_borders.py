@@ -18,7 +18,7 @@ from fovnet.regions import DEFAULT
 def test_a_border_predicted_two_slices_too_high_is_off_by_two_spacings(planted):
     case = planted.case(["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 7 + ["pelvis"] * 3, spacing_mm=4.0)
     (border,) = borders_of(case, DEFAULT)
-    assert (border.kind, border.true_mm, border.said_mm, border.error_mm) == ("legs|pelvis", 18.0, 26.0, 8.0)
+    assert (border.kind, border.true_mm, border.predicted_mm, border.error_mm) == ("legs|pelvis", 18.0, 26.0, 8.0)
 
 
 def test_a_border_lies_where_slices_meet_also_where_they_are_not_equally_high(planted):
@@ -26,14 +26,14 @@ def test_a_border_lies_where_slices_meet_also_where_they_are_not_equally_high(pl
     case = replace(planted.case(["legs", "legs", "pelvis"], spacing_mm=6.0), z_mm=np.array([0.0, 6.0, 14.0]),
                    edges_mm=np.array([-3.0, 3.0, 9.0, 19.0]))
     (border,) = borders_of(case, DEFAULT)
-    assert border.true_mm == border.said_mm == 9.0
+    assert border.true_mm == border.predicted_mm == 9.0
     (halfway,) = borders_of(replace(case, edges_mm=None), DEFAULT)
     assert halfway.true_mm == 10.0
 
 
 def test_a_region_never_predicted_leaves_missed_and_invented_borders(planted):
     case = planted.case(["legs", "pelvis", "abdomen"], ["legs", "legs", "abdomen"])
-    found = {border.kind: (border.true_mm, border.said_mm) for border in borders_of(case, DEFAULT)}
+    found = {border.kind: (border.true_mm, border.predicted_mm) for border in borders_of(case, DEFAULT)}
     assert found == {"legs|pelvis": (2.5, None), "pelvis|abdomen": (7.5, None), "legs|abdomen": (None, 7.5)}
 
 
@@ -123,7 +123,7 @@ class TestIntervals:
         case = planted.case(["none"] * 10 + ["chest"] * 20 + ["none"] * 6 + ["chest"] * 24)
         case = replace(case, borders=(DecidedBorder("none", "chest", 47.5, 38.5, 54.2),))
         begins = [border for border in borders_of(case, DEFAULT) if border.below == "none"]
-        assert [(border.said_mm, border.held) for border in begins] == [(47.5, True), (177.5, None)]
+        assert [(border.predicted_mm, border.held) for border in begins] == [(47.5, True), (177.5, None)]
 
 
 def test_where_a_spine_without_chain_labels_begins_nothing_of_the_chain_ends(planted):

@@ -53,15 +53,15 @@ def evaluation(planted):
 def test_rates_are_over_the_volumes_whose_header_is_understood(evaluation):
     counted = {one.name: (one.numerator, one.denominator) for one in evaluation.header_rates}
     assert counted == {
-        "header_understood": (4, 6), "header_exact": (2, 4), "header_beside": (1, 4), "said_exact_where_header": (3, 4),
-        "header_and_said_differ": (3, 4), "said_exact_where_they_differ": (2, 3), "header_exact_where_they_differ": (1, 3),
+        "header_understood": (4, 6), "header_exact": (2, 4), "header_beside": (1, 4), "predicted_exact_where_header": (3, 4),
+        "header_and_prediction_differ": (3, 4), "predicted_exact_where_they_differ": (2, 3), "header_exact_where_they_differ": (1, 3),
     }
 
 
 def test_the_table_holds_header_truth_and_prediction(evaluation, tmp_path):
     write_evaluation(tmp_path, evaluation)
     rows = {row["text"]: row for row in read_tsv(tmp_path / "headers.tsv")}
-    assert rows["HEAD"] == {"text": "HEAD", "header": "head", "truth": "chest+head", "said": "chest+head", "volumes": "1"}
+    assert rows["HEAD"] == {"text": "HEAD", "header": "head", "truth": "chest+head", "predicted": "chest+head", "volumes": "1"}
     assert sum(row["volumes"] for row in read_json(tmp_path / "evaluation.json")["headers"]["rows"]) == 4
 
 

@@ -622,7 +622,7 @@ def test_the_table_of_headers_names_regions_from_the_feet_up(tmp_path, write):
     series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined="CHESTABDPELVIS"))
     stored = read_answers(answered(tmp_path / "answers", series, ["pelvis", "abdomen"]))
     row, = read_tsv(write_headers(compare(stored, DEFAULT), tmp_path / "h.tsv", DEFAULT))
-    assert (row["meant"], row["said"], row["verdict"]) == ("pelvis+abdomen+chest", "pelvis+abdomen", "part")
+    assert (row["meant"], row["predicted"], row["verdict"]) == ("pelvis+abdomen+chest", "pelvis+abdomen", "part")
 
 
 @pytest.mark.parametrize("verb", ["bids", "headers", "sr", "copies"])

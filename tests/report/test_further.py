@@ -55,7 +55,7 @@ def test_doubts_are_told_with_how_often_they_were_right():
 def test_headers_are_told_in_rates_and_one_by_one():
     headers = {
         "rates": [measure("header_exact", 0.5, 0.3, 0.7, stage="")],
-        "rows": [{"text": "THORAX", "header": ["chest"], "truth": ["abdomen", "chest"], "said": ["chest"], "volumes": 7}],
+        "rows": [{"text": "THORAX", "header": ["chest"], "truth": ["abdomen", "chest"], "predicted": ["chest"], "volumes": 7}],
     }
     ((words, rate),) = header_rates({"headers": headers}).rows
     assert "exactly the regions" in words and rate.value.startswith("50.0")

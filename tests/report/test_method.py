@@ -45,7 +45,7 @@ def test_what_is_said_beside_a_spine_stands_in_the_answer(make_page, planted):
     cases = [planted.case(["spine+pelvis"] * 10, ["spine+head"] * 3 + ["spine+pelvis"] * 7, volume_id=f"v{n}") for n in range(6)]
     page = make_page(cases, bootstrap=100)
     assert "0.0\N{NO-BREAK SPACE}% of 60 slices" in page.sentence.replace("in 0.0", "0.0")
-    assert "with what was said beside it, 30.0\N{NO-BREAK SPACE}% are wrong" in page.sentence
+    assert "with all that is predicted beside it, 30.0\N{NO-BREAK SPACE}% are wrong" in page.sentence
 
 
 def test_one_border_half_a_metre_off_does_not_press_the_others_together():
@@ -53,6 +53,12 @@ def test_one_border_half_a_metre_off_does_not_press_the_others_together():
     usual, odd = (border_figure([BorderDots("a | b", errors_mm, 0.0)]) for errors_mm in (errors, (*errors, 540.0, -300.0)))
     assert 20.0 < usual.axes[0].get_xlim()[1] < odd.axes[0].get_xlim()[1] < 60.0
     assert [len(dots.get_offsets()) for dots in odd.axes[0].collections if len(dots.get_offsets())] == [len(errors), 1, 1]
+
+
+def test_ends_do_not_stretch_the_axis_of_borders_between_regions():
+    between, ends = BorderDots("a | b", (-12.0, 3.0, 15.0), 3.0), BorderDots("ends", (-90.0, 40.0, 70.0), 40.0, are_ends=True)
+    limits = [border_figure(dots).axes[0].get_xlim() for dots in ([between], [between, ends], [ends])]
+    assert limits[0] == limits[1] and limits[2][1] > 60.0
 
 
 def test_the_legend_of_the_calibration_lies_above_its_curves(make_page):

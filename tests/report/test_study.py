@@ -153,7 +153,7 @@ class TestFailures:
         (failure,) = failures_view(evaluation, pictured, 9, faces=True).pictured
         assert failure.title.startswith("P10-lost") and len(failure.thumbnails) == THUMBNAILS
         assert [one.wrong for one in failure.thumbnails] == [False, True, True, True, False]
-        assert "said legs, true is" in failure.thumbnails[2].words
+        assert "predicted legs, true is" in failure.thumbnails[2].words
 
     def test_without_failures_the_report_says_so(self, planted):
         cases = [planted.case(["head"] * 5, volume_id="a"), planted.case(["legs"] * 5, volume_id="b")]

@@ -156,7 +156,7 @@ class TestVolumePage:
         data = json.loads(next(script for script in reader.scripts if script.startswith("{")))
         rows = [int(np.argmin(np.abs(case.z_mm - mm))) for mm in data["mm"]]
         assert rows[0] == 0 and rows[-1] == len(case.z_mm) - 1 and data["slice"] == rows
-        assert data["said"] == [DEFAULT.classes[int(case.decided[row].argmax())] for row in rows]
+        assert data["predicted"] == [DEFAULT.classes[int(case.decided[row].argmax())] for row in rows]
 
     def test_pictures_have_words_fields_have_labels_and_headers_scopes(self, page, tmp_path):
         reader = read(write_volume_page(tmp_path / "a.html", page))
@@ -190,7 +190,7 @@ def test_how_sure_a_region_beside_the_spine_is_is_told_as_its_own(planted):
         span["confidence"] = 0.99 if span["region"] == "spine" else 0.63
     page = volume_page(facts, case.pixels, DEFAULT)
     assert "0.63 in head" in page.sentence and "0.99 in spine" in page.sentence
-    assert page.data["said"] == ["head (0.63 over its span) and spine"] * 6 + ["spine"] * 4
+    assert page.data["predicted"] == ["head (0.63 over its span) and spine"] * 6 + ["spine"] * 4
 
 
 def test_the_contact_sheet_is_read_like_a_page():

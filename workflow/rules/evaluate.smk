@@ -6,7 +6,7 @@ Act 5: evaluate.
 
 
 rule evaluate:
-    """Compare what was said of the test split with what is true; intervals by resampling subjects."""
+    """Compare the decisions on the test split with the truth; intervals by resampling subjects."""
     input: f"{RESULTS}/decisions/spans.tsv"
     output: f"{RESULTS}/evaluation/evaluation.json"
     params:

@@ -15,7 +15,7 @@ from fovnet.report.exports.sources import sources_of
 from fovnet.volume.body_part import regions_named
 from fovnet.volume.dicom.header import quietly
 
-COLUMNS = ("volume_id", "status", "header", "meant", "said", "verdict", "path")
+COLUMNS = ("volume_id", "status", "header", "meant", "predicted", "verdict", "path")
 VERDICTS = (
     "disagree", "shows none", "part", "header names no region", "header not understood", "header says nothing", "no answer",
     "source gone or changed", "agree",
@@ -87,8 +87,8 @@ def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabula
         {
             "volume_id": one.answer.volume_id, "status": one.answer.status,
             "header": one.header if CODE_STRING.fullmatch(one.header) else ("(free text)" if one.header else ""),
-            "meant": _upwards(one.meant or frozenset(), vocabulary), "said": _upwards(one.predicted, vocabulary), "verdict": one.verdict,
-            "path": str(one.answer.path),
+            "meant": _upwards(one.meant or frozenset(), vocabulary), "predicted": _upwards(one.predicted, vocabulary),
+            "verdict": one.verdict, "path": str(one.answer.path),
         }
         for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.answer.volume_id))
     ]
