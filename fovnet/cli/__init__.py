@@ -46,6 +46,8 @@ GRACE_S = 10.0      # seconds that workers have to end after Ctrl-C
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
+    epilog="Exit status: 0 done; 1 a bug, its traceback in a log file; 2 wrong usage, settings or input; 3 done, but for what was refused "
+           "or is lacking; 130 stopped by Ctrl-C.",
 )
 bench = typer.Typer(no_args_is_help=True, help="Measure: searches, trainings, decisions, the simulator, and what answers are worth.")
 for verbs in (bench_searches.verbs, bench_speed.verbs, bench_answers.verbs, bench_simulator.verbs):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fovnet.bench.shares import Share
 
 verbs = typer.Typer()
+SLICES_HELP = "Labelled slices: `slices` of a results folder, cut as the ensemble's are (those of the package: 6 mm)."
 
 
 @verbs.command("oddities")
@@ -105,7 +106,7 @@ def bench_crop(
 
 @verbs.command("light")
 def bench_light(
-    slices: Annotated[Path, Given(help="A folder of labelled slices, as `fovnet slice` makes it.")],
+    slices: Annotated[Path, Given(help=SLICES_HELP)],
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.light"), "A TSV file, a row a model and light.")],
     model: Annotated[list[Path] | None, GivenBy(help="An ensemble folder; may be repeated. Else the package's.")] = None,
     split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
@@ -136,7 +137,7 @@ def bench_light(
 
 @verbs.command("axes")
 def bench_axes(
-    slices: Annotated[Path, Given(help="A folder of labelled slices, as `fovnet slice` makes it.")],
+    slices: Annotated[Path, Given(help=SLICES_HELP)],
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.axes"), "A TSV file, a row a region and way of lying.")],
     model: Annotated[Path | None, GivenBy(help="An ensemble folder. Else the package's.")] = None,
     split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",

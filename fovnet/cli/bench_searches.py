@@ -47,7 +47,11 @@ def bench_search(
         bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
     ] = False,
 ) -> None:
-    """Replay search methods on recorded trainings: draws until the best row, and until the good ones."""
+    """Replay search methods on recorded trainings: draws until the best row, and until the good ones.
+
+    Other libraries run with their own defaults: optuna-gp and optuna-tpe (`pip
+    install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp.
+    """
     from fovnet.bench.races import Entry, modelling_of, race, refuse_methods, spread_rows
     from fovnet.bench.tables import load_table
 

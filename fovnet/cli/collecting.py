@@ -55,7 +55,14 @@ def collect_organs(
     labels: Annotated[Path | None, GivenBy(help="What numbered labels mean: a table of number and name.")] = None,
     replace: Replace = False,
 ) -> None:
-    """Volumes with organ masks beside them (segmentations/<organ>.nii.gz): the organs tell the regions."""
+    """Volumes with organ masks beside them (segmentations/<organ>.nii.gz): the organs tell the regions.
+
+    A folder a case, with one image and its masks: segmentations/ with a file an
+    organ under TotalSegmentator's names, or numbered masks in
+    segmentations.nii.gz with --labels. An organ cut off by the edge of the
+    volume gives no limit; where masks leave a slice undecided the volume has no
+    rows.
+    """
     from fovnet.volume.adapters.masked import gather_masked
 
     _collected(gather_masked(tree, labels), tree, out_folder, replace)

@@ -24,7 +24,11 @@ verbs = typer.Typer()
 
 @verbs.command()
 def ensemble(config: ConfigFile) -> None:
-    """Make members of the best trials, and let them score the validation and test slices once."""
+    """Make members of the best trials, and let them score the validation and test slices once.
+
+    The network that checks in which direction slices run needs 50 volumes of
+    the training split and 99 of the validation split; else there is no check.
+    """
     from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
     from fovnet.decision.rule import Rule
     from fovnet.decision.scoring import asked_again, oriented, score, weighed

@@ -35,7 +35,12 @@ def export_sr(
     answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a DICOM file a volume is written.")],
     regions: Regions = "default",
 ) -> None:
-    """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to its images."""
+    """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to its images.
+
+    Each group has the region's SNOMED CT code, the heights of both ends and the
+    probability. Uncertain answers are exported too, with "(uncertain)" in the
+    series description. Reports name the patient, as their source does.
+    """
     from fovnet.report.exports.copies import refuse_beside_sources
     from fovnet.report.exports.structured import write_report
 
@@ -48,7 +53,11 @@ def export_copies(
     answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a folder of DICOM files a volume is written.")],
     regions: Regions = "default",
 ) -> None:
-    """Copies of the DICOM sources with Body Part Examined and Anatomic Region as told; the sources are not touched.  They name people."""
+    """Copies of the DICOM sources with Body Part Examined and Anatomic Region as told; the sources are not touched.  They name people.
+
+    Only answers with status ok are copied; these may still be wrong. Copies
+    have new UIDs, and keep the original attributes.
+    """
     from fovnet.report.exports.copies import refuse_beside_sources, write_copies
 
     refuse_beside_sources(answers, folder)
@@ -59,7 +68,11 @@ def export_copies(
 def export_bids(
     answers: Answers, folder: Annotated[Path, FolderOut("--out", help="The derivative's folder.")], regions: Regions = "default"
 ) -> None:
-    """A BIDS derivative: a JSON with BodyPart and the spans for every volume."""
+    """A BIDS derivative: a JSON with the spans for every volume, and BodyPart where the status is ok.
+
+    A volume without a BIDS name becomes a subject of its own. Refused volumes
+    are written too; the exit status is 0 all the same.
+    """
     from fovnet.config import vocabulary
     from fovnet.report.exports.answers import read_answers
     from fovnet.report.exports.bids import write_bids
@@ -77,7 +90,15 @@ def export_headers(
     answers: Answers, table: Annotated[Path, file_out(table_of("fovnet.report.exports.headers"), "The table to write.")],
     regions: Regions = "default",
 ) -> None:
-    """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3 where sources are gone."""
+    """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3 where sources are gone.
+
+    Columns: header (Body Part Examined), meant (the regions it names),
+    predicted (those of the answer), verdict. Verdicts: disagree; shows none;
+    part (some regions in common); header names no region (a shoulder); header
+    not understood; header says nothing; no answer (the volume is uncertain, and
+    predicted its best guess); source gone or changed; agree (a header that
+    names the spine alone agrees with a spine, whatever regions that crosses).
+    """
     from fovnet.config import vocabulary
     from fovnet.report.exports.answers import read_answers
     from fovnet.report.exports.headers import VERDICTS, compare, write_headers
@@ -101,7 +122,10 @@ def export_headers(
 def export_bundle(
     folder: Annotated[Path, FolderOut("--out", help="The bundle's folder.")], model: ModelFolder = None
 ) -> None:
-    """A MONAI Bundle of an ensemble: metadata, configuration for inference, weights as safetensors."""
+    """A MONAI Bundle of an ensemble: metadata, configuration for inference, weights as safetensors.
+
+    MONAI's bundle commands need `pip install fire` too.
+    """
     from fovnet.decision.bundle import write_bundle
 
     out.print(f"MONAI Bundle: {write_bundle(model_folder(model), folder)}")

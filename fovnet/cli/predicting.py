@@ -31,7 +31,8 @@ def predict(
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
     pages: Annotated[bool, typer.Option(help="Write a page of every volume, and index.html over all of them.")] = True,
-    faces: Annotated[bool, typer.Option(help="Without: slices that may show a face are covered in pictures and pages.")] = True,
+    faces: Annotated[bool, typer.Option(help="Without: slices that may show a head (2 % sure or more) are covered in pictures and pages, "
+                                              "and uncovered ones of earlier runs deleted.")] = True,
     include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
     show_ids: Annotated[bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")] = False,
     workers: Annotated[int, typer.Option("--workers", "--jobs", min=1, help="Processes that read ahead; answers do not depend on it.")] = 1,
@@ -39,7 +40,17 @@ def predict(
 ) -> None:
     """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with the same command.
 
-    `fovnet export` hands the answers on; `fovnet export headers` compares them with what DICOM headers say.
+    Volumes are named by files, folders, trees or zip archives. Where one of
+    these holds several, PLACE#DIGITS names one (found.tsv).
+
+    An answer is kept while its file's path and content, the model, fovnet's
+    version and --no-faces are the same; spans.tsv is written when all is
+    answered. Volumes are called as their files are, and of several t1 the later
+    ones t1-2, t1-3. A later run's t1 replaces an earlier one's: give each batch
+    a folder of its own. --workers reads ahead within 4 GiB.
+
+    `fovnet export` hands the answers on; `fovnet export headers` compares them
+    with what DICOM headers say.
     """
     from fovnet.decision.ensemble import load
     from fovnet.decision.predicting import predict as predicted

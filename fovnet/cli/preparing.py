@@ -34,7 +34,13 @@ def phantom(
     count: Annotated[int | None, typer.Option(min=1, help="Volumes made of it; else 20.")] = None,
     subject: Annotated[str, typer.Option(help="Its person's subject_id; else its file's name. Others in the folder stay.")] = "",
 ) -> None:
-    """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation of your own."""
+    """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation of your own.
+
+    The table of --tissues has a row a label, with columns label and tissue
+    (such as 0 air, 1 muscle, 5 liver), or label, pd, t1_ms and t2_ms; that of
+    --regions has columns region, from_mm and to_mm. Each segmentation is one
+    subject: give several, one after the other, with the same folder.
+    """
     from fovnet.phantom.collection import simulate_collection, unlisted
 
     if labels is not None:
