@@ -78,7 +78,18 @@ EXAMINED = (
 """The measures that `examine` prints; the tables have all."""
 
 
-@verbs.command()
+MEASURES = (
+    "Volumes are matched by path, else by volume_id. Measures: slice_error is the share of slices given a wrong region, raw by the "
+    "networks alone and decided in the answer, where a slice with a spine is judged by that alone; slice_error_any_label counts "
+    "false labels beside a spine too; slice_error_not_dark leaves out slices without signal. presence_f1_weighted is the F1 of "
+    "naming the regions of a volume, weighted by how many volumes show each; exact_set the share of volumes with exactly the right "
+    "regions. far_confusion_slices and far_confusion_volumes count those called a region that does not touch the true one.\n\n"
+    "Where labels name the spine alone, the regions it crosses are not held against an answer."
+)
+"""What the help of `examine` ends with."""
+
+
+@verbs.command(epilog=MEASURES)
 def examine(
     answers: Annotated[Path, Given(help="A folder that `predict --out` wrote.")],
     truth: Annotated[Path, GivenBy(help="A collection with labels: a folder with volumes.tsv and regions.tsv.")],
@@ -87,21 +98,7 @@ def examine(
     bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
-    """Hold the answers of `predict` against what a labelled collection says is true; status 3 where labelled volumes have no answer.
-
-    Volumes are matched by path, else by volume_id. Measures: slice_error is the
-    share of slices given a wrong region, raw by the networks alone and decided
-    in the answer, where a slice with a spine is judged by that alone;
-    slice_error_any_label counts false labels beside a spine too;
-    slice_error_not_dark leaves out slices without signal. presence_f1_weighted
-    is the F1 of naming the regions of a volume, weighted by how many volumes
-    show each; exact_set the share of volumes with exactly the right regions.
-    far_confusion_slices and far_confusion_volumes count those called a region
-    that does not touch the true one.
-
-    Where labels name the spine alone, the regions it crosses are not held
-    against an answer.
-    """
+    """Hold the answers of `predict` against what a labelled collection says is true; status 3 where labelled volumes have no answer."""
     from fovnet.config import vocabulary
     from fovnet.evaluate.answers import answered_cases, by_name_alone, refuse_other_regions, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated

@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 verbs = typer.Typer()
 
 
-@verbs.command()
+PATHS_AND_ANSWERS = (
+    "Volumes are named by files, folders, trees or zip archives. Where one of these holds several, PLACE#DIGITS names one "
+    "(found.tsv).\n\n"
+    "An answer is kept while its file's path and content, the model, fovnet's version and --no-faces are the same; spans.tsv is "
+    "written when all is answered. Volumes are called as their files are, and of several t1 the later ones t1-2, t1-3. A later "
+    "run's t1 replaces an earlier one's: give each batch a folder of its own. --workers reads ahead within 4 GiB.\n\n"
+    "`fovnet export` hands the answers on; `fovnet export headers` compares them with what DICOM headers say."
+)
+"""What the help of `predict` ends with."""
+
+
+@verbs.command(epilog=PATHS_AND_ANSWERS)
 def predict(
     paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
     out_folder: Annotated[Path, FolderOut("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
@@ -38,20 +49,7 @@ def predict(
     workers: Annotated[int, typer.Option("--workers", "--jobs", min=1, help="Processes that read ahead; answers do not depend on it.")] = 1,
     engine: Annotated[str, typer.Option(help=ENGINE_HELP)] = "auto",
 ) -> None:
-    """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with the same command.
-
-    Volumes are named by files, folders, trees or zip archives. Where one of
-    these holds several, PLACE#DIGITS names one (found.tsv).
-
-    An answer is kept while its file's path and content, the model, fovnet's
-    version and --no-faces are the same; spans.tsv is written when all is
-    answered. Volumes are called as their files are, and of several t1 the later
-    ones t1-2, t1-3. A later run's t1 replaces an earlier one's: give each batch
-    a folder of its own. --workers reads ahead within 4 GiB.
-
-    `fovnet export` hands the answers on; `fovnet export headers` compares them
-    with what DICOM headers say.
-    """
+    """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with the same command."""
     from fovnet.decision.ensemble import load
     from fovnet.decision.predicting import predict as predicted
     from fovnet.maths.allocation import keep_freed_memory

@@ -58,7 +58,7 @@ def in_question(pixels: Pixels, nothing: NDArray[np.bool_], edges_mm: Floats) ->
     return np.flatnonzero(dim) if _longest(dim, edges_mm)[1] >= LEAST_MM else np.empty(0, np.int64)
 
 
-def hidden(nothing: NDArray[np.bool_], probabilities: Floats, edges_mm: Floats, classes: tuple[str, ...]) -> Hidden | None:
+def hidden_region(nothing: NDArray[np.bool_], probabilities: Floats, edges_mm: Floats, classes: tuple[str, ...]) -> Hidden | None:
     """What the longest stretch of slices that show `nothing` (s,) shows clearly when brightened; None if it is less than LEAST_MM high.
 
     probabilities  (s, k) of the brightened slices, the last class none; NaN where a slice was not looked at again

@@ -105,7 +105,7 @@ class Ensemble:
     def outputs_on(self, stack: SliceStack) -> MemberOutputs:
         """The members' outputs on a volume, on the volume turned over and on its dark slices brightened, where needed."""
         outputs = self.turned_over(self.outputs(stack.pixels, placing=stack.placing), stack)
-        return self.brightened(outputs, stack)
+        return self.with_dark_brightened(outputs, stack)
 
     def turned_over(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
         """The outputs on a volume, with those on the volume turned over added if they depend on its other slices and name several regions.
@@ -118,7 +118,7 @@ class Ensemble:
         over = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
         return replace(outputs, turned=replace(self, familiar=None).outputs(over.pixels, placing=over.placing).members)
 
-    def brightened(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
+    def with_dark_brightened(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
         """The outputs on a volume, with those on its dark slices brightened added if they seem to show nothing: see `dark_slices`."""
         nothing = (self.judge.raw(outputs).argmax(axis=1) == len(self.vocabulary.classes) - 1) | empty(stack.pixels)
         rows = dark_slices.in_question(stack.pixels, nothing, stack.edges_mm)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision import novelty, weighing
 from fovnet.decision.answer import Answer, answer
-from fovnet.decision.dark_slices import Hidden, hidden
+from fovnet.decision.dark_slices import Hidden, hidden_region
 from fovnet.decision.doubting import Signs, disorder, interleaved
 from fovnet.decision.margins import decided_between, empty, lit
 from fovnet.decision.novelty import Familiar
@@ -80,7 +80,7 @@ class Judge:
         if outputs.brightened is None:
             return None
         shown = self._mean(outputs.brightened)
-        return hidden(decision.decided[:, -1], shown, outer_edges(z_mm, edges_mm), self.vocabulary.classes)
+        return hidden_region(decision.decided[:, -1], shown, outer_edges(z_mm, edges_mm), self.vocabulary.classes)
 
     def signs(
         self, outputs: MemberOutputs, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None,

@@ -84,7 +84,7 @@ class Scored:
         turned, brightened = (np.full_like(self.outputs.members, np.nan) for _ in range(2))
         for done, index in enumerate(indices, start=1):
             stack, places = pack.stack(index), self._places(pack, index)
-            outputs = model.brightened(model.turned_over(self.of(pack, index), stack), stack)
+            outputs = model.with_dark_brightened(model.turned_over(self.of(pack, index), stack), stack)
             if outputs.turned is not None:
                 turned[:, places[::-1]] = outputs.turned
             if outputs.brightened is not None:

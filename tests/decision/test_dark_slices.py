@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis.strategies import booleans, floats, integers, lists, tuples
 
-from fovnet.decision.dark_slices import CLEAR, DARK, FAINTEST, LEAST_MM, Hidden, brightened, hidden, in_question
+from fovnet.decision.dark_slices import CLEAR, DARK, FAINTEST, LEAST_MM, Hidden, brightened, hidden_region, in_question
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judging import MemberOutputs
 from fovnet.decision.rule import Rule
@@ -74,11 +74,11 @@ def test_the_longest_clear_stretch_is_named_and_slices_not_looked_at_are_never_c
     p[:10] = 0.01 / (K - 2)
     p[:10, NONE], p[:10, CHEST] = 1 - CLEAR - 0.01, CLEAR
     edges_mm, nothing = np.arange(13) * 5.0, np.ones(12, dtype=bool)
-    assert hidden(nothing, p, edges_mm, DEFAULT.classes) == Hidden("chest", 50.0)
+    assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) == Hidden("chest", 50.0)
     nothing[4] = False                                                  # decided to be a region: 20 and 25 mm are left
-    assert hidden(nothing, p, edges_mm, DEFAULT.classes) is None
+    assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) is None
     p[:10, NONE], p[:10, CHEST] = 1 - CLEAR + 0.02, CLEAR - 0.03
-    assert hidden(np.ones(12, dtype=bool), p, edges_mm, DEFAULT.classes) is None
+    assert hidden_region(np.ones(12, dtype=bool), p, edges_mm, DEFAULT.classes) is None
 
 
 def stack_of(pixels: np.ndarray) -> SliceStack:
