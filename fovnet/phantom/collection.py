@@ -44,6 +44,7 @@ VOLUME_COLUMNS = ("volume_id", "subject_id", "path", "site", "manufacturer", "fi
 REGION_COLUMNS = ("volume_id", "region", "first_slice", "last_slice", "from_mm", "to_mm")
 
 OWN_LABELS = "own labels"       # field_of_view of scans of a user's segmentation
+SET_ASIDE = ".volumes.tsv.before"       # the former volumes.tsv while regions.tsv is replaced
 
 GREY_LEVELS = 1000.0        # 99th percentile of a volume without a body
 SLIVER_MM2 = 400.0
@@ -142,13 +143,19 @@ def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
 
     Hand-made labels must not be overwritten, nor tables made by another command.  Only simulated tables have a column `field_of_view`.
     """
-    table = out / "volumes.tsv"
+    table = volume_table(out)
     try:
         rows = read_tsv(table) if table.exists() else []
     except UnicodeDecodeError:
         rows = [{}]
     if rows and any("field_of_view" not in row or (row["field_of_view"] == OWN_LABELS) != own_labels for row in rows):
         raise CollectionError("phantom-other-tables", f"{table}: lies there, and is not what this command makes; give another folder.")
+
+
+def volume_table(out: Path) -> Path:
+    """volumes.tsv of a simulated collection, or SET_ASIDE if a run was killed between its two tables; it need not be there."""
+    table, before = out / "volumes.tsv", out / SET_ASIDE
+    return before if before.exists() and not table.exists() else table
 
 
 @one_thread()

@@ -29,12 +29,14 @@ from fovnet.phantom.acquisition.protocols import SEQUENCES, SITES
 from fovnet.phantom.collection import (
     OWN_LABELS,
     REGION_COLUMNS,
+    SET_ASIDE,
     SLIVER_MM2,
     VOLUME_COLUMNS,
     Row,
     nifti_bytes,
     only_writer,
     refuse_other_tables,
+    volume_table,
 )
 from fovnet.phantom.features import left_out
 from fovnet.phantom.finish.masks import BACKGROUND, Finish, draw_finish, finished
@@ -277,25 +279,30 @@ def simulate_labels(
 
 
 def _write_tables(out: Path, volumes: Sequence[Row], regions: Sequence[Row]) -> Path:
-    """volumes.tsv, written after regions.tsv, and if rows were removed also before it: a listed volume never lacks its region rows."""
+    """volumes.tsv, which is not there while regions.tsv is replaced: a region row of a volume that is not listed would be a fault.
+
+    The former volumes.tsv is SET_ASIDE meanwhile: if the run is killed then, the next one takes the other subjects from it.
+    """
     table = out / "volumes.tsv"
-    if table.exists() and len(read_tsv(table)) > len(volumes):
-        write_tsv(table, VOLUME_COLUMNS, volumes)
+    if table.exists():
+        table.replace(out / SET_ASIDE)
     write_tsv(out / "regions.tsv", REGION_COLUMNS, regions)
-    return write_tsv(table, VOLUME_COLUMNS, volumes)
+    write_tsv(table, VOLUME_COLUMNS, volumes)
+    (out / SET_ASIDE).unlink(missing_ok=True)
+    return table
 
 
 def _of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
     """The rows of volumes.tsv and of regions.tsv in a folder that are about other subjects."""
-    there = {name: read_tsv(out / name) if (out / name).exists() else [] for name in ("volumes.tsv", "regions.tsv")}
-    volumes: list[Row] = [{**row} for row in there["volumes.tsv"] if row["subject_id"].casefold() != subject.casefold()]
+    there = [read_tsv(table) if table.exists() else [] for table in (volume_table(out), out / "regions.tsv")]
+    volumes: list[Row] = [{**row} for row in there[0] if row["subject_id"].casefold() != subject.casefold()]
     kept = {row["volume_id"] for row in volumes}
-    return volumes, [{**row} for row in there["regions.tsv"] if row["volume_id"] in kept]
+    return volumes, [{**row} for row in there[1] if row["volume_id"] in kept]
 
 
 def made_of(out: Path, subject: str) -> int:
     """The number of volumes of a subject in the collection `out`, which another segmentation of that name would replace."""
-    table = out / "volumes.tsv"
+    table = volume_table(out)
     return sum(row.get("subject_id", "").casefold() == subject.casefold() for row in read_tsv(table)) if table.exists() else 0
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import nibabel as nib
@@ -13,13 +15,42 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.errors import CollectionError, ConfigError, VolumeError
-from fovnet.phantom.collection import simulate_collection
+from fovnet.phantom.collection import SET_ASIDE, simulate_collection
 from fovnet.phantom.features import SCANNING
 from fovnet.phantom.own_labels import read_labels, simulate_labels
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection import read_collection, truth
 from fovnet.volume.slices import slice_volume
 
+# One process imports the simulator and forks the runs.  Run n is killed just before the n-th time that a file is moved or removed.
+STAGE = """
+import os, shutil, signal, sys
+from pathlib import Path
+from fovnet.phantom.features import SCANNING
+from fovnet.phantom.own_labels import read_labels, simulate_labels
+
+before, runs = map(Path, sys.argv[1:3])
+given = read_labels(*map(Path, sys.argv[3:]), "ann")
+
+def begin(out, moment):
+    if child := os.fork():
+        return child
+    left = iter(range(moment))
+
+    def watch(event, _):
+        if event in ("os.rename", "os.remove") and next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+    simulate_labels(given, out, count=2, seed=6, without=tuple(SCANNING))
+    os._exit(0)
+
+for moment in range(100):
+    out = runs / f"{moment:02d}"
+    shutil.copytree(before, out) if before.exists() else out.mkdir(parents=True)
+    if not os.WIFSIGNALED(os.waitpid(begin(out, moment), 0)[1]):
+        break
+"""
 TISSUES = "label\ttissue\tpd\tt1_ms\tt2_ms\n0\tair\t\t\t\n7\tmuscle\t\t\t\n12\t\t0.9\t600\t50\n"
 REGIONS = "region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nchest\t20\t70\n"
 
@@ -309,6 +340,42 @@ def test_scans_that_are_not_finished_leave_no_rows_of_what_they_wrote_over(files
         simulate_labels(read_labels(*files, "ann"), tmp_path / "made", count=2, seed=6, progress=stop)
     found = read_collection(tmp_path / "made")
     assert [row.volume_id for row in found.volumes] == ["bob_sim-0001"] == list(found.regions)
+
+
+@pytest.mark.parametrize("earlier", [(), ("ann", "bob")])
+def test_a_run_killed_at_any_moment_leaves_no_faulty_tables_and_can_be_repeated(
+    files: tuple[Path, Path, Path], tmp_path: Path, earlier: tuple[str, ...]
+) -> None:
+    """The tables are whole, or there is no volumes.tsv or none with a volume; the same command then ends as if nothing had happened."""
+    for subject in earlier:
+        simulate_labels(read_labels(*files, subject), tmp_path / "before", count=1, seed=5, without=tuple(SCANNING))
+    line = [sys.executable, "-c", STAGE, *map(str, (tmp_path / "before", tmp_path / "runs", *files))]
+    subprocess.run(line, check=True, timeout=300)
+    *killed, whole = sorted((tmp_path / "runs").iterdir())
+    assert len(killed) > 10
+    for out in killed:
+        try:
+            found = read_collection(out)
+            assert {row.volume_id for row in found.volumes} == set(found.regions), out
+        except CollectionError as fault:
+            assert fault.code == "collection-missing" or "no volume under the header" in fault.sentence, (out, fault.sentence)
+        simulate_labels(read_labels(*files, "ann"), out, count=2, seed=6, without=tuple(SCANNING))
+        assert contents(out) == contents(whole), out
+
+
+def test_simulated_people_do_not_take_the_folder_of_a_run_killed_between_its_tables(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    simulate_labels(read_labels(*files), tmp_path / "made", count=1, without=tuple(SCANNING))
+    (tmp_path / "made" / "volumes.tsv").rename(tmp_path / "made" / SET_ASIDE)
+    with pytest.raises(CollectionError, match="phantom-other-tables"):
+        simulate_collection(tmp_path / "made", subjects=1, volumes_per_subject=1, without=["everything"])
+    assert (tmp_path / "made" / "regions.tsv").exists()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of the files in a folder, by name; unfinished ones, whose names hold the number of a process, are left out."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix != ".part"}
 
 
 def tilted(folder: Path, degrees: float, spacing_mm: float = 2.0) -> tuple[Path, Path, Path]:
