@@ -48,8 +48,8 @@ def confusion_figure(view: ConfusionView) -> Figure:
 
 
 def border_figure(dots: Sequence[BorderDots]) -> Figure:
-    """Signed error in mm of every border found, one row per kind; the shaded band of ±10 mm is agreement.  Errors beyond `_reach` are
-    arrows at the edge: on a longer axis the other points would overlap."""
+    """Signed error in mm of every border found, one row per kind; the shaded band of ±10 mm is agreement.  Errors and medians beyond
+    `_reach` are arrows at the edge: on a longer axis the other points would overlap."""
     with house_style():
         figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(dots), 1)))
         inches = figure.get_figheight()
@@ -66,7 +66,9 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
                 beyond = (place + spread)[~within & (np.sign(errors) == side)]
                 axis.scatter(np.full(len(beyond), 1.05 * side * reach), beyond, s=22, marker=mark, color=WARN, linewidths=0)
             if row.median_mm is not None:                                      # above the points, which it would otherwise hide
-                axis.plot([row.median_mm], [place + 0.36], color=INK, marker="v", markersize=5, linestyle="")
+                mark = "v" if abs(row.median_mm) <= reach else ">" if row.median_mm > 0 else "<"
+                at = float(np.clip(row.median_mm, -1.05 * reach, 1.05 * reach))
+                axis.plot([at], [place + 0.36], color=INK, marker=mark, markersize=5, linestyle="")
         axis.set_yticks(range(len(dots)), [row.name for row in reversed(dots)])
         axis.set_ylim(-0.6, len(dots) - 0.4)
         axis.set_xlim(-1.1 * reach, 1.1 * reach)

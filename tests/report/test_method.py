@@ -61,6 +61,15 @@ def test_ends_do_not_stretch_the_axis_of_borders_between_regions():
     assert limits[0] == limits[1] and limits[2][1] > 60.0
 
 
+def test_every_median_is_drawn_also_one_beyond_the_axis():
+    """Ends too far down by more than borders between regions ever are: a wedge outside of the axis would not be seen."""
+    rows = BorderDots("a | b", (-12.0, 3.0, 15.0), 3.0), BorderDots("ends", (-90.0, -80.0, 4.0), -80.0, are_ends=True)
+    axis = border_figure(rows).axes[0]
+    (low, high), medians = axis.get_xlim(), [line for line in axis.lines if line.get_marker() in "v<>"]
+    assert [line.get_marker() for line in medians] == ["<", "v"]
+    assert all(low < line.get_xdata()[0] < high for line in medians)
+
+
 def test_the_legend_of_the_calibration_lies_above_its_curves(make_page):
     page = make_page(bootstrap=100)
     figure = reliability_figure(page.reliability)
