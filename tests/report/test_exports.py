@@ -194,6 +194,23 @@ def test_copies_are_withdrawn_together_or_not_at_all(tmp_path, write):
     assert not any(path.exists() for path in mine)
 
 
+def test_one_copy_of_another_series_among_its_own_stops_an_export_before_anything_is_written(tmp_path, write):
+    """The last one, and not only the first: it would be written over, and copies beyond the number of images removed."""
+    stored = []
+    for series, place in ((1, "pre"), (2, "post")):
+        source = write.save(tmp_path / place / "t1", write.images(body(), series=series))
+        stored += read_answers(answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1"))
+    mine, other = (write_copies(one, DEFAULT, tmp_path / f"out-{number}") for number, one in enumerate(stored))
+    for path in (mine[-1], mine[-1].with_name("0099.dcm")):
+        path.write_bytes(other[-1].read_bytes())
+        before = {path: path.read_bytes() for path in mine[0].parent.iterdir()}
+        with pytest.raises(ModelError, match="export-other-study"):
+            write_copies(stored[0], DEFAULT, tmp_path / "out-0")
+        assert {path: path.read_bytes() for path in mine[0].parent.iterdir()} == before
+        path.unlink()
+    assert write_copies(stored[0], DEFAULT, tmp_path / "out-0") == mine
+
+
 def test_an_answer_in_other_codes_is_another_report(tmp_path, classic):
     """An archive keeps what it has of a UID."""
     answer, = read_answers(answered(tmp_path / "answers", classic, ["head"]))

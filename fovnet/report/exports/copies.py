@@ -73,7 +73,8 @@ def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
             _withdraw(place, answer)
         raise
     paths, sources = [], sources_of(answer)
-    refuse_other_series(place / "0001.dcm", sources[0].header)
+    for path in sorted(place.glob(NUMBERED)):
+        refuse_other_series(path, sources[0].header)
     with _or_none(place):
         for source in sources:
             _refuse_other_places(answer, source)
