@@ -52,7 +52,7 @@ class LabelledVolume:
         return self.probabilities[slices] if self.rerun is None else self.rerun(slices, z_mm)
 
 
-def asked_anew(ensemble: Ensemble, stack: SliceStack) -> Callable[[NDArray[np.int64], Floats], Floats] | None:
+def rerun_of(ensemble: Ensemble, stack: SliceStack) -> Callable[[NDArray[np.int64], Floats], Floats] | None:
     """`LabelledVolume.rerun` of a volume; None where the networks see slices one by one."""
     if not ensemble.sees_the_volume:
         return None

@@ -31,7 +31,7 @@ def ensemble(config: ConfigFile) -> None:
     """
     from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
     from fovnet.decision.rule import Rule
-    from fovnet.decision.scoring import asked_again, oriented, score, weighed
+    from fovnet.decision.scoring import oriented, score, weighed, with_turned_and_brightened
     from fovnet.evaluate.guards import learned_from
     from fovnet.maths.allocation import keep_freed_memory
     from fovnet.records import write_npz
@@ -58,7 +58,7 @@ def ensemble(config: ConfigFile) -> None:
         results.ensemble, model, scored, pack, options.weights, settings=options.model_dump(), seed=settings.seed
     )
     with progress_bar("turned over, brightened") as advance:
-        scored = asked_again(model, scored, pack, advance)
+        scored = with_turned_and_brightened(model, scored, pack, advance)
     with progress_bar("orientation") as advance:
         oriented(results.ensemble, pack, seed=settings.seed, progress=advance)
     write_npz(results.probabilities, **scored.arrays())

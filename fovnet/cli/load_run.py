@@ -55,7 +55,7 @@ def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabu
 
     Raises ConfigError "split-not-scored".
     """
-    from fovnet.bench.flip_and_shuffle import LabelledVolume, asked_anew
+    from fovnet.bench.flip_and_shuffle import LabelledVolume, rerun_of
     from fovnet.decision.ensemble import load
     from fovnet.decision.packed import SCORED, examples, stacks, subjects_of
 
@@ -67,7 +67,7 @@ def scored_split(config: Path, split: str) -> tuple[list[LabelledVolume], Vocabu
     ensemble = load(results.ensemble, settings.training.device)
     parts = zip(examples(pack, scored_of(results), split), stacks(pack, split), subjects_of(pack, split), strict=True)
     volumes = [
-        LabelledVolume(one.probabilities, one.z_mm, one.truth, stack.pixels, asked_anew(ensemble, stack), subject)
+        LabelledVolume(one.probabilities, one.z_mm, one.truth, stack.pixels, rerun_of(ensemble, stack), subject)
         for one, stack, subject in parts
     ]
     return volumes, run_vocabulary(settings), ensemble.rule

@@ -77,7 +77,7 @@ class Scored:
             brightened=None if brightened is None or np.isnan(brightened).all() else brightened,
         )
 
-    def asked_again(self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]) -> Scored:
+    def with_turned_and_brightened(self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]) -> Scored:
         """The same, with the members' outputs on the volumes turned over and on dark slices brightened, where needed; `model` must have
         the same weights."""
         indices = [index for split in SCORED for index in _readable(pack, split)]

@@ -83,6 +83,6 @@ def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
     return sorted(known)
 
 
-def asked_again(model: Ensemble, scored: Scored, pack: Pack, progress: ProgressCallback) -> Scored:
+def with_turned_and_brightened(model: Ensemble, scored: Scored, pack: Pack, progress: ProgressCallback) -> Scored:
     """`scored` with the members' outputs on the volumes turned over and on dark slices brightened, where needed."""
-    return scored.asked_again(pack, replace(model, rule=Rule(weights=scored.weights)), progress)
+    return scored.with_turned_and_brightened(pack, replace(model, rule=Rule(weights=scored.weights)), progress)

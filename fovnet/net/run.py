@@ -109,9 +109,9 @@ def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tupl
     search ended early."""
     from fovnet.search.explaining import explain
     from fovnet.search.journal import read_search, read_trials
-    from fovnet.search.proposals import asked_of
+    from fovnet.search.proposals import request_of
 
     owner, known = read_search(journal), read_trials(journal) if trials is None else trials
-    request = asked_of(journal, len(known))
+    request = request_of(journal, len(known))
     asked = len(known) if trials is not None and request.ends_after is None else request.trials
     return owner, explain(owner, known, asked=asked, ends_after=request.ends_after, notes=request.notes)

@@ -81,7 +81,7 @@ def _clock(folder: Path) -> Clock:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """Number of trials requested, the number after which the search ends early (None: it does not), and notes in sentences."""
 
     trials: int
@@ -89,7 +89,7 @@ class Asked:
     notes: tuple[str, ...]
 
 
-def asked_of(folder: Path, finished: int) -> Asked:
+def request_of(folder: Path, finished: int) -> Request:
     """The number of trials requested of the search in a journal, of which `finished` are finished.
 
     A search whose slots are jobs stores no number: it is that of the proposed or finished slots.  A proposal file may contain the sentence
@@ -103,7 +103,7 @@ def asked_of(folder: Path, finished: int) -> Asked:
     # Journals of an early release have only the greatest number, and state in their notes that a search ended.
     asked = header.get("asked", header.get("trials", max(slot, finished)))
     ends_after = slot if ending else header.get("ends_after")
-    return Asked(int(asked), ends_after, (*header["notes"], *ending))
+    return Request(int(asked), ends_after, (*header["notes"], *ending))
 
 
 def ends(folder: Path, slot: int) -> bool:

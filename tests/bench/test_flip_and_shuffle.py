@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fovnet.bench.flip_and_shuffle import LabelledVolume, asked_anew, flipped_and_shuffled
+from fovnet.bench.flip_and_shuffle import LabelledVolume, flipped_and_shuffled, rerun_of
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.rule import Rule
 from fovnet.net.architecture import Architecture
@@ -96,9 +96,9 @@ def test_an_ensemble_is_asked_anew_where_a_slice_is_not_all_it_is_shown() -> Non
         member = build(Architecture(4, 1, 2, 3, False, 7, "small", inputs=inputs, stride=2), torch.Generator().manual_seed(1)).eval()
         return Ensemble(DEFAULT, {}, Rule(), (member,), torch.device("cpu"), "")
 
-    assert asked_anew(of("slice", "millimetres"), stack) is None
+    assert rerun_of(of("slice", "millimetres"), stack) is None
     ensemble = of("slice", "sections")
-    asked, whole = asked_anew(ensemble, stack), ensemble.probabilities(pixels, placing=stack.placing)
+    asked, whole = rerun_of(ensemble, stack), ensemble.probabilities(pixels, placing=stack.placing)
     assert asked is not None
     assert asked(np.arange(9), stack.z_mm) == pytest.approx(whole)
     assert of("slice", "millimetres").outputs_on(stack).turned is None

@@ -57,7 +57,7 @@ def scored(pack: Pack, ensemble: Ensemble) -> Scored:
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, Ensemble, Scored]:
     """A pack, networks that see its volumes, and their outputs on these, as they come back from the disk."""
     pack, ensemble, remaining = pack_of((9, 12, 1, 10, 14)), ensemble_of("slice", "sections"), list[int]()
-    found = scored(pack, ensemble).asked_again(pack, ensemble, lambda done, total: remaining.append(total - done))
+    found = scored(pack, ensemble).with_turned_and_brightened(pack, ensemble, lambda done, total: remaining.append(total - done))
     assert remaining == [3, 2, 1, 0]
     path = tmp_path_factory.mktemp("scored") / "probabilities.npz"
     write_npz(path, **found.arrays())
@@ -98,7 +98,7 @@ def test_dark_slices_are_looked_at_again_as_those_of_a_volume_asked_about_alone_
     pixels = pack.pixels.copy()
     pixels[9:14] = np.linspace(0, 8, 128).astype(np.uint8)[None, None, :]
     pack = replace(pack, pixels=pixels)
-    write_npz(tmp_path / "p.npz", **scored(pack, ensemble).asked_again(pack, ensemble, lambda done, total: None).arrays())
+    write_npz(tmp_path / "p.npz", **scored(pack, ensemble).with_turned_and_brightened(pack, ensemble, lambda done, total: None).arrays())
     found = Scored.read(read_npz(tmp_path / "p.npz"))
     seen, alone = found.of(pack, 1).brightened, ensemble.outputs_on(pack.stack(1)).brightened
     assert seen is not None and alone is not None

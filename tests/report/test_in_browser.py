@@ -86,9 +86,10 @@ def test_the_slider_shows_the_slice_it_names(poured, tmp_path):
         const place = document.getElementById("place"), data = JSON.parse(document.getElementById("data").textContent);
         const pixel = () => Array.from(document.getElementById("slice").getContext("2d").getImageData(128, 128, 1, 1).data);
         const told = {strip: document.getElementById("strip").open, count: data.mm.length, middle: pixel()};
-        place.value = 0; place.dispatchEvent(new Event("input")); told.first = document.getElementById("told").textContent;
+        place.value = 0; place.dispatchEvent(new Event("input")); told.first = document.getElementById("readout").textContent;
         told.cursor = Number(document.getElementById("cursor").getAttribute("y1")); told.low = data.down[0];
-        place.value = data.mm.length - 1; place.dispatchEvent(new Event("input")); told.last = document.getElementById("told").textContent;
+        place.value = data.mm.length - 1; place.dispatchEvent(new Event("input"));
+        told.last = document.getElementById("readout").textContent;
         told.mm = [data.mm[0], data.mm[data.mm.length - 1]]; return told;
     """)
     assert found["strip"] is False and found["cursor"] == found["low"] and found["middle"][3] == 255 and max(found["middle"][:3]) > 20

@@ -14,7 +14,7 @@ from fovnet.search.explaining import explain
 from fovnet.search.gaussian import believe
 from fovnet.search.journal import Journal, read_trials
 from fovnet.search.methods import METHODS
-from fovnet.search.proposals import Asked, asked_of
+from fovnet.search.proposals import Request, request_of
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.run import go_on
 from fovnet.search.space import Axis, Space
@@ -268,7 +268,7 @@ def test_the_time_left_is_that_of_the_rows_that_are_left(tmp_path, asked):
 
     with pytest.raises(KeyboardInterrupt):
         go_on(search, trials=asked, journal=tmp_path, submit=submit)
-    noted = asked_of(tmp_path, 6)
+    noted = request_of(tmp_path, 6)
     assert (noted.trials, noted.ends_after, len(noted.notes)) == (asked, 25 if asked > 25 else None, asked - 25)
     explanation = explain(search, read_trials(tmp_path), asked=asked, ends_after=noted.ends_after, notes=noted.notes)
     assert explanation.seconds.left == 19 * 60.0
@@ -283,6 +283,6 @@ def test_after_how_many_trials_it_ends_is_no_matter_of_words(tmp_path):
     folder = tmp_path / "journal"
     folder.mkdir()
     write_json(folder / "search.json", {**search.identity, "trials": 9, "asked": 4, "notes": [note]})
-    assert asked_of(folder, 2) == Asked(4, None, (note,))
+    assert request_of(folder, 2) == Request(4, None, (note,))
     Journal(folder, search).write_header(9, 4, 2, [note])
-    assert asked_of(folder, 2) == Asked(4, 2, (note,))
+    assert request_of(folder, 2) == Request(4, 2, (note,))

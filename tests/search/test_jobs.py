@@ -16,7 +16,7 @@ from fovnet.errors import SearchError
 from fovnet.search.explaining import explain
 from fovnet.search.jobs import begin, finish, gather, on_record, propose
 from fovnet.search.journal import locked, read_search, replay
-from fovnet.search.proposals import asked_of, ends, slots_awaited
+from fovnet.search.proposals import ends, request_of, slots_awaited
 from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
 from fovnet.search.space import Space
@@ -75,7 +75,7 @@ def test_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path) -> None:
     trials = run_as_jobs(tmp_path, searched(fit=7), 20, np.random.default_rng(0))
     assert sorted(trial.proposal.row for trial in trials) == list(range(7))
     assert json.loads((tmp_path / "proposal-0007.json").read_text())["ends"].startswith("The search ends after 7 trials: every feasible")
-    assert asked_of(tmp_path, 7).ends_after == 7
+    assert request_of(tmp_path, 7).ends_after == 7
     assert "start" in json.loads((tmp_path / "search.json").read_text())["notes"][0]
     for act in (lambda: propose(tmp_path, 8), lambda: finish(tmp_path, 7, train)):
         with pytest.raises(SearchError) as refused:
@@ -91,7 +91,7 @@ def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gai
     jobs = run_as_jobs(tmp_path / "jobs", search, 30, np.random.default_rng(0), stop=bound)
     assert 4 < len(stopped) < 30 and repr(jobs) == repr(stopped)
     assert "expected to be gained" in json.loads((tmp_path / "jobs" / f"proposal-{len(stopped):04d}.json").read_text())["ends"]
-    noted = asked_of(tmp_path / "jobs", len(jobs))
+    noted = request_of(tmp_path / "jobs", len(jobs))
     assert noted.trials == noted.ends_after == len(stopped) and f"ends after {len(stopped)} trials" in noted.notes[-1]
     assert explain(read_search(tmp_path / "jobs"), jobs, asked=noted.trials, notes=noted.notes).finished == len(stopped)
 

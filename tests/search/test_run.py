@@ -18,7 +18,7 @@ import pytest
 from fovnet.errors import SearchError
 from fovnet.search.journal import owned, read_trials, replay
 from fovnet.search.methods import METHODS
-from fovnet.search.proposals import asked_of
+from fovnet.search.proposals import request_of
 from fovnet.search.proposing import ENOUGH_SCORES, Search
 from fovnet.search.run import go_on
 from fovnet.search.space import Space
@@ -336,7 +336,7 @@ def test_the_number_asked_for_last_is_recorded(tmp_path):
     search(tmp_path, workers=1, trials=12)
     search(tmp_path, workers=1, trials=5)
     header = json.loads((tmp_path / "search.json").read_text())
-    assert (header["trials"], header["asked"]) == (12, 5) and asked_of(tmp_path, 12).trials == 5
+    assert (header["trials"], header["asked"]) == (12, 5) and request_of(tmp_path, 12).trials == 5
 
 
 def test_the_regret_that_is_left_is_seldom_less_than_what_was_gained(tmp_path):

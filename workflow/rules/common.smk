@@ -35,8 +35,8 @@ def fingerprint_of(*names):
 
 
 if workflow.is_main_process and Path(RESULTS, "slices", "pixels.npy").exists():
-    if told := unnoticed_changes(SETTINGS_FILE, SETTINGS, recorded=any(Path(".snakemake/metadata").glob("*"))):
-        raise WorkflowError(told)
+    if changed := unnoticed_changes(SETTINGS_FILE, SETTINGS, recorded=any(Path(".snakemake/metadata").glob("*"))):
+        raise WorkflowError(changed)
 
 
 onstart:
