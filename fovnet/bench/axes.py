@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fovnet.volume.pack import Pack
 
 COLUMNS = ("shows", "axes", "count", "of", "share", "low", "high")
-AS_STATED, OVER, ASIDE = "as told", "head to feet", "along another axis"
+AS_STATED, OVER, ASIDE = "as stated", "head to feet", "along another axis"
 ALL = "all"
 
 
@@ -64,8 +64,8 @@ def noticed(
     split has no volume to test.
     """
     if ensemble.orientation is None or not ensemble.rule.least_upright:
-        raise ModelError("orientation-missing", "the ensemble cannot tell which way a body lies: it was made of too few volumes that show "
-                                                "it, or by an earlier fovnet; name another with --model")
+        raise ModelError("orientation-missing", "the ensemble cannot predict which way a body lies: it was made of too few volumes that "
+                                                "show it, or by an earlier fovnet; name another with --model")
     refuse_unfit("the ensemble", ensemble, pack)
     rng, tallies = np.random.default_rng(seed), dict[str, Tally]()
     ways = {AS_STATED: np.flatnonzero(ALONG == 0)[:1], OVER: np.flatnonzero(ALONG == 1), ASIDE: np.flatnonzero(ALONG > 1)}

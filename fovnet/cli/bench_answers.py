@@ -38,7 +38,7 @@ def bench_oddities(
     with progress_bar("judging") as advance:
         rows = list(answers_to_controls(load(folder, device), each, seed, advance))
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
-    shown = titled(f"what {folder} says", "volume", "of", "region, sure", "uncertain", "none, sure")
+    shown = titled(f"predictions of {folder}", "volume", "of", "region, sure", "uncertain", "none, sure")
     for kind, *counts in tally(rows):
         shown.add_row(kind, *map(str, counts))
     show_table(shown)
@@ -51,11 +51,11 @@ def bench_engines(
     model: ModelFolder = None,
     slices: Annotated[Path | None, GivenBy(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?")] = None,
     batch: Annotated[list[int] | None, typer.Option("--batch", min=1, help="Slices at once; may be repeated. [32, 128]")] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Turns of each engine; medians are told.")] = 7,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each engine; medians are reported.")] = 7,
     most: Annotated[int | None, typer.Option(
         min=1, show_default=False, help="Volumes of --slices to decide on, evenly chosen. [1000]")] = None,
 ) -> None:
-    """Measure the engines that are installed: loading, slices a second beside torch's, and whether they say the same."""
+    """Measure the engines that are installed: loading, slices a second beside torch's, and whether they agree."""
     from fovnet.bench.engines import COLUMNS, engine_times
     from fovnet.errors import ConfigError
     from fovnet.records import write_tsv
@@ -114,7 +114,7 @@ def bench_light(
     seed: Annotated[int, typer.Option(min=0, help="Draws the bright sides.")] = 1,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
-    """Change the light of a split's volumes, as coils and protocols do: how many slices are still told rightly?"""
+    """Change the light of a split's volumes, as coils and protocols do: how many slices are still classified correctly?"""
     from fovnet.bench.light import COLUMNS, in_lights
     from fovnet.decision.ensemble import load
     from fovnet.evaluate.balanced import balanced, balanced_change
@@ -153,7 +153,7 @@ def bench_axes(
         found = noticed(load(model_folder(model), "cpu"), load_pack(slices), split, seed=seed, progress=advance)
     rows = [one.row for one in found]
     write_tsv(out_file, COLUMNS, rows)
-    shown = titled(f"{split} volumes thought to lie otherwise than their headers say", "shows", "lie", "count", "of", "share (95 %)")
+    shown = titled(f"{split} volumes thought to lie otherwise than their headers state", "shows", "lie", "count", "of", "share (95 %)")
     for row in rows:
         share = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
         shown.add_row(row["shows"], row["axes"], f"{row['count']:,}", f"{row['of']:,}", share)
@@ -165,7 +165,7 @@ def bench_axes(
 def bench_decide(
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.deciding"), "A TSV file for the times.")],
     slices: Annotated[list[int] | None, typer.Option("--slices", min=2, help="Slices of a body; may be repeated. [200, 600, 2000]")] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are reported.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Of the noise.")] = 0,
 ) -> None:
     """Measure deciding: milliseconds a volume beside the same recursions as textbooks write them."""

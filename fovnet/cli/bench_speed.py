@@ -23,7 +23,7 @@ def bench_train(
         {"throughput.tsv": table_of("fovnet.bench.throughput"), "throughput.png": is_our_picture},
         "Where throughput.tsv and throughput.png are written.")],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    repeats: Annotated[int, typer.Option(min=1, help="Epochs of each pipeline, in turn; medians are told.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Epochs of each pipeline, in turn; medians are reported.")] = 5,
     budget_seconds: Annotated[float, typer.Option(min=1.0, help="Of each configuration; those that need more are left out.")] = 12.0,
     memory_gb: Annotated[float, typer.Option(min=0.1, help="Configurations predicted to need more are left out.")] = 4.0,
     loader_workers: Annotated[int | None, typer.Option(min=0, help="Of MONAI's; else the cores less one, 8 at most.")] = None,
@@ -67,7 +67,7 @@ def bench_train(
 def bench_slice(
     paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.slicing"), "A TSV file for the times of every file.")],
-    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are told.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are reported.")] = 5,
 ) -> None:
     """Measure slicing: milliseconds a file beside MONAI's transforms, and beside bare unpacking with one resize."""
     from fovnet.bench.slicing import COLUMNS, medians, slicing_times
@@ -107,7 +107,7 @@ def bench_predict(
     shape: Annotated[tuple[int, int, int] | None, typer.Option(
         min=8, max=1024, show_default=False, help="Voxels of the simulated volume. [320 250 72]")] = None,
     model: ModelFolder = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are told.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are reported.")] = 5,
     engine: Annotated[list[str] | None, typer.Option(help="One, or several; without, all installed.", show_default=False)] = None,
 ) -> None:
     """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine that is installed."""
@@ -119,7 +119,7 @@ def bench_predict(
     for name in engine or ():
         refuse_unknown(name)
     if paths and shape:
-        raise ConfigError("bench-shape", f"--shape {' '.join(map(str, shape))}: tells of the simulated volume, and {paths[0]} is measured "
+        raise ConfigError("bench-shape", f"--shape {' '.join(map(str, shape))}: describes the simulated volume, and {paths[0]} is measured "
                                          "instead; leave one of the two out")
     with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as advance:
         files = paths or [simulated(Path(place) / "simulated.nii.gz", shape or (320, 250, 72))]

@@ -53,7 +53,7 @@ def export_copies(
     answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a folder of DICOM files a volume is written.")],
     regions: Regions = "default",
 ) -> None:
-    """Copies of the DICOM sources with Body Part Examined and Anatomic Region as told; the sources are not touched.  They name people.
+    """Copies of the DICOM sources with Body Part Examined and Anatomic Region as predicted; the sources are not touched.  They name people.
 
     Only answers with status ok are copied; these may still be wrong. Copies
     have new UIDs, and keep the original attributes.

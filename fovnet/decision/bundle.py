@@ -160,7 +160,7 @@ Which regions of the body an MRI volume shows, from which millimetre to which, a
     pip install fire        # beside fovnet, from its clone or its wheel, which brings monai
     python -m monai.bundle run --config_file configs/inference.json --bundle_root . --dataset_dir /path/to/volumes --output_dir answers
 
-`answers/spans.tsv` has a row a region; a JSON a volume holds everything. `fovnet predict VOLUMES --model models --out answers` says the
+`answers/spans.tsv` has a row a region; a JSON a volume holds everything. `fovnet predict VOLUMES --model models --out answers` gives the
 same, with pages and pictures. `network_def` is the ensemble as one network from slices to probabilities; the weights are safetensors,
 and nothing here is a pickle.
 """

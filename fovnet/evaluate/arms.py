@@ -151,8 +151,8 @@ LADDERS: Mapping[str, Sequence[Arm]] = {
     ),
     "ensemble": (
         Arm("best member", "lowest validation loss", best_member, exact),
-        Arm("mean of members", "equal say", mean_of_all, exact),
-        Arm("weighted", "say by validation loss", weighted, exact),
+        Arm("mean of members", "equal weights", mean_of_all, exact),
+        Arm("weighted", "weights by validation loss", weighted, exact),
         Arm("greedy", "picked one after another on the validation split", greedy, exact),
     ),
     "network": (
