@@ -95,7 +95,7 @@ def export_headers(
     Columns: header (Body Part Examined), meant (the regions it names),
     predicted (those of the answer), verdict. Verdicts: disagree; shows none;
     part (some regions in common); header names no region (a shoulder); header
-    not understood; header says nothing; no answer (the volume is uncertain, and
+    not understood; header empty; no answer (the volume is uncertain, and
     predicted its best guess); source gone or changed; agree (a header that
     names the spine alone agrees with a spine, whatever regions that crosses).
     """

@@ -24,7 +24,8 @@ ABLATED = {
 
 HEADERS = {
     "header_understood": "headers that name a region", "header_exact": "the header names exactly the regions shown",
-    "header_beside": "the header names none of the regions shown", "predicted_exact_where_header": "fovnet says exactly the regions shown",
+    "header_beside": "the header names none of the regions shown",
+    "predicted_exact_where_header": "fovnet predicts exactly the regions shown",
     "header_and_prediction_differ": "header and fovnet differ", "predicted_exact_where_they_differ": "fovnet is right where they differ",
     "header_exact_where_they_differ": "the header is right where they differ",
 }

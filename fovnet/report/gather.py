@@ -176,7 +176,7 @@ def _answer(evaluation: Evaluation, simulated: Collection[str]) -> str:
         placed = border is not None and border.value is not None
         words[-1] += f", and placed the borders between them that it found with a mean error of {shown(border).value}." if placed else "."
     uncertain = sum(row.status == "uncertain" for row in evaluation.volumes)
-    kept = f"It said “cannot say” of {several(uncertain, 'volume')}" if uncertain else "It abstained from no volume"
+    kept = f"It answered “cannot say” for {several(uncertain, 'volume')}" if uncertain else "It abstained from no volume"
     words.append(f"{kept} and refused {several(whole.refused, 'volume') if whole.refused else 'none'}.")
     return " ".join(words)
 

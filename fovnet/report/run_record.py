@@ -17,7 +17,7 @@ class RunRecord:
                    volume_id is a hash and not a file name
     trials         slot, configuration, status, score, seconds, predicted_seconds, epochs, message, device, and `start` if the
                    configuration was set by hand (if none is marked, the lowest slot counts as the start)
-    members        slot, score, configuration, `weights`, the file with the weights, and `say`, the member's weight in the mean
+    members        slot, score, configuration, `weights`, the file with the weights, and `mixing_weight`, its own in the mean
     decision       the rule's settings, as decision.json has them
     configuration  the complete settings;  seed  their seed;  versions  of the software, by name
     hashes         SHA-256 by the name of what was hashed;  labels  labelled slices of each class, by split

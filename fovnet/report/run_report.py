@@ -39,7 +39,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     record = RunRecord(
         manifest=manifest,
         trials=[_trial_facts(trial) for trial in trials],
-        members=[{**member, "say": float(share)} for member, share in zip(members, mixing_weights, strict=True)],
+        members=[{**member, "mixing_weight": float(weight)} for member, weight in zip(members, mixing_weights, strict=True)],
         decision={**vars(rule), "heights": usual_heights(rule.heights, run_vocabulary(settings).chain)},
         configuration=settings.model_dump(mode="json"),
         seed=settings.seed,

@@ -48,12 +48,12 @@ def members_table(members: Sequence[Mapping[str, Any]]) -> Table:
          setting(member.get("seed")), str(member.get("sha256") or "–")[:16])
         for member in ordered
     )
-    return Table(("trial", "configuration", "score", "say", "file", "seed", "SHA-256 of the weights"), rows, name="members")
+    return Table(("trial", "configuration", "score", "weight", "file", "seed", "SHA-256 of the weights"), rows, name="members")
 
 
 def _mixing_weight(member: Mapping[str, Any]) -> str:
     """The member's weight in the mean of the ensemble."""
-    return "–" if member.get("say") is None else f"{member['say']:.2f}"
+    return "–" if member.get("mixing_weight") is None else f"{member['mixing_weight']:.2f}"
 
 
 def _shown(member: Mapping[str, Any]) -> str:

@@ -157,7 +157,7 @@ def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
 
 MEASURED = {
     "novelty": "share of validation slices at least as unusual (small: unlike anything seen)",
-    "agreement": "agreement of the networks (1: all say the same)",
+    "agreement": "agreement of the networks (1: all predict the same)",
     "upright": "probability that slices run from feet to head, as the header has it, by the picture alone",
     "flipped_gain": "log-evidence for the reversed body order (below 0: it fits worse)",
 }

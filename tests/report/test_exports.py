@@ -653,7 +653,7 @@ def test_answers_are_not_told_in_the_words_of_another_vocabulary(tmp_path, class
 
 @pytest.mark.parametrize(("header", "verdict"), [
     ("CHEST", "agree"), ("THORAX", "agree"), ("CHESTABDOMEN", "part"), ("HEAD", "disagree"), ("SHOULDER", "header names no region"),
-    ("ROUTINE", "header not understood"), ("", "header says nothing"),
+    ("ROUTINE", "header not understood"), ("", "header empty"),
 ])
 def test_a_header_is_held_against_the_answer(tmp_path, write, header, verdict):
     series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))

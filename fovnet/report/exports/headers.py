@@ -17,7 +17,7 @@ from fovnet.volume.dicom.header import quietly
 
 COLUMNS = ("volume_id", "status", "header", "meant", "predicted", "verdict", "path")
 VERDICTS = (
-    "disagree", "shows none", "part", "header names no region", "header not understood", "header says nothing", "no answer",
+    "disagree", "shows none", "part", "header names no region", "header not understood", "header empty", "no answer",
     "source gone or changed", "agree",
 )
 CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # valid in (0018,0015); any other text may contain a name
@@ -50,7 +50,7 @@ class Compared:
         if not self.predicted:
             return "shows none"
         if not self.header:
-            return "header says nothing"
+            return "header empty"
         if not self.meant:
             return "header not understood" if self.meant is None else "header names no region"
         predicted = self.predicted & self.beside if self.meant <= self.beside and self.meant & self.predicted else self.predicted
