@@ -291,7 +291,7 @@ class Search(Section):
                              "method to gp-ei")
         if self.stop_below_regret is not None and (self.method == "random" or self.targets == "ranked"):
             what = "method random models nothing" if self.method == "random" else "targets ranked know no distances"
-            raise ValueError(f"stop_below_regret: {what}, so that nobody could tell what is left to gain; leave it out, or set method to "
+            raise ValueError(f"stop_below_regret: {what}, so that what is left to gain is unknown; leave it out, or set method to "
                              "gp-ei and targets to half-ranked")
         return self
 
@@ -379,7 +379,7 @@ class Settings(Section):
             raise ValueError(f"ensemble.alone: {self.ensemble.alone} of {self.ensemble.members} members; at least one must see all that it "
                              f"is shown: set at most {self.ensemble.members - 1}")
         if self.ensemble.alone and not self.training.augmentation.alone:
-            raise ValueError("ensemble.alone: networks that never saw slices alone have nothing to say of them; set "
+            raise ValueError("ensemble.alone: networks that never saw slices alone cannot predict them; set "
                              "training.augmentation.alone as well, to 0.25 for instance, or leave it out")
         for name in self.collections:
             if not name.replace("-", "").replace("_", "").isalnum():
@@ -492,7 +492,7 @@ def vocabulary(name: str) -> Vocabulary:
     entries = raw.get("regions")
     for key in raw.keys() - {"regions"}:
         raise ConfigError("regions-invalid", f"{name}: {key}: unknown key; {_nearest(str(key), ('regions',))} (only neighbouring rungs may "
-                                             "touch, and nothing else can be told of them)")
+                                             "touch, and nothing else is a setting)")
     if not isinstance(entries, list) or not entries:
         raise ConfigError("regions-invalid", f"{name}: wanted a list 'regions' with an entry (name, rung, colour) each")
     return Vocabulary(tuple(_coloured(_checked(name, [_region(name, entry) for entry in entries]))))

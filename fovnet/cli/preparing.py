@@ -51,7 +51,7 @@ def phantom(
         return
     if tissues is not None or regions is not None or subject or count:
         option = tissues or regions or (f"--subject {subject}" if subject else f"--count {count}")
-        raise ConfigError("phantom-from", f"{option}: tells of a segmentation, and none is given; name it with --from, or leave {option} "
+        raise ConfigError("phantom-from", f"{option}: describes a segmentation, and none is given; name it with --from, or leave {option} "
                                           "out")
     people, each = subjects or 8, volumes or 3
     with progress_bar("simulating") as advance:

@@ -41,7 +41,8 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
     named = {name: answer for name, answer in by_name.items() if _real(Path(answer["path"])) not in files}
     found = [by_path.get(_real(row.path)) or named.get(row.volume_id) for row in labelled]
     if not labelled:
-        raise CollectionError("collection-unlabelled", f"{collection.path}: no labelled volume; its regions.tsv tells what is true.")
+        raise CollectionError("collection-unlabelled", f"{collection.path}: no labelled volume; wanted is a regions.tsv "
+                                                       "beside it, with the true regions.")
     if not any(found):
         raise CollectionError("answers-lacking", f"{answers}: no answer for any of the {len(labelled)} labelled volumes of "
                                                  f"{collection.path}. Predict them into this folder first.")

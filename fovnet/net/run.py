@@ -100,7 +100,7 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
     alike = {digest({**training.model_dump(mode="json"), "device": device}) for device in ("auto", "cpu", "cuda")}
     if read_json(current).get("training_sha256") not in alike:
         raise SearchError("calibration-training", f"{current}: its training is another than the configured one, or was made by an earlier "
-                                                  "fovnet (`fovnet search` says it now); calibrate without --from")
+                                                  "fovnet (`fovnet search` records it now); calibrate without --from")
     return journal
 
 

@@ -69,7 +69,7 @@ def refuse_other_inputs(path: Path, facts: Mapping[str, Any], classes: Sequence[
     Raises ModelError ("weights-unmarked", "weights-other-classes", "weights-other-slices") with what differs.
     """
     if not {"classes", "slices"} <= facts.keys():
-        raise ModelError("weights-unmarked", f"{path}: says neither its classes nor its slices; search again with this fovnet")
+        raise ModelError("weights-unmarked", f"{path}: names neither its classes nor its slices; search again with this fovnet")
     if list(facts["classes"]) != list(classes):
         mine, wanted = (", ".join(names) for names in (facts["classes"], classes))
         raise ModelError("weights-other-classes", f"{path}: its classes are {mine}, wanted are {wanted}; search again, or name its regions")

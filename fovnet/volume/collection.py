@@ -157,11 +157,11 @@ def truth_at(
     shown = np.zeros((len(z_mm), len(classes)), dtype=bool)
     for row in rows:
         if not row.in_mm and row.last >= slices:
-            raise CollectionError("collection-slices", f"{row.volume_id}: {row.region} is said to reach slice {row.last:g}, the "
+            raise CollectionError("collection-slices", f"{row.volume_id}: {row.region} is labelled up to slice {row.last:g}, the "
                                                        f"last slice is {slices - 1}. Count from 0 at the feet, in RAS order.")
         if row.in_mm and (row.last < z_mm[0] - BEYOND_MM or row.first > z_mm[-1] + BEYOND_MM):
             given, actual = f"{row.first:g} to {row.last:g} mm", f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm"
-            raise CollectionError("collection-extent", f"{row.volume_id}: {row.region} is said to reach from {given}, the volume reaches "
+            raise CollectionError("collection-extent", f"{row.volume_id}: {row.region} is labelled from {given}, the volume reaches "
                                                        f"from {actual}. Give scanner millimetres (RAS), or slice numbers.")
         at = z_mm if row.in_mm else middle
         if row.region != NONE:

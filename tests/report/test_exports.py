@@ -318,7 +318,7 @@ def test_reports_on_two_volumes_of_one_object_are_two(tmp_path, classic):
 def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_path, classic):
     answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0)))
     assert answer.status == "uncertain" and structured_report(answer, DEFAULT).CompletionFlag == "PARTIAL"
-    with pytest.raises(ModelError, match="only what is told with status ok") as refusal:
+    with pytest.raises(ModelError, match="only a prediction with status ok") as refusal:
         write_copies(answer, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-unsure" and not (tmp_path / "copies").exists()
 

@@ -316,7 +316,7 @@ def test_masks_are_known_whatever_their_capitals_and_hyphens_and_a_misspelt_one_
         run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables")
     assert labels(tmp_path / "a-tables") == labels(tmp_path / "b-tables") != {}
     aside = read_tsv(tmp_path / "b-tables" / "aside.tsv")
-    assert [row["reason"] for row in aside] == ["'kidny_left' is no organ that tells a region; is 'kidney_left' meant?"]
+    assert [row["reason"] for row in aside] == ["'kidny_left' is no organ that marks a region; is 'kidney_left' meant?"]
 
 
 def test_organs_of_other_names_ask_nothing_and_a_case_that_has_no_others_says_what_to_call_them():

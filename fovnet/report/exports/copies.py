@@ -165,7 +165,7 @@ def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
     refuse_unanswered(answer)
     names = {span.region for span in answer.spans}
     if answer.status != "ok":
-        raise ModelError("export-unsure", f"{answer.volume_id}: its answer is uncertain ({answer.message}); only what is told with status "
+        raise ModelError("export-unsure", f"{answer.volume_id}: its answer is uncertain ({answer.message}); only a prediction with status "
                                           "ok is written into a header. Look at the volume, and correct its header by hand if need be.")
     if not names:
         raise ModelError("export-none", f"{answer.volume_id}: it shows none of the regions, for which there is no Body Part Examined. "

@@ -96,7 +96,7 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
         return
     rungs, reason = regions_of(organs, grid.slices, grid.wide_mm)
     if not organs:
-        reason = "none of its masks is called as an organ that tells a region; name them as TotalSegmentator does, such as liver, hip_left"
+        reason = "none of its masks is called as an organ that marks a region; name them as TotalSegmentator does, such as liver, hip_left"
     if reason:
         gathered.leave(volume.path, reason, NOT_LABELLED)
     first, last = body_slices(image)
@@ -118,7 +118,7 @@ def _leave_misspelt(gathered: Gathered, path: Path, name: str) -> None:
     """Sets aside a mask or a table if `name` is similar to one of REGION_ORGANS, asking whether that is meant."""
     near = [] if organ_called(name) else get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE)
     if near:
-        gathered.leave(path, f"{name!r} is no organ that tells a region; is {SPELLED[near[0]]!r} meant?")
+        gathered.leave(path, f"{name!r} is no organ that marks a region; is {SPELLED[near[0]]!r} meant?")
 
 
 def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered) -> dict[str, Extent | None]:
@@ -186,6 +186,6 @@ def _label_names(table: Path) -> dict[int, str]:
         if len(line) > 1 and line[0].strip().isdecimal():
             names[int(line[0])] = line[1].strip()
     if not any(map(organ_called, names.values())):
-        raise CollectionError("collect-labels", f"{table}: none of its {len(names)} names tells a region, for instance liver or hip_left. "
+        raise CollectionError("collect-labels", f"{table}: none of its {len(names)} names marks a region, for instance liver or hip_left. "
                                                 "Name the labels as TotalSegmentator does.")
     return names
