@@ -15,7 +15,10 @@ from fovnet.words import several
 if TYPE_CHECKING:
     from fovnet.volume.adapters.gathered import Gathered
 
-collect = typer.Typer(no_args_is_help=True, help="Make the tables of a collection from a tree of volumes as it was published.")
+collect = typer.Typer(no_args_is_help=True, help=(
+    "Make the tables of a collection from a tree of volumes as it was published.\n\n"
+    "Status 3 where a volume, table or sidecar of it could not be read; aside.tsv names each."
+))
 
 
 def _folder_there(tree: Path) -> Path:

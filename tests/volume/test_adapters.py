@@ -432,6 +432,19 @@ def test_a_bids_tree(tmp_path):
     assert "Zebulon" not in "".join(path.read_text() for path in out.iterdir())
 
 
+def test_a_broken_sidecar_of_many_images_is_one_entry_and_takes_none_of_them_away(tmp_path):
+    """Inherited from the top of the data set.  Status 3 all the same: what it says of the scanner is in no subgroup."""
+    voxels = np.random.default_rng(0).random((6, 7, 8)).astype(np.float32)
+    for subject in ("sub-01", "sub-02", "sub-03"):
+        save(tmp_path / "ds" / subject / "anat" / f"{subject}_T1w.nii.gz", voxels)
+    (tmp_path / "ds" / "T1w.json").write_text("{")
+    output = run("bids", tmp_path / "ds", "--out", tmp_path / "tables", status=3)
+    assert "3 volumes of 3 subjects" in output and "1 set aside or not labelled, 1 of them broken" in output
+    row, = read_tsv(tmp_path / "tables" / "aside.tsv")
+    assert row["path"].endswith("ds/T1w.json") and (row["kind"], row["code"]) == ("broken", "sidecar")
+    assert "images are taken without it" in row["reason"]
+
+
 def test_the_labels_count_slices_as_the_slicer_does(tmp_path):
     """A volume stored from head to feet: the row of its head is at the end of the slices, counted from the feet."""
     save_case(tmp_path / "s0001", 140, 179, flipped=True)

@@ -33,6 +33,7 @@ PARTS = {"part-phase": "a phase image", "part-real": "the real part of a complex
 def gather_bids(tree: Path) -> Gathered:
     """Every anatomical MR image, unlabelled; subject_id is the participant's label with its sub-, as in participants.tsv."""
     gathered, table = Gathered(), tree / "participants.tsv"
+    unreadable: dict[Path, Aside] = {}
     try:
         people = _people(table)
     except (OSError, ValueError) as fault:
@@ -47,13 +48,15 @@ def gather_bids(tree: Path) -> Gathered:
         for session in (subject, *sorted(path for path in subject.glob("ses-*") if path.is_dir())):
             for folder in sorted(path for path in session.iterdir() if path.is_dir() and not path.name.startswith("ses-")):
                 if folder.name == "anat":
-                    _add_folder(gathered, tree, folder, people.get(subject.name, {}))
+                    _add_folder(gathered, tree, folder, people.get(subject.name, {}), unreadable)
                 else:
                     gathered.leave(folder, f"{folder.name}: only anatomical images (anat) are taken")
+    gathered.aside += unreadable.values()
     return gathered
 
 
-def _add_folder(gathered: Gathered, tree: Path, folder: Path, person: dict[str, str]) -> None:
+def _add_folder(gathered: Gathered, tree: Path, folder: Path, person: dict[str, str], unreadable: dict[Path, Aside]) -> None:
+    """Adds the images of a folder, and to `unreadable` their sidecars that cannot be read: one may be that of every image of a data set."""
     for path in sorted(path for path in folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))):
         stem = path.name.removesuffix(".gz").removesuffix(".nii")
         *entities, suffix = stem.split("_")
@@ -72,7 +75,7 @@ def _add_folder(gathered: Gathered, tree: Path, folder: Path, person: dict[str, 
             gathered.refuse(path, fault)
             continue
         about, faults = _sidecar(tree, path, entities, suffix)
-        gathered.aside += faults
+        unreadable |= {fault.path: fault for fault in faults}
         attributes = {**person, **about, "sequence": suffix, "plane": plane}
         attributes |= {"site": person.get("site") or about.get("site", "")}
         gathered.add(VolumeRow(stem, subject, path, attributes={name: value for name, value in attributes.items() if value}))
@@ -94,7 +97,7 @@ def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[
                 fields = json.loads(regular(sidecar).read_text(encoding="utf-8-sig"))
                 facts |= fields if isinstance(fields, dict) else {}
             except (OSError, ValueError, RecursionError, VolumeError) as fault:
-                faults.append(Aside(sidecar, BROKEN, f"{sidecar}: no readable JSON ({fault}); its image is taken without it", "sidecar"))
+                faults.append(Aside(sidecar, BROKEN, f"{sidecar}: no readable JSON ({fault}); images are taken without it", "sidecar"))
     about = {name: _text(facts[key]) for key, name in OF_SIDECAR.items() if facts.get(key) not in (None, "")}
     return about, faults
 
