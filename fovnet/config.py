@@ -64,6 +64,7 @@ class Prepare(Section):
 
     target_spacing_mm: PositiveFloat = 3.0
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
+    blacken_noise: bool = True
     split: Annotated[tuple[PositiveFloat, PositiveFloat, PositiveFloat], AfterValidator(_whole)] = (0.5, 0.25, 0.25)
 
     @property

@@ -46,7 +46,8 @@ class Doubt:
 class Signs:
     """What was measured on a volume besides its decision.  `novelty` is None if the ensemble has no novelty reference, `bearing` if the
     body's orientation cannot be found or nothing is shown.  `passes` as in `interleaved`; `extent_mm` is the picture's largest extent
-    along an axis, None if it was not measured; `hidden` is what dark slices show when brightened, None if nothing."""
+    along an axis, None if it was not measured; `hidden` is what dark slices show when brightened, None if nothing; `noisy_air` is whether
+    bright noise around the body was made black."""
 
     agreement: float
     disorder: float
@@ -57,6 +58,7 @@ class Signs:
     passes: int = 1
     extent_mm: float | None = None
     hidden: Hidden | None = None
+    noisy_air: bool = False
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
@@ -100,6 +102,8 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
     if signs.hidden is not None:
         height = f"{math.floor(signs.hidden.extent_mm):.0f} mm of slices that seem to show nothing"
         yield Doubt("too-dark", f"too dark in part: {height} show {signs.hidden.region} when they are brightened")
+    if signs.noisy_air:
+        yield Doubt("noisy-air", "a map or a phase image, by the noise around it: the networks were validated on no such pictures")
     slices = len(decision.confidence)
     if slices < FEWEST:
         yield Doubt("too-few-slices", f"too few slices, thin neighbours averaged: {slices}, at least {FEWEST} wanted")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.threads import one_thread
-from fovnet.volume import readers
+from fovnet.volume import noisy_air, readers
 from fovnet.volume.checks import refuse_plane
 from fovnet.volume.grid import MAX_VOXELS, WHOLE_VOXELS, Limits
 from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
@@ -34,12 +34,14 @@ class Slicing:
     max_tilt_deg       a volume more oblique than this is resampled along the scanner axes
     max_voxels         a larger frame is refused before it is read
     whole_voxels       a larger frame is read slab by slab, never as a whole; 2^27 voxels take 0.5 GiB as float32
+    blacken_noise      noise around the body, if as bright as the body, becomes black: see `noisy_air`
     """
 
     target_spacing_mm: float = 3.0
     max_tilt_deg: float = 20.0
     max_voxels: int = MAX_VOXELS
     whole_voxels: int = WHOLE_VOXELS
+    blacken_noise: bool = True
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,11 @@ class SliceStack:
         return edges_of(self.z_mm, self.covers, self.vox_to_ras)
 
     @property
+    def noise_blackened(self) -> bool:
+        """Whether noise around the body was made black."""
+        return noisy_air.NOTE in self.notes
+
+    @property
     def placing(self) -> Placing:
         """The size and heights of the slices, all of volume 0."""
         return Placing(np.full(len(self.pixels), self.side_mm), np.zeros(len(self.pixels), dtype=np.int64), self.z_mm)
@@ -102,22 +109,26 @@ def slice_volume(path: Path, slicing: Slicing | None = None, *, checksum: str | 
     stored = readers.read(path, Limits(slicing.max_voxels, slicing.whole_voxels))
     volume = to_ras(stored, slicing.max_tilt_deg)
     refuse_plane(volume)
-    return cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum or readers.file_checksum(path))
+    checksum = checksum or readers.file_checksum(path)
+    return cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum, blacken_noise=slicing.blacken_noise)
 
 
-def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -> SliceStack:
+def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "", blacken_noise: bool = True) -> SliceStack:
     """The slices of a RAS volume: grouped to the target spacing, padded to a square in millimetres, resized to 128 × 128, windowed.
 
     Intensities are resized first and windowed last, so that values are rounded to grey levels only once.
-    Padding is black, also if black is not intensity 0.
+    Padding is black, also if black is not intensity 0.  With `blacken_noise` so is noise around the body that is as bright as the body.
     """
+    black, white = volume.window or window(volume.voxels)
+    if blacken_noise and noisy_air.surrounds(volume, black, white):
+        volume = noisy_air.blackened(volume, black, white)
+        black, white = window(volume.voxels)
     covers = groups(volume.voxels.shape[2], float(volume.spacing_mm[2]), target_spacing_mm)
     columns_mm, rows_mm = (volume.spacing_mm[:2] * volume.voxels.shape[:2]).tolist()
     side_mm = max(columns_mm, rows_mm)
     # Axis 0 runs to the patient's right and axis 1 to the front; the picture begins at the right and at the front.
     across = resize_weights(volume.voxels.shape[0], float(volume.spacing_mm[0]), side_mm)[::-1]
     down = resize_weights(volume.voxels.shape[1], float(volume.spacing_mm[1]), side_mm)[::-1]
-    black, white = volume.window or window(volume.voxels)
     grey = np.float32(255.0 / (white - black))
     floor = np.outer(down.sum(axis=1), across.sum(axis=1)) * np.float32(black) * grey - np.float32(0.5)
     resize = Resize(down * grey, across)
@@ -137,7 +148,7 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "") -
 def slice_format(slicing: Slicing) -> dict[str, Any]:
     """The settings that determine the content of a slice, as JSON facts: a network is valid only for the format it was trained on.
 
-    The limits of volume size are not included.
+    The limits of volume size are not included, nor `blacken_noise`, which changes only volumes that a network then knows nothing of.
     """
     percentiles = {"clip": CLIP_PERCENTILE, "black": BLACK_PERCENTILE, "white": WHITE_PERCENTILE}
     wanted = {"target_spacing_mm": slicing.target_spacing_mm, "max_tilt_deg": slicing.max_tilt_deg}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fovnet.bench.negative_controls import BODY, HALF_DARK, REVERSED, SHUFFLED, ControlAnswer, answers_to_controls, tally
+from fovnet.bench.negative_controls import BODY, HALF_DARK, NOISY_AIR, REVERSED, SHUFFLED, ControlAnswer, answers_to_controls, tally
 from fovnet.decision.ensemble import assemble, load
 from fovnet.decision.rule import Rule
 from fovnet.net.architecture import Architecture
@@ -32,8 +32,12 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> list[ControlAnswer]:
 
 def test_every_kind_is_judged_as_often_and_counted_once(rows: list[ControlAnswer]) -> None:
     counted = tally(rows)
-    assert [kind for kind, *_ in counted] == [*ODDITIES, BODY, SHUFFLED, REVERSED, HALF_DARK]
+    assert [kind for kind, *_ in counted] == [*ODDITIES, BODY, SHUFFLED, REVERSED, HALF_DARK, NOISY_AIR]
     assert all(volumes == named + unsure + nothing == 2 for _, volumes, named, unsure, nothing in counted)
+
+
+def test_noise_around_a_body_is_doubted_and_noise_alone_and_dark_air_are_not(rows: list[ControlAnswer]) -> None:
+    assert {row.kind for row in rows if "noisy-air" in row.doubts} == {NOISY_AIR}
 
 
 def test_shuffling_is_seen_in_the_order_alone_and_reversing_is_not(rows: list[ControlAnswer]) -> None:
