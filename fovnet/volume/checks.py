@@ -120,7 +120,7 @@ def refuse_air(source: str, share: float) -> None:
     """Raises VolumeError "volume-ct" if `share`, of the voxels at or below -900, exceeds 5 %."""
     if share > CT_AIR_SHARE:
         raise VolumeError("volume-ct", f"{source}: {share:.0%} of the voxels are at or below {CT_AIR:g}, like air in CT "
-                                       "(Hounsfield units): this looks like CT, and fovnet reads MR. Give an MR series.")
+                                       "(Hounsfield units): this looks like CT, or a phase image. Give an MR series of magnitudes.")
 
 
 def refuse_labels(volume: Volume) -> None:
