@@ -64,7 +64,7 @@ def answers_to_controls(
         for at, kind in enumerate(ODDITIES):
             stack = cut(oddity(kind, np.random.default_rng([seed, at, number])), target_spacing_mm=spacing)
             yield _answer(ensemble, kind, number, stack)
-        volume = _body(seed, number)
+        volume = stranger(seed, number)
         body = cut(volume, target_spacing_mm=spacing)
         order = np.random.default_rng([seed, 99, number]).permutation(len(body.pixels))
         kinds = {BODY: body.pixels, SHUFFLED: body.pixels[order], REVERSED: body.pixels[::-1], HALF_DARK: _half_dark(body.pixels)}
@@ -95,7 +95,7 @@ def in_noise(volume: Volume, rng: np.random.Generator) -> Volume:
     return replace(volume, voxels=np.where(air, noise, volume.voxels), window=None)
 
 
-def _body(seed: int, number: int) -> Volume:
+def stranger(seed: int, number: int) -> Volume:
     """One volume of a simulated person of no collection."""
     rng = np.random.default_rng([STRANGERS + seed, number, 1])
     person, site = sample_person((STRANGERS + seed, number)), SITES[int(rng.integers(len(SITES)))]

@@ -10,7 +10,8 @@ their noise black, so that they look like others.
             COARSE, and ACROSS of them along the other: thin edges are outvoted, and lines are smooth along one axis.
 
 Of 899 simulated volumes as a scanner stores them one is thought to be in noise, and none of 20 real ones; with noise put around them 47 to
-49 of 60 are found, and 16 or 17 of the real ones; in the others little air is seen.
+49 of 60 are found, and 16 or 17 of the real ones; in the others little air is seen.  Of a volume that was read slab by slab the voxels are
+means, in which noise is finer: it may not be found.
 
 Source: Immerkær (1996), Comput Vis Image Underst 64:300, estimates σ from the mean of a Laplacian; the median instead is that of the median
 absolute deviation, Rousseeuw & Croux (1993), J Am Stat Assoc 88:1273.

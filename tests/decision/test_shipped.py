@@ -11,6 +11,7 @@ import pytest
 import torch
 import yaml
 
+from fovnet.bench.negative_controls import in_noise, stranger
 from fovnet.decision import orientation, shipped
 from fovnet.decision.ensemble import load
 from fovnet.errors import ModelError
@@ -19,6 +20,7 @@ from fovnet.net.weights import load_tensors, save_tensors
 from fovnet.records import read_json
 from fovnet.results import Results
 from fovnet.volume.outlines import SHAPE
+from fovnet.volume.slices import cut
 
 
 @pytest.fixture
@@ -104,6 +106,23 @@ def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
     assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.MOST_BYTES
     facts = read_json(folder / "ensemble.json")
     assert facts["precision"] == "float16" and len(load(folder, "cpu").members) == len(facts["members"])
+
+
+def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doubted() -> None:
+    """Three regions of a person of no collection, made a map without a mask."""
+    ensemble = load(shipped.shipped_folder(), "cpu")
+    volume = stranger(1, 16)
+    answers = []
+    for noisy, blacken in ((False, True), (True, True), (True, False)):
+        one = in_noise(volume, np.random.default_rng(1)) if noisy else volume
+        stack = cut(one, target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]), blacken_noise=blacken)
+        answers.append(ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack))
+    plain, blackened, left = answers
+    decided = [answer.decision.decided for answer in answers]
+    named, again = ([span.region for span in answer.decision.spans] for answer in (plain, blackened))
+    assert named == again and len(named) > 1
+    assert (decided[0] == decided[1]).all(axis=1).mean() > 0.9 > 0.5 > (decided[0] == decided[2]).all(axis=1).mean()
+    assert plain.codes == "" and blackened.codes == "noisy-air" and "noisy-air" not in left.codes
 
 
 def test_an_installation_without_networks_says_what_to_do(tmp_path: Path) -> None:
