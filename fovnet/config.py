@@ -60,7 +60,7 @@ def _whole(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
 
 
 class Prepare(Section):
-    """Slicing; `split`: the fractions of the subjects in the training, validation and test splits."""
+    """Slicing, as `fovnet.volume.slices.Slicing`; `split`: the fractions of the subjects in the training, validation and test splits."""
 
     target_spacing_mm: PositiveFloat = 3.0
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
