@@ -175,16 +175,22 @@ def test_what_is_refused_or_unsure_takes_nothing_of_another_volume_of_its_name_a
         assert (again if isinstance(again, list) else [again]) == list(before)
 
 
-def test_copies_are_withdrawn_together_or_not_at_all(tmp_path, write):
-    """One copy among those of a volume whose answer is no longer sure was made from another series."""
+def copies_of_two_series(tmp_path, write):
+    """The answer on a series, its copies in `out-0`, and those of another series of the same name in `out-1`."""
     stored = []
     for series, place in ((1, "pre"), (2, "post")):
         source = write.save(tmp_path / place / "t1", write.images(body(), series=series))
         stored += read_answers(answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1"))
     mine, other = (write_copies(one, DEFAULT, tmp_path / f"out-{number}") for number, one in enumerate(stored))
+    return stored[0], mine, other
+
+
+def test_copies_are_withdrawn_together_or_not_at_all(tmp_path, write):
+    """One copy among those of a volume whose answer is no longer sure was made from another series."""
+    answer, mine, other = copies_of_two_series(tmp_path, write)
     mine[-1].write_bytes(other[-1].read_bytes())
     before = {path: path.read_bytes() for path in mine}
-    unsure = replace(stored[0], status="uncertain")
+    unsure = replace(answer, status="uncertain")
     with pytest.raises(ModelError, match="export-unsure"):
         write_copies(unsure, DEFAULT, tmp_path / "out-0")
     assert {path: path.read_bytes() for path in mine} == before
@@ -196,19 +202,15 @@ def test_copies_are_withdrawn_together_or_not_at_all(tmp_path, write):
 
 def test_one_copy_of_another_series_among_its_own_stops_an_export_before_anything_is_written(tmp_path, write):
     """The last one, and not only the first: it would be written over, and copies beyond the number of images removed."""
-    stored = []
-    for series, place in ((1, "pre"), (2, "post")):
-        source = write.save(tmp_path / place / "t1", write.images(body(), series=series))
-        stored += read_answers(answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1"))
-    mine, other = (write_copies(one, DEFAULT, tmp_path / f"out-{number}") for number, one in enumerate(stored))
+    answer, mine, other = copies_of_two_series(tmp_path, write)
     for path in (mine[-1], mine[-1].with_name("0099.dcm")):
         path.write_bytes(other[-1].read_bytes())
         before = {path: path.read_bytes() for path in mine[0].parent.iterdir()}
         with pytest.raises(ModelError, match="export-other-study"):
-            write_copies(stored[0], DEFAULT, tmp_path / "out-0")
+            write_copies(answer, DEFAULT, tmp_path / "out-0")
         assert {path: path.read_bytes() for path in mine[0].parent.iterdir()} == before
         path.unlink()
-    assert write_copies(stored[0], DEFAULT, tmp_path / "out-0") == mine
+    assert write_copies(answer, DEFAULT, tmp_path / "out-0") == mine
 
 
 def test_an_answer_in_other_codes_is_another_report(tmp_path, classic):
