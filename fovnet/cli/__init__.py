@@ -6,12 +6,9 @@ others processed; 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
-import tempfile
-import traceback
 from io import TextIOWrapper
 from threading import Timer
 from typing import Annotated, NoReturn
@@ -35,6 +32,7 @@ from fovnet.cli import (
 )
 from fovnet.cli.screen import err, out
 from fovnet.errors import FovnetError
+from fovnet.unforeseen import is_disk_full, log_of
 
 WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
 """The exception that typer raises for unknown commands or options; typer exports no name for it."""
@@ -82,9 +80,9 @@ def main() -> None:
         _show_error(str(error))
         sys.exit(2)
     except OSError as fault:
-        full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        full = is_disk_full(fault)
         if not fault.filename and not full:
-            _apologise()
+            _apologise(fault)
         wanted = "make room and give the same command again [disk-full]" if full else "give a path that can be read and written [file]"
         _show_error(f"{fault.filename or 'output'}: {fault.strerror}; {wanted}")
         sys.exit(2)
@@ -93,8 +91,8 @@ def main() -> None:
     except MemoryError:
         _show_error("not enough memory; give the same command with fewer workers, or with less running beside it [memory]")
         sys.exit(2)
-    except Exception:
-        _apologise()
+    except Exception as fault:
+        _apologise(fault)
     if status == STOPPED:
         err.print("stopped; the same command goes on from here")
         _leave_for_certain()
@@ -110,14 +108,12 @@ def _leave_for_certain() -> None:
     waiting.start()
 
 
-def _apologise() -> NoReturn:
-    """Writes the traceback of the current exception to a log file, apologises, and exits with status 1."""
-    with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
-        log_text = f"fovnet {__version__}: {' '.join(sys.argv)}\n{traceback.format_exc()}"
-        log.write(log_text.encode("utf-8", errors="backslashreplace"))
+def _apologise(fault: Exception) -> NoReturn:
+    """Writes the traceback of an exception to a log file, apologises, and exits with status 1."""
+    log = log_of(fault, " ".join(sys.argv))
     err.print("bug ", style=LOUD, end="")
     err.print("Sorry: fovnet met something it was not written for.")
-    err.print(f"The traceback is in {log.name}; please report it.")
+    err.print(f"The traceback is in {log}; please report it.")
     sys.exit(1)
 
 

@@ -8,7 +8,7 @@ import typer
 
 from fovnet.cli.load_run import refuse_other_ensemble, refuse_other_rule, scored_of, settings_of
 from fovnet.cli.options import ConfigFile
-from fovnet.cli.screen import out, progress_bar
+from fovnet.cli.screen import err, out, progress_bar
 from fovnet.net.run import finished_search, open_run, run_vocabulary
 from fovnet.net.training_job import row_frequencies
 from fovnet.net.warm_start import warm_start_blend, warm_start_ensemble
@@ -142,4 +142,9 @@ def decide(config: ConfigFile) -> None:
         )
     table, decided = write_tsv(results.decisions / TABLE, COLUMNS, rows), {row["volume_id"] for row in rows}
     conclude_decisions(results, decided, settings=settings.decision.model_dump(), seed=settings.seed)
-    out.print(f"{several(len(decided), 'volume')} decided: {table}")
+    refused = [row for row in rows if row["status"] == "refused"]
+    for row in refused:
+        err.print(f"refused {row['volume_id']}: {row['message']} [{row['code']}]")
+    out.print(f"{several(len(decided) - len(refused), 'volume')} decided: {table}")
+    if refused:
+        raise typer.Exit(3)

@@ -68,13 +68,15 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     its rows; `code` as `Answer.codes`.
     """
     sure = given.decision.sure if given.decision else None
-    head = {
-        "volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message, "volume_confidence": sure,
-        "code": given.codes,
-    }
+    head = bare_row(given) | {"volume_confidence": sure}
     if given.decision is None or stack is None or not given.decision.spans:
         return [{**head, "confidence": sure}]
     return [{**head, **_span_cells(span, stack)} for span in given.decision.spans]
+
+
+def bare_row(given: Answer) -> dict[str, Any]:
+    """The cells of spans.tsv that every row of a volume has; all that a refused one has."""
+    return {"volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message, "code": given.codes}
 
 
 def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | None, vocabulary: Vocabulary) -> dict[str, Any]:

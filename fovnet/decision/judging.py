@@ -15,6 +15,7 @@ from fovnet.decision.doubting import Signs, disorder, interleaved
 from fovnet.decision.margins import decided_between, empty, lit
 from fovnet.decision.novelty import Familiar
 from fovnet.decision.orientation import Bearing, Orientation
+from fovnet.decision.phantoms import resembles_phantom
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import Decision, decide, outer_edges
 from fovnet.maths.agreement import agreement
@@ -105,4 +106,5 @@ class Judge:
         decision = self.decision(outputs, stack.z_mm, stack.edges_mm, empty(stack.pixels))
         signs = self.signs(outputs, stack.pixels, self.bearing(stack) if decision.spans else None, max(extents_mm(stack)),
                            self.hidden(outputs, decision, stack.z_mm, stack.edges_mm), stack.noise_blackened)
+        signs = replace(signs, own_slices=stack.counted_slices, phantom=bool(decision.spans) and resembles_phantom(stack.pixels))
         return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

@@ -17,7 +17,9 @@ from fovnet.records import checksum, read_json
 from fovnet.volume.readers import beside_of, file_checksum, files_of
 from fovnet.volume.unpacking import regular
 
-PASSING = frozenset({"volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory", "engine-failed"})
+PASSING = frozenset({
+    "volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory", "engine-failed", "internal",
+})
 """Refusals with a possibly temporary cause, such as the machine: the next run tries the volume again."""
 
 

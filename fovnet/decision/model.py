@@ -20,7 +20,7 @@ from typing import Any
 
 from fovnet.decision.answer import facts, refusal, table_rows
 from fovnet.decision.ensemble import Ensemble, load
-from fovnet.decision.predicting import Predicted, predict
+from fovnet.decision.predicting import Predicted, predict, without_answer
 from fovnet.decision.shipped import shipped_folder
 from fovnet.decision.spans import Span
 from fovnet.errors import ConfigError, VolumeError
@@ -103,7 +103,11 @@ class Model:
 
     def _answers(self, volumes: list[Path], jobs: int) -> Iterator[Prediction]:
         for one in predict(list(zip(name_volumes(volumes), volumes, strict=True)), self._ensemble, jobs):
-            yield self._prediction(one)
+            try:
+                given = self._prediction(one)
+            except Exception as fault:
+                given = self._prediction(without_answer(one.answer.volume_id, Path(one.answer.path), fault))
+            yield given
 
     def _prediction(self, one: Predicted) -> Prediction:
         given, decision = one.answer, one.answer.decision

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.answer import Answer
+from fovnet.decision.answer import Answer, refusal
 from fovnet.decision.judging import Judge, MemberOutputs
 from fovnet.decision.objective import Example
 from fovnet.decision.orientation import Orientation
@@ -28,6 +28,7 @@ from fovnet.decision.rule import Rule
 from fovnet.decision.settling import Shown
 from fovnet.decision.weighing import mean
 from fovnet.errors import ModelError
+from fovnet.unforeseen import internal
 from fovnet.volume.pack import Pack
 from fovnet.volume.planes import extents_mm, states_axes
 from fovnet.volume.slices import SliceStack
@@ -158,11 +159,16 @@ def shown(pack: Pack, split: str) -> list[tuple[NDArray[np.float64], NDArray[np.
 
 def decisions(
     pack: Pack, scored: Scored, split: str, judge: Judge
-) -> Iterator[tuple[Answer, SliceStack, NDArray[np.float64]]]:
-    """Answer, slices and probabilities of every volume of a split."""
+) -> Iterator[tuple[Answer, SliceStack | None, NDArray[np.float64] | None]]:
+    """Answer, slices and probabilities of every volume of a split; a refusal alone for one that raises what nobody foresaw."""
     for index in _readable(pack, split):
         record, stack, outputs = pack.records[index], pack.stack(index), scored.of(pack, index)
-        yield judge.answer(record.volume_id, record.path, outputs, stack, stack.notes), stack, judge.raw(outputs)
+        try:
+            decided = judge.answer(record.volume_id, record.path, outputs, stack, stack.notes), stack, judge.raw(outputs)
+        except Exception as fault:
+            yield refusal(record.volume_id, record.path, internal(record.path, fault)), None, None
+        else:
+            yield decided
 
 
 def _readable(pack: Pack, split: str) -> list[int]:

@@ -17,6 +17,7 @@ from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.kept import places
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.net.faults import is_starved
+from fovnet.unforeseen import internal
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import Admission, in_order
 from fovnet.volume.readers import short_of_memory
@@ -78,13 +79,16 @@ def _beside(work: partial[Read], files: Sequence[Path], size: partial[int]) -> I
 
 def _read(path: Path, slicing: Slicing) -> Read:
     """The slices of a volume, or the error; runs in a worker."""
-    before = places(path)           # recorded first, so that a file that changes while it is read is seen to have changed
+    before = None
     try:
+        before = places(path)       # recorded first, so that a file that changes while it is read is seen to have changed
         return Read(slice_volume(path, slicing), before)
     except FovnetError as error:
         return Read(error, before)
     except MemoryError:
         return Read(short_of_memory(path, "look at it"), before)
+    except Exception as fault:
+        return Read(internal(path, fault), before)
 
 
 def _crashed(path: Path) -> Read:
@@ -103,6 +107,11 @@ def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Pr
     except FovnetError as error:
         return Predicted(refusal(volume_id, str(path), error), places=read.places)
     except Exception as fault:
-        if not is_starved(fault):
-            raise
-        return Predicted(refusal(volume_id, str(path), short_of_memory(path, "look at it")), places=read.places)
+        if is_starved(fault):
+            return Predicted(refusal(volume_id, str(path), short_of_memory(path, "look at it")), places=read.places)
+        return without_answer(volume_id, path, fault, read.places)
+
+
+def without_answer(volume_id: str, path: Path, fault: Exception, places: Places = None) -> Predicted:
+    """The refusal "internal" of a volume that raised `fault` where nobody foresaw one."""
+    return Predicted(refusal(volume_id, str(path), internal(path, fault)), places=places)

@@ -26,7 +26,8 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
     temperature  of the rule that decided, by which raw probabilities are calibrated; None leaves these out
     Raises CollectionError where a volume has no decision, or one of other slices.
     """
-    return [*(_decided(pack, index, decisions, temperature) for index in _of_split(pack)), *map(_refused, _unreadable(pack))]
+    decided = [_decided(pack, index, decisions, temperature) for index in _of_split(pack)]
+    return decided + [_refused(record, record.message_in_reports) for record in _unreadable(pack)]
 
 
 def stretches(rows: list[dict[str, Any]]) -> tuple[Stretch, ...]:
@@ -51,6 +52,8 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
         decision = read_json(path)
     except (OSError, ValueError):
         raise CollectionError("decision-missing", f"{path}: no readable decision of this test volume; run `fovnet decide` again") from None
+    if decision.get("status") == "refused":
+        return _refused(record, decision["message"])
     rows = slice(record.first_row, record.first_row + record.slices)
     if len(decision["z_mm"]) != record.slices:
         raise CollectionError(
@@ -115,10 +118,9 @@ def decided_borders(rows: list[dict[str, Any]] | None) -> tuple[DecidedBorder, .
     return tuple(DecidedBorder(row["below"], row["above"], *(float(row[key]) for key in ("mm", "low_mm", "high_mm"))) for row in rows)
 
 
-def _refused(record: VolumeRecord) -> Case:
+def _refused(record: VolumeRecord, message: str) -> Case:
     nothing = np.zeros((0, 0))
     return Case(
-        record.name_in_reports, record.subject, record.collection, "refused", record.message_in_reports,
-        record.attributes,
+        record.name_in_reports, record.subject, record.collection, "refused", message, record.attributes,
         np.zeros(0), nothing.astype(bool), nothing, nothing, nothing.astype(bool), np.zeros(0), (), None, 0.0,
     )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-
 import torch
 
 from fovnet.errors import SearchError
 from fovnet.net.stopping import End
+from fovnet.unforeseen import is_disk_full
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_MEMORY = ("can't allocate memory", "not enough memory", "alloc_failed", "std::bad_alloc", "out of memory")
 """Texts of the plain RuntimeErrors by which CPU code, cuDNN, cuBLAS and C++ report that memory is short."""
 
@@ -20,7 +18,7 @@ def end_of(fault: Exception) -> End:
     Raises SearchError ("disk-full") if a disk is full: this fails every training and is not caused by the configuration.
     """
     message = (str(fault).strip().splitlines() or [""])[0]
-    if isinstance(fault, OSError) and fault.errno in FULL:
+    if isinstance(fault, OSError) and is_disk_full(fault):
         where = f"{fault.filename or 'the results'}: no room on the disk ({fault.strerror})"
         raise SearchError("disk-full", f"{where}; make some, and give the same command again: it goes on from here") from fault
     if is_starved(fault):

@@ -15,6 +15,7 @@ from fovnet.errors import ConfigError
 from fovnet.locks import alone
 from fovnet.records import read_json
 from fovnet.results import Results
+from fovnet.unforeseen import is_disk_full
 
 if TYPE_CHECKING:
     from fovnet.decision.predicting import Predicted
@@ -47,6 +48,34 @@ def write(
     faces: bool,
 ) -> list[dict[str, Any]]:
     """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON is complete.
+
+    A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the disk is full, or the folder cannot be
+    written: no volume is to blame for that.
+    """
+    from fovnet.decision.answer import bare_row
+    from fovnet.decision.predicting import without_answer
+
+    wanted = {"pictures": pictures, "pages": pages, "faces": faces}
+    try:
+        return _written(folder, one, vocabulary, identity, engine, **wanted)
+    except Exception as fault:
+        if is_disk_full(fault):
+            raise
+        refused = without_answer(one.answer.volume_id, Path(one.answer.path), fault)
+    try:
+        return _written(folder, refused, vocabulary, identity, engine, **wanted)
+    except OSError:
+        raise
+    except Exception:                   # its JSON cannot be written: the table alone has the refusal
+        (folder / f"{one.answer.volume_id}.json").unlink(missing_ok=True)
+        return [bare_row(refused.answer)]
+
+
+def _written(
+    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *, pictures: bool, pages: bool,
+    faces: bool,
+) -> list[dict[str, Any]]:
+    """As `write`, without its guard.
 
     A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or a face.  For a file that
     changed since it was read, no checksum is recorded, so that the next run reads it again.

@@ -16,7 +16,7 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import times
-from fovnet.volume.intensity import window
+from fovnet.volume.intensity import NARROWEST, window
 from fovnet.volume.volume import NO_AXIS, Volume
 
 MAX_TILT_DEG = 20.0             # default limit above which a volume is resampled
@@ -30,14 +30,18 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
 
     Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the affine still oblique.
     Above it the result is interpolated (trilinear) on a grid along the scanner axes with the same centre and spacings that covers the
-    volume; outside, it has the black of the volume's window, and `counted_z_mm` keeps the heights of the original slices.  Raises
-    VolumeError "volume-too-large" if that grid would have more than MOST_STRAIGHT voxels, before memory is allocated.
+    volume; outside, it has the black of the volume's window, and `counted_z_mm` keeps the heights of the original slices.  Where no point
+    of that grid lies in the volume, or all are alike, it is too thin for that, and stays as it is: a single slice fills no space.
+    Raises VolumeError "volume-too-large" if the grid would have more than MOST_STRAIGHT voxels, before memory is allocated.
     """
     canonical = closest_canonical(volume)
     tilt = tilt_deg(canonical.vox_to_ras)
     if tilt > max_tilt_deg:
-        note = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°): resampled on a grid along the scanner axes"
-        return replace(_straightened(canonical), notes=(*volume.notes, note))
+        oblique = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°)"
+        straight = None if min(volume.voxels.shape) == 1 else _straightened(canonical)
+        if straight is None or np.ptp(straight.voxels) <= NARROWEST:
+            return replace(canonical, notes=(*volume.notes, f"{oblique}, and too thin to be resampled: cut along the volume's own slices"))
+        return replace(straight, notes=(*volume.notes, f"{oblique}: resampled on a grid along the scanner axes"))
     if tilt > TILT_WORTH_A_NOTE_DEG:
         note = f"oblique by {tilt:.1f}°: cut along the volume's own slices (limit {max_tilt_deg:g}°)"
         return replace(canonical, notes=(*volume.notes, note))

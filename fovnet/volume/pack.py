@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from fovnet import records
 from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.regions import DEFAULT, Vocabulary
+from fovnet.unforeseen import internal, is_disk_full
 from fovnet.volume import cache, readers
 from fovnet.volume.collection import RegionRow, VolumeRow, read_collection, refuse_shared_names, truth
 from fovnet.volume.identity import Identifiers, scrubbed
@@ -268,15 +269,22 @@ def _slice(job: Job) -> Sliced:
         stack, cached, use = _cached_stack(job)
         shown = truth(stack, job.labels, job.vocabulary) if job.labels else None
     except FovnetError as fault:
-        return Sliced(None, None, replace(record, status="refused", code=fault.code, message=fault.sentence))
+        return _refused(record, fault)
     except MemoryError:
-        short = readers.short_of_memory(job.row.path, "slice it")
-        return Sliced(None, None, replace(record, status="refused", code=short.code, message=short.sentence))
+        return _refused(record, readers.short_of_memory(job.row.path, "slice it"))
+    except Exception as fault:
+        if is_disk_full(fault):         # of the cache: no volume is to blame
+            raise
+        return _refused(record, internal(job.row.path, fault))
     affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
     return Sliced(cached, shown, replace(record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
                                          checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,
                                          counted=None if stack.counted is None else tuple(stack.counted.tolist()), images=stack.images),
                   use, hashlib.sha256(stack.pixels.tobytes()).hexdigest())
+
+
+def _refused(record: VolumeRecord, fault: FovnetError) -> Sliced:
+    return Sliced(None, None, replace(record, status="refused", code=fault.code, message=fault.sentence))
 
 
 def _crashed(job: Job) -> Sliced:

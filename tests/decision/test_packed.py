@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from fovnet.decision.ensemble import Ensemble
-from fovnet.decision.judging import MemberOutputs
+from fovnet.decision.judging import Judge, MemberOutputs
 from fovnet.decision.packed import SCORED, Scored, decisions, examples, shown_volumes, subjects_of
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import decide
@@ -120,6 +120,16 @@ def test_noise_made_black_around_a_body_is_doubted_in_a_collection_as_in_a_volum
     stack = pack.stack(1)
     assert "noisy-air" in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack).codes.split()
     assert "noisy-air" not in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), replace(stack, notes=())).codes.split()
+
+
+def test_a_volume_that_cannot_be_decided_is_refused_and_the_others_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    pack, ensemble = pack_of((9, 12, 12, 12, 12)), ensemble_of("slice")
+    before = [answer for answer, *_ in decisions(pack, scored(pack, ensemble), "test", ensemble.judge)]
+    real, first = Judge.answer, before[0].volume_id
+    monkeypatch.setattr(Judge, "answer", lambda judge, name, *given: 1 / 0 if name == first else real(judge, name, *given))
+    after = list(decisions(pack, scored(pack, ensemble), "test", ensemble.judge))
+    assert [answer.code for answer, *_ in after] == ["internal", *(answer.code for answer in before[1:])]
+    assert after[0][1:] == (None, None) and [answer.codes for answer, *_ in after[1:]] == [answer.codes for answer in before[1:]]
 
 
 def test_networks_that_are_shown_slices_alone_keep_nothing_of_it(tmp_path: Path) -> None:

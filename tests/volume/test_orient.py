@@ -8,7 +8,7 @@ import nibabel
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis.strategies import floats, integers, sampled_from
+from hypothesis.strategies import floats, integers, sampled_from, tuples
 
 from fovnet.errors import VolumeError
 from fovnet.volume.orient import closest_canonical, tilt_deg, to_ras
@@ -157,3 +157,32 @@ def test_what_lies_beside_an_oblique_volume_is_black_whatever_number_black_is():
     shifted = Volume(volume.voxels - 5000, volume.vox_to_ras, "less 5,000")
     one, other = (cut(to_ras(either)).pixels.astype(int) for either in (volume, shifted))
     assert np.abs(one - other).max() <= 1
+
+
+@pytest.mark.parametrize("thin", [(1, 40, 40), (40, 1, 40), (40, 40, 1)], ids=["sagittal", "coronal", "axial"])
+@pytest.mark.parametrize("degrees", [21.0, 30.0, 44.0])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_single_slice_fills_no_space_and_stays_as_it_is_however_oblique(thin, degrees, axis):
+    volume = oblique(degrees, axis, shape=thin, spacing=(2.0, 2.0, 2.0))
+    kept = to_ras(volume)
+    assert kept.voxels.shape == closest_canonical(volume).voxels.shape and "too thin to be resampled" in kept.notes[-1]
+    assert np.array_equal(np.sort(kept.voxels, axis=None), np.sort(volume.voxels, axis=None))
+
+
+@settings(max_examples=300)
+@given(
+    shape=tuples(*[integers(1, 6)] * 3), spacing=tuples(*[floats(0.3, 40.0)] * 3), angles=tuples(*[floats(-180.0, 180.0)] * 3),
+    seed=integers(0, 99),
+)
+def test_every_small_geometry_is_cut_into_slices_that_show_something(shape, spacing, angles, seed):
+    """Also slabs so thin that no point of a grid along the scanner axes lies in them."""
+    rng = np.random.default_rng(seed)
+    voxels = rng.integers(0, 1000, shape).astype(np.float32)
+    voxels.flat[0] = 1000.0
+    affine = np.eye(4)
+    affine[:3, :3] = rotation(0, angles[0]) @ rotation(1, angles[1]) @ rotation(2, angles[2]) @ np.diag(spacing)
+    volume = Volume(voxels, affine, "noise")
+    if np.ptp(voxels) == 0:
+        return
+    stack = cut(to_ras(volume))
+    assert stack.pixels.max() > 0 and np.isfinite(stack.z_mm).all() and (np.diff(stack.z_mm) > 0).all()

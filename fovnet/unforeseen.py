@@ -1,0 +1,42 @@
+"""Exceptions that nobody foresaw: their traceback goes into a log file, and what raised them is told in a sentence.
+
+A volume that raises one, at whatever stage, is refused with the code "internal"; the others are answered.
+"""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+import traceback
+from pathlib import Path
+
+from fovnet import __version__
+from fovnet.errors import VolumeError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+_LOGS: dict[str, Path] = {}
+
+
+def internal(path: Path | str, fault: Exception) -> VolumeError:
+    """The refusal "internal" of a volume that raised `fault`, whose traceback is then in a log file."""
+    return VolumeError("internal", f"{path}: fovnet met something it was not written for ({type(fault).__name__}). The traceback is in "
+                                   f"{log_of(fault)}; please report it, and convert the volume in another way (dcm2niix) to go on.")
+
+
+def log_of(fault: Exception, words: str = "") -> Path:
+    """A log file, readable by this user alone, with a traceback and the `words` before it; one for all exceptions that the same lines of
+    code raise: 100,000 volumes that fail alike leave one file a process."""
+    place = "".join(traceback.format_tb(fault.__traceback__)) + type(fault).__name__
+    if place not in _LOGS or not _LOGS[place].exists():
+        with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
+            trace = "".join(traceback.format_exception(fault))
+            log.write(f"fovnet {__version__}: {words}\n{trace}".encode(errors="backslashreplace"))
+        _LOGS[place] = Path(log.name)
+    return _LOGS[place]
+
+
+def is_disk_full(fault: Exception) -> bool:
+    """Whether a disk or a quota is full, which no volume is to blame for."""
+    return isinstance(fault, OSError) and fault.errno in FULL

@@ -1,0 +1,154 @@
+"""Whatever exception a volume raises, at whatever stage, is its own refusal: the batch goes on, and says where the traceback is.
+
+Every fourth of 200 volumes raises; its name says at which stage, and what.  Processes that read ahead are started anew and share nothing
+with this one but the environment: there, Python's `sitecustomize` puts the same faults in place.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fovnet.cli import app
+from fovnet.decision.model import load_model
+from fovnet.records import read_json, read_tsv, write_tsv
+
+VOLUMES, EVERY = 200, 4
+READING = ("places", "read", "orient", "cut")
+LATER = ("classify", "decide", "rows", "facts", "draw", "json")
+FAULTS = ("ZeroDivisionError", "KeyError", "RecursionError", "StopIteration", "Odd")
+
+FAULTY = '''
+import builtins
+from pathlib import Path
+
+class Odd(Exception):
+    """One that cannot be sent to another process."""
+    def __init__(self):
+        super().__init__(lambda: None)
+
+def guarded(real, stage, name_of):
+    """`real`, but a volume whose name begins with this stage raises what the name says next."""
+    def call(*given, **named):
+        words = name_of(*given).split("-")
+        if words[0] == stage:
+            raise getattr(builtins, words[1], Odd)()
+        return real(*given, **named)
+    return call
+
+def put_in_place(replace):
+    import fovnet.decision.predicting as predicting
+    import fovnet.volume.slices as slices
+    def by_path(path, *_): return Path(path).name
+    def by_source(volume, *_): return Path(volume.source).name
+    replace(predicting, "places", guarded(predicting.places, "places", by_path))
+    replace(slices.readers, "read", guarded(slices.readers.read, "read", by_path))
+    replace(slices, "to_ras", guarded(slices.to_ras, "orient", by_source))
+    replace(slices, "cut", guarded(slices.cut, "cut", by_source))
+'''
+
+
+@pytest.fixture
+def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All faults in place, here and in processes begun from here."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(FAULTY + "put_in_place(setattr)\n")
+    monkeypatch.setenv("PYTHONPATH", f"{site}:{Path(__file__).parents[2]}")
+    known: dict = {}
+    exec(FAULTY, known)
+    known["put_in_place"](monkeypatch.setattr)
+
+    from fovnet import records
+    from fovnet.decision import answer
+    from fovnet.decision.ensemble import Ensemble
+    from fovnet.decision.judging import Judge
+    from fovnet.report import predictions
+
+    places = (
+        (Ensemble, "outputs_on", "classify", lambda _, stack: Path(stack.source).name),
+        (Judge, "answer", "decide", lambda _, volume_id, *__: volume_id),
+        (answer, "table_rows", "rows", lambda given, _: given.volume_id),
+        (answer, "facts", "facts", lambda given, *_: given.volume_id),
+        (predictions, "_draw", "draw", lambda _, one, *__: one.answer.volume_id),
+        (records, "write_json", "json", lambda path, *_: path.name),
+    )
+    for home, name, stage, name_of in places:
+        monkeypatch.setattr(home, name, known["guarded"](getattr(home, name), stage, name_of))
+
+
+@pytest.fixture
+def incoming(tmp_path: Path) -> Path:
+    folder = tmp_path / "incoming"
+    folder.mkdir()
+    raising = list(product((*READING, *LATER), FAULTS))
+    for number in range(VOLUMES):
+        stage, fault = raising[number // EVERY % len(raising)] if number % EVERY == 0 else ("sound", "")
+        voxels = np.random.default_rng(number).integers(0, 900, (7, 6, 5)).astype(np.int16)
+        nibabel.Nifti1Image(voxels, np.diag([6.0, 6.0, 6.0, 1.0])).to_filename(folder / f"{stage}-{fault}-{number:03d}.nii")
+    return folder
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_volume_gets_its_row_whatever_raises_at_whatever_stage(
+    faults: None, incoming: Path, finished: Path, tmp_path: Path, workers: int
+) -> None:
+    out = tmp_path / "out"
+    line = ["predict", str(incoming), "--model", str(finished / "ensemble"), "--out", str(out), "--no-pictures", "--no-pages"]
+    done = CliRunner().invoke(app, [*line, "--device", "cpu", "--workers", str(workers)])
+    assert done.exit_code == 3, done.output[-2000:]
+    rows = {row["volume_id"]: row for row in read_tsv(out / "spans.tsv")}
+    assert len(rows) == VOLUMES
+    for name, row in rows.items():
+        stage, fault, _ = name.split("-")
+        if stage == "sound":
+            assert row["status"] != "refused"
+            continue
+        assert (row["status"], row["code"]) == ("refused", "internal") and f"({fault})" in row["message"], (name, row)
+        log = Path(re.search(r"is in (\S+\.log);", row["message"])[1])
+        assert fault in log.read_text() and log.stat().st_mode & 0o077 == 0
+        if stage not in ("rows", "facts", "json"):          # these raise for the refusal too: the table alone has it
+            assert read_json(out / f"{name}.json")["code"] == "internal"
+    logs = {re.search(r"is in (\S+\.log);", row["message"])[1] for row in rows.values() if row["code"] == "internal"}
+    assert len(logs) <= VOLUMES // EVERY
+    for log in logs:
+        Path(log).unlink()
+
+
+def test_they_are_answered_in_the_next_run_as_if_nothing_had_been(
+    incoming: Path, finished: Path, tmp_path: Path
+) -> None:
+    line = ["predict", str(incoming), "--model", str(finished / "ensemble"), "--no-pictures", "--no-pages", "--device", "cpu", "--out"]
+    assert CliRunner().invoke(app, [*line, str(tmp_path / "at once")]).exit_code == 0
+    with pytest.MonkeyPatch.context() as faulty:
+        from fovnet.decision.judging import Judge
+        faulty.setattr(Judge, "answer", lambda *_: 1 / 0)
+        assert CliRunner().invoke(app, [*line, str(tmp_path / "out")]).exit_code == 3
+    assert CliRunner().invoke(app, [*line, str(tmp_path / "out")]).exit_code == 0
+    assert (tmp_path / "out" / "spans.tsv").read_bytes() == (tmp_path / "at once" / "spans.tsv").read_bytes()
+
+
+def test_python_gets_the_same(faults: None, incoming: Path, finished: Path) -> None:
+    chosen = sorted(incoming.iterdir())[::10]
+    for one in load_model(finished / "ensemble", device="cpu").predict_many(chosen):
+        stage = one.volume_id.split("-")[0]
+        assert (one.code == "internal") == (stage in (*READING, "classify", "decide")), one.volume_id
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_collection_is_sliced_but_for_them(faults: None, incoming: Path, tmp_path: Path, workers: int) -> None:
+    from fovnet.volume.pack import slice_collections
+
+    paths = sorted(incoming.iterdir())[::3]
+    rows = [{"volume_id": path.stem, "subject_id": path.stem, "path": path.name} for path in paths]
+    write_tsv(incoming / "volumes.tsv", tuple(rows[0]), rows)
+    pack = slice_collections({"clinic": incoming}, tmp_path / "slices", seed=1, workers=workers)
+    assert [one.volume_id for one in pack.records] == [path.stem for path in paths]
+    for one in pack.records:
+        assert (one.code == "internal") == (one.volume_id.split("-")[0] in ("read", "orient", "cut")), one
