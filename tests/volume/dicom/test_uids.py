@@ -240,7 +240,7 @@ REPEATS: dict[str, tuple[int, str, tuple[Any, Any]]] = {       # tag, kind of va
 @pytest.mark.parametrize("again", [False, True], ids=["numbered alike", "numbered at random"])
 @pytest.mark.parametrize("attribute", REPEATS.values(), ids=REPEATS)
 def test_repeats_that_any_attribute_tells_apart_are_a_volume_and_its_repeat(tmp_path, write, attribute, again):
-    """Whatever else differs from image to image; of enhanced objects the frame number orders the images."""
+    """Whatever else differs from image to image."""
     tag, vr, values = attribute
     numbers = np.random.default_rng(2).permutation(18).reshape(2, 9) + 1
     for n, value in enumerate(values):
@@ -252,6 +252,16 @@ def test_repeats_that_any_attribute_tells_apart_are_a_volume_and_its_repeat(tmp_
     first = int(again and numbers[1].min() == 1)
     assert is_one_volume(tmp_path, write.noise(seed=first))
     assert read(tmp_path).notes[0].endswith(f"told apart by attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})")
+
+
+def test_frames_of_one_object_that_nothing_tells_apart_are_read_in_the_order_of_their_numbers(tmp_path, write):
+    """Twelve positions, three frames of each, in any order: as enhanced images of perfusion store label and control."""
+    order = np.random.default_rng(5).permutation([(k, n) for k in range(12) for n in range(3)]).tolist()
+    voxels = np.stack([write.noise((20, 24, 12), seed=n) for n in range(3)])
+    frames = np.stack([voxels[n][:, :, k].T for k, n in order])
+    write.save(tmp_path, [write.enhanced(frames, [write.geometry(AXIAL, k) for k, _ in order])])
+    first = [next(n for place, n in order if place == k) for k in range(12)]
+    assert np.array_equal(read(tmp_path).voxels, np.stack([voxels[n][:, :, k] for k, n in enumerate(first)], axis=2))
 
 
 def test_labels_of_three_time_points_are_told_apart_too(tmp_path, write):
