@@ -168,7 +168,7 @@ def _listed(
         named = [path for path in sorted(_files(one)) if path in only]
         if only and not named:
             continue
-        home = place or places[_claims(one)]
+        home = place or places[one.family, one.whose]
         if named:                                       # these may be copies of files elsewhere
             home = named[0] if len(one.items) == 1 else named[0].parent
         path = home if homes.get(home) == {one.id} else address(home, one.id)
@@ -186,17 +186,11 @@ def _is_of_another_format(unread: Unread) -> bool:
         return False
 
 
-def _claims(series: Series) -> tuple[str, str]:
-    """(series UID of the first image, or its folder without one; digest of the person)."""
-    first = series.frames[0]
-    return first.facts.series_uid or str(first.item.path.parent), series.whose
-
-
 def _places(series: Iterable[Series]) -> dict[tuple[str, str], Path]:
-    """By `_claims`, the folder with all files of a person's series UID, whatever volumes it was split into; a single file itself."""
+    """By family and person, the folder with all files of that series, whatever volumes it was split into; a single file itself."""
     files: dict[tuple[str, str], set[Path]] = {}
     for one in series:
-        files.setdefault(_claims(one), set()).update(item.path for item in one.items)
+        files.setdefault((one.family, one.whose), set()).update(item.path for item in one.items)
     return {claims: Path(os.path.commonpath(together)) for claims, together in files.items()}
 
 
@@ -217,10 +211,10 @@ def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
             continue
         files = _files(one)
         for home in files | {above for folder in {path.parent for path in files} for above in (folder, *folder.parents)}:
-            if not one.kind or _claims(one) not in repeated.get(home, ()):
+            if not one.kind or (one.family, one.whose) not in repeated.get(home, ()):
                 homes.setdefault(home, set()).add(one.id)
             if not one.kind:
-                repeated.setdefault(home, set()).add(_claims(one))
+                repeated.setdefault(home, set()).add((one.family, one.whose))
     return homes
 
 

@@ -49,7 +49,7 @@ def _sizes_in(folder: Path, changed_ns: int) -> dict[str, int]:
     sizes = {"": 0}
     for series in survey(folder).series:
         taken = sum(max(file_stamp(file)[0], 0) for file in {item.path for item in series.items})
-        sizes |= {series.id: taken, series.beside: taken, "": sizes[""] + taken}
+        sizes |= {**dict.fromkeys((series.id, *series.beside), taken), "": sizes[""] + taken}
     return sizes
 
 

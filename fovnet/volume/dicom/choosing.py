@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address, split_address
+from fovnet.volume.dicom.parting import LEAST
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import Unread
 from fovnet.volume.dicom.survey import Survey, survey
@@ -54,7 +55,11 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
     remedy = "Give an MR series of several images."
     if codes <= {CODES[kind] for kind in INCLUDABLE}:
         remedy = f"Name a series behind # to have it read all the same (of predict also --include {found.series[0].kind})."
-    if codes == {"volume-single"} and not place.is_dir():
+    uids = {series.frames[0].facts.series_uid for series in found.series}
+    if codes == {"volume-single"} and len(uids) == len(found.series) >= LEAST:
+        remedy = ("Each image has a series UID of its own, and together they are no evenly spaced stack of one series number and protocol. "
+                  "If they are one stack, give them one SeriesInstanceUID.")
+    elif codes == {"volume-single"} and not place.is_dir():
         remedy = "Name the folder that holds the whole series."
         if len(found.series[0].items) == 1 and found.series[0].frames[0].number:
             remedy = "None of its frames is a volume by itself; give a stack of slices."

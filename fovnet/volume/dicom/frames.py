@@ -10,7 +10,7 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.enhanced import enhanced_frames
-from fovnet.volume.dicom.header import Facts, Frame, dataset_of, frame_from, getter, quietly, real, text, whole
+from fovnet.volume.dicom.header import PROTOCOL, TIMES, Facts, Frame, dataset_of, frame_from, getter, many, quietly, real, text, whole
 from fovnet.volume.dicom.mosaic import is_mosaic, mosaic_frames
 from fovnet.volume.dicom.people import birthday_of, name_of
 from fovnet.volume.dicom.source import Item
@@ -25,7 +25,11 @@ MANUFACTURERS = {
 
 def frames_of(item: Item) -> list[Frame]:
     """The images of an object; a single one of 0 × 0 pixels for an object without pixels.  Raises VolumeError."""
-    dataset = dataset_of(item, pixels=False)
+    return frames_in(item, dataset_of(item, pixels=False))
+
+
+def frames_in(item: Item, dataset: Any) -> list[Frame]:
+    """The images in the dataset of an object, as `frames_of`."""
     with quietly():
         get = getter(dataset)
         if text(get("SOPClassUID")) == "1.2.840.10008.1.3.10":
@@ -58,4 +62,5 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         text(get("BurnedInAnnotation")).upper() == "YES", text(get("ConversionType")) != "", words,
         MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""), real(get("MagneticFieldStrength")),
         text(get("BodyPartExamined")), birthday_of(text(get("PatientBirthDate"))), name_of(text(get("PatientName"))),
+        tuple(" ".join(map(text, many(get(key)))) for key in PROTOCOL), tuple(text(get(key)) for key in TIMES),
     )

@@ -18,10 +18,9 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.parting import MAX_GAP, SAME_PLACE_MM, position_labels
+from fovnet.volume.dicom.parting import EVEN, MAX_GAP, SAME_PLACE_MM, position_labels
 from fovnet.volume.grid import LPS_TO_RAS
 
-EVEN = 0.1                      # largest deviation of an image from its position on the regular grid, as a share of the spacing
 SAME_LINE_PX = 0.1              # largest shift in the plane that is ignored
 MAX_GANTRY_TILT_DEG = 45.0      # between the line through the images and the normal; gantries tilt to 30°
 MAX_SPREAD = 2.0                # largest field of view that shifted images may cover together, in fields of view of one

@@ -28,6 +28,8 @@ TOP = (
     "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices",
     "Manufacturer", "MagneticFieldStrength", "BodyPartExamined", "PatientName", "PatientBirthDate",
 )
+PROTOCOL = ("FrameOfReferenceUID", "RepetitionTime", "ScanningSequence", "SequenceVariant", "ContrastBolusAgent")
+TIMES = ("AcquisitionDateTime", "AcquisitionDate", "AcquisitionTime", "SeriesTime", "ContentTime")
 PLACED = ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope", "RescaleIntercept")
 APART = (                       # images that differ in one of these are never in one volume
     ("image type", "ImageType"), ("component", "ComplexImageComponent"), ("echo", "EchoNumbers"), ("stack", "StackID"),
@@ -45,6 +47,7 @@ PRIVATE = {                     # vendors' tags from before the standard had the
 }
 """(group, element in its block, private creator of the block): each file assigns the block, of 0x10 to 0x1F (DICOM PS3.5, 7.8.1)."""
 BLOCKS = range(0x10, 0x20)      # the standard allows 240; scanners and archives use a few
+SHORT = 64                      # bytes of an attribute that names a volume
 NUMBERS = {"philips_b": "f", "ge_component": "h"}               # struct formats of binary elements that are stored as raw bytes (UN)
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
 COMPONENTS = {"P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL", "REAL": "REAL", "I": "IMAGINARY", "IMAGINARY": "IMAGINARY"}
@@ -56,6 +59,7 @@ class Facts:
 
     manufacturer  one of MANUFACTURERS, since free text may contain anything; empty for others     field_strength  tesla; None: missing
     body_part     as written; `fovnet.volume.body_part` converts it to a known term before it is shown
+    protocol, times  values of PROTOCOL and of TIMES, for comparison only
     birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
     """
 
@@ -75,6 +79,8 @@ class Facts:
     body_part: str = ""
     birthday: str = ""
     name: frozenset[str] = frozenset()
+    protocol: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,15 @@ def whole_header(item: Item) -> Any:
     Raises VolumeError as `dataset_of`.
     """
     return dataset_of(item, pixels=False, every=True)
+
+
+def short_values(item: Item) -> dict[int, bytes]:
+    """The bytes of every element of an object, by tag, private ones included and long ones not; none if it cannot be read any more."""
+    try:
+        values = [(element.tag, element.value) for element in whole_header(item).values()]
+    except (VolumeError, OSError):
+        return {}
+    return {int(tag): value for tag, value in values if isinstance(value, bytes) and len(value) <= SHORT}
 
 
 def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
@@ -284,7 +299,7 @@ def _wanted() -> list[Any]:
     """The tags of the elements to read; the rest of a header, up to megabytes of private data, is skipped."""
     from pydicom.datadict import tag_for_keyword
 
-    keywords = (*TOP, *PLACED, *(key for _, key in APART + PERHAPS))
+    keywords = (*TOP, *PROTOCOL, *TIMES, *PLACED, *(key for _, key in APART + PERHAPS))
     known = [tag for key in keywords if (tag := tag_for_keyword(key)) is not None]
     claims = [group << 16 | block for group in {group for group, *_ in PRIVATE.values()} for block in BLOCKS]    # pydicom finds VRs by them
     return known + claims + [group << 16 | block << 8 | place for group, place, _ in PRIVATE.values() for block in BLOCKS]

@@ -7,17 +7,20 @@ together, and are refused when they are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.volume.dicom.header import PERHAPS, Frame
+from fovnet.volume.dicom.header import PERHAPS, Frame, real, short_values
 
 SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
 REPEATED_MM = 0.5               # repetitions of a slice in one series lie nearer than this along the normal
 MAX_GAP = 3.5                   # times the median distance: up to two consecutive missing images are interpolated
 BESIDE = 0.5                    # of the field of view: images of one stack are shifted less, by a tilted gantry or between stations
+EVEN = 0.1                      # largest deviation of an image from its place in an evenly spaced stack, as a share of the spacing
+MISSING = 0.1                   # of the gaps of an even stack may be wider; two stacks at 1, 3, 1, 3 mm lack no images
 LEAST = 3                       # images of a stack: a single one elsewhere is a wrong position rather than a volume
 
 Part = tuple[tuple[str, ...], tuple[str, ...], list[Frame]]
@@ -71,10 +74,35 @@ def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
 def is_stack(frames: Sequence[Frame]) -> bool:
     """Whether at least three images lie at distinct positions along the normal, with at most two missing in a row."""
     along = positions_along(frames)
-    if along is None or len(frames) < LEAST or _most_at_one_place(frames) > 1:
+    if along is None or len(frames) < LEAST or most_at_one_place(frames) > 1:
         return False
     gaps = np.diff(np.sort(along))
     return bool(gaps.max() <= MAX_GAP * np.median(gaps))
+
+
+def is_even(frames: Sequence[Frame], *, missing: bool) -> bool:
+    """Whether at least three images follow each other at one distance in one direction; with `missing`, a few may be missing."""
+    placed = placed_by(frames)
+    if placed is None or len(frames) < LEAST:
+        return False
+    steps = np.diff(placed[placed[:, 2].argsort()], axis=0)
+    usual = np.median(steps, axis=0)
+    if usual[2] <= SAME_PLACE_MM:
+        return False
+    times = np.clip(np.rint(steps[:, 2:] / usual[2]), 1, int(MAX_GAP) if missing else 1)
+    few = np.count_nonzero(times > 1) <= max(1, MISSING * len(times))
+    return bool(few and np.abs(steps - times * usual).max() <= EVEN * usual[2])
+
+
+def spans(frames: Sequence[Frame], *, evenly: bool = False) -> bool:
+    """Whether the images lie at three places or more along the normal; `evenly`: as many at each, and with at most two missing in a row."""
+    along = positions_along(frames)
+    if along is None:
+        return False
+    labels = position_labels(along)
+    counts = np.bincount(labels)
+    gaps = np.diff(along[np.unique(labels, return_index=True)[1]])
+    return len(counts) >= LEAST and not (evenly and (counts.min() < counts.max() or gaps.max() > MAX_GAP * np.median(gaps)))
 
 
 def field_mm(frame: Frame) -> tuple[float, float] | None:
@@ -108,7 +136,7 @@ def _above_each_other(frames: list[Frame]) -> list[Part]:
     If images are missing, so are their numbers: then all stay together, and are refused as having gaps.
     """
     along = positions_along(frames)
-    if along is None or len(frames) < 2 * LEAST or _most_at_one_place(frames) > 1:
+    if along is None or len(frames) < 2 * LEAST or most_at_one_place(frames) > 1:
         return [((), (), frames)]
     labels = _clusters(along, MAX_GAP * float(np.median(np.diff(np.sort(along)))))
     stacks = [[frame for frame, own in zip(frames, labels, strict=True) if own == label] for label in range(labels.max() + 1)]
@@ -135,8 +163,11 @@ def _differ_in_one(stacks: list[list[Frame]]) -> bool:
 
 
 def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
-    """The volumes in a group with several images per position, split by the first of PERHAPS that separates them, else by image number."""
-    most = _most_at_one_place(frames)
+    """The volumes in a group with several images per position.
+
+    Split by the first of PERHAPS that separates them, else by image numbers in order, any other attribute, or numbers out of order.
+    """
+    most = most_at_one_place(frames)
     if most == 1:
         yield (), names, frames
         return
@@ -145,14 +176,19 @@ def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
         for frame in frames:
             parts.setdefault(frame.perhaps[index][1], []).append(frame)
         # At most as many parts as images per position, or overlapping stations: an attribute may differ from slice to slice of one volume.
-        fewer = 1 < len(parts) <= most and max(map(_most_at_one_place, parts.values())) < most
+        fewer = 1 < len(parts) <= most and max(map(most_at_one_place, parts.values())) < most
         if fewer or (len(parts) > most and _stations(frames, list(parts.values()))):
             for value, part in parts.items():
                 yield from (((value, *rest), all_names, group) for rest, all_names, group in _doubled(part, (*names, name)))
             return
     runs = _runs(frames, most)
+    tag, told = ("", []) if runs else _by_any_attribute(frames)
+    for number, one in enumerate(told):
+        yield from (((f"part {number}", *rest), all_names, group) for rest, all_names, group in _doubled(one, (*names, tag)))
+    turns = [] if runs or told else _turns(frames, most)
     yield from (((f"run {index}",), (*names, "order of the image numbers"), run) for index, run in enumerate(runs))
-    if not runs:
+    yield from (((f"turn {index}",), (*names, "order of the images at each position"), turn) for index, turn in enumerate(turns))
+    if not runs and not told and not turns:
         yield (), names, frames
 
 
@@ -166,7 +202,8 @@ def _stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
     return all(len(part) == len(own) == max(own) - min(own) + 1 for part, own in zip(parts, places, strict=True))
 
 
-def _most_at_one_place(frames: Sequence[Frame]) -> int:
+def most_at_one_place(frames: Sequence[Frame]) -> int:
+    """The most images at one position along the normal; 1 without positions."""
     along = positions_along(frames)
     return 1 if along is None else int(np.bincount(position_labels(along)).max())
 
@@ -184,3 +221,57 @@ def _runs(frames: list[Frame], times: int) -> list[list[Frame]]:
     if (by_place == by_place[:, :1]).all() and len(np.unique(by_place[:, 0])) == length:
         return [frames[start::times] for start in range(times)]
     return []
+
+
+def _by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
+    """The name and the parts of the first attribute, private ones included, of which each value stands as often at every position.
+
+    Label and control images of perfusion, for example.  Headers are read whole for it, where all else has failed.
+    """
+    along = positions_along(frames)
+    if along is None or not spans(frames, evenly=True) or any(frame.number or frame.tile for frame in frames):
+        return "", []
+    labels = position_labels(along)
+    places = labels.max() + 1
+    headers = [short_values(frame.item) for frame in frames]
+    for tag in sorted(set.intersection(*map(set, headers))):
+        parts: dict[bytes, list[int]] = {}
+        for index, header in enumerate(headers):
+            parts.setdefault(header[tag], []).append(index)
+        even = 1 < len(parts) <= len(frames) // places
+        if even and all(np.ptp(np.bincount(labels[own], minlength=places)) == 0 for own in parts.values()):
+            return f"attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})", [[frames[index] for index in own] for own in parts.values()]
+    return "", []
+
+
+def _turns(frames: list[Frame], times: int) -> list[list[Frame]]:
+    """The first images of all positions, the second ones, ... by number, else by time; empty unless every position has as many images.
+
+    Some scanners number the images of a series at random.  Volumes that agree in every attribute are repetitions of one.
+    """
+    along = positions_along(frames)
+    if along is None or not spans(frames, evenly=True):
+        return []
+    places: dict[int, list[Frame]] = {}
+    for frame, label in zip(frames, position_labels(along).tolist(), strict=True):
+        places.setdefault(label, []).append(frame)
+    for order in ORDERS:
+        if all(len(set(map(order, place))) == times for place in places.values()):
+            turns = zip(*(sorted(place, key=order) for place in places.values()), strict=True)
+            return [_noted(sorted(turn, key=ORDERS[0]), number, times) for number, turn in enumerate(turns, start=1)]
+    return []
+
+
+def _noted(turn: list[Frame], number: int, times: int) -> list[Frame]:
+    which = "the first" if number == 1 else f"number {number}"
+    note = f"{which} of {times} images at each position, by image number or time: no known attribute tells them apart"
+    return [replace(turn[0], notes=(*turn[0].notes, note)), *turn[1:]]
+
+
+def _time(frame: Frame, name: str) -> float:
+    return real(dict(frame.perhaps)[name]) or 0.0
+
+
+ORDERS: tuple[Callable[[Frame], float], ...] = (
+    lambda frame: frame.instance, lambda frame: _time(frame, "acquisition time"), lambda frame: _time(frame, "content time"),
+)

@@ -1,8 +1,7 @@
 """Images grouped into volumes.
 
 A DICOM series may contain several volumes: echoes, cardiac or contrast phases, b-values, magnitude and phase, the three planes of a
-localiser.  Images are separated by attributes that are constant within a volume (orientation, matrix, pixel size, `header.APART`), then
-by position (`parting`).
+localiser.  Images are separated by attributes that are constant within a volume (`keys`), then by position (`parting`).
 """
 
 from __future__ import annotations
@@ -16,17 +15,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fovnet.volume.dicom.header import Frame, Vector
-from fovnet.volume.dicom.parting import REPEATED_MM, field_mm, is_stack, parted, placed_by
+from fovnet.volume.dicom.keys import NAMES, Key, keys_of, same_direction, series_number
+from fovnet.volume.dicom.parting import REPEATED_MM, field_mm, parted, placed_by
 from fovnet.volume.dicom.people import digest_of, folder_of, named, shares_of
 from fovnet.volume.dicom.source import Item, opened
-from fovnet.volume.dicom.triage import CAPTURES, kind_of
+from fovnet.volume.dicom.triage import kind_of
+from fovnet.volume.dicom.uids import by_series
 
-MOST_DIRECTIONS = 256           # most orientations distinguished in a series: a radial one has 100; comparing 8,000 would take too long
-SAME_DIRECTION = 0.01           # difference of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
 SHIFTED = 0.25                  # of the field of view: repetitions of the same slices are shifted at most this far in the plane
 LOOKS = ("image type", "component")
-COUNTED = ("echo", "temporal position")     # some programs write the slice number there
-SIZE = ("matrix size", "pixel spacing", "orientation")
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,11 @@ class Series:
     """The images of one volume, in the order of their numbers.
 
     id      twelve hex digits, independent of file paths, but different if images of another patient with this series UID lie beside them
-    beside  the id in that case; it is valid as an address without the other patient's images, too
+            or another series under the same UID
+    beside  the ids in these cases; they are valid as addresses without the other images, too
     whose   a digest of the person, the same for all their volumes under one series UID
+    family  its series UID, else its folder, and its series number if there are several under one UID; of time points that have a UID each,
+            that of the first
     kind, reason  why it is set aside; empty for one to read
     notes   sentences on other volumes in the series
     copies  the object of each identical copy of an image that was left out
@@ -47,12 +47,13 @@ class Series:
     reason: str = ""
     copies: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
-    beside: str = ""
+    beside: tuple[str, ...] = ()
     whose: str = ""
+    family: str = ""
 
     def is_called(self, digits: str) -> bool:
         """Whether these are the digits of an address of this series."""
-        return digits in (self.id, self.beside)
+        return digits in (self.id, *self.beside)
 
     @property
     def items(self) -> list[Item]:
@@ -66,12 +67,7 @@ def series_of(frames: Iterable[Frame]) -> list[Series]:
     Images of other modalities, colour images and secondary captures are grouped apart, whatever their series UID; so are the images of
     each person if several share a series UID, or have none, as after careless pseudonymisation.
     """
-    together: dict[tuple[str, str, str, bool, str], list[Frame]] = {}
-    for frame in frames:
-        facts = frame.facts
-        what = (facts.modality, facts.captured or facts.sop_class.startswith(CAPTURES), facts.colour)
-        together.setdefault((facts.study_uid, facts.series_uid, *what), []).append(frame)
-    found = [series for one in together.values() for series in _of_one_uid(one)]
+    found = [series for one in by_series(frames) for series in _of_one_uid(one)]
     return sorted(found, key=lambda series: (int(_digits(series.frames[0].facts.series_number)), series.frames[0].facts.series_uid,
                                              series.frames[0].instance, series.id))
 
@@ -84,53 +80,58 @@ def _of_one_uid(frames: list[Frame]) -> list[Series]:
     """The groups of one series UID, separately for each person."""
     shares = shares_of(frames)
     note = SHARED if any(named(person) for person, _ in shares) else UNIDENTIFIED
-    note = note if len(shares) > 1 and frames[0].facts.series_uid else ""
+    uids = len({frame.facts.series_uid for frame in frames})
+    joined = f"joined from {uids} series of one position each: every slice has a series UID of its own"
+    notes = (*((note,) if len(shares) > 1 and frames[0].facts.series_uid else ()), *((joined,) if uids > 1 else ()))
     taken: set[str] = set()
     found: list[Series] = []
     for whose, own in sorted(((digest_of(person, own), own) for person, own in shares), key=lambda one: one[0]):
-        found += _volumes(own, Share(whose, len(shares) > 1, note), taken)
+        found += _volumes(own, Share(whose, len(shares) > 1, notes), taken)
     return found
 
 
 @dataclass(frozen=True)
 class Share:
-    """The person of these images (a digest), whether other people's images have the same series UID, and the note on that."""
+    """The person of these images (a digest), whether other people's images have the same series UID, and notes on the UIDs."""
 
     whose: str
     of_several: bool
-    note: str
+    notes: tuple[str, ...]
 
 
 def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]:
     """The groups of one person's images of a series.  If there are several people, the ids depend on the person; new ids are added to
     `taken`."""
     frames, copies = _without_copies(sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item)))
-    parts: dict[tuple[str, ...], list[Frame]] = {}
-    for frame, key in zip(frames, _keys(frames), strict=True):
+    parts: dict[Key, list[Frame]] = {}
+    for frame, key in zip(frames, keys_of(frames), strict=True):
         parts.setdefault(key, []).append(frame)
-    names = (*SIZE, *(name for name, _ in frames[0].apart))
-    differ = [name for index, name in enumerate(names) if len({key[index] for key in parts}) > 1]
+    differ = [name for index, name in enumerate(NAMES) if len({key[index] for key in parts}) > 1]
     versions = {key: _versions(part) for key, part in parts.items()}
-    groups = [(key + own, attributes, group) for key, (first, *_) in versions.items() for own, attributes, group in parted(first)]
-    differ += sorted({name for _, attributes, _ in groups for name in attributes})
+    groups = [(key, own, attributes, group) for key, (first, *_) in versions.items() for own, attributes, group in parted(first)]
+    differ += sorted({name for _, _, attributes, _ in groups for name in attributes})
     apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
     found: list[Series] = []
-    for number, (key, _, group) in enumerate(groups, start=1):
+    for number, (key, own, _, group) in enumerate(groups, start=1):
         lost = tuple(item for frame in group for item in copies.pop(_image(frame), ()))
         kind, reason = kind_of(tuple(group))
-        note = ((share.note,) if share.note else ()) + ((f"volume {number} {apart}",) if len(groups) > 1 else ())
-        beside = _id(group[0], (*key, share.whose), taken)
-        digits = beside if share.of_several else _id(group[0], key, taken)
+        notes = (*share.notes, f"volume {number} {apart}") if len(groups) > 1 else share.notes
+        digits, *beside = _ids(group[0], key, own, share, taken)
         taken.add(digits)
-        found.append(Series(digits, tuple(group), kind, reason, lost, (*note, *group[0].notes), beside, share.whose))
+        found.append(Series(digits, tuple(group), kind, reason, lost, (*notes, *group[0].notes), tuple(beside), share.whose,
+                            _family(frames[0], key)))
     for key, (_, *others) in versions.items():
         for group in others:
             kind, reason = kind_of(tuple(group))
             kind, reason = (kind, reason) if kind not in ("", "single") else ("repeat", VERSION)
-            digits = _id(group[0], (*key, VERSION), taken)
+            digits, *_ = _ids(group[0], key, (VERSION,), replace(share, of_several=False), taken)
             taken.add(digits)
-            found.append(Series(digits, tuple(group), kind, reason, (), (), "", share.whose))
+            found.append(Series(digits, tuple(group), kind, reason, whose=share.whose, family=_family(frames[0], key)))
     return _repeats_set_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
+
+
+def _family(first: Frame, key: Key) -> str:
+    return "\n".join((first.facts.series_uid or str(first.item.path.parent), key[-1]))
 
 
 VERSION = "another version of images that are read from another folder"
@@ -142,7 +143,7 @@ def _versions(frames: list[Frame]) -> list[list[Frame]]:
     Images with the same SOP Instance UID, number and position but different bytes are versions of one image, edited or recompressed.
     The version in the folder with most of these images is used, of several such in the first; two in one folder are both kept.
     """
-    known: dict[tuple[Key, int, Vector | None], list[Frame]] = {}
+    known: dict[tuple[ImageId, int, Vector | None], list[Frame]] = {}
     for frame in frames:
         known.setdefault((_image(frame), frame.instance, frame.position), []).append(frame)
     held = Counter(map(folder_of, frames))
@@ -161,7 +162,7 @@ def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
     kept: list[Series] = []
     result = []
     for series in found:
-        if not series.kind and any(_same_slices(series, other) for other in kept):
+        if not series.kind and any(series.family == other.family and same_slices(series, other) for other in kept):
             reason = f"the same slices once more, of another {' or '.join(name for name in differ if name not in LOOKS)}"
             series = replace(series, kind="repeat", reason=reason)
         elif not series.kind:
@@ -170,72 +171,37 @@ def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
     return result
 
 
-def _same_slices(one: Series, other: Series) -> bool:
+def same_slices(one: Series, other: Series) -> bool:
     """Whether two groups have the same size, image type, component and orientation, and nearly the same positions."""
     mine, others = one.frames[0], other.frames[0]
     looks = [tuple(value for name, value in frame.apart if name in LOOKS) for frame in (mine, others)]
     sizes = [(frame.rows, frame.columns, frame.spacing_mm, len(series.frames)) for frame, series in ((mine, one), (others, other))]
-    if looks[0] != looks[1] or sizes[0] != sizes[1] or mine.orientation is None or others.orientation is None:
+    if looks[0] != looks[1] or sizes[0] != sizes[1] or not same_direction(mine, others):
         return False
     places, others_places = placed_by(one.frames), placed_by(other.frames)
-    if places is None or others_places is None or np.abs(np.subtract(mine.orientation, others.orientation)).max() >= SAME_DIRECTION:
+    if places is None or others_places is None:
         return False
     off = np.abs(places[places[:, 2].argsort()] - others_places[others_places[:, 2].argsort()]).max(axis=0)
     beside = any(off[:2] > SHIFTED * np.asarray(field_mm(mine) or (np.inf, np.inf)))
     return bool(off[2] < REPEATED_MM) and not beside
 
 
-def _keys(frames: list[Frame]) -> list[tuple[str, ...]]:
-    """For each image the values that all images of its volume share; an echo or temporal position that numbers the slices is blanked."""
-    directions: list[Frame] = []
-    keys = [_apart(frame, directions) for frame in frames]
-    counts = [len(SIZE) + index for index, (name, _) in enumerate(frames[0].apart) if name in COUNTED]
-    alike: dict[tuple[str, ...], list[int]] = {}
-    for index, key in enumerate(keys):
-        alike.setdefault(_blank(key, counts), []).append(index)
-    for indices in alike.values():
-        counting = [place for place in counts if len({keys[index][place] for index in indices}) == len(indices)]
-        if counting and is_stack([frames[index] for index in indices]):
-            for index in indices:
-                keys[index] = _blank(keys[index], counting)
-    return keys
+ImageId = tuple[str, int, tuple[int, int] | None]
 
 
-def _blank(key: tuple[str, ...], places: Collection[int]) -> tuple[str, ...]:
-    return tuple("" if place in places else value for place, value in enumerate(key))
-
-
-def _apart(frame: Frame, directions: list[Frame]) -> tuple[str, ...]:
-    """The values that all images of a volume share; `directions` collects the orientations found so far."""
-    spacing = "none" if frame.spacing_mm is None else "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
-    turned = "none"
-    if frame.orientation is not None:
-        known = (number for number, one in enumerate(directions) if one.orientation is not None
-                 and np.abs(np.subtract(one.orientation, frame.orientation)).max() < SAME_DIRECTION)
-        number = next(known, len(directions))
-        directions += [frame] if number == len(directions) < MOST_DIRECTIONS else []
-        turned = "in many ways"
-        if number < len(directions):
-            turned = "\\".join(f"{cosine + 0.0:.1f}" for cosine in directions[number].orientation or ()) + f"#{number}"
-    return (f"{frame.rows}x{frame.columns}", spacing, turned, *(value for _, value in frame.apart))
-
-
-Key = tuple[str, int, tuple[int, int] | None]
-
-
-def _image(frame: Frame) -> Key:
+def _image(frame: Frame) -> ImageId:
     return frame.sop_uid, frame.number, frame.tile
 
 
-def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[Key, list[Item]]]:
+def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[ImageId, list[Item]]]:
     """(images without copies, the objects with the copies of each): files of one UID are copies if the shorter is the beginning of the
     other.
 
     So a file truncated while it was copied is a copy; the longest is kept.
     """
-    seen: dict[Key, dict[Item, int]] = {}           # for each image: the objects with a different version of it, and its index in `kept`
+    seen: dict[ImageId, dict[Item, int]] = {}       # for each image: the objects with a different version of it, and its index in `kept`
     kept: list[Frame] = []
-    copies: dict[Key, list[Item]] = {}
+    copies: dict[ImageId, list[Item]] = {}
     agree = functools.cache(_agree)                 # an object with a thousand frames is read once
     size = functools.cache(_size)
     for frame in frames:
@@ -263,6 +229,14 @@ def _agree(one: Item, other: Item) -> bool:
 def _size(item: Item) -> int:
     with opened(item) as file:
         return int(file.seek(0, 2))
+
+
+def _ids(first: Frame, key: Key, own: Key, share: Share, taken: Collection[str]) -> list[str]:
+    """The id, then those that it has where images of another person, or of another series, lie under the same UID too."""
+    *values, number = key
+    numbers = ([number],) if number else ([], [series_number(first)])
+    people = ([share.whose],) if share.of_several else ([], [share.whose])
+    return [_id(first, (*values, *own, *which, *whose), taken) for which in numbers for whose in people]
 
 
 def _id(frame: Frame, key: tuple[str, ...], taken: Collection[str]) -> str:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.frames import frames_of
 from fovnet.volume.dicom.header import Frame
+from fovnet.volume.dicom.over_time import repeats_over_time
 from fovnet.volume.dicom.series import Series, series_of
 from fovnet.volume.dicom.source import Item, Unread, items_of
 
@@ -69,7 +72,8 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
             except Exception as fault:      # invalid header values may raise any exception
                 damaged = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
                 unread.append(Unread(item, VolumeError("volume-corrupt", damaged)))
-    return Survey(tuple(series_of(frames)), tuple(unread))
+    with np.errstate(over="ignore", invalid="ignore"):     # positions of 1e308 mm are refused when they are read
+        return Survey(tuple(repeats_over_time(series_of(frames))), tuple(unread))
 
 
 def place_stamp(path: Path) -> list[list[int]]:

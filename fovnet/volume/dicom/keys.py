@@ -1,0 +1,136 @@
+"""What the images of one volume share: size, pixel spacing, orientation, `header.APART`, and the number of their series.
+
+Scanners and anonymisers also let such attributes change within one volume: from slice to slice, or from one package of slices acquired
+together to the next.  There they separate nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from fovnet.volume.dicom.header import APART, Frame
+from fovnet.volume.dicom.parting import is_even, is_stack, most_at_one_place, placed_by, spans
+
+MOST_DIRECTIONS = 256           # most orientations distinguished in a series: a radial one has 100; comparing 8,000 would take too long
+SAME_DIRECTION = 0.01           # difference of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
+SIZE = ("matrix size", "pixel spacing", "orientation")
+NAMES = (*SIZE, *(name for name, _ in APART), "series number")
+COUNTED = ("echo", "temporal position")     # some programs write the slice number there
+PACKAGES = (("stack",), ("temporal position",), ("stack", "temporal position"))      # of slices that were acquired together
+OVER_TIME = ("echo", "stack", "temporal position", "b-value")
+UNNUMBERED = ""
+
+Value = TypeVar("Value", bound=Hashable)
+Key = tuple[str, ...]
+"""Values of the attributes NAMES, in this order; the last is empty where the number of the series separates nothing."""
+
+
+def keys_of(frames: Sequence[Frame]) -> list[Key]:
+    """For each image the values that all images of its volume share; values that are not the volume's own are blanked."""
+    directions: list[Frame] = []
+    keys = [_apart(frame, directions) for frame in frames]
+    keys = [(*key, number) for key, number in zip(keys, _series_numbers(frames, keys), strict=True)]
+    for names in PACKAGES:
+        _blank_packages(frames, keys, [NAMES.index(name) for name in names])
+    _blank_counts(frames, keys, [NAMES.index(name) for name in COUNTED])
+    return keys
+
+
+def same_direction(one: Frame, other: Frame) -> bool:
+    """Whether both images have an orientation, and it is the same."""
+    if one.orientation is None or other.orientation is None:
+        return False
+    return bool(np.abs(np.subtract(one.orientation, other.orientation)).max() < SAME_DIRECTION)
+
+
+def series_number(frame: Frame) -> str:
+    """The number of its series, without leading zeros; UNNUMBERED if there is none."""
+    written = frame.facts.series_number
+    return (written.lstrip("0") or "0") if written.isdigit() else written
+
+
+def _apart(frame: Frame, directions: list[Frame]) -> Key:
+    """The values of an image, without the number of its series; `directions` collects the orientations found so far."""
+    spacing = "none" if frame.spacing_mm is None else "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
+    turned = "none"
+    if frame.orientation is not None:
+        known = (number for number, one in enumerate(directions) if same_direction(one, frame))
+        number = next(known, len(directions))
+        directions += [frame] if number == len(directions) < MOST_DIRECTIONS else []
+        turned = "in many ways"
+        if number < len(directions):
+            turned = "\\".join(f"{cosine + 0.0:.1f}" for cosine in directions[number].orientation or ()) + f"#{number}"
+    return (f"{frame.rows}x{frame.columns}", spacing, turned, *(value for _, value in frame.apart))
+
+
+def _series_numbers(frames: Sequence[Frame], keys: Sequence[Key]) -> list[str]:
+    """For each image the number of its series, if several series share its UID and place; else empty."""
+    numbers = [series_number(frame) for frame in frames]
+    result = [UNNUMBERED] * len(frames)
+    for indices in _alike(keys, [NAMES.index(name) for name in OVER_TIME]):
+        parts = _parts(indices, numbers)
+        if len(parts) > 1 and _are_series({number: [frames[index] for index in own] for number, own in parts.items()}):
+            for index in indices:
+                result[index] = numbers[index]
+    return result
+
+
+def _are_series(parts: dict[str, list[Frame]]) -> bool:
+    """Whether the images of each series number make volumes of their own.
+
+    Not if the numbers change within one volume: from slice to slice, or because some were removed.
+    """
+    whole = [frame for part in parts.values() for frame in part]
+    if is_stack(whole):
+        return UNNUMBERED not in parts and all(map(is_stack, parts.values()))
+    if UNNUMBERED in parts:
+        most = most_at_one_place(whole)
+        return all(spans(part, evenly=True) and (most == 1 or most_at_one_place(part) < most) for part in parts.values())
+    return any(map(spans, parts.values()))
+
+
+def _blank_packages(frames: Sequence[Frame], keys: list[Key], places: Sequence[int]) -> None:
+    """Blanks in place the values by which only packages of slices differ that together make one evenly spaced stack."""
+    for indices in _alike(keys, places):
+        packages = [[frames[index] for index in own] for own in _parts(indices, keys).values()]
+        if len(packages) > 1 and is_even([frames[index] for index in indices], missing=_woven(packages)):
+            for index in indices:
+                keys[index] = _blank(keys[index], places)
+
+
+def _woven(packages: Sequence[Sequence[Frame]]) -> bool:
+    """Whether the slices of each package lie between those of every other."""
+    placed = placed_by([frame for package in packages for frame in package])
+    if placed is None:
+        return False
+    along = np.split(placed[:, 2], np.cumsum([len(package) for package in packages])[:-1])
+    return bool(max(own.min() for own in along) < min(own.max() for own in along))
+
+
+def _blank_counts(frames: Sequence[Frame], keys: list[Key], counts: Sequence[int]) -> None:
+    """Blanks in place an echo or temporal position that numbers the slices of a stack."""
+    for indices in _alike(keys, counts):
+        counting = [place for place in counts if len({keys[index][place] for index in indices}) == len(indices)]
+        if counting and is_stack([frames[index] for index in indices]):
+            for index in indices:
+                keys[index] = _blank(keys[index], counting)
+
+
+def _alike(keys: Sequence[Key], places: Collection[int]) -> Iterator[list[int]]:
+    """The indices of the images that differ in none but these places of their keys, by group."""
+    yield from _parts(range(len(keys)), [_blank(key, places) for key in keys]).values()
+
+
+def _parts(indices: Sequence[int], values: Sequence[Value]) -> dict[Value, list[int]]:
+    """The indices by their value, in order."""
+    parts: dict[Value, list[int]] = {}
+    for index in indices:
+        parts.setdefault(values[index], []).append(index)
+    return parts
+
+
+def _blank(key: Key, places: Collection[int]) -> Key:
+    return tuple("" if place in places else value for place, value in enumerate(key))

@@ -1,0 +1,60 @@
+"""Time points of one acquisition that have a series UID each, as functional and dynamic series are exported by some scanners.
+
+They agree in all that an acquisition is made with: study, person, series number, description, protocol, echo, b-value, grid and position.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from fovnet.volume.dicom.header import Frame, real
+from fovnet.volume.dicom.keys import series_number
+from fovnet.volume.dicom.series import Series, same_slices
+
+CHANGING = ("temporal position", "acquisition number", "trigger time", "acquisition time", "content time", "gradient direction")
+REASON = "the same slices once more, of another time point under a series UID of its own"
+
+
+def repeats_over_time(found: Sequence[Series]) -> list[Series]:
+    """The series; of time points with a series UID each, all but the first get the kind "repeat", and count as of its family."""
+    kept: dict[tuple[Hashable, ...], list[Series]] = {}
+    first: dict[str, Series] = {}                       # by the id of a later time point
+    for series in sorted((one for one in found if not one.kind), key=_moment):
+        alike = kept.setdefault(_acquisition(series.frames[0]), [])
+        earlier = next((one for one in alike if _is_later(series, one) and same_slices(series, one)), None)
+        if earlier is None:
+            alike.append(series)
+        else:
+            first[series.id] = earlier
+    others = Counter(one.id for one in first.values())
+    return [_told(series, first.get(series.id), others[series.id]) for series in found]
+
+
+def _told(series: Series, earlier: Series | None, others: int) -> Series:
+    if earlier is not None:
+        return replace(series, kind="repeat", reason=REASON, family=earlier.family, whose=earlier.whose)
+    note = f"the first of {others + 1} time points, each with a series UID of its own"
+    return replace(series, notes=(*series.notes, note)) if others else series
+
+
+def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
+    """What all time points of an acquisition have in common, besides their grid."""
+    facts = frame.facts
+    same = tuple(pair for pair in (*frame.apart, *frame.perhaps) if pair[0] not in CHANGING)
+    return (facts.study_uid, facts.patient_id, facts.birthday, facts.name, series_number(frame), facts.sop_class, facts.words,
+            facts.protocol, same)
+
+
+def _moment(series: Series) -> tuple[float, tuple[str, ...], tuple[str, ...], int]:
+    """(temporal position, times, other attributes that change over time, image number) of the first image."""
+    first = series.frames[0]
+    others = tuple(value for name, value in (*first.apart, *first.perhaps) if name in CHANGING)
+    return real(dict(first.apart)["temporal position"]) or 0.0, first.facts.times, others, first.instance
+
+
+def _is_later(series: Series, earlier: Series) -> bool:
+    """Whether another moment is stated; without a series number, the temporal position alone is evidence."""
+    mine, others = _moment(series), _moment(earlier)
+    return series.family != earlier.family and (mine != others if series_number(series.frames[0]) else mine[0] != others[0])
