@@ -19,7 +19,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LOGS: dict[str, Path] = {}
 
 
-def internal(path: Path | str, fault: Exception) -> VolumeError:
+def internal(path: object, fault: Exception) -> VolumeError:
     """The refusal "internal" of a volume that raised `fault`, whose traceback is then in a log file."""
     return VolumeError("internal", f"{path}: fovnet met something it was not written for ({type(fault).__name__}). The traceback is in "
                                    f"{log_of(fault)}; please report it, and convert the volume in another way (dcm2niix) to go on.")

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from fovnet.errors import VolumeError
+from fovnet.unforeseen import internal
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.frames import frames_of
 from fovnet.volume.dicom.header import Frame
@@ -73,7 +74,22 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
                 damaged = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
                 unread.append(Unread(item, VolumeError("volume-corrupt", damaged)))
     with np.errstate(over="ignore", invalid="ignore"):     # positions of 1e308 mm are refused when they are read
-        return Survey(tuple(repeats_over_time(series_of(frames))), tuple(unread))
+        series, refused = _grouped(frames)
+    return Survey(tuple(series), (*unread, *refused))
+
+
+def _grouped(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
+    """The series; should grouping raise what nobody foresaw, of those series UIDs alone that do not, and the objects of the others."""
+    try:
+        return repeats_over_time(series_of(frames)), []
+    except Exception as fault:
+        together: dict[str, list[Frame]] = {}
+        for frame in frames:
+            together.setdefault(frame.facts.series_uid, []).append(frame)
+        if len(together) < 2:
+            return [], [Unread(item, internal(item, fault)) for item in dict.fromkeys(frame.item for frame in frames)]
+    parts = [_grouped(own) for own in together.values()]
+    return [one for series, _ in parts for one in series], [one for _, refused in parts for one in refused]
 
 
 def place_stamp(path: Path) -> list[list[int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import zipfile
 from pathlib import Path
 
@@ -46,6 +47,18 @@ def tree(at: Path, write) -> Path:
     (at / "half.dcm").write_bytes((at / "alone" / "im000.dcm").read_bytes()[:500])
     (at / "notes.nii").write_text("no volume")
     return at
+
+
+def test_a_series_that_cannot_be_grouped_stops_no_other(tmp_path, write, monkeypatch):
+    """Whatever grouping raises."""
+    module = sys.modules["fovnet.volume.dicom.survey"]
+    for number in (11, 12, 13):
+        write.save(tmp_path / str(number), write.images(write.noise(seed=number), series=number))
+    real = module.series_of
+    monkeypatch.setattr(module, "series_of", lambda frames: 1 / 0 if "12" in {one.facts.series_number for one in frames} else real(frames))
+    found = find([tmp_path])
+    assert {path.parent.name if path.suffix == ".dcm" else path.name for path in found.volumes} == {"11", "12", "13"}
+    assert {row["reason"].split(":")[1].strip()[:10] for row in found.series if row["kind"] == "unreadable"} == {"fovnet met"}
 
 
 def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
