@@ -47,7 +47,7 @@ class Signs:
     """What was measured on a volume besides its decision.  `novelty` is None if the ensemble has no novelty reference, `bearing` if the
     body's orientation cannot be found or nothing is shown.  `passes` as in `interleaved`; `extent_mm` is the picture's largest extent
     along an axis, None if it was not measured; `hidden` is what dark slices show when brightened, None if nothing; `noisy_air` is whether
-    bright noise around the body was made black."""
+    bright noise around the body was made black; `in_template` whether heights are in the coordinates of a template."""
 
     agreement: float
     disorder: float
@@ -59,6 +59,7 @@ class Signs:
     extent_mm: float | None = None
     hidden: Hidden | None = None
     noisy_air: bool = False
+    in_template: bool = False
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
@@ -104,6 +105,8 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
         yield Doubt("too-dark", f"too dark in part: {height} show {signs.hidden.region} when they are brightened")
     if signs.noisy_air:
         yield Doubt("noisy-air", "a map or a phase image, by the noise around it: the networks were validated on no such pictures")
+    if signs.in_template:
+        yield Doubt("template", "its millimetres are those of a template (MNI 152, Talairach): the body was stretched and moved to fit")
     slices = len(decision.confidence)
     if slices < FEWEST:
         yield Doubt("too-few-slices", f"too few slices, thin neighbours averaged: {slices}, at least {FEWEST} wanted")
