@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ Array = np.ndarray[Any, Any]
 SMALL = 0.1             # numbers below keep three digits in a table, not three decimals
 LONGEST_LINE = 100_000  # bytes: a file that is no table may have no line end at all
 ROUNDING = 1e-12        # smaller values are taken for the rounding error of a sum
+UNFINISHED = re.compile(r"\..+\.\d+\.part")       # the name of a file until it is complete
 
 
 def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool = True) -> Path:
@@ -51,6 +53,14 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
         with suppress(OSError):                 # removing may fail as well, and must not hide the first error
             temporary.unlink(missing_ok=True)
     return path
+
+
+def clear_unfinished(*folders: Path, name: str = "*") -> None:
+    """Removes what a killed run was writing in these folders under this name (a pattern), as it may show what is not wanted any more; to be
+    called where no other run writes now."""
+    for begun in (path for folder in folders for path in folder.glob(f".{name}.*.part")):
+        if UNFINISHED.fullmatch(begun.name) and not begun.is_dir():
+            begun.unlink(missing_ok=True)
 
 
 def copy(source: Path, path: Path) -> Path:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis.strategies import booleans, dictionaries, floats, integers, lists, text
 
 from fovnet import __version__
-from fovnet.records import digest, read_json, read_npz, read_tsv, replace_with, write_json, write_npz, write_tsv
+from fovnet.records import clear_unfinished, digest, read_json, read_npz, read_tsv, replace_with, write_json, write_npz, write_tsv
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
@@ -26,6 +26,22 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> N
         replace_with(path, half)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["a.html", "v 1.nii.json", "*", "[x]", "é", "a.1.part", "x" * 200])
+def test_what_a_killed_run_was_writing_is_found_again_and_no_other_file(tmp_path: Path, name: str) -> None:
+    """The name is that of the file which `replace_with` has open when it is killed."""
+    open_names: list[str] = []
+    replace_with(tmp_path / name, lambda file: open_names.append(Path(file.name).name))
+    (left,) = open_names
+    others = [name, f".{name}.part", f".{name}.1x.part", f"{name}.12.part", ".part", ".1.part", f".{name}.12.part.txt"]
+    for one in (left, *others):
+        (tmp_path / one).touch()
+    (tmp_path / ".folder.12.part").mkdir()
+    clear_unfinished(tmp_path, tmp_path / "that is not there", name="else")
+    assert (tmp_path / left).exists()
+    clear_unfinished(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*others, ".folder.12.part"}
 
 
 def test_brackets_without_end_are_no_json(tmp_path: Path) -> None:
