@@ -524,7 +524,7 @@ def vocabulary(name: str) -> Vocabulary:
         return DEFAULT
     raw = read_yaml(Path(name), "give default, or a YAML file with a list 'regions' of name and rung")
     entries = raw.get("regions")
-    for key in raw.keys() - {"regions"}:
+    for key in [key for key in raw if key != "regions"]:
         raise ConfigError("regions-invalid", f"{name}: {key}: unknown key; {_nearest(str(key), ('regions',))} (only neighbouring rungs may "
                                              "touch, and nothing else is a setting)")
     if not isinstance(entries, list) or not entries:
@@ -566,7 +566,7 @@ def _region(source: str, entry: Any) -> Region:
     if not isinstance(entry, dict) or not {"name", "rung"} <= entry.keys():
         raise ConfigError("regions-invalid", f"{source}: {shown(entry)}: each entry needs name and rung (null beside the chain)")
     known = tuple(RegionEntry.model_fields)
-    for key in entry.keys() - set(known):
+    for key in [key for key in entry if key not in known]:
         raise ConfigError("regions-invalid", f"{source}: {entry['name']}.{key}: unknown key; {_nearest(str(key), known)}")
     try:
         return Region(**RegionEntry(**entry).model_dump())

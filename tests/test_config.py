@@ -302,6 +302,16 @@ def test_no_message_about_a_kilobyte_of_aliases_is_longer_than_a_page(tmp_path: 
             assert "its aliases (*name) stand for" in caught.value.sentence
 
 
+def test_of_several_unknown_keys_of_regions_the_first_is_named(tmp_path: Path) -> None:
+    """A set of keys has another order in every process."""
+    file, extra = tmp_path / "regions.yaml", [f"key{at}" for at in (3, 1, 4, 15, 9, 2, 6)]
+    for inside in ("", "regions:\n  - {name: calf, rung: 0, " + ", ".join(f"{key}: 1" for key in extra) + "}\n"):
+        outside = "" if inside else "".join(f"{key}: 1\n" for key in extra)
+        file.write_text(outside + inside, encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"key3: unknown key"):
+            vocabulary(str(file))
+
+
 def test_an_alias_of_itself_has_no_end(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     for held in ("phantom: &a [*a]", "phantom: &a {subjects: *a}", "phantom: {subjects: 8}\nsearch: &a {space: [1, {x: *a}]}"):
