@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis.strategies import booleans, dictionaries, floats, integers, lists, text
 
 from fovnet import __version__
-from fovnet.records import clear_unfinished, digest, read_json, read_npz, read_tsv, replace_with, write_json, write_npz, write_tsv
+from fovnet.records import BLANKED, clear_unfinished, digest, read_json, read_npz, read_tsv, replace_with, write_json, write_npz, write_tsv
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
@@ -94,6 +94,39 @@ def test_a_row_is_a_line_for_every_reader_whatever_a_file_is_called(tmp_path_fac
     path = write_tsv(tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))])
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(read_tsv(path)) + 1 == 2 and lines[1].count("\t") == len(cells) - 1
+
+
+FORMULAS = ("=1+1", "=cmd|' /C calc'!A1", "+1+cmd|x", "-2+3", "@SUM(A1)", "=HYPERLINK(\"http://x\",\"y\")", "\t=1", "\r=1", " =1", "＝1+1",
+            "-scan/t1.nii", "--out", "'=1", "''=1", "=", "==", "-12 to 5 mm", "+x", "@a", "-1e", "-1.2.3", "=\t1", "'＝1", "-inf=1")
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_cell_is_a_formula_to_a_spreadsheet_and_its_text_is_not_lost(tmp_path: Path, text: str) -> None:
+    """Names of files are names in tables, and a spreadsheet runs what begins as a formula."""
+    path = write_tsv(tmp_path / "t.tsv", ["volume_id", text], [{"volume_id": text, text: 1}])
+    cells = [cell.strip(' "') for line in path.read_text(encoding="utf-8").splitlines() for cell in line.split("\t")]
+    assert not any(cell.startswith(tuple("=+-@＝＋－＠")) and len(cell) > 1 for cell in cells)
+    ((heading, name), (column, _)) = read_tsv(path)[0].items()
+    assert heading == "volume_id" and name.strip() == column.strip() == text.translate(BLANKED).strip()
+
+
+@given(lists(text(alphabet="=+-@'1.e \t\"ax＝"), min_size=1, max_size=3))
+def test_a_table_read_back_has_the_texts_that_were_written_whatever_they_begin_with(
+    tmp_path_factory: pytest.TempPathFactory, cells: list[str]
+) -> None:
+    columns = [f"c{number}" for number in range(len(cells))]
+    path = write_tsv(tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))])
+    if any(cell.strip() for cell in cells):
+        assert [cell.strip() for cell in read_tsv(path)[0].values()] == [cell.translate(BLANKED).strip() for cell in cells]
+
+
+NUMBERS = (-481.5, -3, -1e-9, 5.0, -0.05, "-481.498", "+7", "-1e-05", "-.5", "-3.", float("-inf"), np.float32(-2.5), np.int64(-4))
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_number_stays_one_in_a_spreadsheet(tmp_path: Path, number: object) -> None:
+    cell = write_tsv(tmp_path / "t.tsv", ["from_mm"], [{"from_mm": number}]).read_text().splitlines()[1]
+    assert float(cell) == pytest.approx(float(number), rel=1e-2)     # type: ignore[arg-type]
 
 
 def test_arrays_with_objects_in_them_are_not_read(tmp_path: Path) -> None:
