@@ -7,7 +7,9 @@ Nothing deeper than fovnet.cli sees a YAML mapping.
 from __future__ import annotations
 
 import colorsys
+import math
 import re
+import reprlib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -37,6 +39,10 @@ from fovnet.levels import even_ratios
 from fovnet.records import write_text
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary, as_word
 
+MOST_BY_ALIASES = 100_000       # characters that the aliases of a YAML file may stand for; a whole configuration has 4,000
+LONGEST_SHOWN = 200             # characters of a value in a message
+_SHORT = reprlib.Repr()         # writes no more of a large value than is shown
+_SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxother = 3, 12, 12, 12, 190, 190
 
 class Section(BaseModel):
     """A part of the configuration: frozen; unknown keys, infinities and NaN are refused."""
@@ -226,7 +232,7 @@ def _axis(given: Any) -> Any:
     if isinstance(given, list):
         return AXIS_KINDS["ordinal"].validate_python(given)
     if not isinstance(given, dict) or len(given) != 1 or not given.keys() <= AXIS_KINDS.keys():
-        raise ValueError(f"{given!r}; give a list of levels, or one of {', '.join(f'{{{kind}: ...}}' for kind in AXIS_KINDS)}")
+        raise ValueError(f"{shown(given)}; give a list of levels, or one of {', '.join(f'{{{kind}: ...}}' for kind in AXIS_KINDS)}")
     ((kind, what),) = given.items()
     checked = AXIS_KINDS[kind].validate_python(what)
     return {kind: checked.model_dump() if isinstance(checked, Range) else checked}
@@ -235,7 +241,7 @@ def _axis(given: Any) -> Any:
 def _axis_fault(name: str, fault: Any) -> str:
     if fault["type"] == "value_error":
         return f"{name}: {fault['ctx']['error']}"
-    return f"{name}.{_where(fault)}: {fault['input']!r}: {_wanted(fault)}"
+    return f"{name}.{_where(fault)}: {shown(fault['input'])}: {_wanted(fault)}"
 
 
 def _space(given: Any) -> Any:
@@ -243,7 +249,7 @@ def _space(given: Any) -> Any:
     if given in ("paper", MEMBERS):
         return given
     if not isinstance(given, dict) or not given:
-        raise ValueError(f"{given!r}; give paper, 'axis: levels' lines, or {MEMBERS} where training.begin names networks")
+        raise ValueError(f"{shown(given)}; give paper, 'axis: levels' lines, or {MEMBERS} where training.begin names networks")
     checked, faults = {}, []
     for name, levels in given.items():
         try:
@@ -433,6 +439,7 @@ def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is on
     try:
         text = path.read_text(encoding="utf-8")
         doubled = doubled_keys(text)
+        _refuse_expansion(path, text)
         raw = yaml.safe_load(text)
     except FileNotFoundError:
         raise ConfigError("config-missing", f"{path}: no such file; {like}") from None
@@ -453,6 +460,32 @@ def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is on
         held = "is empty" if raw is None else f"holds a {type(raw).__name__}"
         raise ConfigError("config-unreadable", f"{path}: {held}, wanted 'key: value' lines; {like}")
     return raw
+
+
+def _refuse_expansion(path: Path, text: str) -> None:
+    """Raises ConfigError "config-unreadable" if aliases make more of a file than MOST_BY_ALIASES characters: a kilobyte of aliases of lists
+    of aliases can stand for terabytes."""
+    sizes: dict[int, float] = {}
+
+    def size(node: yaml.Node | None) -> float:
+        if node is None or isinstance(node, yaml.ScalarNode):
+            return 0.0 if node is None else len(node.value) + 1
+        if id(node) not in sizes:
+            sizes[id(node)] = math.inf                      # while its entries are counted: an alias of itself has no end
+            entries = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+            sizes[id(node)] = 1 + sum(map(size, entries))
+        return sizes[id(node)]
+
+    made = size(yaml.compose(text, Loader=yaml.SafeLoader))
+    if made > len(text) + MOST_BY_ALIASES:
+        raise ConfigError("config-unreadable", f"{path}: its aliases (*name) stand for {made:,.0f} characters, at most {MOST_BY_ALIASES:,} "
+                                               "are wanted; write the values out")
+
+
+def shown(value: Any) -> str:
+    """A value as it is written in Python, for a message: at most LONGEST_SHOWN characters of it."""
+    text = _SHORT.repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN - 1]}…"
 
 
 def doubled_keys(text: str) -> list[str]:
@@ -491,7 +524,7 @@ def vocabulary(name: str) -> Vocabulary:
         return DEFAULT
     raw = read_yaml(Path(name), "give default, or a YAML file with a list 'regions' of name and rung")
     entries = raw.get("regions")
-    for key in raw.keys() - {"regions"}:
+    for key in [key for key in raw if key != "regions"]:
         raise ConfigError("regions-invalid", f"{name}: {key}: unknown key; {_nearest(str(key), ('regions',))} (only neighbouring rungs may "
                                              "touch, and nothing else is a setting)")
     if not isinstance(entries, list) or not entries:
@@ -531,16 +564,16 @@ ENTRY_WANTED = {
 
 def _region(source: str, entry: Any) -> Region:
     if not isinstance(entry, dict) or not {"name", "rung"} <= entry.keys():
-        raise ConfigError("regions-invalid", f"{source}: {entry!r}: each entry needs name and rung (null beside the chain)")
+        raise ConfigError("regions-invalid", f"{source}: {shown(entry)}: each entry needs name and rung (null beside the chain)")
     known = tuple(RegionEntry.model_fields)
-    for key in entry.keys() - set(known):
+    for key in [key for key in entry if key not in known]:
         raise ConfigError("regions-invalid", f"{source}: {entry['name']}.{key}: unknown key; {_nearest(str(key), known)}")
     try:
         return Region(**RegionEntry(**entry).model_dump())
     except ValidationError as faults:
         fault = faults.errors()[0]
         wanted = ENTRY_WANTED.get(str(fault["loc"][0]), _wanted(fault))
-        raise ConfigError("regions-invalid", f"{source}: {entry['name']}.{fault['loc'][0]}: {fault['input']!r}: {wanted}") from None
+        raise ConfigError("regions-invalid", f"{source}: {entry['name']}.{fault['loc'][0]}: {shown(fault['input'])}: {wanted}") from None
 
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442")
@@ -581,7 +614,7 @@ def _fault(fault: Any) -> str:
         return f"{where}: unknown key; {_nearest(str(fault['loc'][-1]), tuple(section.model_fields))}"
     if fault["type"] == "value_error":
         return f"{where}: {fault['ctx']['error']}" if where else str(fault["ctx"]["error"])
-    return f"{where}: {fault['input']!r}: {_wanted(fault)}"
+    return f"{where}: {shown(fault['input'])}: {_wanted(fault)}"
 
 
 def _section(annotation: Any) -> Any:
@@ -597,7 +630,7 @@ def _where(fault: Any) -> str:
 def _wanted(fault: Any) -> str:
     """What is wanted instead of the value, and how to write it if pydantic's message does not say so."""
     if fault["type"] in ("dict_type", "model_type") and isinstance(fault["input"], str | int | float):
-        return f"names with a value each are wanted, such as NAME: {fault['input']}"
+        return f"names with a value each are wanted, such as NAME: {str(fault['input'])[:LONGEST_SHOWN]}"
     if fault["type"] == "missing" and isinstance(fault["loc"][-1], int):
         return f"a value number {fault['loc'][-1] + 1} is wanted too"
     return f"{fault['msg'][0].lower()}{fault['msg'][1:]}"

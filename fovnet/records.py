@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ Array = np.ndarray[Any, Any]
 SMALL = 0.1             # numbers below keep three digits in a table, not three decimals
 LONGEST_LINE = 100_000  # bytes: a file that is no table may have no line end at all
 ROUNDING = 1e-12        # smaller values are taken for the rounding error of a sum
+UNFINISHED = re.compile(r"\..+\.\d+\.part")       # the name of a file until it is complete
 
 
 def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool = True) -> Path:
@@ -51,6 +53,14 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
         with suppress(OSError):                 # removing may fail as well, and must not hide the first error
             temporary.unlink(missing_ok=True)
     return path
+
+
+def clear_unfinished(*folders: Path, name: str = "*") -> None:
+    """Removes what a killed run was writing in these folders under this name (a pattern), as it may show what is not wanted any more; to be
+    called where no other run writes now."""
+    for begun in (path for folder in folders for path in folder.glob(f".{name}.*.part")):
+        if UNFINISHED.fullmatch(begun.name) and not begun.is_dir():
+            begun.unlink(missing_ok=True)
 
 
 def copy(source: Path, path: Path) -> Path:
@@ -120,11 +130,12 @@ def is_stamped(path: Path) -> bool:
 def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False) -> Path:
     """`path`, a header and one tab-separated line per row; None becomes an empty cell.
 
-    Floats have three decimals, or three significant digits below 0.1, so that a learning rate of 1e-5 is not shown as 0.000.
+    Floats have three decimals, or three significant digits below 0.1, so that a learning rate of 1e-5 is not shown as 0.000.  Text that a
+    spreadsheet would take for a formula, as a file may be called =1+1, has an apostrophe before it, which `read_tsv` removes.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(map(_cell, columns))
     writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
     return write_text(path, buffer.getvalue(), keep_same=keep_same)
 
@@ -140,7 +151,7 @@ def header_of(path: Path) -> list[str]:
 
 
 def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
-    """The rows of a tab-separated table with a header; cells are strings without surrounding blanks.
+    """The rows of a tab-separated table with a header; cells are strings without surrounding blanks, as `as_named`.
 
     strict  an opening quotation mark that is not closed at the end of its cell is a fault, not the start of a cell of many lines
     Raises ValueError with the line of a fault.
@@ -148,7 +159,8 @@ def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, delimiter="\t", strict=strict)
         try:
-            return [{key.strip(): (value or "").strip() for key, value in row.items() if key is not None} for row in reader]
+            return [{as_named(key.strip()): as_named((value or "").strip()) for key, value in row.items() if key is not None}
+                    for row in reader]
         except csv.Error as fault:
             raise ValueError(f"line {reader.line_num}: {fault}") from fault
 
@@ -205,9 +217,20 @@ BLANKED = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
 """Characters that some readers take for the end of a cell or line: tabs, all line ends of Unicode, and control characters."""
 
 
+FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠].")
+"""The beginning of what a spreadsheet computes, or may run as a command, if it is no number; and of the same behind apostrophes."""
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float | np.floating):
         return f"{value:.3g}" if ROUNDING < abs(float(value)) < SMALL else f"{value:.3f}"
-    return str(value).translate(BLANKED)
+    text = str(value).translate(BLANKED)
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text.strip()) else text
+
+
+def as_named(cell: str) -> str:
+    """The text that `write_tsv` wrote as this cell: without the apostrophe before what a spreadsheet would take for a formula."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:]) else cell

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from hypothesis.strategies import floats, integers
+from hypothesis.strategies import dictionaries, floats, integers, lists, none, recursive, text
 
-from fovnet.config import Phantom, Settings, doubled_keys, load, parse, vocabulary, write_settings
+from fovnet.config import Phantom, Settings, doubled_keys, load, parse, shown, vocabulary, write_settings
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
@@ -277,3 +277,72 @@ def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], mess
 def test_numbers_that_a_run_would_stumble_over_hours_later_are_refused(section: str, given: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=rf"{section}\.{next(iter(given))}"):
         parse({"phantom": {"subjects": 8}, section: given}, "mine.yaml")
+
+
+def bomb(kind: str, depth: int) -> str:
+    """A kilobyte whose aliases stand for 9 to the power of `depth` entries, below a key of the configuration."""
+    lines = {"list": "- &{} [{}]", "mapping": "- &{} {{{}}}", "merged": "- &{} {{<<: [{}]}}", "text": "- &{} [{}]"}[kind]
+    first = {"list": "- &a0 [x, y]", "mapping": "- &a0 {x: 1}", "merged": "- &a0 {x: 1}", "text": f"- &a0 '{500 * 'x'}'"}[kind]
+    entry = "k{}: *a{}" if kind == "mapping" else "*a{1}"
+    made = [lines.format(f"a{at}", ", ".join(entry.format(key, at - 1) for key in range(9))) for at in range(1, depth + 1)]
+    return "phantom:\n  subjects: 8\n  without:\n" + "".join(f"  {line}\n" for line in (first, *made))
+
+
+@pytest.mark.parametrize("kind", ["list", "mapping", "merged", "text"])
+@pytest.mark.parametrize("depth", [1, 2, 3, 5, 7, 9, 12])
+def test_no_message_about_a_kilobyte_of_aliases_is_longer_than_a_page(tmp_path: Path, kind: str, depth: int) -> None:
+    """12 levels stand for 282 billion entries; they are counted, and never made."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(bomb(kind, depth), encoding="utf-8")
+    for read in (lambda: load(file), lambda: vocabulary(str(file))):
+        with pytest.raises(ConfigError) as caught:
+            read()
+        assert len(str(caught.value)) < 4000
+        if depth >= 7:
+            assert "its aliases (*name) stand for" in caught.value.sentence
+
+
+def test_of_several_unknown_keys_of_regions_the_first_is_named(tmp_path: Path) -> None:
+    """A set of keys has another order in every process."""
+    file, extra = tmp_path / "regions.yaml", [f"key{at}" for at in (3, 1, 4, 15, 9, 2, 6)]
+    for inside in ("", "regions:\n  - {name: calf, rung: 0, " + ", ".join(f"{key}: 1" for key in extra) + "}\n"):
+        outside = "" if inside else "".join(f"{key}: 1\n" for key in extra)
+        file.write_text(outside + inside, encoding="utf-8")
+        with pytest.raises(ConfigError, match=r"key3: unknown key"):
+            vocabulary(str(file))
+
+
+def test_an_alias_of_itself_has_no_end(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    for held in ("phantom: &a [*a]", "phantom: &a {subjects: *a}", "phantom: {subjects: 8}\nsearch: &a {space: [1, {x: *a}]}"):
+        file.write_text(held, encoding="utf-8")
+        with pytest.raises(ConfigError, match="stand for inf characters"):
+            load(file)
+
+
+def test_aliases_of_settings_are_what_they_stand_for(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("phantom: {subjects: &n 8}\nprepare: {split: &s [0.5, 0.25, 0.25]}\nseed: *n\n", encoding="utf-8")
+    settings = load(file)
+    assert settings.seed == settings.phantom.subjects == 8 and settings.prepare.split == (0.5, 0.25, 0.25)
+
+
+@hypothesis.settings(max_examples=50)
+@hypothesis.given(
+    recursive(none() | integers() | floats(allow_nan=False) | text(max_size=400), lambda more: lists(more) | dictionaries(text(), more))
+)
+def test_a_value_in_a_message_is_shown_as_python_writes_it_or_shortened(value: object) -> None:
+    seen = shown(value)
+    assert len(seen) <= 200
+    if len(repr(value)) <= 100 and not isinstance(value, list | dict):
+        assert seen == repr(value)
+
+
+def test_values_given_by_a_program_are_shortened_too() -> None:
+    """Snakemake reads the file itself, and hands over lists that hold each other thousands of times."""
+    nested: object = "x"
+    for _ in range(40):
+        nested = [nested] * 9
+    for raw in ({"phantom": {"without": nested}}, {"search": {"space": nested}}, {"search": {"space": {"depth": nested}}},
+                {"search": {"space": {"depth": {"ordinal": nested}}}}, {"results": nested}, {"prepare": "x" * 10**6}):
+        assert len(faults(**raw)) < 20_000            # nine levels, five types that none of them is

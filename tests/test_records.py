@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis.strategies import booleans, dictionaries, floats, integers, lists, text
 
 from fovnet import __version__
-from fovnet.records import digest, read_json, read_npz, read_tsv, replace_with, write_json, write_npz, write_tsv
+from fovnet.records import BLANKED, clear_unfinished, digest, read_json, read_npz, read_tsv, replace_with, write_json, write_npz, write_tsv
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
@@ -26,6 +26,22 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> N
         replace_with(path, half)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["a.html", "v 1.nii.json", "*", "[x]", "é", "a.1.part", "x" * 200])
+def test_what_a_killed_run_was_writing_is_found_again_and_no_other_file(tmp_path: Path, name: str) -> None:
+    """The name is that of the file which `replace_with` has open when it is killed."""
+    open_names: list[str] = []
+    replace_with(tmp_path / name, lambda file: open_names.append(Path(file.name).name))
+    (left,) = open_names
+    others = [name, f".{name}.part", f".{name}.1x.part", f"{name}.12.part", ".part", ".1.part", f".{name}.12.part.txt"]
+    for one in (left, *others):
+        (tmp_path / one).touch()
+    (tmp_path / ".folder.12.part").mkdir()
+    clear_unfinished(tmp_path, tmp_path / "that is not there", name="else")
+    assert (tmp_path / left).exists()
+    clear_unfinished(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*others, ".folder.12.part"}
 
 
 def test_brackets_without_end_are_no_json(tmp_path: Path) -> None:
@@ -78,6 +94,39 @@ def test_a_row_is_a_line_for_every_reader_whatever_a_file_is_called(tmp_path_fac
     path = write_tsv(tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))])
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(read_tsv(path)) + 1 == 2 and lines[1].count("\t") == len(cells) - 1
+
+
+FORMULAS = ("=1+1", "=cmd|' /C calc'!A1", "+1+cmd|x", "-2+3", "@SUM(A1)", "=HYPERLINK(\"http://x\",\"y\")", "\t=1", "\r=1", " =1", "＝1+1",
+            "-scan/t1.nii", "--out", "'=1", "''=1", "=", "==", "-12 to 5 mm", "+x", "@a", "-1e", "-1.2.3", "=\t1", "'＝1", "-inf=1")
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_cell_is_a_formula_to_a_spreadsheet_and_its_text_is_not_lost(tmp_path: Path, text: str) -> None:
+    """Names of files are names in tables, and a spreadsheet runs what begins as a formula."""
+    path = write_tsv(tmp_path / "t.tsv", ["volume_id", text], [{"volume_id": text, text: 1}])
+    cells = [cell.strip(' "') for line in path.read_text(encoding="utf-8").splitlines() for cell in line.split("\t")]
+    assert not any(cell.startswith(tuple("=+-@＝＋－＠")) and len(cell) > 1 for cell in cells)
+    ((heading, name), (column, _)) = read_tsv(path)[0].items()
+    assert heading == "volume_id" and name.strip() == column.strip() == text.translate(BLANKED).strip()
+
+
+@given(lists(text(alphabet="=+-@'1.e \t\"ax＝"), min_size=1, max_size=3))
+def test_a_table_read_back_has_the_texts_that_were_written_whatever_they_begin_with(
+    tmp_path_factory: pytest.TempPathFactory, cells: list[str]
+) -> None:
+    columns = [f"c{number}" for number in range(len(cells))]
+    path = write_tsv(tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))])
+    if any(cell.strip() for cell in cells):
+        assert [cell.strip() for cell in read_tsv(path)[0].values()] == [cell.translate(BLANKED).strip() for cell in cells]
+
+
+NUMBERS = (-481.5, -3, -1e-9, 5.0, -0.05, "-481.498", "+7", "-1e-05", "-.5", "-3.", float("-inf"), np.float32(-2.5), np.int64(-4))
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_number_stays_one_in_a_spreadsheet(tmp_path: Path, number: object) -> None:
+    cell = write_tsv(tmp_path / "t.tsv", ["from_mm"], [{"from_mm": number}]).read_text().splitlines()[1]
+    assert float(cell) == pytest.approx(float(number), rel=1e-2)     # type: ignore[arg-type]
 
 
 def test_arrays_with_objects_in_them_are_not_read(tmp_path: Path) -> None:

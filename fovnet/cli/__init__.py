@@ -6,9 +6,13 @@ others processed; 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
 from threading import Timer
 from typing import Annotated, NoReturn
@@ -72,7 +76,8 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status = app(standalone_mode=False)
+        with _silent_libraries():
+            status = app(standalone_mode=False)
     except WrongUsage as fault:
         _explain(fault)
         sys.exit(2)
@@ -97,6 +102,25 @@ def main() -> None:
         err.print("stopped; the same command goes on from here")
         _leave_for_certain()
     sys.exit(status if isinstance(status, int) else 0)
+
+
+@contextmanager
+def _silent_libraries() -> Iterator[None]:
+    """Keeps warnings and log messages of libraries from the terminal while the block runs, also those of child processes: numpy, pydicom
+    and nibabel report thousands on odd files, and what matters for an answer is among its notes.  PYTHONWARNINGS and `python -W` show the
+    warnings."""
+    level, named = logging.root.manager.disable, sys.warnoptions or "PYTHONWARNINGS" in os.environ
+    with warnings.catch_warnings():
+        if not named:
+            warnings.simplefilter("ignore")
+            os.environ["PYTHONWARNINGS"] = "ignore"
+        logging.disable()
+        try:
+            yield
+        finally:
+            logging.disable(level)
+            if not named:
+                del os.environ["PYTHONWARNINGS"]
 
 
 def _leave_for_certain() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fovnet.decision.answer import TABLE
 from fovnet.decision.ensemble import FACTS, RULE
 from fovnet.errors import ModelError
-from fovnet.records import read_json, write_json
+from fovnet.records import clear_unfinished, read_json, write_json
 
 if TYPE_CHECKING:
     from fovnet.results import Results
@@ -24,6 +24,7 @@ def decided_from(results: Results) -> dict[str, str]:
 
 def begin_decisions(results: Results) -> None:
     """Remove the table of earlier decisions, and mark them as unfinished: a run may be killed half-way, the first one too."""
+    clear_unfinished(results.decisions)
     (results.decisions / TABLE).unlink(missing_ok=True)
     write_json(results.decisions / MADE_FROM, {"made_from": None})
 

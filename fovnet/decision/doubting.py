@@ -47,8 +47,8 @@ class Signs:
     """What was measured on a volume besides its decision.  `novelty` is None if the ensemble has no novelty reference, `bearing` if the
     body's orientation cannot be found or nothing is shown.  `passes` as in `interleaved`; `extent_mm` is the picture's largest extent
     along an axis, None if it was not measured; `hidden` is what dark slices show when brightened, None if nothing; `noisy_air` is whether
-    bright noise around the body was made black; `own_slices` is the number of slices before a volume was
-    resampled, None if it was not; `phantom` is whether the picture resembles one (see `phantoms`)."""
+    bright noise around the body was made black; `in_template` whether heights are in the coordinates of a template; `own_slices` is the
+    number of slices before a volume was resampled, None if it was not; `phantom` is whether the picture resembles one."""
 
     agreement: float
     disorder: float
@@ -62,6 +62,7 @@ class Signs:
     noisy_air: bool = False
     own_slices: int | None = None
     phantom: bool = False
+    in_template: bool = False
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
@@ -109,6 +110,8 @@ def _of_the_picture(decision: Decision, signs: Signs, rule: Rule) -> Iterator[Do
         yield Doubt("noisy-air", "a map or a phase image, by the noise around it: the networks were validated on no such pictures")
     if signs.phantom:
         yield Doubt("phantom", "looks like a phantom: smooth inside as water is, or round as a bottle")
+    if signs.in_template:
+        yield Doubt("template", "its millimetres are those of a template (MNI 152, Talairach): the body was stretched and moved to fit")
     slices = min(len(decision.confidence), signs.own_slices or FEWEST)
     if slices < FEWEST:
         yield Doubt("too-few-slices", f"too few slices, thin neighbours averaged: {slices}, at least {FEWEST} wanted")

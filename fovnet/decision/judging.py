@@ -85,12 +85,13 @@ class Judge:
 
     def signs(
         self, outputs: MemberOutputs, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None,
-        hidden: Hidden | None = None, noisy_air: bool = False,
+        hidden: Hidden | None = None, noisy_air: bool = False, in_template: bool = False,
     ) -> Signs:
-        """The signs of a volume of slices (s, side, side); `bearing`, `extent_mm`, `hidden` and `noisy_air` as in `Signs`."""
+        """The signs of a volume of slices (s, side, side); the others as in `Signs`."""
         each = agreement(outputs.members, self.rule.member_weights(len(outputs.members)))
         seen = Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing,
-                     passes=interleaved(pixels[lit(empty(pixels))]), extent_mm=extent_mm, hidden=hidden, noisy_air=noisy_air)
+                     passes=interleaved(pixels[lit(empty(pixels))]), extent_mm=extent_mm, hidden=hidden, noisy_air=noisy_air,
+                     in_template=in_template)
         if self.familiar is None or outputs.distances is None:
             return seen
         raw = self.raw(outputs)
@@ -105,6 +106,6 @@ class Judge:
         """The answer on a volume."""
         decision = self.decision(outputs, stack.z_mm, stack.edges_mm, empty(stack.pixels))
         signs = self.signs(outputs, stack.pixels, self.bearing(stack) if decision.spans else None, max(extents_mm(stack)),
-                           self.hidden(outputs, decision, stack.z_mm, stack.edges_mm), stack.noise_blackened)
+                           self.hidden(outputs, decision, stack.z_mm, stack.edges_mm), stack.noise_blackened, stack.in_template)
         signs = replace(signs, own_slices=stack.counted_slices, phantom=bool(decision.spans) and resembles_phantom(stack.pixels))
         return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

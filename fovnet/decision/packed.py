@@ -137,7 +137,7 @@ def shown_volumes(pack: Pack, scored: Scored, split: str, orientation: Orientati
         Shown(
             pack.records[index].subject, scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm,
             None if orientation is None else orientation.bearing(stack), states_axes(stack), max(extents_mm(stack)),
-            stack.noise_blackened,
+            stack.noise_blackened, stack.in_template,
         )
         for index in _readable(pack, split)
         for stack in [pack.stack(index)]

@@ -44,7 +44,7 @@ class Shown:
     edges_mm  (s + 1,) where the slices begin and end, as in `spans.decide`
     bearing   the body's orientation, None if unknown                states_axes  whether its header states the directions of its axes
     extent_mm  its picture's largest extent along an axis; None if it was not measured
-    noisy_air  whether noise around the body was made black
+    noisy_air  whether noise around the body was made black          in_template  whether heights are in a template's coordinates
     """
 
     subject: str
@@ -57,6 +57,7 @@ class Shown:
     states_axes: bool = True
     extent_mm: float | None = None
     noisy_air: bool = False
+    in_template: bool = False
 
 
 def settle(judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int) -> tuple[Judge, dict[str, Any]]:
@@ -96,7 +97,7 @@ def _decided(one: Shown, judge: Judge) -> Decision:
 def _signs(one: Shown, decision: Decision, judge: Judge) -> Signs:
     """What a judge measures on a volume besides its decision."""
     hidden = judge.hidden(one.outputs, decision, one.z_mm, one.edges_mm)
-    return judge.signs(one.outputs, one.pixels, one.bearing, one.extent_mm, hidden, one.noisy_air)
+    return judge.signs(one.outputs, one.pixels, one.bearing, one.extent_mm, hidden, one.noisy_air, one.in_template)
 
 
 def _uprights(volumes: Sequence[Shown], decisions: Sequence[Decision]) -> NDArray[np.float64]:

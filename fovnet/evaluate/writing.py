@@ -13,7 +13,7 @@ from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.measures import FEWEST_SUBJECTS
 from fovnet.evaluate.overlaps import LEAST_OVERLAP
-from fovnet.records import write_json, write_tsv
+from fovnet.records import clear_unfinished, write_json, write_tsv
 
 RATES = ["group", "measure", "stage", "region", "subjects", "numerator", "denominator", "value", "low", "high", "interval"]
 RATES += ["too_few"]
@@ -76,6 +76,7 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
     "out-foreign" where a file of one of these names is not an evaluation's, such as the volumes.tsv of a collection.
     """
     refuse_others(out)
+    clear_unfinished(out)
     volumes = [
         {**asdict(row), "slice_error": row.slice_error, "right": _yes(row.right)}
         | {"truth": "+".join(row.truth), "predicted": "+".join(row.predicted), "doubts": " ".join(dict.fromkeys(row.doubts))}

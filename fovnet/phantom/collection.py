@@ -34,7 +34,7 @@ from fovnet.phantom.scanner.artefacts import wrapped
 from fovnet.phantom.scanner.scan import LabelVolume, averaged, scan
 from fovnet.phantom.scanner.tissues import AIR
 from fovnet.phantom.variety import varied
-from fovnet.records import read_json, read_tsv, replace_with, write_json, write_tsv
+from fovnet.records import clear_unfinished, read_json, read_tsv, replace_with, write_json, write_tsv
 from fovnet.regions import DEFAULT, NONE, Vocabulary
 from fovnet.volume.orient import MAX_TILT_DEG, tilt_deg
 from fovnet.volume.parallel import spawned
@@ -121,6 +121,7 @@ def only_writer(out: Path) -> Iterator[None]:
     except BlockingIOError:
         raise CollectionError("phantom-held", f"{out}: another simulation writes here; wait for it, or give another folder") from None
     try:
+        clear_unfinished(out, out / "volumes")
         yield
     finally:
         os.close(place)

@@ -9,7 +9,7 @@ from typing import Any
 
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.writing import facts as measured
-from fovnet.records import write_json, write_text, write_tsv
+from fovnet.records import clear_unfinished, write_json, write_text, write_tsv
 from fovnet.report.card import card_facts, markdown
 from fovnet.report.page import Page, Shown, Table, VolumeView
 
@@ -25,6 +25,7 @@ def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
 def write_facts(report_html: Path, page: Page, evaluation: Evaluation, *, settings: Any, seed: int) -> list[Path]:
     """Writes report.json, model-card.md and one TSV per table in report-tables beside `report_html`; removes tables of an earlier run."""
     folder = report_html.parent / "report-tables"
+    clear_unfinished(folder)
     for stale in folder.glob("*.tsv"):
         stale.unlink()
     written = [

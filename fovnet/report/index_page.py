@@ -90,8 +90,8 @@ def index_page(
         sentence=_sentence(counted),
         statuses=_counted("answer", {ANSWERS[status]: counted[status] for status in URGENCY if counted[status]}, len(rows)),
         regions=_regions(regions["ok"], regions["uncertain"]),
-        doubts=_counted("doubt", dict(doubts.most_common(NAMED_DOUBTS)), len(rows)),
-        aside=_counted("set aside", dict(unread.most_common()), len(series), "series"),
+        doubts=_counted("doubt", _frequent(doubts), len(rows)),
+        aside=_counted("set aside", _frequent(unread, len(unread)), len(series), "series"),
         rows=tuple(ordered),
         first=tuple(ordered[:FIRST]),
         names=tuple(sorted(regions["ok"] | regions["uncertain"])),
@@ -144,6 +144,11 @@ def _regions(answered: Counter[str], guessed: Counter[str]) -> Table:
     names = sorted(answered | guessed, key=lambda name: (-answered[name], -guessed[name], name))
     rows = tuple((name, f"{answered[name]:,}", f"{guessed[name]:,}") for name in names)
     return Table(("region", "answered", "best guess"), rows)
+
+
+def _frequent(counts: Counter[str], most: int = NAMED_DOUBTS) -> dict[str, int]:
+    """The most frequent kinds and their counts, those of equal counts by name: the order does not depend on that of the volumes."""
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most])
 
 
 def _counted(name: str, counts: Mapping[str, int], total: int, of: str = "volumes") -> Table:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from glob import escape
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from fovnet.records import write_text
+from fovnet.records import clear_unfinished, write_text
 from fovnet.report.draw import charts
 from fovnet.report.page import Page, Shown
 
@@ -33,4 +34,5 @@ def pour(page: Page) -> str:
 
 def write_report(out_html: Path, page: Page) -> Path:
     """Writes the whole report as one HTML file, atomically; returns its path."""
+    clear_unfinished(out_html.parent, name=escape(out_html.name))       # it may show faces
     return write_text(out_html, pour(page))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection, Container, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fovnet.decision.foreign import is_our_json, is_our_page, is_our_table, page_name, refuse_foreign
+from fovnet.decision.foreign import PAGES, is_our_json, is_our_page, is_our_table, page_name, refuse_foreign
 from fovnet.errors import ConfigError
 from fovnet.locks import alone
-from fovnet.records import read_json
+from fovnet.records import clear_unfinished, read_json
 from fovnet.results import Results
 from fovnet.unforeseen import is_disk_full
 
@@ -128,10 +127,6 @@ def _draw(
         write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))
 
 
-UNFINISHED = re.compile(r"\..+\.\d+\.part")
-"""Name that `fovnet.records.replace_with` gives to a file until it is complete."""
-
-
 def _refuse_gone(folder: Path, number: int) -> None:
     if not folder.is_dir() or folder.stat().st_ino != number:
         raise ConfigError("out-gone", f"--out {folder}: was removed or replaced while volumes were answered, and answers with it; give the "
@@ -153,9 +148,7 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
                                       "of its own") from taken
     try:
         refuse_others(folder)
-        for begun in folder.glob(".*.part"):                # by a killed run; no other run writes here now
-            if UNFINISHED.fullmatch(begun.name):
-                begun.unlink()
+        clear_unfinished(folder, folder / PAGES)
         yield partial(_refuse_gone, folder, os.fstat(place).st_ino)
     finally:
         os.close(place)

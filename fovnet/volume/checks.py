@@ -8,18 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.intensity import NARROWEST, lattice
+from fovnet.volume.filled import AIR, commonest
+from fovnet.volume.intensity import NARROWEST, lattice, lattice_steps
 from fovnet.volume.volume import Volume
 
 SPACING_MM = (0.05, 100.0)      # from microscopy at 9.4 T to the slice distance of a scout; outside, the header's unit is wrong
 FARTHEST_MM = 1e5               # 100 m from the scanner's centre there is no patient, and float32 positions begin to lose 0.01 mm
 MAX_SHEAR_DEG = 5.0             # a scanner's grid is right-angled to 0.01°; 5° bends a 400 mm field of view by 35 mm
 LARGEST = 1e20                  # a uint64 still fits; above, sums of float32 overflow, and the numbers are not intensities
-CT_AIR = -900.0                 # Hounsfield units: air is -1000, lung above -900
+CT_AIR = AIR                    # Hounsfield units: air is -1000, lung above -900
 CT_AIR_SHARE = 0.05             # a CT of the trunk with its table and air has 0.3 to 0.5
-MAX_LABELS = 512                # a 12-bit MR volume shows thousands of values, an 8-bit one 200, an atlas up to 313
-A_GLANCE = 20_000               # sample in which most MR volumes show, in 1 ms, more than MAX_LABELS values or fractional ones
-LABEL_FLATNESS = 0.7            # share of equal neighbours off the background: label maps seen 0.84 to 0.98 off 0 alone, MR 0.00 to 0.26
+FEW_LABELS = 100                # an 8-bit MR volume shows 90 values or more, one of 12 bits thousands; an atlas has up to 5,000
+A_GLANCE = 20_000               # sample in which most MR volumes show, in 2 ms, that their values lie anywhere, or are fractions
+LABEL_FLATNESS = 0.7            # share of equal neighbours off the background: label maps seen 0.84 to 0.98, MR 0.00 to 0.26
+PARCEL_FLATNESS = 0.5           # for more than FEW_LABELS: parcels of the cortex are thin
+GATHERED = 0.5                  # share of the variance of positions that values explain: many labels seen 0.73 to 0.99, MR up to 0.28
 GROUNDS = 2                     # background values an MR volume may have: masked air, and the padding around it
 FEWEST_GREYS = 16               # an 8-bit MR volume has over 100 values; with fewer than these, two may be all the values of a mask
 OTHER_MODALITIES = ("NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT")
@@ -113,28 +116,35 @@ def refuse_constant(source: str, low: float, high: float) -> None:
 
 def refuse_ct(volume: Volume) -> None:
     """Raises VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is in CT."""
-    refuse_air(volume.source, np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size)
+    refuse_air(volume.source, np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size, lattice(volume.voxels))
 
 
-def refuse_air(source: str, share: float) -> None:
-    """Raises VolumeError "volume-ct" if `share`, of the voxels at or below -900, exceeds 5 %."""
+def refuse_air(source: str, share: float, sample: NDArray[np.float32]) -> None:
+    """Raises VolumeError "volume-ct" if `share`, of the voxels at or below -900, exceeds 5 %; a value that most of them have in a sample
+    (m,) is named, as it may be a constant fill."""
     if share > CT_AIR_SHARE:
-        raise VolumeError("volume-ct", f"{source}: {share:.0%} of the voxels are at or below {CT_AIR:g}, like air in CT "
-                                       "(Hounsfield units): this looks like CT, or a phase image. Give an MR series of magnitudes.")
+        value, most = commonest(sample[sample <= CT_AIR])
+        fill = f", {most:.0%} of them exactly {value:g}, a constant fill" if most > 0.5 else ""
+        remedy = "; if it is MR, fill with 0 instead" if fill else ""
+        raise VolumeError("volume-ct", f"{source}: {share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT (Hounsfield "
+                                       f"units): this looks like CT, or a phase image. Give an MR series of magnitudes{remedy}.")
 
 
 def refuse_labels(volume: Volume) -> None:
-    """Raises VolumeError "volume-labels" for at most 512 distinct whole numbers in flat patches, the background (`_grounds`) excepted: a
-    scanner's noise does not allow such patches.  Volumes under 32³ voxels are not tested."""
-    glance = lattice(volume.voxels, A_GLANCE)
-    if volume.voxels.size < LABEL_MIN_VOXELS or not _few_whole_numbers(glance):
+    """Raises VolumeError "volume-labels" for whole numbers in flat patches, the background (`_grounds`) excepted: a scanner's noise does
+    not allow such patches.  MR enlarged to blocks of equal voxels has them too: more than FEW_LABELS values must also be gathered, each in
+    a place of its own.  Volumes under 32³ voxels are not tested."""
+    glance = _glance(volume.voxels)
+    if volume.voxels.size < LABEL_MIN_VOXELS or not np.array_equal(glance, np.rint(glance)):
         return
-    grounds = _grounds(glance)
+    grounds, many = _grounds(glance), len(np.unique(glance)) > FEW_LABELS
+    if many and _gathered(glance, grounds) < GATHERED:
+        return
     flatness = sum(_flatness(volume.voxels, axis, grounds) for axis in range(3)) / 3
-    if flatness > LABEL_FLATNESS and _few_whole_numbers(lattice(volume.voxels)):
-        values = np.unique(lattice(volume.voxels))
-        raise VolumeError("volume-labels", f"{volume.source}: only {len(values)} whole numbers, {flatness:.0%} of neighbours "
-                                           "equal: this looks like a label map. Give the MR volume it was drawn on.")
+    sample = lattice(volume.voxels)
+    if flatness > (PARCEL_FLATNESS if many else LABEL_FLATNESS) and np.array_equal(sample, np.rint(sample)):
+        raise VolumeError("volume-labels", f"{volume.source}: {len(np.unique(sample))} different whole numbers, {flatness:.0%} of "
+                                           "neighbours equal: this looks like a label map. Give the MR volume it was drawn on.")
 
 
 def refuse_modality(source: str, modality: str) -> None:
@@ -151,13 +161,28 @@ def times(numbers: Iterable[object]) -> str:
     return " × ".join(map(str, numbers))
 
 
-def _few_whole_numbers(sample: NDArray[np.float32]) -> bool:
-    values = np.unique(sample)
-    return len(values) <= MAX_LABELS and np.array_equal(values, np.rint(values))
+def _glance(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
+    """At most A_GLANCE voxels of a volume, (i, j, k), on a regular lattice."""
+    return voxels[tuple(slice(None, None, step) for step in lattice_steps(voxels.shape, A_GLANCE))]
+
+
+def _gathered(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -> float:
+    """How much of the variance of positions along an axis the values of a sample (i, j, k) explain, the background excepted; the second
+    largest of the three axes, since left and right may share labels, and brightness may fall off along one.  Adjusted for their number:
+    0 for values that lie anywhere, 1 if each has a place of its own.
+
+    Source: Fisher (1925), Statistical Methods for Research Workers, intraclass correlations (η²); Ezekiel (1930), the adjustment of R².
+    """
+    inside = ~np.isin(glance, grounds)
+    _, label, counts = np.unique(glance[inside], return_inverse=True, return_counts=True)
+    voxels, free = len(label), max(1, len(label) - len(counts))
+    places = (at - at.mean() for at in np.nonzero(inside))
+    unexplained = [1 - (np.bincount(label, at) ** 2 / counts).sum() / max(1.0, (at**2).sum()) for at in places]
+    return float(1 - sorted(unexplained)[1] * (voxels - 1) / free)
 
 
 def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The two most frequent values of a sample (m,), or one if it has under 16: possible background values, be it 0 or -500."""
+    """The two most frequent values of a sample, or one if it has under 16: possible background values, be it 0 or -500."""
     values, counts = np.unique(sample, return_counts=True)
     return values[np.argsort(-counts, kind="stable")][: GROUNDS if len(values) >= FEWEST_GREYS else 1]
 

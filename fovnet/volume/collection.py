@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
+from fovnet.records import as_named
 from fovnet.regions import DEFAULT, NONE, Vocabulary, as_word
 from fovnet.volume.slices import SliceStack
 from fovnet.volume.split import SPLITS
@@ -240,14 +241,14 @@ def _meant(missing: Sequence[str], others: set[str]) -> str:
 
 
 def _cells(line: str) -> list[str] | None:
-    """The cells of one line, stripped; None if a quoted cell does not end in it."""
+    """The cells of one line, stripped, as `as_named`; None if a quoted cell does not end in it."""
     try:
         (cells,) = csv.reader([line], delimiter="\t", strict=True)
     except csv.Error as fault:
         if "unexpected end of data" in str(fault):
             return None                     # csv would otherwise append the following lines to the cell
         (cells,) = csv.reader([line], delimiter="\t")
-    return [cell.strip() for cell in cells]
+    return [as_named(cell.strip()) for cell in cells]
 
 
 def _text_lines(path: Path) -> list[str]:

@@ -412,6 +412,7 @@ def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing
             shown[rows] = False if result.truth is None else result.truth
             file.write(np.ascontiguousarray(stack["pixels"]).tobytes())
 
+    records.clear_unfinished(out)
     records.replace_with(out / "pixels.npy", write_pixels)
     volume = np.repeat(np.arange(len(results)), [result.record.slices for result in results]).astype(np.int64)
     records.write_npz(out / "slices.npz", volume=volume, z_mm=z_mm, covers=covers, truth=shown)

@@ -5,6 +5,7 @@ The jobs under way are limited in number and in their estimated bytes.
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -140,13 +141,14 @@ def spawned(workers: int) -> ProcessPoolExecutor:
     """A pool of processes that do not outlive this one, however it ends."""
     # spawn: a forked child inherits the locks of this process's threads, and may deadlock
     return ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_serve, initargs=(os.getpid(),)
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_serve, initargs=(os.getpid(), logging.root.manager.disable)
     )
 
 
-def _serve(parent: int) -> None:
-    """Initialises a worker: it ends with `parent`, and ignores Ctrl-C, which a terminal sends to all processes (each would print a
-    traceback)."""
+def _serve(parent: int, unlogged: int) -> None:
+    """Initialises a worker: it ends with `parent`, logs as little (nothing up to the level `unlogged`), and ignores Ctrl-C, which a
+    terminal sends to all processes (each would print a traceback)."""
+    logging.disable(unlogged)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)
 

@@ -24,6 +24,7 @@ from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.source import begins_like_dicom, is_archive, looks_like_dicom
 from fovnet.volume.dicom.survey import file_stamp, place_stamp
+from fovnet.volume.filled import without_fill
 from fovnet.volume.formats import analyze, gipl, metaimage, mgh, nifti, nrrd
 from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import DAMAGED, GZIP, is_gzip, opened, regular
@@ -68,6 +69,7 @@ def read(path: Path, limits: Limits | None = None) -> Volume:
     volume = guarded(reader, path, lambda: reader.read(path, limits or Limits()))
     if volume.window is not None:       # read slab by slab, and checked at the same time
         return volume
+    volume = without_fill(volume)
     if volume.images is None:           # DICOM states the modality, and phase images have values below -900 too
         refuse_ct(volume)
     refuse_labels(volume)

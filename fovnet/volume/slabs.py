@@ -228,7 +228,7 @@ class Sums:
         refuse_constant(source, self.low, self.high)
         sample = np.concatenate(self.sample)
         dark = darkest(sample, self.low)
-        refuse_air(source, (self.air + (self.bad if dark <= CT_AIR else 0)) / size)
+        refuse_air(source, (self.air + (self.bad if dark <= CT_AIR else 0)) / size, sample)
         assert self.middle is not None
         refuse_labels(Volume(self.middle, layout.affine, source))
         window = window_of(np.where(np.isfinite(sample), sample, dark), lambda: (self.low, self.high))

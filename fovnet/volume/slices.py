@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fovnet.maths.threads import one_thread
 from fovnet.volume import noisy_air, readers
 from fovnet.volume.checks import refuse_plane
+from fovnet.volume.formats import nifti
 from fovnet.volume.grid import MAX_VOXELS, WHOLE_VOXELS, Limits
 from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
 from fovnet.volume.orient import to_ras
@@ -87,6 +88,11 @@ class SliceStack:
     def noise_blackened(self) -> bool:
         """Whether noise around the body was made black."""
         return noisy_air.NOTE in self.notes
+
+    @property
+    def in_template(self) -> bool:
+        """Whether heights are in the coordinates of a template, not the scanner's."""
+        return nifti.TEMPLATE_NOTE in self.notes
 
     @property
     def placing(self) -> Placing:

@@ -354,12 +354,13 @@ def test_an_answer_that_takes_the_place_of_another_files_is_reported(incoming: P
 def test_a_folder_that_was_removed_meanwhile_is_reported_and_what_a_killed_run_began_is_cleared(tmp_path: Path) -> None:
     """Two of four answers would be there, and the table say four."""
     folder, mine = tmp_path / "out", tmp_path / "out" / ".notes.part"
-    folder.mkdir()
+    (folder / "pages").mkdir(parents=True)
     mine.touch()
-    (folder / ".leg.json.4711.part").touch()
+    for begun in (".leg.json.4711.part", ".leg.png.1.part", "pages/.leg.html.99999.part"):
+        (folder / begun).write_bytes(b"perhaps half a page with a face")
     with claimed(folder) as refuse_gone:
         refuse_gone()
-        assert [path.name for path in folder.iterdir()] == [mine.name]
+        assert [path.name for path in sorted(folder.rglob("*"))] == [mine.name, "pages"]
         shutil.rmtree(folder)
         for _ in range(2):                                  # gone, and there again, as the next answer's writing makes it
             with pytest.raises(ConfigError) as gone:

@@ -48,6 +48,8 @@ def test_a_good_body_gives_no_reason(bodies: Bodies) -> None:
         (replace(FINE, agreement=0.5), "members-disagree"),
         (replace(FINE, disorder=2.0), "out-of-order"),
         (replace(FINE, passes=2), "out-of-order"),
+        (replace(FINE, noisy_air=True), "noisy-air"),
+        (replace(FINE, in_template=True), "template"),
     ],
 )
 def test_each_sign_is_named_by_itself_and_not_where_it_is_unknown(signs: Signs, code: str) -> None:

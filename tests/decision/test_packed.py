@@ -19,6 +19,7 @@ from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
 from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
+from fovnet.volume.formats.nifti import TEMPLATE_NOTE
 from fovnet.volume.noisy_air import NOTE
 from fovnet.volume.pack import Pack, VolumeRecord
 
@@ -108,18 +109,19 @@ def test_dark_slices_are_looked_at_again_as_those_of_a_volume_asked_about_alone_
     assert found.of(pack, 2).brightened is None
 
 
-def test_noise_made_black_around_a_body_is_doubted_in_a_collection_as_in_a_volume_asked_about_alone() -> None:
+@pytest.mark.parametrize(("note", "code"), [(NOTE, "noisy-air"), (TEMPLATE_NOTE, "template")])
+def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_about_alone(note: str, code: str) -> None:
     """The bar is settled on volumes that are not doubted for another reason, as those of predictions."""
     pack, ensemble = pack_of((9, 12, 12, 12, 12)), ensemble_of("slice")
-    pack = replace(pack, records=tuple(replace(one, notes=(NOTE,) if at in (1, 2) else ()) for at, one in enumerate(pack.records)))
+    pack = replace(pack, records=tuple(replace(one, notes=(note,) if at in (1, 2) else ()) for at, one in enumerate(pack.records)))
     found = scored(pack, ensemble)
     for split in SCORED:
         answers = [answer for answer, *_ in decisions(pack, found, split, ensemble.judge)]
-        assert ["noisy-air" in answer.codes.split() for answer in answers] == [True, False]
-        assert [one.noisy_air for one in shown_volumes(pack, found, split)] == [True, False]
+        assert [code in answer.codes.split() for answer in answers] == [True, False]
+        assert [one.noisy_air or one.in_template for one in shown_volumes(pack, found, split)] == [True, False]
     stack = pack.stack(1)
-    assert "noisy-air" in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack).codes.split()
-    assert "noisy-air" not in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), replace(stack, notes=())).codes.split()
+    assert code in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack).codes.split()
+    assert code not in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), replace(stack, notes=())).codes.split()
 
 
 def test_a_volume_that_cannot_be_decided_is_refused_and_the_others_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.body_drawing import LEFT, body_drawing
 from fovnet.report.doubt_words import CODES, doubt_in_words
-from fovnet.report.index_page import FIRST, index_page, write_index
+from fovnet.report.index_page import FIRST, NAMED_DOUBTS, index_page, write_index
 from fovnet.report.raster import brightened, contact_sheet
 from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
@@ -227,6 +227,18 @@ class TestIndex:
         page, _ = batch
         assert dict(row[:2] for row in page.statuses.rows) == {"cannot say": "1/4", "refused": "1/4", "answered": "2/4"}
         assert {row[0] for row in page.doubts.rows} == {"two answers nearly equal", "refused"}
+
+    @pytest.mark.parametrize("turn", range(4))
+    def test_kinds_of_equal_counts_are_listed_by_name_whatever_the_order_of_volumes(self, tmp_path, turn):
+        """A set of words has another order in every process."""
+        codes = [code for code in CODES if CODES[code].status == "uncertain"]
+        codes = codes[turn:] + codes[:turn]
+        for at, shown in enumerate((codes, codes[::-1], codes[:2])):
+            doubts = [{"code": code, "sentence": "why"} for code in shown]
+            write_json(tmp_path / f"{at}.json", {"status": "uncertain", "doubts": doubts})
+        listed = [row[0] for row in index_page([[spans_row(str(at), status="uncertain")] for at in range(3)], tmp_path).doubts.rows]
+        words = [doubt_in_words(code) for code in codes]
+        assert listed == (sorted(words[:2]) + sorted(words[2:]))[:NAMED_DOUBTS]
 
     def test_every_doubt_has_words(self):
         """A table shows no code; that of every doubt is found in the room that has them."""

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import data, integers, lists, permutations, sampled_from
 
 from fovnet.errors import CollectionError
+from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection import RegionRow, read_collection, region_named, truth
 from fovnet.volume.slices import SliceStack, groups
@@ -199,6 +200,14 @@ def test_an_open_quotation_mark_swallows_no_line(tmp_path):
     assert "line 2: a quotation mark opens a cell" in found[0] and "line 4, path ''" in found[1]
     fine = read_collection(tables(tmp_path, 'volume_id|subject_id|path|note\none|a|1.nii|"3 ""mm"" | b"'))
     assert dict(fine.volumes[0].attributes) == {"note": '3 "mm" \t b'}
+
+
+def test_a_name_that_begins_as_a_formula_is_the_same_in_a_table_that_fovnet_wrote(tmp_path):
+    """Tables of collections are written with an apostrophe before it."""
+    row = {"volume_id": "=1+1", "subject_id": "@x", "path": "-scans/=1+1.nii", "note": "'=y"}
+    write_tsv(tmp_path / "volumes.tsv", list(row), [row])
+    (read,) = read_collection(tmp_path).volumes
+    assert (read.volume_id, read.subject_id, read.attributes["note"]) == ("=1+1", "@x", "'=y") and read.path == tmp_path / row["path"]
 
 
 def test_a_row_under_a_long_one_is_seen_to_overlap_it(tmp_path):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.errors import ConfigError, FovnetError, ModelError
-from fovnet.records import replace_with
+from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
@@ -138,20 +138,14 @@ def _refuse_other_places(answer: StoredAnswer, source: Source) -> None:
 
 def _withdraw(place: Path, answer: StoredAnswer) -> None:
     """As `withdraw`, for the copies in a volume's folder and unfinished ones."""
-    _clear_begun(place)
+    clear_unfinished(place, name=NUMBERED)
     withdraw(sorted(place.glob(NUMBERED)), answer.path)
 
 
 def _remove_others(place: Path, written: Collection[Path]) -> None:
     """Removes the copies in a volume's folder that are not among `written`: their headers state an earlier answer.  Other files stay."""
-    _clear_begun(place)
+    clear_unfinished(place, name=NUMBERED)      # they may contain the patient's name
     for path in [path for path in place.glob(NUMBERED) if path not in written and is_our_dicom(path)]:
-        path.unlink()
-
-
-def _clear_begun(place: Path) -> None:
-    """Removes unfinished copies of a killed run: they may contain the patient's name."""
-    for path in place.glob(f".{NUMBERED}.*.part"):
         path.unlink()
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.errors import FovnetError, ModelError
 from fovnet.evaluate.cases import Stretch
-from fovnet.records import replace_with
+from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
@@ -190,8 +190,7 @@ def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
             report = structured_report(answer, vocabulary)
             refuse_other_series(path, report)
             _date_as(path, report)
-            for begun in folder.glob(f".{escape(path.name)}.*.part"):        # unfinished report of a killed run, with the patient's name
-                begun.unlink()
+            clear_unfinished(folder, name=escape(path.name))            # it may contain the patient's name
             return replace_with(path, partial(report.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise

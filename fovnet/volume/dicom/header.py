@@ -185,13 +185,12 @@ def frame_from(item: Item, facts: Facts, get: Callable[[str], Any], number: int)
     image_type = tuple(text(part).upper() for part in many(get("FrameType") or get("ImageType")))
     component = component_of(get, image_type)
     values = {"ComplexImageComponent": component, "DiffusionBValue": _b_value(get), "ImageType": "\\".join(image_type)}
-    slope, intercept = real(get("RescaleSlope")), real(get("RescaleIntercept"))
     return Frame(
         item, facts, text(get("SOPInstanceUID")), number, whole(get("Rows")), whole(get("Columns")),
         vector(get("ImageOrientationPatient"), 6), vector(get("ImagePositionPatient"), 3), vector(get("PixelSpacing"), 2), image_type,
         tuple((name, values[key] if key in values else _value(get(key))) for name, key in APART),
         tuple((name, _value(get(key))) for name, key in PERHAPS),
-        whole(get("InstanceNumber")), 1.0 if slope is None else slope, intercept or 0.0,
+        whole(get("InstanceNumber")), _scale(get("RescaleSlope"), 1.0), _scale(get("RescaleIntercept"), 0.0),
     )
 
 
@@ -270,6 +269,15 @@ def real(value: Any) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def _scale(value: Any, absent: float) -> float:
+    """The first value as a number, `absent` if there is none, NaN if it is not a number: without it the intensities are not known."""
+    given = text(next(iter(many(value)), None))
+    try:
+        return float(given) if given else absent
+    except ValueError:
+        return math.nan
 
 
 def whole(value: Any) -> int:

@@ -6,6 +6,7 @@ Source: DICOM PS3.3, C.7.6.3 (pixel description, padding), C.11.1 (modality tran
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -59,9 +60,10 @@ def _refuse_both(source: str, inverted: int, images: int) -> None:
 
 
 def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
-    """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0."""
-    if frame.slope == 0:
-        raise VolumeError("volume-rescale", f"{frame.item}: a rescale slope of 0 makes all intensities equal. Export it again.")
+    """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0, and if slope or intercept is not a finite number."""
+    if not (frame.slope and math.isfinite(frame.slope) and math.isfinite(frame.intercept)):
+        raise VolumeError("volume-rescale", f"{frame.item}: a rescale slope of {frame.slope:g} and an intercept of {frame.intercept:g}; "
+                                            "finite numbers are wanted, and a slope other than 0. Export it again.")
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(stored.astype(np.float64) * frame.slope + frame.intercept)
 

@@ -27,6 +27,9 @@ SAME_PLACE_MM = 1.0             # sform and qform agree if they differ by at mos
 OTHER_WAY_DEG = 45.0            # if an axis differs by more between sform and qform, it is flipped or exchanged in one of them
 OTHER_SIZE = 1.5                # factor: registration to a template scales an adult's brain by up to 1.3; outdated forms are off by 2
 SAME_SPACING = 0.05             # pixdim and sform spacings agree within 5 %
+SCANNER = 1                     # code of a form: coordinates of the scanner; 2 is those of another image of the person
+TEMPLATES = {3: "Talairach and Tournoux", 4: "MNI 152", 5: "a template"}    # codes: coordinates of no person
+TEMPLATE_NOTE = "the header gives positions in the coordinates of a template alone"
 _QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)      # nibabel corrects small header faults, and would log that on stderr
 SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or unused
 SPACE_UNITS = {1: "meter", 3: "micron"}
@@ -69,7 +72,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def read(path: Path, limits: Limits) -> Volume:
-    """The first usable frame of a NIfTI file, with the affine of its sform, else of its qform.
+    """The first usable frame of a NIfTI file, with the affine of its sform, else of its qform: see `_geometry`.
 
     Raises VolumeError for a missing or invalid affine (neither form set, or not a scanner's), and for voxels that are not
     intensities (RGB, complex, vectors, label maps by intent).
@@ -162,7 +165,8 @@ def _refuse_type(path: Path, stored: Any) -> None:
 
 
 def _grid(path: Path, header: Any, limits: Limits) -> Grid:
-    """The grid in the header.  Raises VolumeError if its shape is not possible for a volume."""
+    """The grid in the header.  A slope of 0 means that there is none (nifti1.h); so do NaN, which nibabel writes for it, and infinity.
+    Raises VolumeError if its shape is not possible for a volume."""
     shape = tuple(map(int, header.get_data_shape()))
     if len(shape) < 2 or 0 in shape:
         raise VolumeError("volume-shape", f"{path}: the grid is {times(shape)}, without a single plane of voxels. Export it again.")
@@ -176,43 +180,67 @@ def _grid(path: Path, header: Any, limits: Limits) -> Grid:
 def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """(the (4, 4) affine in millimetres from sform or qform, notes); never a default.
 
-    If both are set, the sform is used unless it is all zero.  Both are compared: a difference above 1 mm is noted; a difference of
-    over 45° in an axis, or over 1.5-fold in a voxel size, is refused, since one of the two must be wrong.
+    If both are set, the sform is used unless it is all zero, or has a template's coordinates and the qform the scanner's.  Both are
+    compared: a difference above 1 mm is noted; one of over 45° in an axis, or one of `_refuse_size`, is refused, since one of the two must
+    be wrong.  If only a template's coordinates are known, TEMPLATE_NOTE is among the notes.
     """
-    sform, qform = int(header["sform_code"]) > 0, int(header["qform_code"]) > 0        # nibabel corrects a code outside 0..5 to 0
+    sform, qform = int(header["sform_code"]), int(header["qform_code"])        # nibabel corrects a code outside 0..5 to 0
     if not (sform or qform):
         raise VolumeError("volume-geometry", f"{path}: neither sform nor qform is set, so nothing says which way is up. "
                                              "Convert the original series again (dcm2niix sets both).")
     unit = SPACE_UNITS.get(int(stored["xyzt_units"]) & SPACE_BITS, "")
     scale = np.diag([*[UNITS_TO_MM.get(unit, 1.0)] * 3, 1.0])
-    notes = (f"header unit {unit}, converted to millimetres",) if unit in UNITS_TO_MM else ()
+    notes: tuple[str, ...] = (f"header unit {unit}, converted to millimetres",) if unit in UNITS_TO_MM else ()
     if sform and qform and not np.asarray(header.get_sform())[:3, :3].any():
-        sform, notes = False, (*notes, "the sform is set but all zero; the qform is used")
+        sform, notes = 0, (*notes, "the sform is set but all zero; the qform is used")
     if not sform:
         _refuse_pixdim(path, stored)
     vox_to_ras = scale @ np.asarray(header.get_sform() if sform else header.get_qform(), dtype=np.float64)
     refuse_affine(str(path), vox_to_ras)        # here, before gigabytes of voxels are read in vain
-    if not sform:
-        return vox_to_ras, notes
-    compared = _compared(path, stored, header, scale, vox_to_ras) if qform else _other_spacing(stored, scale, vox_to_ras)
-    return vox_to_ras, notes + compared
+    if sform and qform:
+        other = _qform(header, scale)
+        compared = _compared(path, stored, header, scale, vox_to_ras, other)
+        if sform in TEMPLATES and qform == SCANNER and np.isfinite(other).all() and _is_set(_pixdim(stored)):
+            refuse_affine(str(path), other)
+            compared = (f"the sform is in coordinates of {TEMPLATES[sform]}; the qform, in the scanner's, is used",)
+            vox_to_ras, sform = other, 0
+        notes += compared
+    elif sform:
+        notes += _other_spacing(path, stored, header, scale, vox_to_ras)
+    return vox_to_ras, (*notes, TEMPLATE_NOTE) if (sform or qform) in TEMPLATES else notes
+
+
+def _pixdim(stored: Any) -> NDArray[np.float64]:
+    """(3,) the spacings in the header, in its unit."""
+    return np.asarray(stored["pixdim"][1:4], dtype=np.float64)
+
+
+def _is_set(pixdim: NDArray[np.float64]) -> bool:
+    """Whether the qform can use these spacings; nibabel would replace a zero by 1 mm."""
+    return bool(np.isfinite(pixdim).all() and pixdim.all())
 
 
 def _refuse_pixdim(path: Path, stored: Any) -> None:
-    """Raises VolumeError "volume-geometry" for spacings that the qform cannot use; nibabel would replace a zero by 1 mm."""
-    spacing = np.asarray(stored["pixdim"][1:4], dtype=float)
-    if not (np.isfinite(spacing).all() and spacing.all()):
+    """Raises VolumeError "volume-geometry" for spacings that the qform cannot use."""
+    spacing = _pixdim(stored)
+    if not _is_set(spacing):
         raise VolumeError("volume-geometry", f"{path}: the header's voxels are {times(f'{mm:g}' for mm in spacing)} mm (pixdim) and only "
                                              "the qform, which needs them, is set. Convert the original series again.")
 
 
-def _compared(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
-    """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.  Raises VolumeError if the
-    direction of an axis or a voxel size differs too much (OTHER_WAY_DEG, OTHER_SIZE)."""
+def _qform(header: Any, scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The (4, 4) affine of a qform in millimetres; NaN if its quaternion is not valid."""
     try:
-        qform = scale @ header.get_qform()
-    except Exception:           # an invalid quaternion: nibabel may raise any exception
-        qform = np.full((4, 4), np.nan)
+        return np.asarray(scale @ header.get_qform())
+    except Exception:           # nibabel may raise any exception
+        return np.full((4, 4), np.nan)
+
+
+def _compared(
+    path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64], qform: NDArray[np.float64]
+) -> tuple[str, ...]:
+    """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.  Raises VolumeError if the
+    direction of an axis or a voxel size differs too much (OTHER_WAY_DEG, `_refuse_size`)."""
     cosines = (chosen[:3, :3] * qform[:3, :3]).sum(axis=0) / np.linalg.norm(chosen[:3, :3], axis=0) / np.linalg.norm(qform[:3, :3], axis=0)
     corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1)
     apart = chosen - qform
@@ -223,31 +251,41 @@ def _compared(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], 
                                              "corners), so one of them is wrong about left or up. Convert the original series again.")
     if not np.isfinite(apart_mm):
         return ("the qform is damaged; the sform is used",)
-    _refuse_size(path, stored, header, scale, chosen)
+    _refuse_size(path, stored, header, scale, chosen, "the qform")
     return () if apart_mm <= SAME_PLACE_MM else (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
 
 
-def _refuse_size(path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> None:
-    """Raises VolumeError "volume-geometry" if the spacings of sform and qform (pixdim) differ by a factor above 1.5 along an axis of two
-    voxels or more.  A pixdim of 0 or NaN is ignored."""
+def _refuse_size(
+    path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64], beside: str
+) -> None:
+    """Raises VolumeError "volume-geometry" if the spacings of sform and pixdim differ by a factor above 1.5 along an axis of two voxels or
+    more, or by 5 % if the sform is a unit matrix but for flips and exchanges: programs write that where they know no better.  A pixdim of
+    0 or NaN is ignored.  `beside` names the pixdim's owner."""
     spacing, pixdim_mm = _spacings(stored, scale, chosen)
     valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
     factors = np.divide(pixdim_mm, spacing, out=np.ones(3), where=valid)
     times_apart = float(np.maximum(factors, 1 / factors).max())
-    if times_apart > OTHER_SIZE:
+    is_unit = np.isin(np.abs(header.get_sform()[:3, :3]), (0.0, 1.0)).all()
+    limit = 1 + SAME_SPACING if is_unit else OTHER_SIZE
+    if times_apart > limit:
         two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (spacing, pixdim_mm)]
-        raise VolumeError("volume-geometry", f"{path}: voxels of {two[0]} mm by the sform and {two[1]} mm by the qform, {times_apart:.3g} "
-                                             f"times apart (limit {OTHER_SIZE:g}), so one of them is wrong. Convert the original series "
+        raise VolumeError("volume-geometry", f"{path}: voxels of {two[0]} mm by the sform and {two[1]} mm by {beside}, {times_apart:.3g} "
+                                             f"times apart (limit {limit:g}), so one of them is wrong. Convert the original series "
                                              "again.")
 
 
 def _spacings(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Spacings in mm, (3,) each: of the chosen affine, and of pixdim."""
-    return np.linalg.norm(chosen[:3, :3], axis=0), np.abs(np.asarray(stored["pixdim"][1:4], dtype=np.float64)) * scale[0, 0]
+    return np.linalg.norm(chosen[:3, :3], axis=0), np.abs(_pixdim(stored)) * scale[0, 0]
 
 
-def _other_spacing(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[str, ...]:
-    """A note if the spacings of pixdim and sform differ by more than 5 %."""
+def _other_spacing(
+    path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]
+) -> tuple[str, ...]:
+    """A note if the spacings of pixdim and sform differ by more than 5 %.  Raises VolumeError as `_refuse_size`, but not for a pixdim of
+    1 × 1 × 1, which is what programs leave there that set the sform alone."""
+    if (np.abs(_pixdim(stored)) != 1).any():
+        _refuse_size(path, stored, header, scale, chosen, "pixdim")
     spacing, pixdim_mm = _spacings(stored, scale, chosen)
     if (np.abs(pixdim_mm - spacing) <= SAME_SPACING * spacing).all():
         return ()

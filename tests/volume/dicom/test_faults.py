@@ -280,6 +280,25 @@ def test_a_fault_has_its_code_and_a_sentence(tmp_path, write, make, code):
     assert refusal.value.sentence.endswith((".", ")."))
 
 
+@pytest.mark.parametrize("keyword", ["RescaleSlope", "RescaleIntercept"])
+@pytest.mark.parametrize("written", ["nan", "NaN", "inf", "-inf", "1e999", "Infinity", "abc", "1,5", "1.5.2", "--1", "1e", "?"])
+def test_what_is_no_finite_number_scales_no_intensities(tmp_path, write, keyword, written):
+    """One image of the series is enough; its pixels would have another scale than the others'."""
+    folder = write.save(tmp_path / "series", write.images(write.noise(), **{keyword: "1.25000000"}))
+    path = sorted(folder.iterdir())[3]
+    path.write_bytes(path.read_bytes().replace(b"1.25000000", written.encode().ljust(10)))
+    with pytest.raises(VolumeError) as refusal:
+        slice_volume(folder)
+    assert refusal.value.code == "volume-rescale" and "finite numbers are wanted" in refusal.value.sentence
+
+
+@pytest.mark.parametrize("more", [{}, {"RescaleSlope": ""}, {"RescaleSlope": "2", "RescaleIntercept": ""}, {"RescaleIntercept": "-7"}])
+def test_a_scale_that_is_not_stated_is_none(tmp_path, write, more):
+    slope, intercept = float(more.get("RescaleSlope") or 1), float(more.get("RescaleIntercept") or 0)
+    found = read(write.save(tmp_path / "series", write.images(write.noise(), **more)))
+    assert np.array_equal(found.voxels, write.noise().astype(np.float32) * slope + intercept)
+
+
 def deflated(path: Path, payload: bytes, length: bytes | None = None, before: bytes = b"") -> Path:
     """A file that says it is deflated, and this payload behind its first elements; their length wrong where one is given, or left out."""
     syntax = b"1.2.840.10008.1.2.1.99"

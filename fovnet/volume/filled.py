@@ -1,0 +1,48 @@
+"""A constant far below all intensities, in a large part of a volume: what a program wrote where it had no image.
+
+Programs that resample fill with the air of CT unless told otherwise, -1024 or -1000 (elastix, 3D Slicer), or with -2000, -9999 or -32768.
+Magnitudes are never negative, so that one negative value beneath them is no intensity, and becomes 0 like any padding; so does what was
+interpolated between it and the image.  Where many other values are negative too, as in CT or phase images, nothing is changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, lattice
+from fovnet.volume.volume import Volume
+
+LEAST_SHARE = BLACK_PERCENTILE / 100    # of the voxels: a fill in fewer does not change what is shown as black
+INTERPOLATED = 0.1                      # of the other voxels may be negative: the border of a fill, and the overshoot of splines
+AIR = -900.0                            # Hounsfield units of air are -1000; a fill above is farther below 0 than the image reaches above it
+
+
+def without_fill(volume: Volume) -> Volume:
+    """The volume with a constant fill, and all else that is negative, set to 0, and a note; itself if it has no fill."""
+    value = fill_of(lattice(volume.voxels))
+    if value is None:
+        return volume
+    share = np.count_nonzero(volume.voxels == value) / volume.voxels.size
+    note = f"{share:.0%} of the voxels are exactly {value:g}, a constant fill; set to 0"
+    return replace(volume, voxels=np.maximum(volume.voxels, np.float32(0)), notes=(*volume.notes, note))
+
+
+def fill_of(sample: NDArray[np.float32]) -> float | None:
+    """The constant fill in a sample of voxels (m,); None if there is none."""
+    value, share = commonest(sample[sample < 0])
+    if share * np.count_nonzero(sample < 0) < LEAST_SHARE * sample.size:
+        return None
+    others = sample[sample != value]
+    if not others.size:
+        return None
+    dark, bright = np.percentile(others, (100 * INTERPOLATED, CLIP_PERCENTILE))
+    return value if dark >= 0 and (value <= AIR or -value > bright) else None
+
+
+def commonest(values: NDArray[np.float32]) -> tuple[float, float]:
+    """The most frequent of some values (m,) and its share of them; (0, 0) if there are none."""
+    found, counts = np.unique(values, return_counts=True)
+    return (float(found[counts.argmax()]), float(counts.max() / values.size)) if values.size else (0.0, 0.0)
