@@ -11,7 +11,7 @@ from typing import Any
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.enhanced import enhanced_frames
 from fovnet.volume.dicom.header import Facts, Frame, dataset_of, frame_from, getter, quietly, real, text, whole
-from fovnet.volume.dicom.mosaic import is_mosaic, mosaic_frames
+from fovnet.volume.dicom.mosaic import grid_frames, is_grid, is_mosaic, mosaic_frames
 from fovnet.volume.dicom.people import birthday_of, name_of
 from fovnet.volume.dicom.source import Item
 
@@ -41,6 +41,8 @@ def frames_of(item: Item) -> list[Frame]:
         frame = frame_from(item, facts, get, 1 if number > 1 else 0)
         if is_mosaic(frame):
             return mosaic_frames(frame, dataset)
+        if is_grid(frame, dataset):
+            return grid_frames(frame, dataset)
         if number > 1 and facts.modality == "MR" and not facts.captured:
             raise VolumeError("volume-geometry", f"{item}: {number} frames without functional groups that place each of them. "
                                                  "Export it as an enhanced or as a classic series.")
