@@ -25,6 +25,15 @@ MAX_BEHIND = 1 << 26            # most bytes read after the voxels to reach gzip
 DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)      # exceptions of a damaged stream
 
 
+def has_preamble(opening: bytes) -> bool:
+    """Whether "DICM" stands at byte 128.  The 128 bytes before it are free: they may be the header of a TIFF, an Analyze or a gzip file.
+
+    No other format that fovnet reads has text there (NIfTI: the lowest intensity), so this wins over any other magic number.
+    Source: DICOM PS3.10, 7.1.
+    """
+    return opening[128:132] == b"DICM"
+
+
 def regular(path: Path) -> Path:
     """The path, if it is a file or folder.  Raises VolumeError "volume-unreadable" for a pipe, a socket or a device: opening one may
     block for ever.  Raises OSError if nothing is there."""
@@ -39,7 +48,7 @@ def opened(path: Path) -> BinaryIO:
     """A binary stream from the start of a file, decompressed if its content (not its name) is gzip."""
     file = regular(path).open("rb")
     try:
-        packed = file.read(2) == GZIP
+        packed = _begins_like_gzip(file)
         file.seek(0)
     except BaseException:
         file.close()
@@ -50,7 +59,21 @@ def opened(path: Path) -> BinaryIO:
 def is_gzip(path: Path) -> bool:
     """Whether a file's content is gzip, whatever its name.  Raises OSError if it cannot be opened."""
     with regular(path).open("rb") as file:
-        return file.read(2) == GZIP
+        return _begins_like_gzip(file)
+
+
+def unpacked_opening(opening: bytes) -> bytes:
+    """The first bytes of a file of which these are the first ones packed with gzip; empty if they are not gzip, or damaged."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(opening, 1024)
+    except zlib.error:
+        return b""
+
+
+def _begins_like_gzip(file: BinaryIO) -> bool:
+    """Whether a file begins with the magic of gzip, not as the preamble of a DICOM file."""
+    opening = file.read(132)
+    return opening.startswith(GZIP) and not has_preamble(opening)
 
 
 def unpacked(file: BinaryIO, encoding: str) -> BinaryIO:

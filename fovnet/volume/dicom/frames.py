@@ -28,8 +28,6 @@ def frames_of(item: Item) -> list[Frame]:
     dataset = dataset_of(item, pixels=False)
     with quietly():
         get = getter(dataset)
-        if text(get("SOPClassUID")) == "1.2.840.10008.1.3.10":
-            raise VolumeError("volume-dicomdir", f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its folder.")
         facts = _facts(get)
         if not facts.has_pixels and facts.sop_class in MR_IMAGES:
             raise VolumeError("volume-truncated", f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it again.")

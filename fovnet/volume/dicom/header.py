@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.source import Item, opened, refuse_deflate_bomb
+from fovnet.volume.dicom.source import Item, opened, refuse_deflate_bomb, refuse_directory
+from fovnet.volume.unpacking import has_preamble
 
 Vector = tuple[float, ...]
 
@@ -141,8 +142,9 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
     from pydicom.errors import InvalidDicomError
 
     with quietly(), opened(item) as file:
+        refuse_directory(item, file)
         refuse_deflate_bomb(item, file)
-        force = file.read(132)[128:] != b"DICM"
+        force = not has_preamble(file.read(132))
         file.seek(0)
         try:
             tags = None if pixels or every else _wanted()

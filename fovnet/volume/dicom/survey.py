@@ -69,7 +69,8 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
             except Exception as fault:      # invalid header values may raise any exception
                 damaged = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
                 unread.append(Unread(item, VolumeError("volume-corrupt", damaged)))
-    return Survey(tuple(series_of(frames)), tuple(unread))
+    kept = [one for one in unread if not one.is_directory] or ([] if frames else unread)       # a DICOMDIR matters if it is alone
+    return Survey(tuple(series_of(frames)), tuple(kept))
 
 
 def place_stamp(path: Path) -> list[list[int]]:
