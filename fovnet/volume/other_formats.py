@@ -56,7 +56,7 @@ def other_format(path: Path, opening: bytes) -> tuple[str, str]:
 SAVE = "Save it as NIfTI with 3D Slicer or ITK-SNAP."
 MAGICS = (
     (b"# === DATA DESCRIPTION FILE", *PHILIPS),
-    (b"<PRIDE_V5", *PHILIPS),
+    (b"<PRIDE_V5", "one of a Philips XML/REC pair", "Export the series as DICOM, NIfTI or PAR/REC."),
     (b"NRRD", "a damaged NRRD file", SAVE),
     (b"ObjectType", "a damaged MetaImage file", SAVE),
     (b"NDims", "a damaged MetaImage file", SAVE),

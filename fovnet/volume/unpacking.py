@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 
 GZIP = b"\x1f\x8b"
+HEAD = 140                      # bytes to read to know a DICOM file: preamble, magic and the first element
 PIECE = 1 << 20
 MAX_BEHIND = 1 << 26            # most bytes read after the voxels to reach gzip's checksum, or skipped before them
 DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)      # exceptions of a damaged stream
@@ -28,10 +29,10 @@ DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzip
 def has_preamble(opening: bytes) -> bool:
     """Whether "DICM" stands at byte 128.  The 128 bytes before it are free: they may be the header of a TIFF, an Analyze or a gzip file.
 
-    No other format that fovnet reads has text there (NIfTI: the lowest intensity), so this wins over any other magic number.
+    This wins over any other magic number: NIfTI has its lowest intensity there, and in a text header no zero follows, as in a tag.
     Source: DICOM PS3.10, 7.1.
     """
-    return opening[128:132] == b"DICM"
+    return opening[128:132] == b"DICM" and (len(opening) <= 132 or b"\0" in opening[132:HEAD])
 
 
 def regular(path: Path) -> Path:
@@ -72,7 +73,7 @@ def unpacked_opening(opening: bytes) -> bytes:
 
 def _begins_like_gzip(file: BinaryIO) -> bool:
     """Whether a file begins with the magic of gzip, not as the preamble of a DICOM file."""
-    opening = file.read(132)
+    opening = file.read(HEAD)
     return opening.startswith(GZIP) and not has_preamble(opening)
 
 

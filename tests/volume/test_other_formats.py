@@ -22,7 +22,7 @@ FILES = {
     "scan.par": (PAR, "PAR/REC", "dcm2niix"), "SCAN.PAR": (PAR, "PAR/REC", "dcm2niix"), "scan.txt": (PAR, "PAR/REC", "dcm2niix"),
     "after.par": (b"\r\n" + PAR, "PAR/REC", "dcm2niix"),
     "scan.rec": (NOISE, "PAR/REC", "dcm2niix"), "SCAN.REC": (NOISE, "PAR/REC", "dcm2niix"),
-    "scan.xml": (b"<PRIDE_V5>\n<Series_Info>", "PAR/REC", "dcm2niix"),
+    "scan.xml": (b"<PRIDE_V5>\n<Series_Info>", "XML/REC", "as DICOM"),
     "anat+orig.HEAD": (HEAD, "HEAD/BRIK", "3dAFNItoNIFTI"), "anat+tlrc.head": (HEAD.lstrip(), "HEAD/BRIK", "3dAFNItoNIFTI"),
     "int.HEAD": (b"type = integer-attribute\nname = BRICK_TYPES\n", "HEAD/BRIK", "3dAFNItoNIFTI"),
     "anat+orig.BRIK": (NOISE, "HEAD/BRIK", "3dAFNItoNIFTI"), "anat+orig.BRIK.gz": (gzip.compress(NOISE), "HEAD/BRIK", "3dAFNItoNIFTI"),

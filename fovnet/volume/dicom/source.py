@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.documents import document_kind, is_called_document, is_document
-from fovnet.volume.unpacking import has_preamble, unpacked_opening
+from fovnet.volume.unpacking import HEAD, has_preamble, unpacked_opening
 
 MAX_MEMBERS = 50_000            # a whole-body study has about 5 000 images
 MAX_UNPACKED = 16 * 2**30       # bytes of all members, as declared by the archive's directory
@@ -124,7 +124,7 @@ def looks_like_dicom(path: Path) -> bool:
         return False
     try:
         with path.open("rb") as file:
-            return begins_like_dicom(file.read(132))
+            return begins_like_dicom(file.read(HEAD))
     except OSError:
         return False
 
@@ -136,7 +136,7 @@ def is_archive(path: Path) -> bool:
         if not stat.S_ISREG(path.stat().st_mode):
             return False
         with path.open("rb") as file:
-            opening = file.read(132)
+            opening = file.read(HEAD)
             return opening.startswith(ZIP_MAGIC) and not has_preamble(opening)
     except (OSError, ValueError):                   # ValueError: a null byte in the name
         return False

@@ -62,6 +62,17 @@ def test_it_is_known_under_the_names_of_other_formats(tmp_path: Path, write, nam
     assert np.array_equal(read(tmp_path / name).voxels, write.noise())
 
 
+@pytest.mark.parametrize("kind", ["nrrd", "metaimage"])
+def test_a_text_header_may_have_the_letters_there(tmp_path: Path, made, kind: str) -> None:
+    path = getattr(made, kind)(tmp_path / f"a.{'nrrd' if kind == 'nrrd' else 'mha'}", made.body())
+    data, comment = path.read_bytes(), b"#" if kind == "nrrd" else b"Comment = "
+    first = data.index(b"\n") + 1
+    letters = comment + b"-" * (128 - first - len(comment)) + b"DICM, at byte 128\n"
+    path.write_bytes(data[:first] + letters + data[first:])
+    assert path.read_bytes()[128:132] == b"DICM"
+    assert find([tmp_path]).volumes == [path] and np.allclose(read(path).voxels, made.body().voxels, atol=1)
+
+
 def test_a_nifti_file_has_numbers_where_dicom_has_its_magic(tmp_path: Path, made) -> None:
     """Bytes 128 to 131 are the lowest intensity: it would have to be 226,769,472 exactly (as float32) for a mistake."""
     assert np.frombuffer(b"DICM", "<f4")[0] > 2e8
