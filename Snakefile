@@ -34,5 +34,5 @@ onsuccess:
         print(f"""
 report          {RESULTS}/report.html
 tables          {RESULTS}/evaluation/rates.tsv  {RESULTS}/evaluation/volumes.tsv  {RESULTS}/decisions/spans.tsv
-ensemble        {RESULTS}/ensemble   (fovnet predict FILES --model {RESULTS}/ensemble --out answers)
+ensemble        {RESULTS}/ensemble   ({predicting(Path(RESULTS, "ensemble"))})
 """)

@@ -17,6 +17,11 @@ def with_config(verb: str, config: Path) -> str:
     return shlex.join(["fovnet", *verb.split(), "--config", str(config)])
 
 
+def predicting(ensemble: Path) -> str:
+    """ "fovnet predict FILES --model results/ensemble --out answers" for an ensemble."""
+    return shlex.join(["fovnet", "predict", "FILES", "--model", str(ensemble), "--out", "answers"])
+
+
 def simulating(settings: Settings) -> str:
     """The `fovnet phantom` command that simulates the people of a configuration."""
     made, without = settings.phantom, [word for name in settings.phantom.without for word in ("--without", name)]

@@ -10,15 +10,35 @@ import pytest
 from typer.testing import CliRunner
 
 from fovnet.cli import app
-from fovnet.commands import simulating, with_config
+from fovnet.commands import predicting, simulating, with_config
 from fovnet.config import parse
-from fovnet.errors import FovnetError
+from fovnet.decision.shipped import shipped_folder
+from fovnet.errors import FovnetError, ModelError, VolumeError
 from fovnet.results import Results
+from fovnet.volume.readers import read
 
 
 @pytest.mark.parametrize("name", ["mine.yaml", "it's mine.yaml", "a $HOME; b.yaml", '"x".yaml', "*"])
 def test_a_verb_of_two_words_and_any_name_come_through_a_shell(name: str) -> None:
     assert shlex.split(with_config("search explain", Path(name))) == ["fovnet", "search", "explain", "--config", name]
+
+
+@pytest.mark.parametrize("results", ["res ü it's", "results", "a b/$HOME", 'x"y', "`id`", "a;b", "(1)", "*"])
+def test_an_ensemble_of_any_name_comes_through_a_shell(results: str) -> None:
+    words = shlex.split(predicting(Path(results, "ensemble")))
+    assert words == ["fovnet", "predict", "FILES", "--model", f"{results}/ensemble", "--out", "answers"]
+
+
+@pytest.mark.parametrize("name", ["res ü it's", "a b", "$HOME", "a;b"])
+def test_messages_with_a_command_in_them_can_be_pasted(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(VolumeError, match="twelve hex digits") as series:
+        read(Path(f"{tmp_path / name}#12345"))
+    command, = re.findall(r"`(.*?)` show", series.value.sentence)
+    assert shlex.split(command) == ["fovnet", "predict", str(tmp_path / name)]
+    with pytest.raises(ModelError, match="came without networks") as model:
+        shipped_folder(tmp_path / name)
+    assert shlex.split(model.value.sentence.partition("then ")[2])[-2:] == ["--out", str(tmp_path / name)]
 
 
 def test_the_simulated_people_are_told_with_what_they_go_without() -> None:

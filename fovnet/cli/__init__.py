@@ -1,18 +1,19 @@
 """The command line: each verb reads its input, calls the library, and writes.  The only package that prints, exits, or reads sys.argv.
 
 Exit status: 0 done; 1 a bug, with its traceback in a log file; 2 wrong usage, settings or input; 3 some volumes were refused and the
-others processed; 130 stopped by Ctrl-C.
+others processed; 130 stopped by Ctrl-C; 141 what read the output has ended (`fovnet codes | head -1`).
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import select
 import signal
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from threading import Timer
 from typing import Annotated, NoReturn
@@ -43,13 +44,14 @@ WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
 
 LOUD = "bold red"
 STOPPED = 130       # exit status after Ctrl-C, as in shells: 128 + SIGINT
+UNREAD = 141        # likewise 128 + SIGPIPE
 GRACE_S = 10.0      # seconds that workers have to end after Ctrl-C
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
     help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
     epilog="Exit status: 0 done; 1 a bug, its traceback in a log file; 2 wrong usage, settings or input; 3 done, but for what was refused "
-           "or is lacking; 130 stopped by Ctrl-C.",
+           "or is lacking; 130 stopped by Ctrl-C; 141 what read the output ended first.",
 )
 bench = typer.Typer(no_args_is_help=True, help="Measure: searches, trainings, decisions, the simulator, and what answers are worth.")
 for verbs in (bench_searches.verbs, bench_speed.verbs, bench_answers.verbs, bench_simulator.verbs):
@@ -71,19 +73,44 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 
 
 def main() -> None:
-    """Run the command line; expected failures give a sentence and status 2, bugs a log file, an apology and status 1."""
+    """Run the command line; expected failures give a sentence and status 2, bugs a log file, an apology and status 1.
+
+    If what reads the output has ended, it ends quietly: what is left to write goes to the null device.
+    """
+    outputs = select.poll()
+    for stream in (1, 2):
+        with suppress(OSError):         # closed from the start
+            outputs.register(os.dup(stream), 0)         # a copy, as rich replaces a broken stdout by the null device
+    try:
+        _run()
+    except (BrokenPipeError, SystemExit) as fault:
+        if not isinstance(fault, BrokenPipeError) and not isinstance(fault.__context__, BrokenPipeError):       # of typer or rich
+            raise
+        if not any(event & select.POLLERR for _, event in outputs.poll(0)):         # a pipe of fovnet's own, to a worker
+            _apologise()
+        for stream in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+        sys.exit(UNREAD)
+
+
+def _run() -> None:
+    """Runs the command line and exits, but for a broken pipe, which it raises."""
     for stream in (sys.stdout, sys.stderr):         # file names may not be valid UTF-8
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         with _silent_libraries():
             status = app(standalone_mode=False)
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
     except WrongUsage as fault:
         _explain(fault)
         sys.exit(2)
     except FovnetError as error:
         _show_error(str(error))
         sys.exit(2)
+    except BrokenPipeError:
+        raise
     except OSError as fault:
         full = is_disk_full(fault)
         if not fault.filename and not full:

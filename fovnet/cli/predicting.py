@@ -141,6 +141,8 @@ def _show_found(folder: Path, found: Found, included: list[str], show_ids: bool)
 def _show_passed(files: list[Path]) -> None:
     """Prints how many files are not volumes, by file extension, as an image may have an unknown one; and how many linked folders were not
     entered, as they may lead anywhere."""
+    from fovnet.volume.other_formats import unread_image
+
     links = [path for path in files if os.path.isdir(path)]         # noqa: PTH112  (is_dir raises without permission)
     if links:
         err.print(f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): name the folders "
@@ -152,6 +154,8 @@ def _show_passed(files: list[Path]) -> None:
         first = f"the first {files[0]}" if files[1:] else str(files[0])
         err.print(f"{several(len(files), 'file')} passed over, no volume by name or content: {counted}"
                   f"{', ...' if len(endings) > 5 else ''}; {first}")
+    for (kind, remedy), count in Counter(filter(None, map(unread_image, files))).items():
+        err.print(f"of these {count:,}: {kind}. {remedy}")
 
 
 def _conclude(folder: Path, volumes: int, refused: int, unread: int, pages: bool) -> None:

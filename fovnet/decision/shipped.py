@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -44,7 +45,7 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
         raise ModelError(
             "model-absent",
             f"{folder}: this installation came without networks; give --model FOLDER, the folder `ensemble` of a workflow run, or make "
-            f"them once: make shipped, then fovnet export shipped results/shipped --out {folder}",
+            f"them once: make shipped, then fovnet export shipped results/shipped --out {shlex.quote(str(folder))}",
         )
     return folder
 

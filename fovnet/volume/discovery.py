@@ -20,10 +20,22 @@ from fovnet.volume.collection import LONGEST
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.reading import read as read_dicom
 from fovnet.volume.dicom.series import Series
-from fovnet.volume.dicom.source import HALVES, OTHER_VOLUMES, Item, Unread, files_under, is_archive, is_closed, looks_like_dicom
+from fovnet.volume.dicom.source import (
+    HALVES,
+    OTHER_VOLUMES,
+    Item,
+    Unread,
+    files_under,
+    is_archive,
+    is_closed,
+    kind_of_document,
+    looks_like_dicom,
+)
 from fovnet.volume.dicom.survey import survey, survey_of
 from fovnet.volume.dicom.table import series_row, unread_row
+from fovnet.volume.other_formats import unread_image
 from fovnet.volume.readers import is_known, reader_of, volume_name
+from fovnet.words import several
 
 SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix not in HALVES), ".dcm", ".ima", ".zip")
 """Suffixes of volume files.  A file with one of them that fovnet cannot read is refused by name instead of ignored."""
@@ -88,8 +100,13 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     if not found:
         named_paths = ", ".join(map(str, paths))
         known = ", ".join(SUFFIXES)
+        unread = Counter(filter(None, map(unread_image, passed)))
         linked = next((str(path) for path in passed if os.path.isdir(path)), None)     # noqa: PTH112
         hint = "name the files themselves" if linked is None else f"links to folders are not followed, name {linked} itself"
+        if unread:
+            ((kind, hint), count), = unread.most_common(1)
+            first = next(path for path in passed if unread_image(path) == (kind, hint))
+            hint = f"{several(count, 'file')}, {first.name} for example: {kind}. {hint}"
         raise VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); {hint}")
     return Found(_once([*found, *empty]), list(rows.values()), [path for path in passed if path not in found])
 
@@ -118,7 +135,7 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
             found.append(path)
         elif is_archive(path):
             some, more = _series_under(path, include, show_ids)
-            if _is_document(path) and not more:
+            if not more and _is_document(path):
                 others.append(path)
                 continue
             aside = not some and any(row["kind"] != "unreadable" for row in more)
@@ -132,7 +149,8 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
         else:
             others.append(path)
     held = survey_of(items)
-    wanted, more = _listed(held.series, held.unread, None, include, show_ids)
+    unread = [one for one in held.unread if not (found and one.is_directory)]
+    wanted, more = _listed(held.series, unread, None, include, show_ids)
     called = {(path.parent, volume_name(path)) for path in found}
     passed = [path for path in others if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in called]
     return Found(sorted(found + wanted) or ([] if items else unused), rows + more, passed + links)
@@ -242,8 +260,10 @@ def name_volumes(paths: Sequence[Path]) -> list[str]:
 
 
 def _is_document(path: Path) -> bool:
-    """Whether a zip archive has a suffix of neither an archive nor a volume: a spreadsheet, arrays, a program."""
-    return bool(path.suffix) and not path.suffix[1:].isdigit() and not path.name.lower().endswith(SUFFIXES)
+    """Whether a zip archive has a suffix of neither an archive nor a volume, or none and the members of a document."""
+    if path.name.lower().endswith(SUFFIXES):
+        return False
+    return (bool(path.suffix) and not path.suffix[1:].isdigit()) or bool(kind_of_document(path))
 
 
 def _looks_like_a_volume(path: Path) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,12 +23,13 @@ from fovnet.records import checksum
 from fovnet.volume.checks import refuse_ct, refuse_labels
 from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.source import begins_like_dicom, is_archive, looks_like_dicom
+from fovnet.volume.dicom.source import is_archive, looks_like_dicom
 from fovnet.volume.dicom.survey import file_stamp, place_stamp
 from fovnet.volume.filled import without_fill
 from fovnet.volume.formats import analyze, gipl, metaimage, mgh, nifti, nrrd
 from fovnet.volume.grid import Limits
-from fovnet.volume.unpacking import DAMAGED, GZIP, is_gzip, opened, regular
+from fovnet.volume.other_formats import other_format
+from fovnet.volume.unpacking import DAMAGED, has_preamble, is_gzip, opened, regular
 from fovnet.volume.volume import Volume
 
 Result = TypeVar("Result")
@@ -79,10 +81,10 @@ def read(path: Path, limits: Limits | None = None) -> Volume:
 def reader_of(path: Path) -> Reader:
     """The reader that claims a file.  Raises VolumeError "volume-format", with what the file seems to be, if none does."""
     opening = _opening(path)
-    for reader in READERS:
+    for reader in READERS[-1:] if has_preamble(opening) else READERS:          # DICOM alone
         if guarded(reader, path, partial(reader.claims, path, opening)):        # a test may read more than the first bytes
             return reader
-    kind, remedy = _seems_to_be(path, opening)
+    kind, remedy = other_format(path, opening)
     known = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
     raise VolumeError("volume-format", f"{path}: this is {kind}; fovnet reads {known}. {remedy}")
 
@@ -208,7 +210,7 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
                                                 f"Leave #{digits} out.")
         if hash_sign and os.path.lexists(place):
             return VolumeError("volume-series", f"{path}: {digits!r} behind # is no series: twelve hex digits are wanted, as found.tsv and "
-                                                f"`fovnet predict {place}` show them. Name one of those.")
+                                                f"`{shlex.join(['fovnet', 'predict', place])}` show them. Name one of those.")
         if fault.filename and Path(fault.filename).name != path.name:
             return VolumeError("volume-missing", f"{path}: its other half {Path(fault.filename).name} is missing. Put it beside.")
         if path.is_symlink():
@@ -226,44 +228,3 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
 
 def _may_hold_series(place: Path) -> bool:
     return place.is_dir() or is_archive(place) or looks_like_dicom(place)
-
-
-def _seems_to_be(path: Path, opening: bytes) -> tuple[str, str]:
-    """(kind of a file that no reader claims, one thing to try)."""
-    for magic, kind, remedy in _MAGICS:
-        if opening.startswith(magic):
-            return kind, remedy
-    if begins_like_dicom(opening):          # the DICOM reader does not claim it, so it is compressed
-        return "a DICOM file packed with gzip", "Unpack it with gunzip."
-    if opening[257:262] == b"ustar":
-        return "a tar archive", "Unpack it with tar -xf, and name the folder."
-    if path.name.lower().endswith((".mgz", ".mgh")):
-        return "a damaged FreeSurfer MGH file", "Convert it again with: mri_convert IN OUT.nii.gz"
-    if path.name.lower().endswith((".gipl", ".gipl.gz")):
-        return "a damaged GIPL file", "Save it as NIfTI with ITK-SNAP."
-    if all(byte in b"\t\n\r\f" or 32 <= byte < 127 or byte >= 128 for byte in opening):
-        return "a text file", "Name the image itself."
-    return "of no known format", "Convert it to NIfTI (dcm2niix for DICOM, ITK-SNAP or 3D Slicer for most others)."
-
-
-_SAVE = "Save it as NIfTI with 3D Slicer or ITK-SNAP."
-_MAGICS = (
-    (b"NRRD", "a damaged NRRD file", _SAVE),
-    (b"ObjectType", "a damaged MetaImage file", _SAVE),
-    (b"NDims", "a damaged MetaImage file", _SAVE),
-    (b"\x89HDF", "an HDF5 file (MINC 2, or MATLAB 7.3)", "Convert it to NIfTI (mnc2nii for MINC)."),
-    (b"CDF", "a NetCDF file (MINC 1)", "Convert it to NIfTI with mnc2nii."),
-    (b"\x89PNG", "a PNG picture", "Name the volume it was made from: a picture has no millimetres."),
-    (b"\xff\xd8\xff", "a JPEG picture", "Name the volume it was made from: a picture has no millimetres."),
-    (b"%PDF", "a PDF document", "Name the image itself."),
-    (b"\x93NUMPY", "a NumPy array", "Save it as NIfTI together with its affine (nibabel.Nifti1Image)."),
-    (GZIP, "a file packed twice with gzip", "Unpack it once with gunzip."),
-    (b"BZh", "a bzip2 archive", "Unpack it with bunzip2."),
-    (b"\xfd7zXZ", "an xz archive", "Unpack it with unxz."),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard archive", "Unpack it with unzstd."),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it."),
-    (b"Rar!", "a RAR archive", "Unpack it."),
-    (b"MATLAB 5.0", "a MATLAB file", "Save it as NIfTI (niftiwrite)."),
-    (b"git-annex", "a git-annex pointer, not the data", "Fetch it with: datalad get FILE"),
-    (b"version https://git-lfs", "a Git LFS pointer, not the data", "Fetch it with: git lfs pull"),
-)

@@ -20,9 +20,19 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 
 GZIP = b"\x1f\x8b"
+HEAD = 140                      # bytes to read to know a DICOM file: preamble, magic and the first element
 PIECE = 1 << 20
 MAX_BEHIND = 1 << 26            # most bytes read after the voxels to reach gzip's checksum, or skipped before them
 DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)      # exceptions of a damaged stream
+
+
+def has_preamble(opening: bytes) -> bool:
+    """Whether "DICM" stands at byte 128.  The 128 bytes before it are free: they may be the header of a TIFF, an Analyze or a gzip file.
+
+    This wins over any other magic number: NIfTI has its lowest intensity there, and in a text header no zero follows, as in a tag.
+    Source: DICOM PS3.10, 7.1.
+    """
+    return opening[128:132] == b"DICM" and (len(opening) <= 132 or b"\0" in opening[132:HEAD])
 
 
 def regular(path: Path) -> Path:
@@ -39,7 +49,7 @@ def opened(path: Path) -> BinaryIO:
     """A binary stream from the start of a file, decompressed if its content (not its name) is gzip."""
     file = regular(path).open("rb")
     try:
-        packed = file.read(2) == GZIP
+        packed = _begins_like_gzip(file)
         file.seek(0)
     except BaseException:
         file.close()
@@ -50,7 +60,21 @@ def opened(path: Path) -> BinaryIO:
 def is_gzip(path: Path) -> bool:
     """Whether a file's content is gzip, whatever its name.  Raises OSError if it cannot be opened."""
     with regular(path).open("rb") as file:
-        return file.read(2) == GZIP
+        return _begins_like_gzip(file)
+
+
+def unpacked_opening(opening: bytes) -> bytes:
+    """The first bytes of a file of which these are the first ones packed with gzip; empty if they are not gzip, or damaged."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(opening, 1024)
+    except zlib.error:
+        return b""
+
+
+def _begins_like_gzip(file: BinaryIO) -> bool:
+    """Whether a file begins with the magic of gzip, not as the preamble of a DICOM file."""
+    opening = file.read(HEAD)
+    return opening.startswith(GZIP) and not has_preamble(opening)
 
 
 def unpacked(file: BinaryIO, encoding: str) -> BinaryIO:

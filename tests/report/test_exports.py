@@ -562,7 +562,7 @@ def test_images_without_a_uid_of_their_own_cannot_be_referred_to(tmp_path, write
         with pytest.raises(ModelError, match=f"images of volume {how} a SOP Instance UID.*export-no-uid"):
             export()
     row, = compare([answer], DEFAULT)
-    assert row.gone and not list(tmp_path.glob("copies/**/*.dcm"))
+    assert row.verdict == "header empty" and not list(tmp_path.glob("copies/**/*.dcm"))
 
 
 def test_a_copy_of_an_object_without_a_files_header_has_one(tmp_path, write):
@@ -635,6 +635,21 @@ def test_headers_that_disagree_are_told_first(tmp_path, classic):
     one, = compare(read_answers(tmp_path / "answers"), DEFAULT)
     assert (one.header, one.verdict) == ("HEAD", "disagree")
     assert "Doe" not in (tmp_path / "h.tsv").read_text()
+
+
+@pytest.mark.parametrize("uids", [["1.2.3"] * 40, [None] * 40, ["1.2.3"] * 20 + ["1.2.4"] * 20], ids=["one", "none", "two"])
+def test_a_header_is_compared_where_images_share_their_uid_or_lack_one(tmp_path, write, uids):
+    """As some anonymisers leave them; only what must refer to single images is not possible then."""
+    more = {"BodyPartExamined": "HEAD", "SOPInstanceUID": lambda k: uids[k]}
+    series = write.save(tmp_path / "series", write.images(body(), **more))
+    answers = answered(tmp_path / "answers", series, ["abdomen"])
+    result = CliRunner().invoke(app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")])
+    assert result.exit_code == 0 and read_tsv(tmp_path / "h.tsv")[0]["verdict"] == "disagree"
+    with pytest.raises(ModelError, match="export-no-uid"):
+        sources_of(read_answers(answers)[0])
+    shutil.rmtree(series)
+    result = CliRunner().invoke(app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")])
+    assert result.exit_code == 3 and read_tsv(tmp_path / "h.tsv")[0]["verdict"] == "source gone or changed"
 
 
 def test_the_table_of_headers_names_regions_from_the_feet_up(tmp_path, write):

@@ -8,6 +8,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 import fovnet.config        # by its full name: Snakemake defines `parse` and `config` here
+from fovnet.commands import predicting
 from fovnet.errors import ConfigError
 from fovnet.results import Results
 from fovnet.workflow import calibration_files, fingerprint, gpus, sections, unnoticed_changes, warm_start_files

@@ -11,7 +11,7 @@ from fovnet.errors import ConfigError, FovnetError
 from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
-from fovnet.report.exports.sources import sources_of
+from fovnet.report.exports.sources import header_of
 from fovnet.volume.body_part import regions_named
 from fovnet.volume.dicom.header import quietly
 
@@ -65,7 +65,7 @@ def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Com
         if answer.images is None:
             continue
         try:
-            header = str(sources_of(answer)[0].header.get("BodyPartExamined", "") or "").upper().strip()
+            header = str(header_of(answer).get("BodyPartExamined", "") or "").upper().strip()
         except FovnetError as fault:
             compared.append(Compared(answer, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]"))
             continue

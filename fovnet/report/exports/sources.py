@@ -49,6 +49,24 @@ def sources_of(answer: StoredAnswer) -> list[Source]:
     Raises ModelError as `images_answered`, "export-unreadable" without permission to read them, "export-changed" if they are missing or
     have changed since, and "export-no-uid" if images lack a SOP Instance UID or share one, so that they cannot be referred to.
     """
+    objects = _objects(answer)
+    nameless = [uid for uid, items in objects.items() if not uid or len(items) > 1]
+    if nameless:
+        how = "share" if nameless[0] else "lack"
+        raise ModelError("export-no-uid", f"{answer.path}: images of {answer.volume_id} {how} a SOP Instance UID, so nothing can refer to "
+                                          "one of them. Give each its own, and predict again.")
+    sources = [Source(item, whole_header(item), ()) for (item,) in objects.values()]
+    return [found for source in sources if (found := source.only(answer.images)) is not None]
+
+
+@quietly()
+def header_of(answer: StoredAnswer) -> Any:
+    """The header of one object behind an answer, whatever its UIDs are.  Raises ModelError as `sources_of`, but not "export-no-uid"."""
+    return whole_header(min(next(iter(_objects(answer).values()))))
+
+
+def _objects(answer: StoredAnswer) -> dict[str, set[Item]]:
+    """The objects of an answer by their SOP Instance UIDs, in the order of its slices.  Raises ModelError if they are not as they were."""
     wanted = list(dict.fromkeys(images_answered(answer).uids))
     objects: dict[str, set[Item]] = {}
     try:
@@ -63,14 +81,7 @@ def sources_of(answer: StoredAnswer) -> list[Source]:
         how = f"{len(lacking)} of {len(wanted)} images" if lacking else "the files"
         why = "are not there any more" if lacking else "have changed since"
         raise ModelError("export-changed", f"{answer.path}: {how} that {answer.volume_id} was answered from {why}. Predict it again.")
-    nameless = [uid for uid in wanted if not uid or len(objects[uid]) > 1]
-    if nameless:
-        how = "share" if nameless[0] else "lack"
-        raise ModelError("export-no-uid", f"{answer.path}: images of {answer.volume_id} {how} a SOP Instance UID, so nothing can refer to "
-                                          "one of them. Give each its own, and predict again.")
-    items = {uid: next(iter(objects[uid])) for uid in wanted}
-    sources = [Source(items[uid], whole_header(items[uid]), ()) for uid in wanted]
-    return [found for source in sources if (found := source.only(answer.images)) is not None]
+    return {uid: objects[uid] for uid in wanted}
 
 
 def images_answered(answer: StoredAnswer) -> Images:

@@ -9,7 +9,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address, split_address
 from fovnet.volume.dicom.parting import LEAST
 from fovnet.volume.dicom.series import Series
-from fovnet.volume.dicom.source import Unread
+from fovnet.volume.dicom.source import GUNZIP, Unread, files_under, is_packed, kind_of_document
 from fovnet.volume.dicom.survey import Survey, survey
 from fovnet.volume.dicom.triage import INCLUDABLE
 from fovnet.words import several
@@ -48,9 +48,13 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
             first, *others = found.unread
             return VolumeError(first.fault.code, f"{place}: none of {len(found.unread)} objects can be used; the first: "
                                                  f"{first.fault.sentence} Nor: {_names(others)}.") if others else first.fault
+        document = "" if place.is_dir() else kind_of_document(place)
         what = "folder" if place.is_dir() else "archive"
-        return VolumeError("volume-no-dicom", f"{place}: no DICOM image in this {what}. Name a volume, or the folder that "
-                                              "holds the series.")
+        packed = next((path for path in files_under(place) if is_packed(path)), None) if place.is_dir() else None
+        if packed:
+            return VolumeError("volume-format", f"{packed}: a DICOM file packed with gzip. {GUNZIP}")
+        seen = f"this is {document}, not an archive of images" if document else f"no DICOM image in this {what}"
+        return VolumeError("volume-no-dicom", f"{place}: {seen}. Name a volume, or the folder that holds the series.")
     codes = {_code(series) for series in found.series}
     remedy = "Give an MR series of several images."
     if codes <= {CODES[kind] for kind in INCLUDABLE}:

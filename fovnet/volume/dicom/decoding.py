@@ -32,6 +32,9 @@ from fovnet.volume.dicom.header import dataset_of, quietly
 from fovnet.volume.dicom.source import Item
 
 ENDED = "the decoder ended"
+UNSUPPORTED = "no decoder"
+LACKING = re.compile(r"\w+: .*(does not support|Unable to decode (un)?signed|cannot decode|are supported).*")
+"""What pydicom's plugins say of data that they do not try to decode."""
 DAMAGE = re.compile(rb"premature end|bad Huffman|Bogus|Unsupported marker|Invalid JPEG|Corrupt JPEG data: [a-z]")
 
 
@@ -50,8 +53,8 @@ class Decoder:
     def planes(self, item: Item, indices: Sequence[int | None]) -> list[NDArray[Any]]:
         """The stored values of these frames.
 
-        Raises VolumeError "volume-corrupt" if they cannot be decoded, or the child crashes; MemoryError if the child ran out of memory,
-        or was killed by SIGKILL, as a system short of memory does.
+        Raises VolumeError "volume-transfer-syntax" if no decoder here is made for them, "volume-corrupt" if they cannot be decoded, or the
+        child crashes; MemoryError if the child ran out of memory, or was killed by SIGKILL, as a system short of memory does.
         """
         child = self._child or self._begin()
         assert child.stdin is not None and child.stdout is not None
@@ -72,6 +75,9 @@ class Decoder:
             self._end()
             if starved:
                 raise MemoryError(str(fault)) from fault
+            if str(fault) == UNSUPPORTED:
+                raise VolumeError("volume-transfer-syntax", f"{item}: no decoder here reads this variant of its transfer syntax. "
+                                                            "Decompress the series with its archive's tools, or dcmdjpeg.") from fault
             why = str(fault) if isinstance(fault, ValueError) and len(str(fault)) < 60 else type(fault).__name__
             raise VolumeError("volume-corrupt", f"{item}: the compressed pixel data cannot be decoded ({why}). Copy it again, or "
                                                 "decompress it elsewhere (gdcmconv --raw).") from fault
@@ -121,6 +127,7 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
     """Writes each plane of one object, or the reason why it cannot be decoded."""
     from pydicom.pixels.utils import pixel_array
 
+    _add_12_bit()
     dataset = None
     for index in job["indices"]:
         before = os.fstat(2).st_size
@@ -129,13 +136,57 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
                 dataset = dataset or dataset_of(Item(Path(job["path"]), job["member"]), pixels=True)
                 stored = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
         except Exception as fault:          # decoders raise any exception for data they cannot decode
-            responses.write(json.dumps({"why": type(fault).__name__}).encode() + b"\n")
+            responses.write(json.dumps({"why": UNSUPPORTED if _is_unsupported(fault) else type(fault).__name__}).encode() + b"\n")
             return
         if DAMAGE.search(os.pread(2, 1 << 16, before)):
             responses.write(json.dumps({"why": "the decoder says they are damaged"}).encode() + b"\n")
             return
         facts = {"shape": stored.shape, "dtype": stored.dtype.str, "bytes": stored.nbytes}
         responses.write(json.dumps(facts).encode() + b"\n" + stored.tobytes())
+
+
+def _is_unsupported(fault: Exception) -> bool:
+    """Whether every decoder declined to try: "no decoder" is no damage."""
+    said = str(fault).splitlines()[1:]          # pydicom: "Unable to decode as ...:", then a line for each plugin
+    return isinstance(fault, NotImplementedError) or (bool(said) and all(LACKING.fullmatch(line.strip()) for line in said))
+
+
+def _add_12_bit() -> None:
+    """Lets pydicom decode 12-bit JPEG Extended (1.2.840.10008.1.2.4.51, process 4) by GDCM, which its own plugin declines.
+
+    GDCM's pixels are those of DCMTK and dcm4che (github.com/tfmoraes/python-gdcm/issues/35).
+    """
+    from pydicom.pixels.decoders.base import JPEGExtended12BitDecoder as Extended
+
+    if "twelve" not in Extended.available_plugins and is_available(Extended.UID):
+        Extended.add_plugin("twelve", (__name__, "twelve_bits"))
+
+
+def is_available(syntax: str) -> bool:
+    """Whether GDCM is there: pydicom asks the module of a plugin."""
+    from pydicom.pixels.decoders import gdcm
+
+    return gdcm.is_available(syntax)
+
+
+def twelve_bits(encoded: bytes, runner: Any) -> bytes:
+    """One frame as 16-bit words; raises ValueError for data that GDCM does not decode."""
+    import gdcm
+
+    fragments = gdcm.SequenceOfFragments.New()
+    fragment = gdcm.Fragment()
+    fragment.SetByteStringValue(encoded)
+    fragments.AddFragment(fragment)
+    element = gdcm.DataElement(gdcm.Tag(0x7FE0, 0x0010))
+    element.SetValue(fragments.__ref__())
+    image = gdcm.Image()
+    image.SetNumberOfDimensions(2)
+    image.SetDimensions((runner.columns, runner.rows, 1))
+    image.SetDataElement(element)
+    image.SetPhotometricInterpretation(gdcm.PhotometricInterpretation(gdcm.PhotometricInterpretation.MONOCHROME2))
+    image.SetTransferSyntax(gdcm.TransferSyntax(gdcm.TransferSyntax.JPEGExtendedProcess2_4))
+    image.SetPixelFormat(gdcm.PixelFormat(1, 16, 12, 11, runner.pixel_representation))
+    return bytes(image.GetBuffer().encode("utf-8", "surrogateescape"))      # GDCM gives char* as str
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.enhanced import enhanced_frames
 from fovnet.volume.dicom.header import PROTOCOL, TIMES, Facts, Frame, dataset_of, frame_from, getter, many, quietly, real, text, whole
-from fovnet.volume.dicom.mosaic import is_mosaic, mosaic_frames
+from fovnet.volume.dicom.mosaic import grid_frames, is_grid, is_mosaic, mosaic_frames
 from fovnet.volume.dicom.people import birthday_of, name_of
 from fovnet.volume.dicom.source import Item
 
@@ -32,8 +32,6 @@ def frames_in(item: Item, dataset: Any) -> list[Frame]:
     """The images in the dataset of an object, as `frames_of`."""
     with quietly():
         get = getter(dataset)
-        if text(get("SOPClassUID")) == "1.2.840.10008.1.3.10":
-            raise VolumeError("volume-dicomdir", f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its folder.")
         facts = _facts(get)
         if not facts.has_pixels and facts.sop_class in MR_IMAGES:
             raise VolumeError("volume-truncated", f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it again.")
@@ -45,6 +43,8 @@ def frames_in(item: Item, dataset: Any) -> list[Frame]:
         frame = frame_from(item, facts, get, 1 if number > 1 else 0)
         if is_mosaic(frame):
             return mosaic_frames(frame, dataset)
+        if is_grid(frame, dataset):
+            return grid_frames(frame, dataset)
         if number > 1 and facts.modality == "MR" and not facts.captured:
             raise VolumeError("volume-geometry", f"{item}: {number} frames without functional groups that place each of them. "
                                                  "Export it as an enhanced or as a classic series.")

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.source import Item, opened, refuse_deflate_bomb
+from fovnet.volume.dicom.source import Item, opened, refuse_deflate_bomb, refuse_directory
+from fovnet.volume.unpacking import has_preamble
 
 Vector = tuple[float, ...]
 
@@ -40,10 +41,10 @@ PERHAPS = (                     # compared in turn if two images lie at one posi
     ("inversion time", "InversionTime"), ("flip angle", "FlipAngle"), ("gradient direction", "DiffusionGradientOrientation"),
     ("acquisition time", "AcquisitionTime"), ("content time", "ContentTime"), ("coil", "ReceiveCoilName"),
 )
-PRIVATE = {                     # vendors' tags from before the standard had them: b-value (Siemens, GE, Philips), component (GE), mosaic
+PRIVATE = {                     # vendors' tags from before the standard had them: b-value (Siemens, GE, Philips), component (GE), mosaics
     "siemens_b": (0x0019, 0x0C, "SIEMENS MR HEADER"), "ge_b": (0x0043, 0x39, "GEMS_PARM_01"),
     "philips_b": (0x2001, 0x03, "PHILIPS IMAGING DD 001"), "ge_component": (0x0043, 0x2F, "GEMS_PARM_01"),
-    "csa": (0x0029, 0x10, "SIEMENS CSA HEADER"),
+    "csa": (0x0029, 0x10, "SIEMENS CSA HEADER"), "uih_slices": (0x0065, 0x51, "IMAGE PRIVATE HEADER"),
 }
 """(group, element in its block, private creator of the block): each file assigns the block, of 0x10 to 0x1F (DICOM PS3.5, 7.8.1)."""
 BLOCKS = range(0x10, 0x20)      # the standard allows 240; scanners and archives use a few
@@ -156,8 +157,9 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
     from pydicom.errors import InvalidDicomError
 
     with quietly(), opened(item) as file:
+        refuse_directory(item, file)
         refuse_deflate_bomb(item, file)
-        force = file.read(132)[128:] != b"DICM"
+        force = not has_preamble(file.read(132))
         file.seek(0)
         try:
             tags = None if pixels or every else _wanted()
@@ -230,6 +232,10 @@ def _private(layer: Any, keyword: str) -> Any:
     value = None if block is None else _plain(layer.get(group << 16 | block << 8 | place))
     if not isinstance(value, bytes) or keyword == "csa":
         return value
+    if keyword == "uih_slices":
+        from pydicom.values import convert_SQ
+
+        return convert_SQ(value, True, True)            # an element that lost its VR is in implicit little endian: PS3.5, 6.2.2
     if keyword in NUMBERS:
         order = "<" if getattr(layer, "original_encoding", (None, True))[1] in (True, None) else ">"
         return struct.unpack_from(order + NUMBERS[keyword], value)[0]

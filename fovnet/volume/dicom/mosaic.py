@@ -1,22 +1,27 @@
-"""Siemens mosaics: the slices of a volume as tiles of one large image.
+"""Mosaics: the slices of a volume as tiles of one large image, as Siemens and United Imaging (UIH) write them.
 
-The position in the header is that of the mosaic's corner, as if the large image were one slice with the same centre; the corner of a
-slice lies half the difference of the two sizes further in.  Number and normal of the slices are in the private CSA header (nibabel reads
-it).
-Source: nibabel, "Siemens format DICOM with CSA header" and "DICOM mosaic" (nipy.org/nibabel/dicom/dicom_mosaic.html).
+Siemens: the position in the header is that of the mosaic's corner, as if the large image were one slice with the same centre; the corner
+of a slice lies half the difference of the two sizes further in.  Number and normal of the slices are in the private CSA header (nibabel
+reads it).
+UIH ("GRID"): a private sequence has an item for each tile, with the standard's own ImagePositionPatient of that slice.  Twenty slices lie
+in five columns and four rows, where Siemens leaves a fifth row empty.
+Sources: nibabel, "Siemens format DICOM with CSA header" and "DICOM mosaic" (nipy.org/nibabel/dicom/dicom_mosaic.html); dcm2niix, "UIH".
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.header import Frame, getter, real, whole
+from fovnet.volume.dicom.header import Frame, Vector, getter, many, real, vector, whole
+
+GRID = {"VFRAME", "GRID"}
 
 
 def is_mosaic(frame: Frame) -> bool:
@@ -31,26 +36,60 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     Raises VolumeError "volume-mosaic" if geometry or CSA header is missing or damaged, or does not fit the image.
     """
     slices, normal = _csa(frame, dataset)
-    tiles = math.ceil(math.sqrt(slices))
     step_mm = real(getter(dataset)("SpacingBetweenSlices")) or 0.0
     if frame.orientation is None or frame.position is None or frame.spacing_mm is None or step_mm <= 0:
         raise VolumeError("volume-mosaic", f"{frame.item}: a mosaic without position, orientation, pixel spacing or spacing between "
                                            "slices. Export it again with its geometry.")
-    if frame.rows % tiles or frame.columns % tiles or not frame.rows or not frame.columns:
-        raise VolumeError("volume-mosaic", f"{frame.item}: {slices} slices need {tiles} × {tiles} tiles, which {frame.rows} × "
-                                           f"{frame.columns} pixels do not divide into. Export it again.")
-    rows, columns = frame.rows // tiles, frame.columns // tiles
+    tiles = math.ceil(math.sqrt(slices))
+    rows, columns = _tile(frame, slices, tiles)
     along_row, along_column = np.asarray(frame.orientation[:3]), np.asarray(frame.orientation[3:])
     spare = np.asarray([frame.rows - rows, frame.columns - columns]) / 2 * frame.spacing_mm
     first = np.asarray(frame.position) + along_row * spare[1] + along_column * spare[0]
     note = f"mosaic of {slices} slices, {step_mm:g} mm apart as its header says: it holds one position"
+    return _cut(frame, rows, columns, [tuple(map(float, first + index * step_mm * normal)) for index in range(slices)], note)
+
+
+def is_grid(frame: Frame, dataset: Any) -> bool:
+    """Whether it is a UIH grid, perhaps one that has lost its private sequence."""
+    return len(_items(dataset)) > 1 or (frame.position is None and bool(GRID & set(frame.image_type)))
+
+
+def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
+    """A Frame for each item of the private sequence, in its order.
+
+    Raises VolumeError "volume-mosaic" if the sequence is missing or without positions, or does not fit the image.
+    """
+    places = [vector(getter(item)("ImagePositionPatient"), 3) for item in _items(dataset)]
+    known = [place for place in places if place is not None]
+    if not known or len(known) < len(places):
+        raise VolumeError("volume-mosaic", f"{frame.item}: a grid of United Imaging without the private sequence (0065,1051) that places "
+                                           "its slices. Export it with its private attributes, or convert the original with dcm2niix.")
+    rows, columns = _tile(frame, len(known), math.ceil(len(known) / math.ceil(math.sqrt(len(known)))))
+    return _cut(frame, rows, columns, known, f"grid of {len(known)} slices, placed by private attributes of United Imaging")
+
+
+def _items(dataset: Any) -> tuple[Any, ...]:
+    return tuple(item for item in many(getter(dataset)("uih_slices")) if hasattr(item, "get"))
+
+
+def _tile(frame: Frame, slices: int, down: int) -> tuple[int, int]:
+    """(rows, columns) of a tile, if as many as `down` lie one above the other.  Raises VolumeError "volume-mosaic"."""
+    across = math.ceil(math.sqrt(slices))
+    if frame.rows % down or frame.columns % across or not frame.rows or not frame.columns:
+        raise VolumeError("volume-mosaic", f"{frame.item}: {slices} slices need {down} × {across} tiles, which {frame.rows} × "
+                                           f"{frame.columns} pixels do not divide into. Export it again.")
+    return frame.rows // down, frame.columns // across
+
+
+def _cut(frame: Frame, rows: int, columns: int, places: Sequence[Vector], note: str) -> list[Frame]:
+    """A Frame for each tile, row by row."""
     # every mosaic is a volume of its own: a series of them is a time series
     apart = tuple((name, frame.sop_uid if name == "temporal position" else value) for name, value in frame.apart)
+    across = frame.columns // columns
     return [
-        replace(frame, apart=apart, rows=rows, columns=columns, number=0,
-                tile=(index // tiles * rows, index % tiles * columns), instance=frame.instance,
-                position=tuple(map(float, first + index * step_mm * normal)), notes=(note,))
-        for index in range(slices)
+        replace(frame, apart=apart, rows=rows, columns=columns, number=0, position=place, notes=(note,),
+                tile=(index // across * rows, index % across * columns))
+        for index, place in enumerate(places)
     ]
 
 

@@ -19,7 +19,7 @@ from fovnet.volume.dicom.grid import Stand, grid_of, stand_of, without_doubles
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.pixels import planes_of
 from fovnet.volume.dicom.series import Series
-from fovnet.volume.dicom.source import ZIP_MAGIC, begins_like_dicom
+from fovnet.volume.dicom.source import begins_like_dicom, is_archive
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.grid import Limits
 from fovnet.volume.unpacking import is_gzip
@@ -32,7 +32,7 @@ MAX_SERIES_VOXELS = 2**29       # a series is held in memory as a whole: 2 GiB a
 def claims(path: Path, opening: bytes) -> bool:
     """Whether the path is a folder, an address of a series, a zip archive or a DICOM file; not one packed with gzip."""
     place, wanted = split_address(path)
-    return bool(wanted) or place.is_dir() or opening.startswith(ZIP_MAGIC) or (begins_like_dicom(opening) and not is_gzip(place))
+    return bool(wanted) or place.is_dir() or is_archive(place) or (begins_like_dicom(opening) and not is_gzip(place))
 
 
 def files_of(path: Path) -> tuple[Path, ...]:

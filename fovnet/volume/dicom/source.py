@@ -18,6 +18,8 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from fovnet.errors import VolumeError
+from fovnet.volume.dicom.documents import document_kind, is_called_document, is_document
+from fovnet.volume.unpacking import HEAD, has_preamble, unpacked_opening
 
 MAX_MEMBERS = 50_000            # a whole-body study has about 5 000 images
 MAX_UNPACKED = 16 * 2**30       # bytes of all members, as declared by the archive's directory
@@ -30,7 +32,9 @@ OTHER_VOLUMES = (".nii", ".nii.gz", ".hdr", ".hdr.gz", *HALVES, ".mgh", ".mgh.gz
 ZIP_MAGIC = b"PK"
 ENCRYPTED, LINK = 1, 0o120000
 DEFLATED = b"1.2.840.10008.1.2.1.99"
-MAGIC = b"DICM"
+DIRECTORY = b"1.2.840.10008.1.3.10"             # the SOP class of a DICOMDIR
+GUNZIP = "Unpack it with gunzip, a folder of such files with gunzip -r."
+OPENING = 1024                  # bytes that hold the file meta information: about 350 are usual
 WIDE = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")      # VRs with two reserved bytes and a length of four
 
 
@@ -52,11 +56,32 @@ class Unread:
     item: Item
     fault: VolumeError
 
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a DICOMDIR: beside images nothing is lost with it."""
+        return self.fault.code == "volume-dicomdir"
+
 
 def begins_like_dicom(opening: bytes) -> bool:
     """Whether the first bytes are those of a DICOM file: "DICM" at byte 128, or, without preamble, group 0008 or (0002,0000) at byte 0."""
     bare = opening[:2] == b"\x08\x00" and opening[2:4] in (b"\x00\x00", b"\x05\x00", b"\x08\x00")
-    return opening[128:132] == MAGIC or bare or opening[:6] == b"\x02\x00\x00\x00UL"
+    return has_preamble(opening) or bare or opening[:6] == b"\x02\x00\x00\x00UL"
+
+
+def packs_dicom(opening: bytes) -> bool:
+    """Whether the first bytes are those of a DICOM file packed with gzip."""
+    return not has_preamble(opening) and begins_like_dicom(unpacked_opening(opening))
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file called .gz holds a DICOM file."""
+    if path.suffix.lower() != ".gz" or not os.path.isfile(path):      # noqa: PTH113  (is_file raises in a closed folder)
+        return False
+    try:
+        with path.open("rb") as file:
+            return packs_dicom(file.read(OPENING))
+    except OSError:
+        return False
 
 
 def items_of(place: Path) -> Iterator[Item | Unread]:
@@ -92,27 +117,27 @@ def is_closed(folder: Path) -> bool:
 
 
 def looks_like_dicom(path: Path) -> bool:
-    """Whether a file's suffix or first bytes are those of DICOM; False for a DICOMDIR."""
-    if path.name.upper() == "DICOMDIR":
-        return False
+    """Whether a file's suffix or first bytes are those of DICOM."""
     if path.name.lower().endswith(SUFFIXES):
         return True
     if not os.path.isfile(path):                    # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
         return False
     try:
         with path.open("rb") as file:
-            return begins_like_dicom(file.read(132))
+            return begins_like_dicom(file.read(HEAD))
     except OSError:
         return False
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a regular file begins with the magic of a zip archive.  A pipe is never opened: that could block for ever."""
+    """Whether a regular file begins with the magic of a zip archive, not as the preamble of a DICOM file.  A pipe is never opened: that
+    could block for ever."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return False
         with path.open("rb") as file:
-            return file.read(2) == ZIP_MAGIC
+            opening = file.read(HEAD)
+            return opening.startswith(ZIP_MAGIC) and not has_preamble(opening)
     except (OSError, ValueError):                   # ValueError: a null byte in the name
         return False
 
@@ -124,17 +149,19 @@ def opened(item: Item) -> BinaryIO:
     if not stat.S_ISREG(item.path.stat().st_mode):
         raise VolumeError("volume-format", f"{item.path}: neither a file nor a folder. Name a file.")
     file = item.path.open("rb")
-    if not file.read(1):
-        file.close()
-        raise VolumeError("volume-empty", f"{item.path}: there are 0 bytes in it. Copy it again from its origin.")
+    opening = file.read(OPENING)
     file.seek(0)
+    if not opening or packs_dicom(opening):
+        file.close()
+        raise VolumeError("volume-format", f"{item}: a DICOM file packed with gzip. {GUNZIP}") if opening else VolumeError(
+            "volume-empty", f"{item.path}: there are 0 bytes in it. Copy it again from its origin.")
     return file
 
 
 def _end_of_meta(opening: bytes) -> int:
     """The end of the file meta information, found element by element, as pydicom does: its stated length may be wrong or missing.
     Source: DICOM PS3.10, 7.1, and PS3.5, 7.1.2 (explicit little endian)."""
-    at = 132
+    at = 132 if has_preamble(opening) else 0
     while opening[at : at + 2] == b"\x02\x00":
         wide = opening[at + 4 : at + 6] in WIDE
         first, size = (at + 8, 4) if wide else (at + 6, 2)
@@ -142,11 +169,19 @@ def _end_of_meta(opening: bytes) -> int:
     return at
 
 
+def refuse_directory(item: Item, file: BinaryIO) -> None:
+    """Raises VolumeError "volume-dicomdir" for a DICOMDIR, by the class in its file meta information: its dataset states none."""
+    opening = file.read(OPENING)
+    file.seek(0)
+    if DIRECTORY in opening[: _end_of_meta(opening)] or PurePosixPath(item.member or item.path).name.upper() == "DICOMDIR":
+        raise VolumeError("volume-dicomdir", f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its folder.")
+
+
 def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
     """Raises VolumeError "volume-too-large" if a deflated object unpacks to more than 512 MiB, before pydicom unpacks all of it."""
     opening = file.read(1 << 16)
     file.seek(0)
-    if DEFLATED not in opening or opening[128:132] != MAGIC:
+    if DEFLATED not in opening or not has_preamble(opening):
         return
     file.seek(_end_of_meta(opening))
     inflate, length = zlib.decompressobj(wbits=-15), 0
@@ -183,9 +218,22 @@ def _kept_open(path: Path, size: int, changed_ns: int) -> zipfile.ZipFile:
 def _members(path: Path, size: int, changed_ns: int) -> tuple[Item | Unread, ...]:
     """The members that begin like DICOM, sorted by name, and those that may be volumes but cannot be read from an archive.
 
+    None for a document with its own suffix, as the images of a program are not the study's, and for one without DICOM in it.
     Cached for a batch that reads one series after another: identifying the members means opening each of them.
     """
-    return tuple(_looked_at(path))
+    kind, called_archive = kind_of_document(path), path.suffix.lower() in ("", ".zip")
+    found = () if kind and not called_archive else tuple(_looked_at(path))
+    document = kind or is_called_document(path.name)
+    return () if document and not any(isinstance(one, Item) for one in found) else found
+
+
+def kind_of_document(path: Path) -> str:
+    """What an archive is if not one of images, "an Office document" for example; "" also for one that cannot be opened."""
+    try:
+        with _archive(path) as archive:
+            return document_kind(archive.namelist())
+    except (OSError, VolumeError):
+        return ""
 
 
 def _looked_at(path: Path) -> Iterator[Item | Unread]:
@@ -199,7 +247,7 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
         members = [member for member in members if named[member.filename] == 1]
         for member in sorted(members, key=lambda one: one.filename):
             item, name = Item(path, member.filename), PurePosixPath(member.filename).name
-            if name.upper() == "DICOMDIR" or name.startswith(".") or member.filename.startswith("__MACOSX/"):
+            if name.startswith(".") or member.filename.startswith("__MACOSX/"):
                 continue
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 yield Unread(item, VolumeError("volume-archive-method", f"{item}: not packed by deflate, but so that 3 KB may unpack to "
@@ -207,14 +255,18 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
                 continue
             try:
                 with archive.open(member) as file:
-                    opening = file.read(132)
+                    opening = file.read(OPENING)
             except Exception as fault:          # zipfile may raise any exception
                 yield Unread(item, _damaged(item, fault))
                 continue
-            if opening.startswith(b"PK\x03\x04"):
-                yield Unread(item, VolumeError("volume-archive-nested", f"{item}: an archive in an archive. Unpack the outer one."))
-            elif begins_like_dicom(opening) or name.lower().endswith(SUFFIXES):
+            if begins_like_dicom(opening) or name.lower().endswith(SUFFIXES):
                 yield item
+            elif opening.startswith(b"PK\x03\x04"):
+                if not is_document(name, opening):
+                    yield Unread(item, VolumeError("volume-archive-nested", f"{item}: an archive in an archive. Unpack the outer one."))
+            elif packs_dicom(opening):
+                yield Unread(item, VolumeError("volume-archive-format", f"{item}: a DICOM file packed with gzip. Unpack the archive, and "
+                                                                        "its files with gunzip -r."))
             elif name.lower().endswith(OTHER_VOLUMES):
                 yield Unread(item, VolumeError("volume-archive-format", f"{item}: of an archive only DICOM is read. Unpack it, and name "
                                                                         "the folder."))

@@ -75,7 +75,8 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
                 unread.append(Unread(item, VolumeError("volume-corrupt", damaged)))
     with np.errstate(over="ignore", invalid="ignore"):     # positions of 1e308 mm are refused when they are read
         series, refused = _grouped(frames)
-    return Survey(tuple(series), (*unread, *refused))
+    kept = [one for one in unread if not one.is_directory] or ([] if frames else unread)       # a DICOMDIR matters if it is alone
+    return Survey(tuple(series), (*kept, *refused))
 
 
 def _grouped(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:

@@ -70,17 +70,19 @@ def unoriented(path: Path, missing: str) -> VolumeError:
 
 
 def beside(path: Path, field: str, name: str) -> Path:
-    """The data file that a header names.  Raises VolumeError "volume-outside" for one that is not in the header's folder or below.
+    """The data file that a header names, with the separators of Windows too.
 
-    A header is untrusted: it must not make fovnet read other files on the disk.
+    Raises VolumeError "volume-outside" for one that is not in the header's folder or below: a header is untrusted, and must not make fovnet
+    read other files on the disk.
     """
     for flavour in (PurePosixPath(name), PureWindowsPath(name)):
-        if flavour.is_absolute() or flavour.drive or ".." in flavour.parts:
+        if flavour.anchor or ".." in flavour.parts:
             raise VolumeError("volume-outside", f"{path}: its {field} {_short(name)} lies outside its folder. Put the data beside the "
                                                 "header, and write the bare name into it.")
     if not name or "\0" in name or len(name) > 255:
         raise corrupt(path, field, name, "the name of a file")
-    return path.parent / name
+    plain = path.parent / name
+    return path.parent.joinpath(*PureWindowsPath(name).parts) if "\\" in name and not plain.exists() else plain
 
 
 def scattered(path: Path, field: str, seen: str) -> VolumeError:

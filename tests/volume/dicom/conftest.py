@@ -98,8 +98,8 @@ def swapped(dataset: FileDataset, bits: int) -> FileDataset:
     return FileDataset("", plain, file_meta=dataset.file_meta, preamble=bytes(128), is_implicit_VR=False, is_little_endian=False)
 
 
-def compressed(path: Path, syntax: str) -> None:
-    """The file in place, its pixels encoded by GDCM in a lossless transfer syntax."""
+def compressed(path: Path, syntax: str, codec: Any = None) -> None:
+    """The file in place, its pixels encoded by GDCM in a transfer syntax, lossless unless a codec says otherwise."""
     import gdcm
 
     reader = gdcm.ImageReader()
@@ -107,6 +107,9 @@ def compressed(path: Path, syntax: str) -> None:
     assert reader.Read()
     change = gdcm.ImageChangeTransferSyntax()
     change.SetTransferSyntax(gdcm.TransferSyntax(gdcm.TransferSyntax.GetTSType(syntax)))
+    if codec is not None:
+        codec.SetLossless(False)
+        change.SetUserCodec(codec)
     change.SetInput(reader.GetImage())
     assert change.Change()
     writer = gdcm.ImageWriter()

@@ -1,0 +1,78 @@
+"""Files that fovnet does not read: what they seem to be, and one thing to try."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fovnet.errors import VolumeError
+from fovnet.volume.dicom.source import GUNZIP, begins_like_dicom, packs_dicom
+from fovnet.volume.unpacking import GZIP, regular
+
+PACKED = "a DICOM file packed with gzip", GUNZIP
+PHILIPS = "one of a Philips PAR/REC pair", "Convert the pair to NIfTI with dcm2niix."
+AFNI = "one of an AFNI HEAD/BRIK pair", "Convert the pair to NIfTI with 3dAFNItoNIFTI."
+AFNI_HEADER = re.compile(rb"\s*type\s*=\s*(string|integer|float)-attribute")
+SUFFIXES = (".gz", ".par", ".rec", ".xml", ".head", ".brik", ".mnc")
+NO_IMAGES = ("a text file", "of no known format", "a file packed twice with gzip")
+
+
+def unread_image(path: Path) -> tuple[str, str] | None:
+    """(kind, one thing to try) of a file in a folder that holds an image in a format that fovnet does not read; None for any other."""
+    if not path.name.lower().endswith(SUFFIXES):
+        return None
+    try:
+        with regular(path).open("rb") as file:
+            opening = file.read(1024)
+    except (OSError, VolumeError):
+        return None
+    found = PACKED if packs_dicom(opening) else other_format(path, opening)
+    return None if found[0] in NO_IMAGES else found
+
+
+def other_format(path: Path, opening: bytes) -> tuple[str, str]:
+    """(kind of a file that no reader claims, one thing to try), from its name and first bytes, unpacked if they are gzip."""
+    name = path.name.lower()
+    if name.endswith(".rec"):
+        return PHILIPS
+    if name.endswith((".brik", ".brik.gz")) or AFNI_HEADER.match(opening):
+        return AFNI
+    for magic, kind, remedy in MAGICS:
+        if opening.lstrip().startswith(magic):
+            return kind, remedy
+    if begins_like_dicom(opening):          # the DICOM reader does not claim it, so it is compressed
+        return PACKED
+    if opening[257:262] == b"ustar":
+        return "a tar archive", "Unpack it with tar -xf, and name the folder."
+    if name.endswith((".mgz", ".mgh")):
+        return "a damaged FreeSurfer MGH file", "Convert it again with: mri_convert IN OUT.nii.gz"
+    if name.endswith((".gipl", ".gipl.gz")):
+        return "a damaged GIPL file", "Save it as NIfTI with ITK-SNAP."
+    if all(byte in b"\t\n\r\f" or 32 <= byte < 127 or byte >= 128 for byte in opening):
+        return "a text file", "Name the image itself."
+    return "of no known format", "Convert it to NIfTI (dcm2niix for DICOM, ITK-SNAP or 3D Slicer for most others)."
+
+
+SAVE = "Save it as NIfTI with 3D Slicer or ITK-SNAP."
+MAGICS = (
+    (b"# === DATA DESCRIPTION FILE", *PHILIPS),
+    (b"<PRIDE_V5", "one of a Philips XML/REC pair", "Export the series as DICOM, NIfTI or PAR/REC."),
+    (b"NRRD", "a damaged NRRD file", SAVE),
+    (b"ObjectType", "a damaged MetaImage file", SAVE),
+    (b"NDims", "a damaged MetaImage file", SAVE),
+    (b"\x89HDF", "an HDF5 file (MINC 2, or MATLAB 7.3)", "Convert it to NIfTI (mnc2nii for MINC)."),
+    (b"CDF", "a NetCDF file (MINC 1)", "Convert it to NIfTI with mnc2nii."),
+    (b"\x89PNG", "a PNG picture", "Name the volume it was made from: a picture has no millimetres."),
+    (b"\xff\xd8\xff", "a JPEG picture", "Name the volume it was made from: a picture has no millimetres."),
+    (b"%PDF", "a PDF document", "Name the image itself."),
+    (b"\x93NUMPY", "a NumPy array", "Save it as NIfTI together with its affine (nibabel.Nifti1Image)."),
+    (GZIP, "a file packed twice with gzip", "Unpack it once with gunzip."),
+    (b"BZh", "a bzip2 archive", "Unpack it with bunzip2."),
+    (b"\xfd7zXZ", "an xz archive", "Unpack it with unxz."),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive", "Unpack it with unzstd."),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it."),
+    (b"Rar!", "a RAR archive", "Unpack it."),
+    (b"MATLAB 5.0", "a MATLAB file", "Save it as NIfTI (niftiwrite)."),
+    (b"git-annex", "a git-annex pointer, not the data", "Fetch it with: datalad get FILE"),
+    (b"version https://git-lfs", "a Git LFS pointer, not the data", "Fetch it with: git lfs pull"),
+)
