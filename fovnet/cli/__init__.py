@@ -87,7 +87,7 @@ def main() -> None:
         if not isinstance(fault, BrokenPipeError) and not isinstance(fault.__context__, BrokenPipeError):       # of typer or rich
             raise
         if not any(event & select.POLLERR for _, event in outputs.poll(0)):         # a pipe of fovnet's own, to a worker
-            _apologise()
+            _apologise(fault if isinstance(fault, Exception) else RuntimeError(fault))
         for stream in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
         sys.exit(UNREAD)

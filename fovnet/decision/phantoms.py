@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 LOOKED_AT = 12              # slices, evenly chosen among those with signal
-SIGNAL = 25                 # grey value of 255, means of 3 × 3 pixels: darker is air
+SIGNAL = 40                 # grey value of 255, means of 3 × 3 pixels: darker is air and its noise
 WIDE, RIM = 13, 4           # pixels: what is "about" a pixel; the rim of an outline that is left out, as it is partly air
 LEAST_PIXELS = 150          # inside a rim; smaller outlines tell nothing
-SMOOTH, ROUND = 0.09, 0.96
+SMOOTH, ROUND = 0.09, 0.95
 
 Floats32 = NDArray[np.float32]
 
