@@ -67,7 +67,8 @@ def _taken_in(folder: Path, changed_ns: int) -> dict[str, int]:
     sizes = {"": 0}
     for series in survey(folder).series:
         on_disk = sum(max(file_stamp(file)[0], 0) for file in {item.path for item in series.items})
-        taken = PACKED_TO_BYTES * on_disk + _straight_bytes(*_counted(partial(_series_header, series)))
+        own, straight = _counted(partial(_series_header, series))
+        taken = max(PACKED_TO_BYTES * on_disk, BYTES_PER_VOXEL * own) + _straight_bytes(own, straight)
         sizes |= {series.id: taken, series.beside: taken, "": sizes[""] + taken}
     return sizes
 

@@ -140,7 +140,7 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
     import pydicom
     from pydicom.errors import InvalidDicomError
 
-    with quietly(), opened(item) as file:
+    with quietly(), opened(item, whole=pixels) as file:
         refuse_deflate_bomb(item, file)
         force = file.read(132)[128:] != b"DICM"
         file.seek(0)
