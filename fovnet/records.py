@@ -11,10 +11,12 @@ import errno
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -170,14 +172,18 @@ def write_npz(path: Path, **arrays: Array) -> Path:
     return replace_with(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
 
 
-def read_npz(path: Path) -> dict[str, Array]:
-    """The arrays of an npz file, read without pickle.  Raises ValueError for another kind of file, an empty or a damaged one."""
+def read_npz(path: Path, most_bytes: int | None = None) -> dict[str, Array]:
+    """The arrays of an npz file, read without pickle, of at most `most_bytes` together.
+
+    Raises ValueError for another kind of file, an empty or a damaged one, and one that would take more, before memory is allocated.
+    """
     with open(path, "rb") as file:                                                     # np.load alone leaves a damaged file open
         if file.read(2) != b"PK":
             raise ValueError("no npz file: it does not begin as a zip archive does")
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
+                _refuse_inflated(archive.zip, most_bytes)
                 if damaged := archive.zip.testzip():        # numpy stops at the end of the array, before the checksum is compared
                     raise ValueError(f"a damaged npz file ({damaged})")
                 return {name: archive[name] for name in archive.files}
@@ -187,6 +193,23 @@ def read_npz(path: Path) -> dict[str, Array]:
             if isinstance(fault, OSError) and fault.errno != errno.EINVAL:      # EINVAL: a damaged directory points before the file's start
                 raise
             raise ValueError(f"a damaged npz file ({type(fault).__name__}: {fault})") from fault
+
+
+def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
+    """Raises ValueError for members that together have more bytes than allowed or than their arrays, whose headers may claim any size."""
+    for member in archive.infolist():
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):      # others unpack to gigabytes at one stroke
+            raise ValueError(f"{member.filename} is packed by another method than numpy's")
+    taken = sum(member.file_size for member in archive.infolist())
+    if most_bytes is not None and taken > most_bytes:
+        raise ValueError(f"its arrays take {taken:,} bytes, at most {most_bytes:,} are expected")
+    for member in archive.infolist():
+        with archive.open(member) as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(file)
+            if not dtype.hasobject and math.prod(shape) * dtype.itemsize != member.file_size - file.tell():   # numpy refuses objects itself
+                raise ValueError(f"the array {member.filename} of {shape} has {member.file_size - file.tell():,} bytes")
 
 
 def digest(facts: Any) -> str:

@@ -81,7 +81,7 @@ def tune(config: ConfigFile) -> None:
     from dataclasses import replace
 
     from fovnet.decision import novelty, orientation
-    from fovnet.decision.ensemble import save_rule
+    from fovnet.decision.ensemble import save_rule, seal
     from fovnet.decision.judging import Judge
     from fovnet.decision.packed import examples, shown, shown_volumes
     from fovnet.decision.settling import settle
@@ -106,6 +106,7 @@ def tune(config: ConfigFile) -> None:
     )
     facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}
     path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=settings.seed)
+    seal(results.ensemble)
     error = slice_error(volumes, run_vocabulary(settings), judge.rule)
     chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
     wrong = f"at most {100 * options.stated_error:.3g}% of their slices wrong on average over people"

@@ -21,6 +21,7 @@ from fovnet.decision.answer import COLUMNS, TABLE
 from fovnet.decision.ensemble import FACTS, RULE, Ensemble, facts_of, load
 from fovnet.decision.foreign import answered_before, is_our_table, refuse_foreign
 from fovnet.decision.model import Model
+from fovnet.decision.parts import write_sums
 from fovnet.errors import ModelError
 from fovnet.records import copy, write_json, write_text, write_tsv
 from fovnet.volume.resizing import SIDE
@@ -80,6 +81,7 @@ def write_bundle(model: Path, folder: Path) -> Path:
     for stale in models.iterdir():
         if stale.name not in there and stale.is_file():
             stale.unlink()
+    write_sums(models, there)
     _write_plain_json(folder / "configs" / "metadata.json", _metadata(ensemble))
     _write_plain_json(folder / "configs" / "inference.json", INFERENCE)
     write_text(folder / "docs" / "README.md", README.format(version=__version__))

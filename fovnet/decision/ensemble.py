@@ -2,12 +2,13 @@
 
 On disk a folder: `ensemble.json` (vocabulary, preparation, members), `member-<slot>.safetensors` one each, `decision.json` (the rule,
 including the members' weights), `novelty.npz` (the novelty reference), `orientation.safetensors` (the network for the body's orientation),
-`weighing.json` (how the weights were found).
+`weighing.json` (how the weights were found), `SHA256SUMS` of all these.
 Prediction needs nothing else, and the folder can be moved or sent.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -24,15 +25,18 @@ from fovnet.decision.judging import Judge, MemberOutputs
 from fovnet.decision.margins import empty
 from fovnet.decision.novelty import REFERENCE, Familiar, familiar
 from fovnet.decision.orientation import Orientation
+from fovnet.decision.parts import AGAIN, MOST_NETWORK_BYTES, SUMS, facts_in, part, refuse_altered, refuse_not_finite, unspoiled, write_sums
 from fovnet.decision.rule import Rule
 from fovnet.decision.weighing import Weighing
 from fovnet.errors import ModelError
 from fovnet.maths.ladder_with_heights import Height
-from fovnet.records import checksum, read_json, write_json
+from fovnet.records import checksum, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.journal import to_repeat
 from fovnet.search.trial import Trial, best
+from fovnet.volume.grid import MAX_VOXELS
 from fovnet.volume.placing import Placing
+from fovnet.volume.resizing import SIDE
 from fovnet.volume.slices import SliceStack, Slicing, slice_format
 
 if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
@@ -41,8 +45,9 @@ if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading th
 
     from fovnet.net.engines import Engine
 
+Floats32 = NDArray[np.float32]
 FACTS, RULE, WEIGHING, MAKING = "ensemble.json", "decision.json", "weighing.json", ".members-"
-BESIDE = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE)       # files beside the members
+BESIDE = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE, SUMS)       # files beside the members
 PIECE = 1024        # slices at a time: their features take 51 MB for ten members of five blocks of 256 filters
 
 
@@ -88,6 +93,7 @@ class Ensemble:
         """The members' outputs on slices (s, 128, 128), or on some `rows` of them, PIECE at a time: features of all would not fit.
 
         placing  of all the slices, if the members' inputs need it
+        Raises ModelError "model-overflow" if they are not all finite numbers: finite weights may still be senseless.
         """
         from fovnet.net.inference import member_answers
 
@@ -97,9 +103,11 @@ class Ensemble:
             piece = wanted[start : start + PIECE]
             report = _shifted(progress, start, len(wanted))
             probabilities, features = member_answers(self.members, pixels, self.device, report, piece, placing, engine=self.engine)
+            _refuse_overflow("probabilities", probabilities)
             answers.append(probabilities)
             if self.familiar is not None:
                 distances.append(self.familiar.distances(features))
+                _refuse_overflow("distances from the training slices", distances[-1])
         return MemberOutputs(np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None)
 
     def outputs_on(self, stack: SliceStack) -> MemberOutputs:
@@ -129,6 +137,16 @@ class Ensemble:
         members[:, rows] = replace(self, familiar=None).outputs(brighter, None, rows, stack.placing).members
         return replace(outputs, brightened=members)
 
+    def refuse_unfit(self) -> None:
+        """Raises ModelError, or any exception, unless all parts work together: tried on a slice of noise."""
+        noise = np.random.default_rng(0).integers(0, 256, (1, SIDE, SIDE)).astype(np.uint8)
+        placing = Placing(np.full(1, 400.0), np.zeros(1, dtype=np.int64), np.zeros(1))
+        shape, wanted = self.outputs(noise, placing=placing).members.shape, (len(self.members), 1, len(self.vocabulary.classes))
+        if shape != wanted:
+            raise ModelError("weights-misfit", f"the networks' outputs are {shape} numbers, wanted are {wanted}; {AGAIN}")
+        if self.orientation is not None:
+            self.orientation.turns(np.broadcast_to(noise, (1, 3, 3, SIDE, SIDE)))
+
     def probabilities(
         self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, placing: Placing | None = None
     ) -> NDArray[np.float64]:
@@ -145,6 +163,13 @@ class Ensemble:
         drawn = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
         features = member_answers(self.members, pixels, self.device, None, rows[drawn], placing)[1]
         return replace(self, familiar=familiar(features, truth[drawn]))
+
+
+def _refuse_overflow(what: str, numbers: NDArray[np.floating]) -> None:
+    """Raises ModelError "model-overflow" for numbers that are not all finite."""
+    if not np.isfinite(numbers).all():
+        raise ModelError("model-overflow", f"the networks' {what} are no finite numbers here: weights are damaged, or training diverged; "
+                                           f"{AGAIN}, or use another model")
 
 
 def _shifted(progress: Callable[[int, int], Any] | None, start: int, total: int) -> Callable[[int, int], Any] | None:
@@ -257,9 +282,9 @@ def guessing_loss(
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
-    """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if the folder is not an ensemble."""
+    """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if the folder is not an ensemble, and as `part`."""
     try:
-        return read_json(folder / FACTS)
+        return facts_in(folder, FACTS)
     except (OSError, ValueError):
         seen = f"no readable {FACTS} in it" if folder.is_dir() else "no such folder"
         raise ModelError("model-missing", f"{folder}: {seen}; give the folder `ensemble` of a workflow run; a verb that can do "
@@ -267,11 +292,26 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 
 def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
-    """The vocabulary an ensemble was trained with.  Raises ValueError for a colour that is not # and six hexadecimal digits."""
-    for region in facts["regions"]:
-        if not re.fullmatch("#[0-9a-fA-F]{6}", str(region["colour"])):
-            raise ValueError(f"the colour of {region['name']!r} is {region['colour']!r}; # and six digits are wanted")
-    return Vocabulary(tuple(Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]))
+    """The vocabulary an ensemble was trained with.  Raises ValueError for a colour that is not # and six hexadecimal digits, and for other
+    values of another type than a region's."""
+    regions = [Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]]
+    for region in regions:
+        if not re.fullmatch("#[0-9a-fA-F]{6}", str(region.colour)):
+            raise ValueError(f"the colour of {region.name!r} is {region.colour!r}; # and six digits are wanted")
+        texts = (region.name, region.sct, region.body_part, region.level, region.meaning, *region.synonyms)
+        if not all(isinstance(text, str) for text in texts) or not isinstance(region.rung, int | None):
+            raise ValueError(f"{region} has values of another type")
+    return Vocabulary(tuple(regions))
+
+
+def _slicing_of(facts: Mapping[str, Any]) -> Slicing:
+    """The settings that an ensemble's slices are cut with.  Raises TypeError or ValueError for an unknown or senseless one."""
+    slicing = Slicing(**facts["prepare"])
+    for name, usual in asdict(Slicing()).items():
+        value = getattr(slicing, name)
+        if isinstance(value, bool) != isinstance(usual, bool) or not 0 <= value <= MAX_VOXELS:
+            raise ValueError(f"{name} is {value!r}, a value like {usual!r} is wanted")
+    return slicing
 
 
 def save_weighing(folder: Path, found: Weighing, *, settings: Any, seed: int) -> Path:
@@ -281,15 +321,24 @@ def save_weighing(folder: Path, found: Weighing, *, settings: Any, seed: int) ->
 
 
 def save_rule(folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int) -> Path:
-    """`folder/decision.json`: the rule, and how it was found."""
+    """`folder/decision.json`: the rule, and how it was found.  A SHA256SUMS of the parts before is removed: see `seal`."""
+    (folder / SUMS).unlink(missing_ok=True)
     return write_json(folder / RULE, {"rule": asdict(rule), **facts}, settings=settings, seed=seed)
 
 
+def seal(folder: Path) -> Path:
+    """`folder/SHA256SUMS` of the parts of a finished ensemble, by which `load` knows them again."""
+    members = [member["weights"] for member in facts_of(folder)["members"]]
+    return write_sums(folder, [name for name in (*BESIDE, *members) if name != SUMS and (folder / name).exists()])
+
+
 def read_rule(folder: Path) -> Rule:
-    """The rule in `folder/decision.json`.  Raises ModelError ("rule-missing") if there is none that can be read."""
+    """The rule in `folder/decision.json`.  Raises ModelError ("rule-missing") if there is none that can be read, and as `part`."""
     try:
-        rule = read_json(folder / RULE)["rule"]
-        heights = tuple(height and Height(**height) for height in rule["heights"])
+        rule = facts_in(folder, RULE)["rule"]
+        if not isinstance(rule["heights"], list):
+            raise TypeError("heights are no list")
+        heights = tuple(None if height is None else Height(**height) for height in rule["heights"])
         lists = {name: tuple(value) for name, value in rule.items() if isinstance(value, list)}
         return Rule(**{**rule, **lists, "heights": heights})
     except (OSError, ValueError, KeyError, TypeError):
@@ -301,38 +350,67 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine
 
     rule  used instead of decision.json, which does not exist before tuning
     engine  what computes the outputs, a name of `fovnet.net.engines`; training and tuning always use torch
-    Raises ModelError if a part is missing or damaged, or its checksum is not the recorded one; and if a network was trained for other
-    classes, on slices of another format than those that will be cut for it, or with other inputs than the other members.
+    Raises ModelError if a part is missing, damaged or senseless, leads out of the folder, or is not the recorded one; if a network was
+    trained for other classes, on slices of another format than those that will be cut for it, or with other inputs than the other members;
+    and if the parts do not work together on a slice of noise.
     """
     from fovnet.net.engines import engine_of
-    from fovnet.net.inputs import inputs_of
     from fovnet.net.training import choose_device
-    from fovnet.net.weights import load_network, refuse_other_inputs
 
     facts, where = facts_of(folder), choose_device(device)
+    with unspoiled(folder), np.errstate(over="ignore", invalid="ignore"):
+        loaded = _loaded(folder, facts, where, rule)
+        _refuse_unfit(folder, loaded)
+    return replace(loaded, engine=engine_of(engine, loaded.members, where))
+
+
+def _loaded(folder: Path, facts: Mapping[str, Any], where: torch.device, rule: Rule | None) -> Ensemble:
+    """The ensemble of these parts, each checked by itself; no engine yet."""
+    from fovnet.net.inputs import inputs_of
+
     try:
-        vocabulary, wanted = vocabulary_of(facts), slice_format(Slicing(**facts["prepare"]))
-        files = [(folder / member["weights"], member["sha256"]) for member in facts["members"]]
+        vocabulary, wanted = vocabulary_of(facts), slice_format(_slicing_of(facts))
+        files = [(member["weights"], member["sha256"]) for member in facts["members"]]
     except (KeyError, TypeError, ValueError) as fault:
-        raise ModelError("model-damaged", f"{folder / FACTS}: not as fovnet writes it ({fault!r}); copy the whole folder again") from fault
+        raise ModelError("model-damaged", f"{folder / FACTS}: not as fovnet writes it ({fault!r}); {AGAIN}") from fault
     if not files:
-        raise ModelError("model-damaged", f"{folder / FACTS}: it names no network; copy the whole folder again")
-    members = []
-    for path, sha256 in files:
-        if not path.exists() or checksum(path) != sha256:
-            raise ModelError("weights-damaged", f"{path}: missing, or not the file that {FACTS} names; copy the whole folder again")
-        network, trained = load_network(path, where)
-        refuse_other_inputs(path, trained, vocabulary.classes, wanted)
-        members.append(network)
+        raise ModelError("model-damaged", f"{folder / FACTS}: it names no network; {AGAIN}")
+    members = [_member(folder, name, sha256, where, vocabulary.classes, wanted) for name, sha256 in files]
     inputs_of(members)
+    read = None if rule else facts_in(folder, RULE) if (folder / RULE).exists() else None
     rule = rule or read_rule(folder)
     rule.refuse_unsound(folder / RULE, len(members), len(vocabulary.chain))
+    for name, part_facts in ((FACTS, facts), (RULE, read or {})):
+        refuse_not_finite(folder / name, part_facts)
     for name, judged in ((novelty.FILE, rule.least_novelty), (orientation.FILE, rule.least_upright)):
-        if judged and not (folder / name).exists():
-            raise ModelError("model-part-missing", f"{folder / name}: missing, and {RULE} judges by it; copy the whole folder again")
-    identity = checksum(folder / FACTS)[:16]
-    identity += "".join(checksum(folder / name)[:16] for name in (RULE, novelty.FILE, orientation.FILE) if (folder / name).exists())
-    computing = engine_of(engine, members, where)
-    return Ensemble(
-        vocabulary, facts["prepare"], rule, members, where, identity, novelty.load(folder), computing, orientation.load(folder)
-    )
+        if judged and not os.path.lexists(folder / name):
+            raise ModelError("model-part-missing", f"{folder / name}: missing, and {RULE} judges by it; {AGAIN}")
+    known, bearing = novelty.load(folder), orientation.load(folder)
+    if rule.least_novelty and known and not len(known.known):
+        raise ModelError("novelty-damaged", f"{folder / novelty.FILE}: without validation slices, and {RULE} judges by them; {AGAIN}")
+    sums = {name: checksum(path) for name in (FACTS, RULE, novelty.FILE, orientation.FILE) if (path := part(folder, name)).exists()}
+    refuse_altered(folder, sums | dict(files))
+    identity = "".join(one[:16] for one in sums.values())
+    return Ensemble(vocabulary, facts["prepare"], rule, members, where, identity, known, None, bearing)
+
+
+def _member(
+    folder: Path, name: str, sha256: str, where: torch.device, classes: Sequence[str], wanted: Mapping[str, Any]
+) -> nn.Module:
+    """The network in a part, if it is the recorded one, of these classes and for slices of the wanted format."""
+    from fovnet.net.weights import load_network, refuse_other_inputs
+
+    path = part(folder, name, MOST_NETWORK_BYTES)
+    if not path.exists() or checksum(path) != sha256:
+        raise ModelError("weights-damaged", f"{path}: missing, or not the file that {FACTS} names; {AGAIN}")
+    network, trained = load_network(path, where)
+    refuse_other_inputs(path, trained, classes, wanted)
+    return network
+
+
+def _refuse_unfit(folder: Path, loaded: Ensemble) -> None:
+    """As `Ensemble.refuse_unfit`, with the folder named."""
+    try:
+        loaded.refuse_unfit()
+    except ModelError as fault:
+        raise ModelError(fault.code, f"{folder}: {fault.sentence}") from fault

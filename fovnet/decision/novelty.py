@@ -18,11 +18,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.parts import MOST_BYTES, part
 from fovnet.errors import ModelError
 from fovnet.records import read_npz, write_npz
 
 Floats = NDArray[np.float64]
 FILE = "novelty.npz"
+FLOATS = ("centre", "scale", "whiten", "classes", "known")
 REFERENCE = 4000        # training slices of the reference; 6,000 gave the same result, and each has to be scored
 WIDTH = 512
 PER_DIRECTION = 5       # fewest slices per kept direction: with fewer, the covariance fits noise
@@ -50,11 +52,28 @@ class Familiar:
     given: NDArray[np.int64]
 
     def distances(self, features: NDArray[np.floating]) -> Floats:
-        """Distances (s,) of slices with these features (s, f)."""
+        """Distances (s,) of slices with these features (s, f).  Raises ModelError "novelty-damaged" for another number of features."""
+        if features.shape[1] != self.features:
+            raise ModelError("novelty-damaged", f"{FILE}: made for {self.features} features, the networks have {features.shape[1]}; copy "
+                                                "the whole folder again, or run `fovnet ensemble`")
         mixed = (_mixed(np.asarray(features, dtype=np.float64)) - self.centre) / self.scale
         white = mixed @ self.whiten
         squares = (white**2).sum(axis=1)[:, None] - 2 * white @ self.classes.T + (self.classes**2).sum(axis=1)
         return np.asarray(np.sqrt(np.maximum(squares.min(axis=1), 0.0)))
+
+    def refuse_unsound(self) -> None:
+        """Raises ValueError for arrays that do not fit each other, are not finite, or are negative where they may not be."""
+        w, q = min(self.features, WIDTH), self.whiten.shape[-1]
+        shapes = {"whiten": (w, q), "centre": (w,), "scale": (w,), "classes": (max(1, len(self.classes)), q),
+                  "given": (self.given.size,), "known": self.given.shape}
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"{name} has the shape {getattr(self, name).shape}, wanted is {shape}")
+        for name in FLOATS:
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(f"{name} is not all finite numbers")
+        if not q or (self.scale <= 0).any() or (self.known < 0).any():
+            raise ValueError("scales or distances are not above 0")
 
     def unusual(self, distances: Floats, raw: Floats) -> Floats:
         """The p-values (s,) in (0, 1] of slices with these distances (s,) and ensemble probabilities (s, k)."""
@@ -107,24 +126,28 @@ def save(folder: Path, what: Familiar) -> Path:
     """`folder/novelty.npz`, in single precision."""
     return write_npz(
         folder / FILE, features=np.array(what.features), given=what.given.astype(np.int16),
-        **{name: getattr(what, name).astype(np.float32) for name in ("centre", "scale", "whiten", "classes", "known")},
+        **{name: getattr(what, name).astype(np.float32) for name in FLOATS},
     )
 
 
 def load(folder: Path) -> Familiar | None:
     """The novelty reference of the ensemble in a folder; None if it has none, as those of early versions.
 
-    Raises ModelError ("novelty-damaged") if the file is damaged.
+    Raises ModelError ("novelty-damaged") if the file is damaged, or its arrays do not fit each other or are not finite.
     """
-    path = folder / FILE
+    path = part(folder, FILE)
     if not path.exists():
         return None
     try:
-        arrays = read_npz(path)
-        floats = {name: arrays[name].astype(np.float64) for name in ("centre", "scale", "whiten", "classes", "known")}
-        return Familiar(int(arrays["features"]), given=arrays["given"].astype(np.int64), **floats)
-    except (OSError, ValueError, KeyError):
-        raise ModelError("novelty-damaged", f"{path}: not readable; copy the whole folder again, or run `fovnet ensemble`") from None
+        arrays = read_npz(path, MOST_BYTES)
+        counts = {name: arrays[name].astype(np.int64, casting="safe") for name in ("features", "given")}
+        floats = {name: arrays[name].astype(np.float64, casting="same_kind") for name in FLOATS}
+        found = Familiar(int(counts["features"]), given=counts["given"], **floats)
+        found.refuse_unsound()
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as fault:
+        raise ModelError("novelty-damaged", f"{path}: not as it was written ({fault}); copy the whole folder again, or run "
+                                            "`fovnet ensemble`") from None
+    return found
 
 
 def _mixed(features: Floats) -> Floats:

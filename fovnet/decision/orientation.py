@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from scipy.special import log_softmax
 
+from fovnet.decision.parts import part
 from fovnet.errors import ModelError
 from fovnet.maths.threads import one_thread
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
@@ -58,12 +59,17 @@ class Orientation:
         return self.of_outlines(outlines(shown.reshape(-1, *shown.shape[3:])).reshape(n, planes, places, -1))
 
     def of_outlines(self, seen: NDArray[np.float32]) -> Floats:
-        """(n, 24) the same, from outlines (n, 3, 3, 1024); the scores of one plane's three pictures are averaged."""
+        """(n, 24) the same, from outlines (n, 3, 3, 1024); the scores of one plane's three pictures are averaged.
+
+        Raises ModelError "model-overflow" if they are no finite numbers.
+        """
         *hidden, (weight, bias) = self.layers
-        with one_thread():
+        with one_thread(), np.errstate(over="ignore", invalid="ignore"):
             for inner, offset in hidden:
                 seen = np.maximum(seen @ inner.T + offset, 0)
             scores = (seen @ weight.T + bias).mean(axis=2, dtype=np.float64)
+        if not np.isfinite(scores).all():
+            raise ModelError("model-overflow", f"{FILE}: its outputs are no finite numbers here; copy the whole folder again")
         return np.asarray(log_softmax(sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1])), axis=1))
 
 
@@ -75,7 +81,7 @@ def bearing_of(turns: Floats) -> Bearing:
 
 def load(folder: Path) -> Orientation | None:
     """The network in an ensemble's folder; None if there is none.  Raises ModelError "orientation-damaged"."""
-    path = folder / FILE
+    path = part(folder, FILE)
     if not path.exists():
         return None
     try:
@@ -89,6 +95,8 @@ def load(folder: Path) -> Orientation | None:
 
 
 def _floats(array: NDArray[np.generic]) -> NDArray[np.float32]:
+    if array.dtype.kind != "f":
+        raise ValueError(f"{array.dtype}")
     return array.astype(np.float32)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -50,6 +49,8 @@ MEANINGS = {
 """The meaning of each setting of a rule, also for its table in the report."""
 
 
+MOST = 1e6
+"""No setting is beyond it: larger ones would overflow, and are damage."""
 SHARE = (lambda value: 0 <= value <= 1), "a share from 0 to 1"
 POSITIVE = (lambda value: value > 0), "a number above 0"
 NOT_NEGATIVE = (lambda value: value >= 0), "0 or more"
@@ -99,13 +100,13 @@ class Rule:
         """
         for name, kind in get_type_hints(Rule).items():
             value = getattr(self, name)
-            if kind is float and not (isinstance(value, int | float) and math.isfinite(value)):
-                raise _unsound(source, name, value, "a number")
+            if kind is float and not _are_numbers((value,)):
+                raise _unsound(source, name, value, f"a number up to {MOST:,.0f}")
         for name, (sound, wanted) in RANGES.items():
             if not sound(getattr(self, name)):
                 raise _unsound(source, name, getattr(self, name), wanted)
         for name, usual in (("beta", IDENTITY), ("line", STRAIGHT)):
-            if len(getattr(self, name)) != len(usual) or not _are_numbers(getattr(self, name)):
+            if not _are_numbers(getattr(self, name), len(usual)):
                 raise _unsound(source, name, getattr(self, name), f"{len(usual)} numbers")
         for height in self.heights:
             if height is not None and not (_are_numbers((height.mean_mm, height.sd_mm)) and height.sd_mm >= 0):
@@ -115,6 +116,8 @@ class Rule:
                 raise _unsound(source, name, getattr(self, name), " or ".join(known))
         if len(self.heights) not in (0, rungs):
             raise _unsound(source, "heights", len(self.heights), f"none or {rungs} of them")
+        if not _are_numbers(self.weights):
+            raise _unsound(source, "weights", self.weights, "numbers")
         weights = self.member_weights(members, source)
         if (weights < 0).any() or not abs(float(weights.sum()) - 1) < 1e-6:
             raise _unsound(source, "weights", self.weights, "shares that add up to 1")
@@ -128,8 +131,11 @@ class Rule:
         return np.array(self.weights) if self.weights else np.full(members, 1.0 / members)
 
 
-def _are_numbers(values: Iterable[Any]) -> bool:
-    return all(isinstance(value, int | float) and math.isfinite(value) for value in values)
+def _are_numbers(values: Any, count: int | None = None) -> bool:
+    """Whether this is a tuple, of so many numbers, none beyond MOST; NaN is none."""
+    if not isinstance(values, tuple) or count not in (None, len(values)):
+        return False
+    return all(isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST for value in values)
 
 
 def _unsound(source: Path, name: str, seen: Any, wanted: str) -> ModelError:

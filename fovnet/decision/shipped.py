@@ -21,11 +21,12 @@ from fovnet.config import load as load_settings
 from fovnet.config import write_settings
 from fovnet.decision import novelty, orientation
 from fovnet.decision.ensemble import FACTS, RULE, facts_of, load
+from fovnet.decision.parts import SUMS, write_sums
 from fovnet.errors import ModelError
-from fovnet.records import checksum, read_json, read_tsv, replace_with, write_json, write_text
+from fovnet.records import read_json, read_tsv, replace_with, write_json
 from fovnet.results import SHIPPED_NETWORKS, Results
 
-CARD, CONFIG, SUMS = "model-card.md", "config.yaml", "SHA256SUMS"
+CARD, CONFIG = "model-card.md", "config.yaml"
 MOST_BYTES = 15_000_000
 NUMBER = re.compile(r"\d{1,4}")     # ids that are small numbers are not searched for: they occur in any table
 
@@ -100,8 +101,7 @@ def _draft(results: Results, draft: Path) -> None:
     write_settings(draft / CONFIG, settings.model_copy(update={
         "collections": {name: name for name in settings.collections}, "results": Path(settings.results).name,
     }))
-    sums = [f"{checksum(path)}  {path.name}\n" for path in sorted(draft.iterdir())]
-    write_text(draft / SUMS, "".join(sums))
+    write_sums(draft, [path.name for path in draft.iterdir()])
 
 
 def _facts(path: Path) -> dict[str, Any]:

@@ -22,6 +22,9 @@ from fovnet.records import replace_with
 KINDS = {torch.int64: "I64", torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16", torch.float16: "F16", torch.uint8: "U8"}
 """The types of stored tensors and their names in safetensors, in the order in which they are stored."""
 
+LEAST_BYTES, MOST_BYTES, MOST_HEADER = 2, 8, 2**24
+"""The bytes of a stored weight, from float16 to float64, and of all that precedes the weights in a file."""
+
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], *, lasting: bool = True) -> Path:
     """`path`, holding named tensors of any shape and JSON-able facts, replaced atomically; `lasting` as in `replace_with`."""
@@ -86,19 +89,30 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
     Raises ModelError as `load_tensors`, for an unknown architecture, such as its head or inputs ("weights-unknown"), and for tensors that
     do not fit it or are not finite ("weights-misfit").
     """
-    tensors, facts = load_tensors(path)
-    _refuse_no_numbers(path, tensors)
     try:
-        model = build(Architecture(**facts["architecture"]))
+        facts = load_facts(path)
+        net = Architecture(**facts["architecture"])
+        _refuse_other_size(path, net)
+        tensors = load_tensors(path)[0]
+        _refuse_no_numbers(path, tensors)
+        model = build(net)
         model.load_state_dict(tensors)
         if facts.get("alone"):
             model.load_state_dict(slice_only_weights(model.state_dict()))
     except ValueError as error:
         raise ModelError("weights-unknown", f"{path}: {error}; another version of fovnet made it: use that, or search again") from None
-    except (KeyError, TypeError, RuntimeError, IndexError, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, RuntimeError, IndexError, RecursionError) as error:
         raise ModelError("weights-misfit", f"{path}: the tensors do not fit the architecture beside them: {error}") from None
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return model.to(device).eval(), facts                # channels last: twice as fast on a CPU
+
+
+def _refuse_other_size(path: Path, net: Architecture) -> None:
+    """Raises ModelError "weights-misfit" for a file too large or too small for an architecture, before memory for either is allocated."""
+    least, most = LEAST_BYTES * net.weights, MOST_BYTES * net.weights + MOST_HEADER
+    if not least <= path.stat().st_size <= most:
+        raise ModelError("weights-misfit", f"{path}: {path.stat().st_size:,} bytes do not fit the architecture in it, of {net.weights:,} "
+                                           "weights; copy it again, or search again")
 
 
 def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:

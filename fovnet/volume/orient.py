@@ -22,6 +22,7 @@ from fovnet.volume.volume import NO_AXIS, Volume
 MAX_TILT_DEG = 20.0             # default limit above which a volume is resampled
 TILT_WORTH_A_NOTE_DEG = 5.0     # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
 MOST_STRAIGHT = 2**29           # voxels of a resampled grid: 2 GiB as float32.  A rotated cube takes at most 4.63 times its own
+IN_PROPORTION, FEW = 5, 2**24   # a resampled grid of more voxels than so many times the volume's own, and than FEW, gets larger ones
 MATTERS_MM = 1e-3               # if the last grid line is this close to the volume's edge, no further one is added
 
 
@@ -89,11 +90,9 @@ def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _straightened(canonical: Volume) -> Volume:
     """A RAS-ordered volume interpolated on a grid along the scanner axes with the same centre and spacings."""
-    shape = np.asarray(canonical.voxels.shape)
-    axes, spacing = canonical.vox_to_ras[:3, :3], canonical.spacing_mm
-    extent_mm = np.abs(axes) @ (shape - 1)
-    sides = np.ceil((extent_mm - MATTERS_MM) / spacing).clip(0) + 1
-    if not sides.prod() <= MOST_STRAIGHT:
+    shape, axes = np.asarray(canonical.voxels.shape), canonical.vox_to_ras[:3, :3]
+    spacing, sides = straight_grid(axes, shape)
+    if spacing is None:
         grid = times(f"{side:.0f}" for side in sides)
         raise VolumeError("volume-too-large", f"{canonical.source}: oblique, and {grid} voxels along the scanner axes; the limit is "
                                               f"{MOST_STRAIGHT:,}. Check the affine, or resample it to voxels of even size.")
@@ -110,3 +109,30 @@ def _straightened(canonical: Volume) -> Volume:
     vox_to_ras[:3, 3] = np.round(centre[:3] - spacing * (straight_shape - 1) / 2, 6)
     images = canonical.images and replace(canonical.images, axis=NO_AXIS)
     return replace(canonical, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=canonical.slice_heights_mm(), images=images)
+
+
+def straight_grid(axes: NDArray[np.float64], shape: NDArray[np.int64]) -> tuple[NDArray[np.float64] | None, NDArray[np.float64]]:
+    """Spacings (3,) and sides (3,) of the grid along the scanner axes that covers a RAS-ordered one with these axes (3, 3).
+
+    The spacings are the volume's own, unless the grid then had out of proportion many voxels: of plates 0.05 mm thin and metres wide
+    nearly all of it is empty.  The smallest are widened then.  None, and the sides with the own spacings, above MOST_STRAIGHT voxels.
+    """
+    spacing = np.linalg.norm(axes, axis=0)
+    extent_mm = np.abs(axes) @ (shape - 1)
+
+    def sides() -> NDArray[np.float64]:
+        return np.asarray(np.ceil((extent_mm - MATTERS_MM) / spacing).clip(0) + 1)
+
+    if not sides().prod() <= MOST_STRAIGHT:
+        return None, sides()
+    while sides().prod() > max(IN_PROPORTION * float(shape.prod()), FEW):
+        spacing = np.maximum(spacing, 1.1 * spacing.min())
+    return spacing, sides()
+
+
+def straight_voxels(vox_to_ras: NDArray[np.float64], shape: tuple[int, ...]) -> int:
+    """The number of voxels of a grid (i, j, k) in any order, once it stands along the scanner axes; 0 if there are too many."""
+    orientation = closest_axes(vox_to_ras)
+    order = orientation[:, 0].argsort()
+    spacing, sides = straight_grid(vox_to_ras[:3, :3][:, order], np.asarray(shape)[order])
+    return 0 if spacing is None else int(sides.prod())

@@ -141,7 +141,7 @@ def test_another_rule_is_another_ensemble(folder: Path) -> None:
 def test_with_another_part_it_is_another_ensemble(folder: Path, part: str) -> None:
     before = load(folder, "cpu").identity
     if part == "novelty.npz":
-        novelty.save(folder, familiar(np.random.default_rng(1).normal(size=(60, 4)), np.eye(2, dtype=bool)[np.arange(60) % 2]))
+        novelty.save(folder, familiar(np.random.default_rng(1).normal(size=(60, 32)), np.eye(2, dtype=bool)[np.arange(60) % 2]))
     else:
         layer = {"layer0.weight": np.zeros((len(VIEWS), int(np.prod(SHAPE))), np.float16), "layer0.bias": np.zeros(len(VIEWS), np.float16)}
         save_file(layer, folder / part)

@@ -156,7 +156,7 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
     import pydicom
     from pydicom.errors import InvalidDicomError
 
-    with quietly(), opened(item) as file:
+    with quietly(), opened(item, whole=pixels) as file:
         refuse_directory(item, file)
         refuse_deflate_bomb(item, file)
         force = not has_preamble(file.read(132))

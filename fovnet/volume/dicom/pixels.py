@@ -18,7 +18,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.checks import times
 from fovnet.volume.dicom.decoding import Decoder
 from fovnet.volume.dicom.header import Frame, dataset_of, getter, quietly, real, text, whole
-from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.source import Item, believable
 
 BITS = (8, 16, 32)
 
@@ -91,6 +91,8 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder)
         indices = [None]
     if not syntax.is_compressed and "PixelData" in dataset:
         _refuse_length(item, dataset)
+    if syntax.is_compressed and "PixelData" in dataset:
+        _refuse_unbelievable(item, dataset)
     if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
         found = decoder.planes(item, indices)
     else:
@@ -103,6 +105,15 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder)
             raise VolumeError("volume-corrupt", f"{item}: the pixel data decode to {times(plane.shape)}, the header says "
                                                 f"{frame.rows} × {frame.columns}. Export it again.")
     return found
+
+
+def _refuse_unbelievable(item: Item, dataset: Any) -> None:
+    """Raises VolumeError "volume-too-large" for compressed pixel data of a size that so few bytes cannot hold, before it is allocated."""
+    get, most = getter(dataset), believable(len(dataset.PixelData))
+    wanted = whole(get("Rows")) * whole(get("Columns")) * max(1, whole(get("NumberOfFrames"))) * whole(get("BitsAllocated")) // 8
+    if wanted > most:
+        raise VolumeError("volume-too-large", f"{item}: {len(dataset.PixelData):,} bytes of compressed pixel data for {wanted:,} bytes of "
+                                              f"pixels; at most {most:,} are believed. Check Rows and Columns, or export it uncompressed.")
 
 
 def _own_decoding(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO, BinaryIO, cast
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.documents import document_kind, is_called_document, is_document
@@ -25,6 +25,9 @@ MAX_MEMBERS = 50_000            # a whole-body study has about 5 000 images
 MAX_UNPACKED = 16 * 2**30       # bytes of all members, as declared by the archive's directory
 MAX_OBJECT = 2 * 2**30          # bytes of one member: the largest enhanced objects seen take 1 GB
 MAX_DEFLATED = 2**29            # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
+MAX_RATIO, ANY_RATIO = 100, 2**26       # of unpacked to packed bytes, if they are more than 64 MiB: images seldom reach 20, zeros 1,000
+AT_ONCE = 2**26                 # bytes up to which a member is unpacked for its header, too
+PIECE = 2**20
 SUFFIXES = (".dcm", ".ima")
 HALVES = (".img", ".img.gz")         # of an .hdr
 OTHER_VOLUMES = (".nii", ".nii.gz", ".hdr", ".hdr.gz", *HALVES, ".mgh", ".mgh.gz", ".mgz", ".nrrd", ".nhdr", ".mha", ".mhd", ".gipl",
@@ -142,10 +145,11 @@ def is_archive(path: Path) -> bool:
         return False
 
 
-def opened(item: Item) -> BinaryIO:
-    """The bytes of an object as a stream: the file itself, or the member unpacked into memory.  Raises VolumeError, OSError."""
+def opened(item: Item, *, whole: bool = True) -> BinaryIO:
+    """The bytes of an object as a stream: the file itself, or the member unpacked into memory; unless `whole` a large member is unpacked
+    while it is read.  Raises VolumeError, OSError."""
     if item.member:
-        return io.BytesIO(_unpacked(item))
+        return _unpacked(item, whole)
     if not stat.S_ISREG(item.path.stat().st_mode):
         raise VolumeError("volume-format", f"{item.path}: neither a file nor a folder. Name a file.")
     file = item.path.open("rb")
@@ -178,22 +182,29 @@ def refuse_directory(item: Item, file: BinaryIO) -> None:
 
 
 def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
-    """Raises VolumeError "volume-too-large" if a deflated object unpacks to more than 512 MiB, before pydicom unpacks all of it."""
+    """Raises VolumeError "volume-too-large" if a deflated object unpacks to more than 512 MiB, or out of all proportion, before pydicom
+    unpacks all of it."""
     opening = file.read(1 << 16)
     file.seek(0)
     if DEFLATED not in opening or not has_preamble(opening):
         return
+    most = min(MAX_DEFLATED, believable(file.seek(0, os.SEEK_END)))
     file.seek(_end_of_meta(opening))
     inflate, length = zlib.decompressobj(wbits=-15), 0
     try:
         while (piece := inflate.unconsumed_tail or file.read(1 << 16)) and not inflate.eof:
             length += len(inflate.decompress(piece, 1 << 20))
-            if length > MAX_DEFLATED:
-                raise VolumeError("volume-too-large", f"{item}: the deflated object unpacks to more than {MAX_DEFLATED:,} bytes. "
+            if length > most:
+                raise VolumeError("volume-too-large", f"{item}: the deflated object unpacks to more than {most:,} bytes. "
                                                       "Inflate it (dcmconv +te) if it is what it seems.")
     except zlib.error as fault:
         raise VolumeError("volume-corrupt", f"{item}: the deflated data are damaged ({fault}). Copy it again.") from fault
     file.seek(0)
+
+
+def believable(packed: int) -> int:
+    """The most bytes to which so many packed ones are believed to unpack."""
+    return max(ANY_RATIO, MAX_RATIO * packed)
 
 
 def _archive(path: Path) -> zipfile.ZipFile:
@@ -274,10 +285,10 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
 
 def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
     """Raises VolumeError for an archive that is too large, encrypted, or has links or member names that lead out of it."""
-    unpacked = sum(member.file_size for member in members)
-    if len(members) > MAX_MEMBERS or unpacked > MAX_UNPACKED:
+    unpacked, most = sum(member.file_size for member in members), min(MAX_UNPACKED, believable(path.stat().st_size))
+    if len(members) > MAX_MEMBERS or unpacked > most:
         raise VolumeError("volume-archive-size", f"{path}: {len(members):,} members of {unpacked:,} bytes; the limits are "
-                                                 f"{MAX_MEMBERS:,} and {MAX_UNPACKED:,}. Unpack it, and name the folder.")
+                                                 f"{MAX_MEMBERS:,} and {most:,}. Unpack it, and name the folder.")
     for member in members:
         if member.flag_bits & ENCRYPTED:
             raise VolumeError("volume-archive-encrypted", f"{path}: the archive is encrypted. Unpack it with its password first.")
@@ -287,21 +298,33 @@ def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
                                                      "archive. Unpack it where that does no harm, and name the folder.")
 
 
-def _unpacked(item: Item) -> bytes:
+def _unpacked(item: Item, whole: bool) -> BinaryIO:
     """A member's bytes, never more than the archive's directory states: a longer one is damaged or malicious."""
     try:
         facts = item.path.stat()
         archive = _kept_open(item.path, facts.st_size, facts.st_mtime_ns)
-        declared = archive.getinfo(item.member).file_size
-        if declared > MAX_OBJECT:
-            raise VolumeError("volume-archive-size", f"{item}: {declared:,} bytes in one member; the limit is {MAX_OBJECT:,}. "
-                                                     "Unpack the archive, and name the folder.")
-        with archive.open(item.member) as file:
-            return file.read(declared)
+        member = archive.getinfo(item.member)
+        most = min(MAX_OBJECT, believable(member.compress_size))
+        if member.file_size > most:
+            raise VolumeError("volume-archive-size", f"{item}: {member.file_size:,} bytes in one member; the limit is {most:,}, and "
+                                                     f"{MAX_RATIO} times its packed size. Unpack the archive, and name the folder.")
+        if not whole and member.file_size > AT_ONCE:
+            return cast(BinaryIO, archive.open(member))
+        with archive.open(member) as file:
+            return _kept(file)
     except (VolumeError, OSError):
         raise
     except Exception as fault:          # zipfile may raise any exception
         raise _damaged(item, fault) from fault
+
+
+def _kept(file: IO[bytes]) -> BinaryIO:
+    """The rest of a stream in memory, read piece by piece: at once, zipfile holds it twice."""
+    kept = io.BytesIO()
+    while piece := file.read(PIECE):
+        kept.write(piece)
+    kept.seek(0)
+    return kept
 
 
 def _damaged(item: Item, fault: Exception) -> VolumeError:

@@ -60,6 +60,13 @@ def read(path: Path, limits: Limits) -> Volume:
     return volume
 
 
+def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    """(number of voxels along each axis, (4, 4) affine to RAS) from header and .mat.  Raises VolumeError as `read`."""
+    with opened(nifti_files_of(path)[0]) as file:
+        header = _header(path, file.read(348))
+    return _grid(path, header).sizes, _affine(path, header)
+
+
 def _header(path: Path, block: bytes) -> Any:
     """The header's fields, in its own byte order, as stored."""
     from nibabel.spm2analyze import Spm2AnalyzeHeader

@@ -7,7 +7,7 @@ Source: FreeSurfer, "MgzFormat" (surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/Mg
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,21 +37,32 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 def read(path: Path, limits: Limits) -> Volume:
     """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" if goodRASFlag is not set."""
-    from nibabel.freesurfer.mghformat import header_dtype
-
     with opened(path) as file:
-        start = file.read(header_dtype.itemsize)
-        if len(start) < header_dtype.itemsize:
-            raise VolumeError("volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin.")
-        header = np.frombuffer(start, header_dtype)[0]
+        header = _header(path, file)
         grid = _grid(path, header)
-        skip(path, file, DATA_BEGIN - len(start))
+        skip(path, file, DATA_BEGIN - header.nbytes)
         refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
         affine = _affine(path, header)
         volume = read_grid(path, file, grid, affine, limits)
         if grid.sizes[3] == 1:
             drain(file)                 # tags of any length follow the voxels
     return volume
+
+
+def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError as `read`."""
+    with opened(path) as file:
+        header = _header(path, file)
+    return _grid(path, header).sizes, _affine(path, header)
+
+
+def _header(path: Path, file: BinaryIO) -> Any:
+    from nibabel.freesurfer.mghformat import header_dtype
+
+    start = file.read(header_dtype.itemsize)
+    if len(start) < header_dtype.itemsize:
+        raise VolumeError("volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin.")
+    return np.frombuffer(start, header_dtype)[0]
 
 
 def _grid(path: Path, header: Any) -> Grid:

@@ -96,6 +96,14 @@ def read(path: Path, limits: Limits) -> Volume:
     return volume
 
 
+def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    """(number of voxels along i, j, k, (4, 4) affine to RAS) from the header.  Raises VolumeError as `read`."""
+    with opened(path) as file:
+        header = _header(path, file)
+    directions = _directions(path, header)
+    return _grid(path, header, directions).shape, _affine(path, header, directions)
+
+
 def _header(path: Path, file: BinaryIO) -> Header:
     fields: dict[str, str] = {}
     key_values: dict[str, str] = {}
