@@ -95,7 +95,7 @@ def incoming(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_volume_gets_its_row_whatever_raises_at_whatever_stage(
     faults: None, incoming: Path, finished: Path, tmp_path: Path, workers: int
 ) -> None:
@@ -141,7 +141,7 @@ def test_python_gets_the_same(faults: None, incoming: Path, finished: Path) -> N
         assert (one.code == "internal") == (stage in (*READING, "classify", "decide")), one.volume_id
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_collection_is_sliced_but_for_them(faults: None, incoming: Path, tmp_path: Path, workers: int) -> None:
     from fovnet.volume.pack import slice_collections
 
