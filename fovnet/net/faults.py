@@ -10,8 +10,8 @@ from fovnet.errors import SearchError
 from fovnet.net.stopping import End
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-NO_MEMORY = ("can't allocate memory", "not enough memory", "alloc_failed", "std::bad_alloc", "out of memory", "could not create a primitive",
-             "can't start new thread")
+NO_MEMORY = ("can't allocate memory", "not enough memory", "alloc_failed", "std::bad_alloc", "out of memory",
+             "could not create a primitive", "can't start new thread")
 """Texts of the plain RuntimeErrors by which CPU code, cuDNN, cuBLAS and C++ report that memory is short."""
 
 
