@@ -536,7 +536,7 @@ def test_a_volume_for_whose_slices_there_is_not_the_memory_stops_no_batch(tmp_pa
         voxels[10:38, 10:38] += 50
         nibabel.Nifti1Image(voxels, np.diag([8, 8, 2.9 if name == "tall" else 8, 1])).to_filename(tmp_path / f"{name}.nii")
     line = [sys.executable, "-c", SHORT, tmp_path / "small.nii", tmp_path / "tall.nii"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=900, env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert done.stdout.split() == ["refused", "volume-memory", "True", "True"], done.stderr[-2000:]
 
 

@@ -16,7 +16,7 @@ def test_results_are_in_order_each_of_one_thread_and_the_callers_own_number_stay
     before, alive, met = torch.get_num_threads(), threading.active_count(), threading.Barrier(3)
 
     def work(job: int) -> tuple[int, int]:
-        met.wait(timeout=60)                # three are under way at once, or this fails
+        met.wait(timeout=900)                # three are under way at once, or this fails
         return job, torch.get_num_threads()
 
     try:
