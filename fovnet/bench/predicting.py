@@ -142,7 +142,8 @@ def measured(path: Path, folder: Path, engine: str, repeats: int, beside: int = 
     return PredictingTime(
         str(path), engine, voxels, slices, len(ensemble.members), read_ms=ms["read"], slice_ms=ms["slice"], networks_ms=ms["networks"],
         decide_ms=ms["decide"], write_ms=ms["write"], total_ms=sum(ms[stage] for stage in STAGES), unpack_ms=ms.get("unpack"),
-        volumes_per_second=median(rates), peak_mb=peak_mb(), read_peak_mb=peaks.get("read"), slice_peak_mb=peaks.get("slice"),
+        volumes_per_second=median(rates), peak_mb=peak_bytes() / 1e6 if beside else peak_mb(),     # neighbours are children
+        read_peak_mb=peaks.get("read"), slice_peak_mb=peaks.get("slice"),
         networks_peak_mb=peaks.get("networks"), decide_peak_mb=peaks.get("decide"), write_peak_mb=peaks.get("write"),
         threads=cores(), **(_compared(turns, crowded, beside) if beside else {}),
     )
