@@ -19,7 +19,9 @@ from fovnet.bench.throughput import drawn_slices
 from fovnet.bench.together import Progress
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.errors import CollectionError
+from fovnet.maths.cores import cores
 from fovnet.net.engines import Engine, engine_of, installed
+from fovnet.net.inference import Outputs, answers_in_parts
 from fovnet.net.inputs import inputs_of
 from fovnet.volume.pack import Pack
 from fovnet.volume.placing import Placing
@@ -41,8 +43,6 @@ def engine_times(
     changed   of `volumes` of the pack, how many have another status or other spans than with torch; both None without a pack
     Raises CollectionError "bench-no-slices" where none of the pack's volumes has slices.
     """
-    import torch
-
     if pack is not None and not len(pack.pixels):
         raise CollectionError("bench-no-slices", f"{pack.folder}: of {len(pack.records)} volumes none has slices; give others, or none")
 
@@ -56,13 +56,13 @@ def engine_times(
     rows = []
     for batch in batches:
         images = _images(pack, batch, inputs_of(ensemble.members))
-        outputs = {name: engine.answers(images) for name, engine in engines.items()}         # also the warm-up
+        outputs = {name: _answers(engine, images) for name, engine in engines.items()}         # also the warm-up
         seconds = _turns(engines, images, repeats)
         for name, engine in engines.items():
             off = [float(np.abs(mine - torchs).max()) for mine, torchs in zip(outputs[name], outputs["torch"], strict=True)]
             volumes, others = changed.get(name, (None, None))
             rows.append({
-                "engine": name, "version": engine.version, "threads": torch.get_num_threads(), "load_s": loading[name], "batch": batch,
+                "engine": name, "version": engine.version, "threads": cores(), "load_s": loading[name], "batch": batch,
                 "slices_per_second": batch / float(np.median(seconds[name])), "ratio": float(np.median(seconds["torch"] / seconds[name])),
                 "probabilities_off": off[0], "features_off": off[1] / max(float(np.abs(outputs["torch"][1]).max()), 1e-9),
                 "volumes": volumes, "changed": others,
@@ -84,12 +84,17 @@ def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
     return images_of(drawn, np.arange(batch), kinds, placing, cpu)
 
 
+def _answers(engine: Engine, images: Any) -> Outputs:
+    """The outputs for images, in parts side by side, as prediction computes them."""
+    return answers_in_parts(engine, images, lambda part: part, len(images))
+
+
 def _turns(engines: dict[str, Engine], images: Any, repeats: int) -> dict[str, NDArray[np.float64]]:
     seconds: dict[str, list[float]] = {name: [] for name in engines}
     for _ in range(repeats):
         for name, engine in engines.items():
             began = time.perf_counter()
-            engine.answers(images)
+            _answers(engine, images)
             seconds[name].append(time.perf_counter() - began)
     return {name: np.array(each) for name, each in seconds.items()}
 

@@ -5,6 +5,7 @@
     write     the answer's JSON.  Pictures and pages, which are optional, are left out; they take longer than all the rest
     unpack    gzip and numpy alone, by the standard library
     together  `fovnet predict` itself on several such volumes, the next one read while one is decided: volumes a second
+    beside    all the stages once more while other processes compute, in turn with the stages without them
 
 Every engine has a process of its own, so that its peak memory, children included, is measured apart from the others'.
 """
@@ -16,9 +17,8 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -26,11 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from fovnet.bench.neighbours import neighbours
 from fovnet.decision.answer import facts, table_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predicting import predict
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.maths.allocation import give_back_freed_memory, keep_freed_memory
+from fovnet.maths.cores import cores
 from fovnet.maths.memory import forget_peak, peak_bytes
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.anatomy.body import label_volume
@@ -41,9 +43,11 @@ from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import replace_with, write_json
 from fovnet.volume.grid import Limits
 from fovnet.volume.orient import to_ras
+from fovnet.volume.parallel import spawned
 from fovnet.volume.readers import file_checksum, read, reader_of, volume_name
 from fovnet.volume.slices import Slicing, cut
 
+Turn = tuple[dict[str, float], str, int]
 STAGES = ("read", "slice", "networks", "decide", "write")
 FIELD_MM = (420.0, 330.0, 380.0)        # of the simulated volume, from the hips to the lungs
 MIDDLE_MM = (0.0, 0.0, 1100.0)          # above the soles
@@ -78,6 +82,12 @@ class PredictingTime:
     decide_peak_mb: float | None = None
     write_peak_mb: float | None = None
     threads: int | None = None
+    beside: int | None = None
+    whole_ms: float | None = None
+    beside_ms: float | None = None
+    least_ms: float | None = None
+    beside_least_ms: float | None = None
+    ratio: float | None = None
     note: str = ""
 
 
@@ -85,9 +95,10 @@ COLUMNS = tuple(field.name for field in fields(PredictingTime))
 
 
 def predicting_times(
-    paths: Sequence[Path], folder: Path, repeats: int, progress: Callable[[int, int], Any], names: Sequence[str] = ()
+    paths: Sequence[Path], folder: Path, repeats: int, progress: Callable[[int, int], Any], names: Sequence[str] = (), beside: int = 0
 ) -> Iterator[PredictingTime]:
-    """The times of every file with every engine installed (or those named), on the CPU; a refused file has a note instead."""
+    """The times of every file with every engine installed (or those named), on the CPU, also `beside` so many busy processes; a refused
+    file has a note instead."""
     from fovnet.net.engines import installed
 
     work = [(path, engine) for path in paths for engine in (names or installed())]
@@ -98,8 +109,8 @@ def predicting_times(
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            yield pool.submit(measured, path, folder, engine, repeats).result()
+        with spawned(1) as pool:
+            yield pool.submit(measured, path, folder, engine, repeats, beside).result()
     progress(len(work), len(work))
 
 
@@ -113,10 +124,8 @@ def simulated(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
     return replace_with(path, lambda file: file.write(packed))
 
 
-def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingTime:
+def measured(path: Path, folder: Path, engine: str, repeats: int, beside: int = 0) -> PredictingTime:
     """The figures of one file and one engine, in this process."""
-    import torch
-
     try:
         ensemble = load(folder, "cpu", engine=engine)
         with TemporaryDirectory() as place:
@@ -124,7 +133,7 @@ def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingT
             _turn(path, ensemble, out)                       # fills caches
             peaks = _turn(path, ensemble, out, Peak)[0] if forget_peak() else {}
             keep_freed_memory()                              # from here on as the command does it: faster, but without peaks
-            turns = [_turn(path, ensemble, out) for _ in range(repeats + 1)][1:]
+            turns, crowded = map(list, zip(*_alternately(partial(_turn, path, ensemble, out), repeats, beside), strict=True))
             rates = [_together(path, ensemble) for _ in range(repeats)]
     except FovnetError as refusal:
         return PredictingTime(str(path), engine, note=str(refusal))
@@ -133,10 +142,28 @@ def measured(path: Path, folder: Path, engine: str, repeats: int) -> PredictingT
     return PredictingTime(
         str(path), engine, voxels, slices, len(ensemble.members), read_ms=ms["read"], slice_ms=ms["slice"], networks_ms=ms["networks"],
         decide_ms=ms["decide"], write_ms=ms["write"], total_ms=sum(ms[stage] for stage in STAGES), unpack_ms=ms.get("unpack"),
-        volumes_per_second=median(rates), peak_mb=peak_mb(), read_peak_mb=peaks.get("read"), slice_peak_mb=peaks.get("slice"),
+        volumes_per_second=median(rates), peak_mb=peak_bytes() / 1e6 if beside else peak_mb(),     # neighbours are children
+        read_peak_mb=peaks.get("read"), slice_peak_mb=peaks.get("slice"),
         networks_peak_mb=peaks.get("networks"), decide_peak_mb=peaks.get("decide"), write_peak_mb=peaks.get("write"),
-        threads=torch.get_num_threads(),
+        threads=cores(), **(_compared(turns, crowded, beside) if beside else {}),
     )
+
+
+def _alternately(turn: Callable[[], Turn], repeats: int, beside: int) -> Iterator[tuple[Turn, Turn]]:
+    """Turns without and with neighbours, after one that fills what `keep_freed_memory` keeps; twice the same one where there are none."""
+    turn()
+    for _ in range(repeats):
+        quiet = turn()
+        with neighbours(beside):
+            yield quiet, turn() if beside else quiet
+
+
+def _compared(turns: Sequence[Turn], crowded: Sequence[Turn], beside: int) -> dict[str, Any]:
+    """The figures of `PredictingTime` that tell of neighbours."""
+    quiet, loud = ([1e3 * sum(turn[0][stage] for stage in STAGES) for turn in each] for each in (turns, crowded))
+    whole, between = median(quiet), median(loud)
+    return {"beside": beside, "whole_ms": whole, "beside_ms": between, "least_ms": min(quiet), "beside_least_ms": min(loud),
+            "ratio": between / whole}
 
 
 class Clock:
@@ -162,7 +189,7 @@ class Peak:
         self.figure = peak_mb()
 
 
-def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[Peak] = Clock) -> tuple[dict[str, float], str, int]:
+def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[Peak] = Clock) -> Turn:
     """(the gauge's figure by stage, the shape of the voxels, the number of slices)."""
     slicing, judge = Slicing(**ensemble.prepare), ensemble.judge
     with gauge() as reading:

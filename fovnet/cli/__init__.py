@@ -18,6 +18,8 @@ from io import TextIOWrapper
 from threading import Timer
 from typing import Annotated, NoReturn
 
+os.environ["OPENBLAS_NUM_THREADS"] = "1"        # before numpy is read: see fovnet.maths.threads
+
 import typer
 
 from fovnet import __version__

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from fovnet.cli.options import Given, GivenBy, ModelFolder, file_out, folder_out, model_folder, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.decision.foreign import is_our_picture
+from fovnet.words import several
 
 verbs = typer.Typer()
 
@@ -109,6 +111,7 @@ def bench_predict(
     model: ModelFolder = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are reported.")] = 5,
     engine: Annotated[list[str] | None, typer.Option(help="One, or several; without, all installed.", show_default=False)] = None,
+    beside: Annotated[int, typer.Option(min=0, help="Busy processes beside which all is measured once more.")] = 0,
 ) -> None:
     """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine that is installed."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
@@ -123,7 +126,7 @@ def bench_predict(
                                          "instead; leave one of the two out")
     with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as advance:
         files = paths or [simulated(Path(place) / "simulated.nii.gz", shape or (320, 250, 72))]
-        rows = list(predicting_times(files, model_folder(model), repeats, advance, engine or ()))
+        rows = list(predicting_times(files, model_folder(model), repeats, advance, engine or (), beside))
     measured = [row for row in rows if row.total_ms is not None]
     if not measured:
         raise VolumeError("bench-nothing", f"none of {len(files)} could be answered: {_first_notes(rows)}")
@@ -137,11 +140,23 @@ def bench_predict(
         peaks = [getattr(row, f"{stage}_peak_mb") for stage in STAGES]
         shown.add_row("", "", "peak MB", *("" if peak is None else f"{peak:,.0f}" for peak in peaks))
     show_table(shown)
+    if beside:
+        show_table(_beside(measured, beside, repeats))
     for note in dict.fromkeys(row.note for row in rows if row.note):
         out.print(note)
     out.print(f"{out_file}")
     if len(measured) < len(rows):
         raise typer.Exit(3)
+
+
+def _beside(rows: Sequence[Any], beside: int, repeats: int) -> Table:
+    """The table of times with and without neighbours."""
+    shown = titled(f"milliseconds a volume alone and beside {several(beside, 'busy process', 'busy processes')}, in turn, {repeats} times",
+                   "file", "engine", "threads", "alone: median", "least", "beside: median", "least", "ratio of medians")
+    for row in rows:
+        times = (f"{ms:,.0f}" for ms in (row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms))
+        shown.add_row(Path(row.path).name, row.engine, str(row.threads), *times, f"{row.ratio:.2f}")
+    return shown
 
 
 def _first_notes(rows: Sequence[Any]) -> str:

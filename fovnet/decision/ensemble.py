@@ -30,6 +30,7 @@ from fovnet.decision.rule import Rule
 from fovnet.decision.weighing import Weighing
 from fovnet.errors import ModelError
 from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.threads import one_thread
 from fovnet.records import checksum, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.journal import to_repeat
@@ -86,6 +87,7 @@ class Ensemble:
 
         return not set(OF_THE_VOLUME).isdisjoint(inputs_of(self.members))
 
+    @one_thread()
     def outputs(
         self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None,
         placing: Placing | None = None,

@@ -19,6 +19,7 @@ from fovnet.decision.phantoms import resembles_phantom
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import Decision, decide, outer_edges
 from fovnet.maths.agreement import agreement
+from fovnet.maths.threads import one_thread
 from fovnet.regions import Vocabulary
 from fovnet.volume.planes import extents_mm
 from fovnet.volume.slices import SliceStack
@@ -102,6 +103,7 @@ class Judge:
         """The body's orientation in a volume; None if the ensemble has no orientation network, or the volume is too small to show it."""
         return None if self.orientation is None else self.orientation.bearing(stack)
 
+    @one_thread()
     def answer(self, volume_id: str, path: str, outputs: MemberOutputs, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
         """The answer on a volume."""
         decision = self.decision(outputs, stack.z_mm, stack.edges_mm, empty(stack.pixels))

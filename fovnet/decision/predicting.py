@@ -46,18 +46,28 @@ class Predicted:
 
 
 def predict(paths: Sequence[tuple[str, Path]], ensemble: Ensemble, workers: int = 1) -> Iterator[Predicted]:
-    """The answers for (volume_id, path) pairs, in order, each yielded once computed; the next volumes are read meanwhile.
+    """The answers for (volume_id, path) pairs, in order, each yielded once computed; while the caller has it, the next is computed, and
+    those after it are read.
 
     workers  processes that read; with one, a thread of this process does.  The answers do not depend on it: every volume is read and
              classified by itself.
-    Volumes being read or waiting to be classified are limited in number and, together, to `BUDGET_BYTES`; one more is being classified.
+    Volumes being read or waiting to be classified are limited in number and, together, to `BUDGET_BYTES`; one more is being classified,
+    and of one more the caller has the slices.
     """
     slicing = Slicing(**ensemble.prepare)
     files = [path for _, path in paths]
     work, size = partial(_read, slicing=slicing), partial(bytes_to_read, whole_voxels=slicing.whole_voxels)
     reading = in_order(work, files, workers, _crashed, size=size, budget=BUDGET_BYTES) if workers > 1 else _beside(work, files, size)
-    for (volume_id, path), read in zip(paths, reading, strict=True):
-        yield _predicted(volume_id, path, read, ensemble)
+    yield from _one_ahead(_predicted(*named, read, ensemble) for named, read in zip(paths, reading, strict=True))
+
+
+def _one_ahead(answers: Iterator[Predicted]) -> Iterator[Predicted]:
+    """The answers, each computed by a thread while the caller writes and draws the one before."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, answers, None)
+        while (one := coming.result()) is not None:
+            coming = thread.submit(next, answers, None)
+            yield one
 
 
 def _beside(work: partial[Read], files: Sequence[Path], size: partial[int]) -> Iterator[Read]:

@@ -8,7 +8,8 @@ from fovnet.errors import SearchError
 from fovnet.net.stopping import End
 from fovnet.unforeseen import is_disk_full
 
-NO_MEMORY = ("can't allocate memory", "not enough memory", "alloc_failed", "std::bad_alloc", "out of memory")
+NO_MEMORY = ("can't allocate memory", "not enough memory", "alloc_failed", "std::bad_alloc", "out of memory",
+             "could not create a primitive", "can't start new thread")
 """Texts of the plain RuntimeErrors by which CPU code, cuDNN, cuBLAS and C++ report that memory is short."""
 
 

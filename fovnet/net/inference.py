@@ -12,20 +12,23 @@ Gram matrices*: with the first, bottles of water were distinguished from bodies 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from fovnet.net.engines import Engine, Torch
 from fovnet.net.inference_batch import inference_batch_size
-from fovnet.net.inputs import images_of, inputs_of
+from fovnet.net.inputs import brought_for, images, inputs_of
+from fovnet.net.side_by_side import parts_of, side_by_side
 from fovnet.volume.placing import Placing
 
 Floats32 = NDArray[np.float32]
+Outputs = tuple[Floats32, Floats32]
 
 
 def member_answers(
@@ -36,18 +39,36 @@ def member_answers(
 
     placing  of all the slices, if the members' inputs need it
     engine   what computes them, made from the same members; None: torch
-    Computed batch by batch, so that only one batch of memory-mapped pixels is in memory.
+    Computed batch by batch, so that only one batch of memory-mapped pixels is in memory; on a CPU parts of a batch side by side.
     """
     kinds, engine, together = inputs_of(members), engine or Torch(members), inference_batch_size(members, prod(pixels.shape[1:]), device)
     wanted = np.arange(len(pixels)) if rows is None else rows
-    probabilities, features = [], []
-    with torch.inference_mode():
-        for start in range(0, len(wanted), together):
-            outputs = engine.answers(images_of(pixels, wanted[start : start + together], kinds, placing, device))
-            probabilities.append(outputs[0])
-            features.append(outputs[1])
-            if progress:
-                progress(min(start + together, len(wanted)), len(wanted))
+    outputs = []
+    for start in range(0, len(wanted), together):
+        brought, own, placed = brought_for(pixels, wanted[start : start + together], kinds, placing, device)
+        made = partial(images, brought, kinds=kinds, placed=placed)
+        outputs.append(answers_in_parts(engine, own, made, together))
+        if progress:
+            progress(min(start + together, len(wanted)), len(wanted))
+    return _joined(outputs)
+
+
+def answers_in_parts(engine: Engine, rows: Tensor, made: Callable[[Tensor], Tensor], together: int) -> Outputs:
+    """Probabilities (p, n, k) and features (n, f) of rows (n,), of whose parts `made` makes the images: on a CPU by several threads, with
+    at most `together` images under way, on other devices all at once."""
+
+    def answers(part: Tensor) -> Outputs:
+        with torch.inference_mode():            # of each thread its own
+            return engine.answers(made(part))
+
+    if rows.device.type != "cpu":
+        return answers(rows)
+    parts = parts_of(rows)
+    return _joined(side_by_side(answers, parts, together // len(parts[0])))
+
+
+def _joined(outputs: Sequence[Outputs]) -> Outputs:
+    probabilities, features = zip(*outputs, strict=True)
     return np.concatenate(probabilities, axis=1, dtype=np.float32), np.concatenate(features, dtype=np.float32)
 
 

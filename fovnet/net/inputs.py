@@ -203,7 +203,16 @@ def in_millimetres(own: Tensor, sides_mm: Tensor, theta: Tensor | None = None, c
 def images_of(
     pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None, device: torch.device
 ) -> Tensor:
-    """`images` (m, c, h, w) of a few rows (m,) of slices (n, h, w) uint8 in memory or in a file; the device gets only what they need.
+    """`images` (m, c, h, w) of a few rows (m,) of slices (n, h, w) uint8 in memory or in a file."""
+    brought, own, placed = brought_for(pixels, rows, kinds, placing, device)
+    return images(brought, own, kinds, placed)
+
+
+def brought_for(
+    pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None, device: torch.device
+) -> tuple[Tensor, Tensor, Placed | None]:
+    """What `images` of a few rows (m,) of slices (n, h, w) uint8, in memory or in a file, are made from: pixels, row numbers (m,) among
+    them, and their placing.  The device gets only what they need.
 
     For sections, all slices of the rows' volumes are read, and no others.
     """
@@ -217,7 +226,7 @@ def images_of(
         through = Through.on(device, sections_of(pixels, needed, placing)) if "sections" in kinds else None
         below, above = (torch.arange(len(needed), device=device).scatter(0, own, those) for those in beside)
         placed = Placed(sides_mm, below, above, through)
-    return images(brought, own, kinds, placed)
+    return brought, own, placed
 
 
 def inputs_of(members: Sequence[nn.Module]) -> tuple[str, ...]:

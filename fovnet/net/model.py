@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -27,8 +28,9 @@ class Network(nn.Sequential):
 
     inputs: tuple[str, ...] = ("slice",)
 
-    def forward(self, slices: Tensor) -> Tensor:
-        """Class scores (n, k), unnormalised log-probabilities, of slices (n, c, side, side) float."""
+    def forward(self, slices: Tensor, watch: Callable[[Tensor], None] | None = None) -> Tensor:
+        """Class scores (n, k), unnormalised log-probabilities, of slices (n, c, side, side) float; `watch` is shown each block's pooling
+        before what comes after changes it."""
         normalise, first, *others = self.children()
         assert isinstance(normalise, nn.BatchNorm2d)
         mean, deviation = self._statistics(slices, normalise)
@@ -42,6 +44,8 @@ class Network(nn.Sequential):
         x = F.conv2d(x, weight, opening.bias, stride=opening.stride, padding=opening.padding)
         for layer in others:
             x = layer(x)
+            if watch and isinstance(layer, nn.MaxPool2d):
+                watch(x)
         return x
 
     def _statistics(self, slices: Tensor, normalise: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import mmap
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fovnet.bench import predicting
+from fovnet.bench.neighbours import neighbours
 from fovnet.bench.predicting import COLUMNS, STAGES, measured, simulated
 from fovnet.cli import app
 from fovnet.decision.ensemble import load
@@ -81,7 +85,7 @@ def test_a_peak_is_that_of_its_block() -> None:
 @pytest.mark.slow
 def test_the_verb_writes_a_row_a_file_and_an_engine(finished: Path, tmp_path: Path) -> None:
     words = ["bench", "predict", "--out", tmp_path / "t.tsv", "--model", finished / "ensemble", "--repeats", 1, "--shape", 40, 32, 10,
-             "--engine", "torch"]
+             "--engine", "torch", "--beside", 1]
     done = CliRunner().invoke(app, list(map(str, words)))
     assert done.exit_code == 0, done.output
     rows = read_tsv(tmp_path / "t.tsv")
@@ -90,3 +94,30 @@ def test_the_verb_writes_a_row_a_file_and_an_engine(finished: Path, tmp_path: Pa
         stages = np.array([float(row[f"{stage}_ms"]) for stage in STAGES])
         assert (stages > 0).all() and float(row["total_ms"]) == pytest.approx(stages.sum(), abs=0.01)
         assert float(row["peak_mb"]) > 50 and float(row["volumes_per_second"]) > 0
+        assert row["beside"] == "1" and float(row["ratio"]) == pytest.approx(float(row["beside_ms"]) / float(row["whole_ms"]), rel=1e-3)
+
+
+def test_neighbours_compute_during_the_block_and_not_after_it() -> None:
+    with neighbours(2) as processes:
+        assert len(set(processes)) == 2 and all(map(alive, processes))
+    assert not any(map(alive, processes))
+
+
+def test_neighbours_end_with_a_process_that_is_killed() -> None:
+    words = "from fovnet.bench.neighbours import neighbours\n" \
+            "if __name__ == '__main__':\n    with neighbours(2) as begun:\n        print(*begun, flush=True)\n        input()\n"
+    with subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        processes = [int(number) for number in parent.stdout.readline().split()]
+        assert len(processes) == 2 and all(map(alive, processes))
+        parent.kill()
+    while any(map(alive, processes)):           # no limit: a machine that is busy is no fault of theirs
+        time.sleep(0.1)
+
+
+def alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"

@@ -65,7 +65,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(python: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run([str(python), *words], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run([str(python), *words], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=900)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from fovnet.errors import ConfigError, ModelError
-from fovnet.net import engines
+from fovnet.net import engines, side_by_side
 from fovnet.net.architecture import Architecture
 from fovnet.net.engines import ENGINES, FASTEST_FIRST, engine_of, installed
 from fovnet.net.inference import member_answers
@@ -53,16 +53,27 @@ def test_an_engine_computes_what_torch_computes(name: str, shapes: list[Architec
 
 @pytest.mark.parametrize("name", HERE)
 def test_an_answer_does_not_depend_on_the_slices_beside_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of 3 out of 7, the last one shorter; and an engine's outputs stay as they are when it computes others."""
+    """Parts of 3 and 4 out of 7; and an engine's outputs stay as they are when it computes others."""
     networks, pixels = members(SMALL), slices(7)
     engine = engine_of(name, networks, CPU)
     probabilities, features = member_answers(networks, pixels, CPU, engine=engine)
     kept = probabilities.copy()
-    monkeypatch.setattr(engines, "AT_ONCE", 3)
+    monkeypatch.setattr(side_by_side, "FEWEST", 3)
     for given_, wanted in zip(member_answers(networks, pixels, CPU, engine=engine), (kept, features), strict=True):
         np.testing.assert_allclose(given_, wanted, rtol=1e-5, atol=1e-6)
     member_answers(networks, slices(8), CPU, engine=engine)
     np.testing.assert_array_equal(probabilities, kept)
+
+
+@pytest.mark.parametrize("name", installed())
+def test_no_bit_of_an_answer_depends_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    networks, pixels = members(SMALL), slices(40)
+    engine, given_ = engine_of(name, networks, CPU), []
+    for threads in (1, 2, 3, 8):
+        monkeypatch.setattr(side_by_side, "cores", lambda threads=threads: threads)
+        given_.append(member_answers(networks, pixels, CPU, engine=engine))
+    for probabilities, features in given_[1:]:
+        assert np.array_equal(probabilities, given_[0][0]) and np.array_equal(features, given_[0][1])
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -134,6 +145,6 @@ assert sys.modules.get("openvino_telemetry") is None
 def test_no_engine_tells_anybody_anything(name: str, tmp_path: Path) -> None:
     """No socket is opened and nothing is written at home, as both runtimes' telemetry would: their identifiers lie there."""
     home = {"HOME": str(tmp_path), "PYTHONPATH": ":".join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", WATCHED, name], env=home, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", WATCHED, name], env=home, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     assert not list(tmp_path.iterdir())

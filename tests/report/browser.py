@@ -40,7 +40,7 @@ def chromium(folder: Path, *arguments: str) -> str:
         str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
         "--hide-scrollbars", f"--user-data-dir={folder / 'profile'}", *arguments,
     ]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=240).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=900).stdout
 
 
 def driven(folder: Path, html: str, script: str) -> dict:

@@ -195,12 +195,12 @@ def test_two_trainings_of_one_slot_are_one_and_nobody_begins_anew_meanwhile(tmp_
     def submit(proposal: Proposal) -> Future[Outcome]:
         calls.append(proposal.slot)
         under_way.set()
-        assert let_go.wait(30)
+        assert let_go.wait(900)
         return train(proposal)
 
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(finish, tmp_path, 0, submit) for _ in range(2)]
-        assert under_way.wait(30)
+        assert under_way.wait(900)
         with pytest.raises(SearchError, match="journal-owned"):
             begin(searched(), tmp_path, "slices cut otherwise")
         let_go.set()

@@ -83,7 +83,7 @@ def test_a_script_without_a_guard_is_told_so_and_no_job_is_blamed(tmp_path: Path
         "try:\n    print(list(in_order(abs, [-1, -2], 2, lambda job: 'blamed')))\n"
         "except ConfigError as fault:\n    print(fault.code)\n"
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=900)
     assert done.stdout.split() == ["processes-none"], done.stdout + done.stderr
 
 
@@ -100,7 +100,7 @@ def test_processes_end_with_the_one_that_began_them(tmp_path: Path):
         assert begun.stdout is not None
         workers = {int(begun.stdout.readline()) for _ in range(4)}
         begun.kill()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 900
     while any(map(alive, workers)) and time.monotonic() < until:
         time.sleep(0.1)
     assert not any(map(alive, workers))

@@ -51,7 +51,7 @@ def jobs(smoke: Path, shell: Shell, tmp_path_factory: pytest.TempPathFactory) ->
     results, command = sliced(smoke, tmp_path_factory.mktemp("jobs"), trials=3)
     first = [*command, "--cores", "3"]
     run = subprocess.Popen(first, env=shell.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # type: ignore[attr-defined]
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 900
     while len(list(results.glob("search/*/locks/slot-*"))) < 2:
         assert run.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)

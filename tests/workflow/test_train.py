@@ -42,7 +42,7 @@ def test_a_trial_of_the_search_trained_by_hand_is_the_same_network(
     whole = [*line, *levels, "--seed", str(trial["proposal"]["seed"])]
     environment = shell.environment  # type: ignore[attr-defined]
     run = subprocess.Popen(whole, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 900
     while not (tmp_path / "mine" / "network.checkpoint").exists():
         assert run.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)

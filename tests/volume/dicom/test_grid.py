@@ -156,7 +156,7 @@ def by_dcm2niix(folder: Path, out: Path) -> list[nibabel.Nifti1Image]:
     if dcm2niix is None:
         pytest.skip("dcm2niix is not installed")
     out.mkdir()
-    subprocess.run([dcm2niix, "-b", "n", "-z", "n", "-o", out, folder], check=True, capture_output=True, timeout=60)
+    subprocess.run([dcm2niix, "-b", "n", "-z", "n", "-o", out, folder], check=True, capture_output=True, timeout=900)
     return [nibabel.load(path) for path in sorted(out.glob("*.nii"))]
 
 
