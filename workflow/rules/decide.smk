@@ -16,7 +16,7 @@ rule tune:
         file=SETTINGS_FILE,
     log: f"{LOGS}/tune.txt"
     message: "Tuning the decision on the validation split"
-    shell: "fovnet tune --config {params.file:q} 2> >(tee {log:q} >&2) || test $? = 3"
+    shell: "fovnet tune --config {params.file:q} 2> >(tee {log:q} >&2)"
 
 
 rule decide:
@@ -29,4 +29,4 @@ rule decide:
         file=SETTINGS_FILE,
     log: f"{LOGS}/decide.txt"
     message: "Deciding on the volumes of the test split"
-    shell: "fovnet decide --config {params.file:q} 2> >(tee {log:q} >&2)"
+    shell: "fovnet decide --config {params.file:q} 2> >(tee {log:q} >&2) || test $? = 3"
