@@ -78,7 +78,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     paths = _once(paths)
     beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
     for path in paths:
-        if os.path.isfile(path) and not is_archive(path) and looks_like_dicom(path):      # noqa: PTH113  (is_file raises in a closed folder)
+        if os.path.isfile(path) and _kind(path) == "DICOM":      # noqa: PTH113  (is_file raises in a closed folder)
             beside.setdefault(path.parent, {})[path] = None
     for path in paths:
         named = beside.get(path.parent, {})
@@ -90,7 +90,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
             if path != next(iter(named)):
                 continue                                # handled with the first file of its folder
             some, more = _series_under(path.parent, include, show_ids, named)
-        elif path in named or is_archive(path):
+        elif path in named or _kind(path) == "archive":
             some, more = _series_under(path, include, show_ids)
         else:
             some, more = [path], []
@@ -131,9 +131,8 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
     unused: list[Path] = []
     links: list[Path] = []
     for path in files_under(folder, links):
-        if is_closed(path):
-            found.append(path)
-        elif is_archive(path):
+        kind = _kind(path)
+        if kind == "archive":
             some, more = _series_under(path, include, show_ids)
             if not more and _is_document(path):
                 others.append(path)
@@ -142,12 +141,10 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
             unused += [path] if aside else []
             found += some or ([] if aside else [path])
             rows += more
-        elif looks_like_dicom(path):
+        elif kind == "DICOM":
             items.append(Item(path))
-        elif _looks_like_a_volume(path):
-            found.append(path)
         else:
-            others.append(path)
+            (found if kind == "volume" else others).append(path)
     held = survey_of(items)
     unread = [one for one in held.unread if not (found and one.is_directory)]
     wanted, more = _listed(held.series, unread, None, include, show_ids)
@@ -156,13 +153,30 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
     return Found(sorted(found + wanted) or ([] if items else unused), rows + more, passed + links)
 
 
+def _kind(path: Path) -> str:
+    """What a file seems to be: "archive", "DICOM", "volume", else "".
+
+    A closed one is "volume", and so is one that raises what nobody foresaw: reading it will tell why it is refused.
+    """
+    try:
+        if is_closed(path):
+            return "volume"
+        if is_archive(path):
+            return "archive"
+        if looks_like_dicom(path):
+            return "DICOM"
+        return "volume" if _looks_like_a_volume(path) else ""
+    except Exception:
+        return "volume"
+
+
 def _series_under(
     place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = ()
 ) -> tuple[list[Path], list[dict[str, Any]]]:
     """(volumes, rows) of an archive, a file, or the files `only` of a folder.  An archive that cannot be opened is returned as one path."""
     try:
         held = survey(place)
-    except (VolumeError, OSError):
+    except Exception:                   # a damaged archive may raise any: it is refused when it is read
         return [place], []
     if not only:
         return _listed(held.series, held.unread, place, include, show_ids)
