@@ -9,8 +9,7 @@ import sys
 import pytest
 
 VERBS = {
-    "codes": ["codes"], "version": ["--version"], "help": ["--help"], "help of a verb": ["predict", "--help"], "help of a group": ["bench"],
-    "an error": ["no-such-verb"],
+    "codes": ["codes"], "help of a verb": ["predict", "--help"], "help of a group": ["bench"], "an error": ["no-such-verb"],
 }
 
 

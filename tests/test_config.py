@@ -328,9 +328,9 @@ def test_aliases_of_settings_are_what_they_stand_for(tmp_path: Path) -> None:
 
 
 @hypothesis.settings(max_examples=50)
-@hypothesis.given(
-    recursive(none() | integers() | floats(allow_nan=False) | text(max_size=400), lambda more: lists(more) | dictionaries(text(), more))
-)
+@hypothesis.given(recursive(
+    none() | integers() | floats(allow_nan=False) | text(max_size=400), lambda more: lists(more) | dictionaries(text(), more), max_leaves=20
+))
 def test_a_value_in_a_message_is_shown_as_python_writes_it_or_shortened(value: object) -> None:
     seen = shown(value)
     assert len(seen) <= 200
