@@ -57,7 +57,8 @@ class Entry:
         if self.method == "random":
             return ""
         usual = asdict(RECOMMENDED) | {"initial": None, "lead": LEAD}
-        mine = asdict(self.modelling) | {"initial": self.initial, "lead": self.lead}
+        modelled = asdict(self.modelling) if self.method.startswith("gp-") else {}
+        mine = modelled | {"initial": self.initial, "lead": self.lead}
         return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
 
 

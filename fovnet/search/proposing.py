@@ -14,7 +14,7 @@ from fovnet.errors import SearchError
 from fovnet.maths.threads import one_thread
 from fovnet.records import digest
 from fovnet.search.clock import LEAD, Clock
-from fovnet.search.methods import METHODS
+from fovnet.search.methods import FIRST_SLOTS, METHODS
 from fovnet.search.space import Space
 from fovnet.search.trial import Proposal, Trial
 from fovnet.search.uniform import few
@@ -27,7 +27,8 @@ class Search:
     """Everything except the results that determines the proposals of a search.
 
     start              the row tried first, or the feasible row nearest to it is
-    initial            number of slots spread over the space before the model is used, the first included; None: as given by `few`
+    initial            number of slots spread over the space before the model is used, the first included; None: as given by `few`,
+                       or the method's own of FIRST_SLOTS
     predicted_seconds  (M,) float64, seconds of each row for the virtual clock
     feasible           (M,) bool, rows that fit into memory as far as is known
     modelling          how the method models the scores
@@ -81,7 +82,7 @@ class Search:
     @property
     def first_slots(self) -> int:
         """The number of slots spread over the space before the model is used."""
-        return self.initial or few(self.space)
+        return self.initial or FIRST_SLOTS.get(self.method) or few(self.space)
 
     @property
     def first_row(self) -> int:
