@@ -51,10 +51,10 @@ class Entry:
 
     @property
     def setting(self) -> str:
-        """Settings that differ from the recommended ones, "initial=1 targets=raw"; another library's version; empty for random search."""
+        """Settings that differ from the recommended ones, "initial=1 targets=raw"; another library's version; empty for grid and random."""
         if self.method in PEERS:
             return PEERS[self.method].version
-        if self.method == "random":
+        if self.method in ("grid", "random"):
             return ""
         usual = asdict(RECOMMENDED) | {"initial": None, "lead": LEAD}
         modelled = asdict(self.modelling) if self.method.startswith("gp-") else {}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fovnet.search.gaussian import confidence_bound, expected_improvement, probability_of_improvement, thompson
+from fovnet.search.grid import lattice
 from fovnet.search.tpe import STARTUPS, parzen
 from fovnet.search.uniform import uniform
 from fovnet.search.view import Propose
 
 METHODS: Mapping[str, Propose] = {
+    "grid":   lattice,
     "random": uniform,
     "gp-ei":  expected_improvement,
     "gp-pi":  probability_of_improvement,
