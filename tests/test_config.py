@@ -14,6 +14,7 @@ from fovnet.config import Phantom, Settings, doubled_keys, load, parse, shown, v
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
+from fovnet.search.methods import METHODS
 from fovnet.search.space import BASELINE, Axis, paper_space
 from fovnet.search.view import RECOMMENDED
 from fovnet.volume.collection import region_named
@@ -246,6 +247,12 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
     assert (search.targets, search.kernel, search.hyperparameters, search.per_second) == astuple(RECOMMENDED)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_configured_beside_the_usual_modelling(method: str) -> None:
+    usual = {"targets": "half-ranked", "kernel": "matern52", "hyperparameters": "map", "per_second": False, "stop_below_regret": None}
+    assert parse({"phantom": {"subjects": 8}, "search": {"method": method, **usual}}, "mine.yaml").search.method == method
+
+
 @pytest.mark.parametrize(("training", "ensemble", "message"), [
     ({"augmentation": {"alone": 0.2}}, {}, "have nothing beside the slice to do without"),
     ({"inputs": ["slice", "millimetres"]}, {"alone": 2}, "never saw slices alone"),
@@ -262,6 +269,11 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
     ({"method": "random", "per_second": True}, "per_second: random"), ({"method": "gp-ts", "per_second": True}, "per_second: gp-ts"),
     ({"method": "random", "stop_below_regret": 0.1}, "method random models nothing"),
     ({"targets": "ranked", "stop_below_regret": 0.1}, "targets ranked know no distances"),
+    *(({"method": method, **given}, rf"search: {', '.join(given)}: of a Gaussian process, and method {method} asks none; leave .* out, or "
+                                    "set method to gp-ei")
+      for method in ("grid", "tpe")
+      for given in ({"targets": "raw"}, {"kernel": "squared-exponential"}, {"hyperparameters": "sampled"}, {"per_second": True},
+                    {"stop_below_regret": 0.1}, {"targets": "ranked", "kernel": "squared-exponential"})),
 ])
 def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):

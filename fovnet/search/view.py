@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Modelling:
-    """How a method models the scores ("random" does not); the defaults are recommended.
+    """How a method models the scores (grid, random and tpe do not); the defaults are recommended.
 
     targets          values modelled: "half-ranked" keeps distances in the better half only, "ranked" none, "raw" all
     kernel           covariance function, which sets the assumed smoothness of the loss
