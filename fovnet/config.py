@@ -28,9 +28,11 @@ from pydantic import (
     Field,
     PositiveFloat,
     PositiveInt,
+    SerializerFunctionWrapHandler,
     Tag,
     TypeAdapter,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 
@@ -279,6 +281,7 @@ class Search(Section):
     workers: PositiveInt = 1
     lead: float = Field(0.15, ge=0, le=1)
     initial: PositiveInt | None = None
+    candidates: Literal[24, "all"] = 24
     space: Annotated[dict[str, Any] | str, BeforeValidator(_space)] = "paper"
     start: dict[str, Level] = Field(
         default_factory=lambda: {  # type: ignore[arg-type]
@@ -291,6 +294,11 @@ class Search(Section):
     speed: Annotated[Annotated[Speed, Tag("numbers")] | Annotated[Literal["measure"], Tag("word")], Discriminator(_form)] = Speed()
     jobs: bool = False
 
+    @model_serializer(mode="wrap")
+    def _as_of_old(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are left out where they have their default: what a finished search was made with is still the same."""
+        return {key: value for key, value in whole(self).items() if (key, value) != ("candidates", 24)}
+
     @model_validator(mode="after")
     def _nothing_of_a_process_that_is_not_there(self) -> Search:
         """Random search took such keys without a word from the first, so that its configurations still do."""
@@ -300,6 +308,8 @@ class Search(Section):
             which = "it" if len(given) == 1 else "them"
             raise ValueError(f"{', '.join(given)}: of a Gaussian process, and method {self.method} asks none; leave {which} out, or set "
                              "method to gp-ei")
+        if self.candidates != 24 and self.method != "tpe":
+            raise ValueError(f"candidates: method {self.method} compares no candidates; leave it out, or set method to tpe")
         return self
 
     @model_validator(mode="after")

@@ -25,11 +25,13 @@ MIDDLE, WIDTH = 0.5, 1.0        # mean and standard deviation of the prior on [0
 
 
 class Estimate(Protocol):
-    """The estimated density of an axis: values drawn from it (count,), and its logarithm at values (m,)."""
+    """The estimated density of an axis: values drawn from it (count,), its logarithm at values (m,), and that of levels' masses (L,)."""
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats: ...
 
     def log_density(self, values: Floats) -> Floats: ...
+
+    def log_mass(self, places: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,14 @@ class Mixture:
             values = rng.normal(self.means[component], self.deviations[component])
             drawn = np.concatenate([drawn, values[(values >= 0.0) & (values < 1.0)]])
         return drawn[:count]
+
+    def log_mass(self, places: Floats) -> Floats:
+        """(L,) log probability of each of the places of an axis: of all values that are nearer to it than to the others."""
+        levels, place = np.unique(places, return_inverse=True)
+        edges = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
+        below = ndtr((edges[:, None] - self.means) / self.deviations) @ self.weights
+        mass = np.diff(below) / (below[-1] - below[0])
+        return np.asarray(np.log(np.maximum(mass, 1e-300))[place])               # 0 between places that are all but equal
 
     def log_density(self, values: Floats) -> Floats:
         """The prior is a component, so that the density is nowhere 0."""
@@ -68,6 +78,8 @@ class Shares:
 
     def log_density(self, values: Floats) -> Floats:
         return np.asarray(np.log(self.shares[values.astype(np.int64)]))
+
+    log_mass = log_density
 
 
 def mixture(places: Floats) -> Mixture:

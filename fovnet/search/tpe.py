@@ -29,19 +29,20 @@ def parzen(view: View) -> Choice:
     """The row, likely to train, nearest to a point that is the best on each axis alone of 24 values drawn from the good trials' density:
     of greatest density among good trials over that among others.
 
-    Axes are taken one by one, as by hyperopt; the sum of the log ratios over all free rows needs more draws, on average, on each of five
-    recorded tables.  No forecast.
+    Axes are taken one by one, as by hyperopt.  With candidates "all" it is the row of greatest sum of the axes' log ratios instead, each
+    of the masses of levels; that needs 15 to 80 % more draws, on average, on four of five recorded tables.  No forecast.
     """
     good, others = split(view)
     if len(good) + len(others) < view.initial:
         return uniform(view)
-    rng, places = view.rng, places_of(view.space)
-    point = [
-        _best_of(_estimate(view, places, good, axis), _estimate(view, places, others, axis), rng) for axis in range(len(view.space.axes))
-    ]
+    rng, places, rows = view.rng, places_of(view.space), Chances(view).likely(np.flatnonzero(view.free))
+    pairs = [(_estimate(view, places, good, axis), _estimate(view, places, others, axis)) for axis in range(len(view.space.axes))]
+    if view.candidates == "all":
+        promise = np.sum([_log_ratio(view, axis, *pair)[view.space.rows[rows, axis]] for axis, pair in enumerate(pairs)], axis=0)
+        return Choice(int(rng.choice(rows[promise == promise.max()])))
     likely = np.zeros(len(view.space), dtype=bool)
-    likely[Chances(view).likely(np.flatnonzero(view.free))] = True
-    return Choice(nearest_free(view.space, places, np.array(point), likely, rng))
+    likely[rows] = True
+    return Choice(nearest_free(view.space, places, np.array([_best_of(*pair, rng) for pair in pairs]), likely, rng))
 
 
 def split(view: View) -> tuple[Integers, Integers]:
@@ -63,6 +64,13 @@ def _estimate(view: View, places: Floats, rows: Integers, axis: int) -> Estimate
     if view.space.axes[axis].kind == "ordinal":
         return mixture(places[rows, axis])
     return shares(view.space.rows[rows, axis], len(view.space.axes[axis].levels))
+
+
+def _log_ratio(view: View, axis: int, good: Estimate, others: Estimate) -> Floats:
+    """(L,) the log ratio of the masses of each level of an axis."""
+    one = view.space.axes[axis]
+    values = one.columns[:, 0] if one.kind == "ordinal" else np.arange(len(one.levels), dtype=np.float64)
+    return good.log_mass(values) - others.log_mass(values)
 
 
 def _best_of(good: Estimate, others: Estimate, rng: np.random.Generator) -> float:

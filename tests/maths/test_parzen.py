@@ -53,6 +53,26 @@ def test_a_mixture_is_that_of_hyperopt(theirs, places):
     assert mine.log_density(at) == pytest.approx(theirs.GMM1_lpdf(at, weights, means, deviations, low=0.0, high=1.0), abs=1e-12)
 
 
+@pytest.mark.parametrize("places", OBSERVED, ids=len)
+@pytest.mark.parametrize("levels", [2, 5, 11])
+def test_masses_of_even_levels_are_those_of_hyperopts_rounded_values(theirs, places, levels):
+    at, step = np.linspace(0.0, 1.0, levels), 1.0 / (levels - 1)
+    recorded = theirs.GMM1_lpdf(at, *theirs.adaptive_parzen_normal(places, 1.0, 0.5, 1.0), low=0.0, high=1.0, q=step)
+    assert mixture(places).log_mass(at) == pytest.approx(recorded, abs=1e-12)
+
+
+@given(places=lists(floats(0.0, 1.0), max_size=40), levels=lists(integers(0, 300), min_size=1, max_size=9, unique=True))
+def test_masses_of_uneven_levels_are_areas_below_the_density_in_whatever_order(places, levels):
+    made, middles = mixture(np.array(places)), (np.arange(20_000) + 0.5) / 20_000
+    nearest = np.abs(middles[:, None] - np.array(levels) / 300).argmin(axis=1)
+    areas = np.bincount(nearest, weights=np.exp(made.log_density(middles)) / len(middles), minlength=len(levels))
+    assert np.exp(made.log_mass(np.array(levels) / 300)) == pytest.approx(areas, abs=2e-3)
+
+
+def test_levels_that_are_equal_or_all_but_equal_have_a_finite_mass():
+    assert np.isfinite(mixture(np.array([0.3, 0.9])).log_mass(np.array([0.0, 5e-324, 0.5, 0.5, 1.0]))).all()
+
+
 @pytest.mark.parametrize("n", [1, 2, 24, 25, 26, 27, 40, 300])
 def test_trials_are_forgotten_as_by_hyperopt(theirs, n):
     assert forgetting(n).tolist() == theirs.linear_forgetting_weights(n, 25).tolist()

@@ -1,11 +1,18 @@
 """tpe: what counts as good, where it looks then, and that hyperopt looks at the same places as often."""
 
+from concurrent.futures import Future
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers, lists, one_of, sampled_from
 
 from fovnet.bench.peers import Hyperopt
+from fovnet.errors import SearchError
+from fovnet.maths.parzen import mixture, shares
+from fovnet.search.journal import read_search, replay
+from fovnet.search.run import go_on
 from fovnet.search.space import BASELINE, Space, paper_space, places_of
 from fovnet.search.tpe import CANDIDATES, parzen, split
 from fovnet.search.trial import Outcome, Proposal, Trial
@@ -98,13 +105,42 @@ def test_it_looks_where_the_good_trials_are_and_the_others_are_not():
     assert (levels[:, 0] <= 3).mean() > 0.9 and (levels[:, 2] == 1).mean() > 0.9
 
 
+def test_with_all_candidates_the_row_of_greatest_ratio_of_masses_is_proposed():
+    """The same sum, taken row by row and axis by axis."""
+    rows = np.random.default_rng(7).permutation(SIZE)[:60]
+    view, places = view_of(trials_of(scored(bowl()[rows]), rows.tolist()), candidates="all"), places_of(GRID)
+    good, others = split(view)
+    masses = [
+        [mixture(places[group, axis]).log_mass(np.array(one.columns[:, 0])) if one.kind == "ordinal"
+         else np.log(shares(GRID.rows[group, axis], len(one.levels)).shares) for group in (good, others)]
+        for axis, one in enumerate(GRID.axes)
+    ]
+    promise = {row: sum(low[level] - high[level] for (low, high), level in zip(masses, GRID.rows[row], strict=True))
+               for row in np.flatnonzero(view.free)}
+    assert promise[parzen(view).row] == pytest.approx(max(promise.values()), abs=1e-12)
+
+
+def test_a_journal_says_that_all_were_candidates_and_no_other_search_goes_on_with_it(tmp_path):
+    def submit(proposal):
+        future = Future()
+        future.set_result(Outcome("completed", (1.0,), (1.0,), float(bowl()[proposal.row])))
+        return future
+
+    usual, every = search_of(GRID, "tpe"), replace(search_of(GRID, "tpe"), candidates="all")
+    assert "candidates" not in usual.identity
+    trials = go_on(every, trials=9, journal=tmp_path, submit=submit)
+    assert read_search(tmp_path).candidates == "all" and replay(tmp_path, 8) == trials[8].proposal
+    with pytest.raises(SearchError, match="its search has candidates = all"):
+        go_on(usual, trials=9, journal=tmp_path, submit=submit)
+
+
 def test_rows_that_will_hardly_fit_are_not_proposed():
     """The loss falls towards a = 10, but nothing above a = 5 fits into memory, as fifteen trials have shown."""
     memory, a = 1e9 * (1.0 + GRID.rows[:, 0]), GRID.rows[:, 0]
     rows = np.random.default_rng(7).permutation(SIZE)[:40]
     ends = [Outcome("out_of_memory") if a[row] > 5 else Outcome("completed", score=-float(a[row])) for row in rows]
     trials = trials_of(ends, rows.tolist())
-    chosen = [parzen(view_of(trials, seed=seed, memory=memory)).row for seed in range(20)]
+    chosen = [parzen(view_of(trials, seed=seed, memory=memory, candidates=what)).row for seed in range(20) for what in (24, "all")]
     assert a[chosen].max() <= 5
 
 
