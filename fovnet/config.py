@@ -28,9 +28,11 @@ from pydantic import (
     Field,
     PositiveFloat,
     PositiveInt,
+    SerializerFunctionWrapHandler,
     Tag,
     TypeAdapter,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 
@@ -269,7 +271,7 @@ class Search(Section):
     space  with "members" each network that training.begin names is trained with its own configuration; `start` is then the first of them
     """
 
-    method: Literal["random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts"] = "gp-ei"
+    method: Literal["grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "tpe"] = "gp-ei"
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
     kernel: Literal["matern52", "squared-exponential"] = "matern52"
     hyperparameters: Literal["map", "sampled"] = "map"
@@ -279,6 +281,7 @@ class Search(Section):
     workers: PositiveInt = 1
     lead: float = Field(0.15, ge=0, le=1)
     initial: PositiveInt | None = None
+    candidates: Literal[24, "all"] = 24
     space: Annotated[dict[str, Any] | str, BeforeValidator(_space)] = "paper"
     start: dict[str, Level] = Field(
         default_factory=lambda: {  # type: ignore[arg-type]
@@ -290,6 +293,24 @@ class Search(Section):
     seconds_limit: PositiveFloat | None = None
     speed: Annotated[Annotated[Speed, Tag("numbers")] | Annotated[Literal["measure"], Tag("word")], Discriminator(_form)] = Speed()
     jobs: bool = False
+
+    @model_serializer(mode="wrap")
+    def _as_of_old(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are left out where they have their default: what a finished search was made with is still the same."""
+        return {key: value for key, value in whole(self).items() if (key, value) != ("candidates", 24)}
+
+    @model_validator(mode="after")
+    def _nothing_of_a_process_that_is_not_there(self) -> Search:
+        """Random search took such keys without a word from the first, so that its configurations still do."""
+        of_a_process = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
+        given = [key for key in of_a_process if getattr(self, key) != type(self).model_fields[key].default]
+        if given and self.method in ("grid", "tpe"):
+            which = "it" if len(given) == 1 else "them"
+            raise ValueError(f"{', '.join(given)}: of a Gaussian process, and method {self.method} asks none; leave {which} out, or set "
+                             "method to gp-ei")
+        if self.candidates != 24 and self.method != "tpe":
+            raise ValueError(f"candidates: method {self.method} compares no candidates; leave it out, or set method to tpe")
+        return self
 
     @model_validator(mode="after")
     def _what_the_method_can_do(self) -> Search:

@@ -10,10 +10,11 @@ import hypothesis
 import pytest
 from hypothesis.strategies import dictionaries, floats, integers, lists, none, recursive, text
 
-from fovnet.config import Phantom, Settings, doubled_keys, load, parse, shown, vocabulary, write_settings
+from fovnet.config import Phantom, Settings, deciding, doubled_keys, load, parse, shown, vocabulary, write_settings
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
+from fovnet.search.methods import METHODS
 from fovnet.search.space import BASELINE, Axis, paper_space
 from fovnet.search.view import RECOMMENDED
 from fovnet.volume.collection import region_named
@@ -246,6 +247,20 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
     assert (search.targets, search.kernel, search.hyperparameters, search.per_second) == astuple(RECOMMENDED)
 
 
+def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was() -> None:
+    """What decides the trials of a search, and the whole configuration, are written as before there were candidates; all of them differ."""
+    usual, every = (Settings(phantom=Phantom(subjects=8), search={"method": "tpe", **given}) for given in ({}, {"candidates": "all"}))
+    assert "candidates" not in usual.model_dump(mode="json")["search"] and "candidates" not in deciding(usual)[0]
+    assert deciding(every)[0] == deciding(usual)[0] | {"candidates": "all"} and "trials" not in deciding(every)[0]
+    assert Settings(**every.model_dump()) == every and Settings(**usual.model_dump()) == usual
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_configured_beside_the_usual_modelling(method: str) -> None:
+    usual = {"targets": "half-ranked", "kernel": "matern52", "hyperparameters": "map", "per_second": False, "stop_below_regret": None}
+    assert parse({"phantom": {"subjects": 8}, "search": {"method": method, **usual}}, "mine.yaml").search.method == method
+
+
 @pytest.mark.parametrize(("training", "ensemble", "message"), [
     ({"augmentation": {"alone": 0.2}}, {}, "have nothing beside the slice to do without"),
     ({"inputs": ["slice", "millimetres"]}, {"alone": 2}, "never saw slices alone"),
@@ -262,6 +277,12 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
     ({"method": "random", "per_second": True}, "per_second: random"), ({"method": "gp-ts", "per_second": True}, "per_second: gp-ts"),
     ({"method": "random", "stop_below_regret": 0.1}, "method random models nothing"),
     ({"targets": "ranked", "stop_below_regret": 0.1}, "targets ranked know no distances"),
+    ({"candidates": "all"}, "candidates: method gp-ei compares no candidates; leave it out, or set method to tpe"),
+    *(({"method": method, **given}, rf"search: {', '.join(given)}: of a Gaussian process, and method {method} asks none; leave .* out, or "
+                                    "set method to gp-ei")
+      for method in ("grid", "tpe")
+      for given in ({"targets": "raw"}, {"kernel": "squared-exponential"}, {"hyperparameters": "sampled"}, {"per_second": True},
+                    {"stop_below_regret": 0.1}, {"targets": "ranked", "kernel": "squared-exponential"})),
 ])
 def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from fovnet.bench.replay import Replay, Searcher, places_of, replay_asking
+from fovnet.bench.replay import Replay, Searcher, replay_asking
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
 from fovnet.maths.threads import one_thread
-from fovnet.search.space import Space
+from fovnet.search.space import Space, places_of
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

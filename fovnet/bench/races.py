@@ -51,13 +51,14 @@ class Entry:
 
     @property
     def setting(self) -> str:
-        """Settings that differ from the recommended ones, "initial=1 targets=raw"; another library's version; empty for random search."""
+        """Settings that differ from the recommended ones, "initial=1 targets=raw"; another library's version; empty for grid and random."""
         if self.method in PEERS:
             return PEERS[self.method].version
-        if self.method == "random":
+        if self.method in ("grid", "random"):
             return ""
         usual = asdict(RECOMMENDED) | {"initial": None, "lead": LEAD}
-        mine = asdict(self.modelling) | {"initial": self.initial, "lead": self.lead}
+        modelled = asdict(self.modelling) if self.method.startswith("gp-") else {}
+        mine = modelled | {"initial": self.initial, "lead": self.lead}
         return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fovnet.bench.tables import Table
 from fovnet.search.clock import LEAD
 from fovnet.search.proposing import Search, propose_slot
-from fovnet.search.space import Space
+from fovnet.search.space import nearest_free, places_of
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.search.view import RECOMMENDED, Modelling
 
@@ -97,27 +97,6 @@ def replay_asking(table: Table, searcher: Searcher, *, first_row: int, seed: int
             break
     drawn = np.array(rows)
     return Replay(drawn, table.loss[drawn], np.cumsum(table.cost[drawn]), np.array(seconds))
-
-
-def places_of(space: Space) -> Floats:
-    """(M, d) every row as one number an axis: its place on [0, 1], or the number of its level where the axis is categorical."""
-    columns = [
-        axis.columns[level, 0] if axis.kind == "ordinal" else level for axis, level in zip(space.axes, space.rows.T, strict=True)
-    ]
-    return np.column_stack(columns).astype(np.float64)
-
-
-def nearest_free(space: Space, places: Floats, point: Floats, free: NDArray[np.bool_], rng: np.random.Generator) -> int:
-    """The free row nearest to a point (d,): the sum of distances along ordinals and 1 per category that differs; ties are drawn at random.
-
-    A space of categories has many ties, the first of which would always be in the same part of the table.
-    """
-    candidates = np.flatnonzero(free)
-    ordinal = np.array([axis.kind == "ordinal" for axis in space.axes])
-    gaps = np.abs(places[candidates] - point)
-    gap = np.where(ordinal, gaps, gaps > 0.5).sum(axis=1)
-    rounded = np.round(gap, 12)
-    return int(rng.choice(candidates[rounded == rounded.min()]))
 
 
 def _recorded(table: Table, row: int) -> Outcome:

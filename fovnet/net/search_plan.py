@@ -174,6 +174,7 @@ def plan_search(settings: Settings, pack: Pack) -> Search:
     return Search(
         space, options.method, settings.seed, options.workers, space.row_of(start), options.initial, priced.seconds, priced.fits,
         Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second), priced.memory, options.lead,
+        options.candidates,
     )
 
 

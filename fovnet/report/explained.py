@@ -132,8 +132,8 @@ def honesty(explanation: Explanation) -> str:
     """Whether scores fell inside their forecast bands, and as many trials trained as expected."""
     forecasts = explanation.forecasts
     if not forecasts.slots:
-        if explanation.method == "random":
-            return "No score was forecast: random asks no model."
+        if not explanation.method.startswith("gp-"):
+            return f"No score was forecast: {explanation.method} asks no model of the scores."
         spread = several(explanation.initial, "slot")
         return f"No score was forecast: the model is asked after the first {spread}, once a trial has a score."
     words = []

@@ -10,6 +10,13 @@ SEEN = {
     "sections": "the volume’s sagittal and coronal section",
 }
 """What a network is given besides the slice, by its name in `training.inputs`."""
+SEARCHED = {
+    "grid": "the best of a grid over their shape and their training",
+    "random": "the best of many whose shape and training were drawn at random",
+    "tpe": "the best found by tree-structured Parzen estimators over their shape and their training",
+}
+"""How the networks were found, by `search.method`; the others are BAYESIAN."""
+BAYESIAN = "the best found by Gaussian-process Bayesian optimisation over their shape and their training"
 
 
 def method_words(configuration: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
@@ -36,9 +43,7 @@ def predictors(configuration: Mapping[str, Any], decision: Mapping[str, Any]) ->
 def _origin(configuration: Mapping[str, Any]) -> str:
     if configuration.get("training", {}).get("begin"):
         return "trained further from those of another ensemble"
-    if configuration.get("search", {}).get("method") == "random":
-        return "the best of many whose shape and training were drawn at random"
-    return "the best found by Gaussian-process Bayesian optimisation over their shape and their training"
+    return SEARCHED.get(configuration.get("search", {}).get("method"), BAYESIAN)
 
 
 def _inputs(configuration: Mapping[str, Any]) -> Sequence[str]:

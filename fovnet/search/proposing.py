@@ -14,11 +14,11 @@ from fovnet.errors import SearchError
 from fovnet.maths.threads import one_thread
 from fovnet.records import digest
 from fovnet.search.clock import LEAD, Clock
-from fovnet.search.methods import METHODS
+from fovnet.search.methods import FIRST_SLOTS, METHODS
 from fovnet.search.space import Space
 from fovnet.search.trial import Proposal, Trial
 from fovnet.search.uniform import few
-from fovnet.search.view import RECOMMENDED, Choice, Modelling, View
+from fovnet.search.view import RECOMMENDED, Candidates, Choice, Modelling, View
 from fovnet.words import several
 
 
@@ -27,11 +27,13 @@ class Search:
     """Everything except the results that determines the proposals of a search.
 
     start              the row tried first, or the feasible row nearest to it is
-    initial            number of slots spread over the space before the model is used, the first included; None: as given by `few`
+    initial            number of slots spread over the space before the model is used, the first included; None: as given by `few`,
+                       or the method's own of FIRST_SLOTS
     predicted_seconds  (M,) float64, seconds of each row for the virtual clock
     feasible           (M,) bool, rows that fit into memory as far as is known
     modelling          how the method models the scores
     lead               how far the workers may run ahead of the results, as in clock.py
+    candidates         what "tpe" compares, as in view.py
     memory             (M,) estimated bytes that each row's training needs, on which the actual limit is learned; None: unknown
     Raises SearchError for an unknown method, invalid workers, seed or lead, arrays of wrong shape, predictions or memory estimates that are
     not positive numbers, or a space without a feasible row.
@@ -48,6 +50,7 @@ class Search:
     modelling: Modelling = RECOMMENDED
     memory: NDArray[np.float64] | None = None
     lead: float = LEAD
+    candidates: Candidates = 24
 
     def __post_init__(self) -> None:
         size = len(self.space)
@@ -81,7 +84,7 @@ class Search:
     @property
     def first_slots(self) -> int:
         """The number of slots spread over the space before the model is used."""
-        return self.initial or few(self.space)
+        return self.initial or FIRST_SLOTS.get(self.method) or few(self.space)
 
     @property
     def first_row(self) -> int:
@@ -100,6 +103,7 @@ class Search:
             "predicted_seconds_sha256": digest(self.predicted_seconds),
             "feasible_sha256": digest(self.feasible),
             "memory_sha256": None if self.memory is None else digest(self.memory),
+            **({} if self.candidates == 24 else {"candidates": self.candidates}),      # journals of before do not have it
         }
 
 
@@ -124,7 +128,7 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
     known, running = tuple(trials[i] for i in seen), tuple(earlier[i].row for i in pending)
     view = View(
         search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,
-        search.memory, search.modelling,
+        search.memory, search.modelling, search.candidates,
     )
     with one_thread():                  # the same bits on every number of cores, and no competition with running trainings
         row, forecast = METHODS[search.method](view) if slot else Choice(search.first_row)

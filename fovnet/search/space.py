@@ -162,6 +162,27 @@ class Space:
         return int(candidates[np.argmin(np.round(gap, 12))])         # rounded: equally near means equal, not to the last bit
 
 
+def places_of(space: Space) -> Floats:
+    """(M, d) every row as one number an axis: its place on [0, 1], or the number of its level where the axis is categorical."""
+    columns = [
+        axis.columns[level, 0] if axis.kind == "ordinal" else level for axis, level in zip(space.axes, space.rows.T, strict=True)
+    ]
+    return np.column_stack(columns).astype(np.float64)
+
+
+def nearest_free(space: Space, places: Floats, point: Floats, free: NDArray[np.bool_], rng: np.random.Generator) -> int:
+    """The free row nearest to a point (d,): the sum of distances along ordinals and 1 per category that differs; ties are drawn at random.
+
+    A space of categories has many ties, the first of which would always be in the same part of the table.
+    """
+    candidates = np.flatnonzero(free)
+    ordinal = np.array([axis.kind == "ordinal" for axis in space.axes])
+    gaps = np.abs(places[candidates] - point)
+    gap = np.where(ordinal, gaps, gaps > 0.5).sum(axis=1)
+    rounded = np.round(gap, 12)
+    return int(rng.choice(candidates[rounded == rounded.min()]))
+
+
 def paper_space() -> Space:
     """The 34,300 networks of Bertrand et al. (ISBI 2017): blocks, convolutions, filters, kernel, separable, rate, batch."""
     return Space.of(PAPER)

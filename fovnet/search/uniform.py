@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.search.space import Space
 from fovnet.search.view import Choice, View
@@ -29,9 +30,12 @@ def spread(view: View) -> Choice:
     """
     from scipy.stats import qmc  # 30 MB, needed for the first few slots only
 
-    axes = view.space.axes
-    sequence = qmc.Sobol(len(axes), scramble=True, seed=np.random.default_rng(view.seed))
+    sequence = qmc.Sobol(len(view.space.axes), scramble=True, seed=np.random.default_rng(view.seed))
     sequence.fast_forward(view.slot)
-    point = sequence.random(1)[0]
-    levels = np.array([int(share * len(axis.levels)) for share, axis in zip(point, axes, strict=True)])
+    return nearest_to(view, sequence.random(1)[0])
+
+
+def nearest_to(view: View, point: NDArray[np.float64]) -> Choice:
+    """The free row nearest to the levels that a point (d,) in [0, 1) falls on, every level of an axis having an equal share of it."""
+    levels = np.array([int(share * len(axis.levels)) for share, axis in zip(point, view.space.axes, strict=True)])
     return Choice(view.space.nearest(levels, view.free))

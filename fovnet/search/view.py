@@ -13,11 +13,12 @@ from fovnet.search.space import Space
 from fovnet.search.trial import Forecast, Trial, configuration_is_to_blame
 
 Floats = NDArray[np.float64]
+Candidates = Literal[24, "all"]
 
 
 @dataclass(frozen=True)
 class Modelling:
-    """How a method models the scores ("random" does not); the defaults are recommended.
+    """How a method models the scores (grid, random and tpe do not); the defaults are recommended.
 
     targets          values modelled: "half-ranked" keeps distances in the better half only, "ranked" none, "raw" all
     kernel           covariance function, which sets the assumed smoothness of the loss
@@ -42,6 +43,7 @@ class View:
     initial   number of slots, the first included, spread over the space before a model is used
     seed      of the whole search
     predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if unknown
+    candidates  of "tpe": the values drawn along each axis, or "all" free rows
     """
 
     space: Space
@@ -54,6 +56,7 @@ class View:
     predicted_seconds: Floats
     memory: Floats | None = None
     modelling: Modelling = RECOMMENDED
+    candidates: Candidates = 24
 
     @property
     def rng(self) -> np.random.Generator:

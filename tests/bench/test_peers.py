@@ -9,10 +9,10 @@ import pytest
 
 from fovnet.bench import peers
 from fovnet.bench.peers import PEERS, Peer, replay_peer
-from fovnet.bench.replay import nearest_free, places_of, replay_asking
+from fovnet.bench.replay import replay_asking
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
-from fovnet.search.space import Axis, Space
+from fovnet.search.space import Axis, Space, nearest_free, places_of
 
 SPACE = Space((Axis("rate", (1, 2, 4, 8, 16, 32)), Axis("kind", ("a", "b", "c"), "categorical")))
 

@@ -46,7 +46,7 @@ def all_but_the_first_three(proposal):
 WAYS = {
     "no score in the spread": ("gp-ei", 6, all_but_the_first_three, {}),
     "done": ("gp-ei", 12, score, {}),
-    "random": ("random", 12, score, {}),
+    **{method: (method, 12, score, {}) for method in ("random", "grid", "tpe")},
     "under way": ("gp-ei", 7, score, {}),
     "nothing yet": ("gp-ei", 0, score, {}),
     "no score": ("gp-ei", 5, lambda proposal: Outcome("timeout"), {}),
@@ -75,7 +75,7 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     ("way", "words"),
     [
         ("done", "all trials that were asked for are done"),
-        ("random", "random asks no model"),
+        *((method, f"{method} asks no model of the scores") for method in ("random", "grid", "tpe")),
         ("under way", "the same search command goes on from here"),
         ("nothing yet", "No trial is finished"),
         ("no score", "No trial came to a score"),

@@ -89,12 +89,12 @@ def test_the_first_row_is_the_start_or_the_feasible_row_nearest_to_it(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_another_seed_takes_another_path(method):
+def test_another_seed_takes_another_path_except_on_a_grid(method):
     def rows(seed):
         trials = path(search_of(paper_space(), method, seed=seed), lambda proposal: Outcome("completed", score=1.0), 6)
         return [trial.proposal.row for trial in trials]
 
-    assert rows(0) == rows(0) and rows(0)[1:] != rows(1)[1:]
+    assert rows(0) == rows(0) and (rows(0)[1:] == rows(1)[1:]) == (method == "grid")
 
 
 def smooth_loss(space):

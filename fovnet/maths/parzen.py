@@ -1,0 +1,111 @@
+"""Parzen estimators of one axis, as hyperopt 0.3.0 has them: the density of what was observed, mixed with a prior.
+
+    n  observations, the oldest first        places  (n,) on [0, 1]        levels  (n,) from 0
+Sources: Bergstra et al., *Algorithms for hyper-parameter optimization* (NIPS 2011), section 4; where the paper is silent, the code of
+`hyperopt.tpe` (adaptive_parzen_normal, GMM1, ap_randint_sampler), to whose constants these are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+REMEMBERED = 25
+"""Newest observations of full weight; the weight of older ones falls to 1/n."""
+PRIOR = 1.0
+"""Weight of the prior; an observation has 1."""
+MIDDLE, WIDTH = 0.5, 1.0        # mean and standard deviation of the prior on [0, 1]
+
+
+class Estimate(Protocol):
+    """The estimated density of an axis: values drawn from it (count,), its logarithm at values (m,), and that of levels' masses (L,)."""
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats: ...
+
+    def log_density(self, values: Floats) -> Floats: ...
+
+    def log_mass(self, places: Floats) -> Floats: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A mixture of normals, truncated as a whole to [0, 1]: weights of sum 1, means (ascending) and deviations, (n + 1,) each."""
+
+    weights: Floats
+    means: Floats
+    deviations: Floats
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """Values of untruncated components, drawn by weight, until `count` of them are in [0, 1)."""
+        drawn = np.zeros(0)
+        while len(drawn) < count:
+            component = rng.choice(len(self.weights), 4 * count, p=self.weights)
+            values = rng.normal(self.means[component], self.deviations[component])
+            drawn = np.concatenate([drawn, values[(values >= 0.0) & (values < 1.0)]])
+        return drawn[:count]
+
+    def log_mass(self, places: Floats) -> Floats:
+        """(L,) log probability of each of the places of an axis: of all values that are nearer to it than to the others."""
+        levels, place = np.unique(places, return_inverse=True)
+        edges = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
+        below = ndtr((edges[:, None] - self.means) / self.deviations) @ self.weights
+        mass = np.diff(below) / (below[-1] - below[0])
+        return np.asarray(np.log(np.maximum(mass, 1e-300))[place])               # 0 between places that are all but equal
+
+    def log_density(self, values: Floats) -> Floats:
+        """The prior is a component, so that the density is nowhere 0."""
+        inside = self.weights @ (ndtr((1.0 - self.means) / self.deviations) - ndtr(-self.means / self.deviations))
+        z = (values[:, None] - self.means) / self.deviations
+        height = np.exp(-0.5 * z**2) / (np.sqrt(2.0 * np.pi) * self.deviations)
+        return np.asarray(np.log(height @ self.weights / inside))
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Probabilities (levels,) of categories; values are the numbers of levels."""
+
+    shares: Floats
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        return rng.choice(len(self.shares), count, p=self.shares).astype(np.float64)
+
+    def log_density(self, values: Floats) -> Floats:
+        return np.asarray(np.log(self.shares[values.astype(np.int64)]))
+
+    log_mass = log_density
+
+
+def mixture(places: Floats) -> Mixture:
+    """A normal at each place and the prior's, each as wide as the wider gap to its neighbours, but no wider than the prior, and no narrower
+    than a 100th of it, or a (n + 2)th of it if n is less than 98.
+
+    Equal places keep the order of time: with forgetting, hyperopt's order depends on the sort of the machine.
+    """
+    n, order = len(places), np.argsort(places, kind="stable")
+    at = int(np.searchsorted(places[order], MIDDLE, side="right" if n == 1 else "left"))
+    means = np.insert(places[order], at, MIDDLE)
+    weights = np.insert(forgetting(n)[order], at, PRIOR)
+    gaps = np.diff(means)
+    wide = np.maximum(np.append(gaps, 0.0), np.insert(gaps, 0, 0.0)) if n != 1 else np.full(2, WIDTH / 2)
+    deviations = np.clip(wide, WIDTH / min(100, n + 2), WIDTH)
+    deviations[at] = WIDTH
+    return Mixture(weights / weights.sum(), means, deviations)
+
+
+def shares(levels: Integers, count: int) -> Shares:
+    """The share of each of `count` categories among the observations, PRIOR added to each."""
+    weights = np.bincount(levels, weights=forgetting(len(levels)), minlength=count) + PRIOR
+    return Shares(weights / weights.sum())
+
+
+def forgetting(n: int) -> Floats:
+    """Weights (n,): 1 for the newest 25 observations, and a straight line up to them from 1/n for the oldest."""
+    ramp = np.linspace(1.0 / n, 1.0, n - REMEMBERED) if n > REMEMBERED else np.zeros(0)
+    return np.concatenate([ramp, np.ones(n - len(ramp))])

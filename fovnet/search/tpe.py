@@ -1,0 +1,78 @@
+"""tpe: Parzen estimators of the good and of the other trials, axis by axis, as hyperopt 0.3.0 has them.
+
+    N  trials that count: finished, machine failures excluded, then pending ones
+Source: as in maths/parzen.py, and `hyperopt.tpe.suggest`, to whose constants these are equal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.maths.parzen import Estimate, mixture, shares
+from fovnet.search.failing import Chances
+from fovnet.search.space import nearest_free, places_of
+from fovnet.search.uniform import uniform
+from fovnet.search.view import Choice, View
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+STARTUPS = 20
+"""Trials drawn uniformly at random before any is estimated from."""
+CANDIDATES = 24
+"""Values drawn along each axis from the density of the good trials."""
+MOST_GOOD = 25
+
+
+def parzen(view: View) -> Choice:
+    """The row, likely to train, nearest to a point that is the best on each axis alone of 24 values drawn from the good trials' density:
+    of greatest density among good trials over that among others.
+
+    Axes are taken one by one, as by hyperopt.  With candidates "all" it is the row of greatest sum of the axes' log ratios instead, each
+    of the masses of levels; that needs 15 to 80 % more draws, on average, on four of five recorded tables.  No forecast.
+    """
+    good, others = split(view)
+    if len(good) + len(others) < view.initial:
+        return uniform(view)
+    rng, places, rows = view.rng, places_of(view.space), Chances(view).likely(np.flatnonzero(view.free))
+    pairs = [(_estimate(view, places, good, axis), _estimate(view, places, others, axis)) for axis in range(len(view.space.axes))]
+    if view.candidates == "all":
+        promise = np.sum([_log_ratio(view, axis, *pair)[view.space.rows[rows, axis]] for axis, pair in enumerate(pairs)], axis=0)
+        return Choice(int(rng.choice(rows[promise == promise.max()])))
+    likely = np.zeros(len(view.space), dtype=bool)
+    likely[rows] = True
+    return Choice(nearest_free(view.space, places, np.array([_best_of(*pair, rng) for pair in pairs]), likely, rng))
+
+
+def split(view: View) -> tuple[Integers, Integers]:
+    """The rows of the good trials, the ⌈√N / 4⌉ of lowest score but at most 25, and of all others; each by slot, pending ones last.
+
+    Failures and pending trials are never good: hyperopt takes a running trial for a bad one, too.
+    """
+    counted = [trial for trial in view.seen if trial.outcome.status != "error"]
+    rows = np.array([*(trial.proposal.row for trial in counted), *view.pending], dtype=np.int64)
+    losses = np.full(len(rows), np.inf)
+    losses[: len(counted)] = [np.inf if trial.score is None else trial.score for trial in counted]
+    count = min(int(np.ceil(0.25 * np.sqrt(len(rows)))), MOST_GOOD, int(np.isfinite(losses).sum()))
+    good = np.zeros(len(rows), dtype=bool)
+    good[np.argsort(losses, kind="stable")[:count]] = True
+    return rows[good], rows[~good]
+
+
+def _estimate(view: View, places: Floats, rows: Integers, axis: int) -> Estimate:
+    if view.space.axes[axis].kind == "ordinal":
+        return mixture(places[rows, axis])
+    return shares(view.space.rows[rows, axis], len(view.space.axes[axis].levels))
+
+
+def _log_ratio(view: View, axis: int, good: Estimate, others: Estimate) -> Floats:
+    """(L,) the log ratio of the masses of each level of an axis."""
+    one = view.space.axes[axis]
+    values = one.columns[:, 0] if one.kind == "ordinal" else np.arange(len(one.levels), dtype=np.float64)
+    return good.log_mass(values) - others.log_mass(values)
+
+
+def _best_of(good: Estimate, others: Estimate, rng: np.random.Generator) -> float:
+    values = good.draw(rng, CANDIDATES)
+    return float(values[np.argmax(good.log_density(values) - others.log_density(values))])
