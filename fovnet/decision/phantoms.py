@@ -4,7 +4,7 @@
     roundness   overlap (intersection over union) of the largest outline with the disc of the same area and centre
 
 Median roughness of a volume's slices, measured: simulated bottles of water up to 0.03, two of a 3 T scanner, brighter at the rim than in
-the middle, 0.06; 20 real bodies and 60 simulated ones 0.13 and more.  Median roundness: bottles, with rods in them too, 0.96 to 1.00;
+the middle, 0.06; 20 real bodies 0.13 and more, 60 simulated ones 0.11.  Median roundness: bottles, with rods in them too, 0.96 to 1.00;
 bodies up to 0.92, a calf.  A small field of view may show nothing but muscle, smooth as water, so what reaches the border is not judged.
 What is blurred as if it were water is doubted as well: little can be seen in it.
 """

@@ -58,8 +58,8 @@ def test_bottles_as_a_scanner_shows_them_are_phantoms(kind, number):
 @pytest.mark.slow
 def test_simulated_people_are_none(tmp_path):
     table = simulate_collection(tmp_path, subjects=3, volumes_per_subject=2, seed=4)
-    stacks = [slice_volume(tmp_path / row["path"]) for row in read_tsv(table)]
-    assert len(stacks) == 6 and not any(resembles_phantom(stack.pixels) for stack in stacks)
+    people = [row for row in read_tsv(table) if row["field_of_view"] != "no body"]
+    assert len(people) == 4 and not any(resembles_phantom(slice_volume(tmp_path / row["path"]).pixels) for row in people)
 
 
 def test_a_phantom_named_as_a_region_is_doubted_and_one_named_none_is_not():
