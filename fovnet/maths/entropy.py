@@ -2,15 +2,17 @@
 
     mean, variance  (m,)  posterior of the function at m points          γ  (mean - lowest) / √variance
     lowest  (K,)  drawn values of the minimum of the function            φ, Φ  the standard normal density and distribution
-    F       (n, c)  n joint draws of the function at c points            J  (n,) the point where each is lowest
+    F       (c, n)  n joint draws of the function at c points
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
+from scipy.linalg import cholesky
 from scipy.optimize import brentq
-from scipy.special import erfcx, log_ndtr, logsumexp, ndtr
+from scipy.special import entr, erfcx, log_ndtr, logsumexp, ndtr
 
 from fovnet.maths.acquisition import LEAST_VARIANCE, LOG_SQRT_2PI, SQRT_HALF, SQRT_HALF_PI
 
@@ -34,10 +36,10 @@ def lowest_values(mean: Floats, variance: Floats, uniform: Floats) -> Floats:
 
 def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, float, float]:
     """The quartiles of the minimum of independent points; where there are more than MANY, neighbours of nearly the same mean and deviation
-    count as equal, which moves the quartiles by less than a thousandth of their distance."""
+    count as equal, which moves the quartiles by less than a thousandth of their distance where posteriors overlap at all."""
     deviation = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
-    low, high = float((mean - 6.0 * deviation).min()), float((mean + 6.0 * deviation).min())
     mean, deviation, count = _grouped(mean, deviation) if len(mean) > MANY else (mean, deviation, np.ones(len(mean)))
+    low, high = float((mean - 6.0 * deviation).min()), float((mean + 6.0 * deviation).min())
 
     def off(level: float, share: float) -> float:                       # nearly a straight line in the level: secants find its root
         return float(np.log(-(log_ndtr((mean - level) / deviation) @ count)) - np.log(-np.log1p(-share)))
@@ -93,3 +95,54 @@ def log_entropy_lost(gamma: Floats) -> Floats:
     half = 0.5 * erfcx(-low * SQRT_HALF)                                                          # Φ exp(γ²/2)
     terms = np.where(low > -1e4, 0.5 * low * (np.exp(-LOG_SQRT_2PI) / half + low), -0.5)
     return np.asarray(np.where(gamma > 0.0, above, np.log(terms - np.log(half))))
+
+
+def information_on_the_place(
+    mean: Floats, covariance: Floats, noise: float, asked: Integers, rng: np.random.Generator, draws: int, nodes: int = 21
+) -> Floats:
+    """The entropy (k,) that the place of the lowest of c points is expected to lose by a noisy value at each of the points `asked` (k,).
+
+    mean, covariance  (c,), (c, c) joint posterior of the points            noise  variance of a value about the function
+    The places are counted in the same joint draws for every point; of these H(place | value y) is a draw's by Matheron's rule,
+    F + (y - F_x - ε) S_x / v, and the mean over y is by Gauss-Hermite quadrature.  Points that are lowest in none of the draws are left
+    out: their share stays the same on average.  So are nodes of y that weigh less than 1e-4 (1e-4 in all).
+    Source: Hennig & Schuler, *Entropy search for information-efficient global optimization* (2012), arXiv:1112.1217; Wilson et al.,
+    *Efficiently sampling functions from Gaussian process posteriors* (2020), arXiv:2002.09309, eq. 12.
+    """
+    count = len(mean)
+    F = (mean[:, None] + _root(covariance) @ rng.standard_normal((count, draws))).astype(np.float32)
+    off = (np.sqrt(noise) * rng.standard_normal(draws)).astype(np.float32)
+    shares = _shares_of_the_lowest(F)
+    kept = shares > 0.0
+    at, weight = np.polynomial.hermite_e.hermegauss(nodes)
+    weight = weight / weight.sum()
+    heavy = weight > 1e-4
+    deviation = np.sqrt(np.maximum(np.diag(covariance) + noise, LEAST_VARIANCE))
+    left = np.zeros(len(asked))
+    for i, x in enumerate(asked.tolist()):
+        slope = (covariance[kept, x] / deviation[x] ** 2).astype(np.float32)[:, None]
+        still = F[kept] - slope * (F[x] + off)
+        values = (mean[x] + deviation[x] * at[heavy]).astype(np.float32)
+        each = [entr(_shares_of_the_lowest(still + value * slope)).sum() for value in values]
+        left[i] = weight[heavy] @ each / weight[heavy].sum()
+    return np.asarray(entr(shares).sum() - left)
+
+
+def _root(covariance: Floats) -> Floats:
+    """A lower factor (c, c) of a covariance.
+
+    To every variance a millionth of their mean is added, or more where rounding has left points that agree a negative one.
+    """
+    count = len(covariance)
+    for share in (1e-6, 1e-4, 1e-2, 1.0):
+        try:
+            return np.asarray(cholesky(covariance + share * np.trace(covariance) / count * np.eye(count), lower=True, check_finite=False))
+        except LinAlgError:
+            continue
+    return np.diag(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+
+
+def _shares_of_the_lowest(F: NDArray[np.float32]) -> Floats:
+    """The share (c,) of draws (c, n) in which each point is the lowest."""
+    wins = (F.min(axis=0) == F).view(np.uint8).sum(axis=1, dtype=np.uint32)
+    return np.asarray(wins / wins.sum())

@@ -1,4 +1,6 @@
-"""gp-mes: the free row whose trial is expected to tell most about the value of the lowest row, given its probability to train.
+"""gp-mes, gp-es: the free row whose trial is expected to tell most about the lowest row, given its probability to train.
+
+gp-mes asks about its value, gp-es about which row it is.
 
     M  rows of the space        A  rows that may be the lowest: free, running or scored        S  processes, one per theta
 """
@@ -11,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths import entropy
+from fovnet.maths.acquisition import lower_confidence_bound
 from fovnet.search.failing import Chances
-from fovnet.search.gaussian import Belief, chosen
+from fovnet.search.gaussian import Belief, chosen, log_improvement
 from fovnet.search.view import Choice, View
 
 Floats = NDArray[np.float64]
@@ -21,6 +24,14 @@ Measure = Callable[[Floats, Floats, Floats], Floats]
 
 MINIMA = 16
 """Values of the lowest row that are drawn and averaged over."""
+CONTENDERS = 200
+"""Rows, of the lowest confidence bounds, that may be the lowest of all for gp-es."""
+ASKED = 50
+"""Free rows, of the greatest expected improvement, whose information gp-es computes."""
+FINALISTS, GLANCE, DRAWS = 8, 500, 4000
+"""Of the rows asked about, those that tell most by GLANCE joint draws are compared by DRAWS: a third of the time for the same draws."""
+LEAST = 1e-9
+"""Information below which rows do not differ: counted in draws it may turn out negative."""
 
 
 def max_value_entropy(view: View) -> Choice:
@@ -41,6 +52,41 @@ def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> In
     rows = np.flatnonzero(view.free)
     bound = averaged(entropy.at_most_on_the_lowest, rows)
     return chances.best(rows, bound, lambda some: averaged(entropy.log_information_on_the_lowest, some))
+
+
+def entropy_search(view: View) -> Choice:
+    """Of the ASKED rows of greatest expected improvement, the one of greatest log information on which row is the lowest, weighted by
+    its probability to train.
+
+    Rows that hardly train are not asked about, so that they do not fill the ASKED places.
+    """
+    return chosen(view, informative_on_the_place)
+
+
+def informative_on_the_place(view: View, belief: Belief, chances: Chances) -> Integers:
+    """The choice of gp-es."""
+    rows = chances.likely(np.flatnonzero(view.free))
+    first = np.argsort(-log_improvement(view, belief, rows), kind="stable")[:ASKED]
+    return _most_informative(view, belief, chances, np.sort(rows[first]))
+
+
+def _most_informative(view: View, belief: Belief, chances: Chances, rows: Integers) -> Integers:
+    """Of these rows, those of greatest log information on which row is the lowest, weighted by their probability to train."""
+    if len(rows) > FINALISTS:
+        rows = np.sort(rows[np.argsort(-_information(view, belief, rows, GLANCE), kind="stable")[:FINALISTS]])
+    return chances.best(rows, np.log(np.maximum(_information(view, belief, rows, DRAWS), LEAST)))
+
+
+def _information(view: View, belief: Belief, rows: Integers, draws: int) -> Floats:
+    """Information (m,) on which row is the lowest, the mean over the processes."""
+    candidates, pending, rng = _candidates(view, belief), np.array(view.pending, dtype=np.int64), _rng(view)
+    told = np.zeros(len(rows))
+    for process, mean, variance in zip(belief.processes, belief.mean, belief.variance, strict=True):
+        bound = lower_confidence_bound(mean[candidates], variance[candidates])
+        points = np.union1d(candidates[np.argsort(-bound, kind="stable")[:CONTENDERS]], rows)
+        covariance = process.covariance(belief.known, pending, points)
+        told += entropy.information_on_the_place(mean[points], covariance, process.noise, np.searchsorted(points, rows), rng, draws)
+    return told / len(belief.processes)
 
 
 def _candidates(view: View, belief: Belief) -> Integers:

@@ -7,7 +7,7 @@ from hypothesis.strategies import floats, integers
 from mpmath import mp, mpf
 from scipy.integrate import quad
 from scipy.special import log_ndtr
-from scipy.stats import gumbel_l
+from scipy.stats import gumbel_l, multivariate_normal
 
 from fovnet.maths import entropy
 
@@ -112,3 +112,76 @@ def test_another_origin_and_unit_of_the_values_change_no_information(shift, scal
     moved = shift + scale * mean, scale**2 * variance
     value = entropy.log_information_on_the_lowest(*moved, entropy.lowest_values(*moved, uniform))
     np.testing.assert_allclose(value, plain, rtol=1e-5, atol=1e-5)
+
+
+def entropy_of(shares):
+    return -sum(p * np.log(p) for p in shares if p > 0)
+
+
+def place_shares(mean, covariance):
+    """P(point j is the lowest) of two or three jointly normal points, from the distribution of its differences to the others."""
+    shares = []
+    for j in range(len(mean)):
+        others = [i for i in range(len(mean)) if i != j]
+        D = np.zeros((len(others), len(mean)))
+        D[np.arange(len(others)), j] = 1.0
+        D[np.arange(len(others)), others] = -1.0
+        shares.append(multivariate_normal.cdf(np.zeros(len(others)), D @ mean, D @ covariance @ D.T, allow_singular=True))
+    return np.array(shares) / np.sum(shares)
+
+
+def exact_information(mean, covariance, noise, x):
+    """By conditioning the normal on each value of a fine grid."""
+    v, told = covariance[x, x] + noise, covariance[:, x]
+    z = np.linspace(-6.0, 6.0, 121)
+    weight = np.exp(-0.5 * z**2) / np.exp(-0.5 * z**2).sum()
+    left = [entropy_of(place_shares(mean + told * at / np.sqrt(v), covariance - np.outer(told, told) / v)) for at in z]
+    return entropy_of(place_shares(mean, covariance)) - weight @ left
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("count", [2, 3])
+def test_information_on_the_place_of_few_points_is_that_of_brute_force(count, seed):
+    """Among them a noise of 1e-4: then a value of a point tells nearly all about it."""
+    rng = np.random.default_rng([seed, count])
+    mean, half = rng.normal(0.0, 0.5, count), rng.normal(0.0, 1.0, (count, count + 1))
+    covariance, noise = half @ half.T / count, (0.3, 1e-4)[seed % 2]
+    exact = [exact_information(mean, covariance, noise, x) for x in range(count)]
+    found = entropy.information_on_the_place(mean, covariance, noise, np.arange(count), np.random.default_rng(0), draws=40_000)
+    np.testing.assert_allclose(found, exact, rtol=0.02, atol=0.006)
+    usual = entropy.information_on_the_place(mean, covariance, noise, np.arange(count), np.random.default_rng(0), draws=4000)
+    np.testing.assert_allclose(usual, exact, rtol=0.05, atol=0.015)
+
+
+def test_a_point_without_bearing_on_the_others_that_cannot_be_the_lowest_tells_nothing():
+    mean, covariance = np.array([0.0, 0.1, 9.0]), np.diag([1.0, 1.0, 1.0])
+    found = entropy.information_on_the_place(mean, covariance, 0.1, np.arange(3), np.random.default_rng(0), draws=4000)
+    assert found[2] == pytest.approx(0.0, abs=1e-6) and min(found[:2]) > 0.1
+
+
+def test_points_that_agree_wholly_share_the_place_and_raise_nothing():
+    """Two that are one and the same, as where an axis does not matter, and one whose value is known."""
+    covariance = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    found = entropy.information_on_the_place(np.zeros(3), covariance, 0.01, np.arange(3), np.random.default_rng(0), draws=4000)
+    assert found[0] == pytest.approx(found[1], abs=0.02) and found[0] > 0.5 and found[2] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("rounding", [0.0, -1e-9, -1e-5, -1e-3])
+@pytest.mark.parametrize("variance", [0.0, 1e-6, 1.0])
+def test_rounding_that_leaves_a_negative_variance_is_borne(variance, rounding):
+    """With nothing left to learn the place is certain, or, of points that agree, whichever: no number that is none comes out."""
+    covariance = variance * (np.ones((4, 4)) + np.diag([0.0, 0.0, 0.0, rounding]))
+    found = entropy.information_on_the_place(np.arange(4.0), covariance, 0.1, np.arange(4), np.random.default_rng(0), draws=200)
+    assert np.isfinite(found).all() and np.abs(found).max() < np.log(4.0)
+
+
+@given(shift=floats(-5.0, 5.0), scale=floats(0.1, 10.0))
+@settings(max_examples=10)
+def test_another_origin_and_unit_change_no_information_on_the_place(shift, scale):
+    rng = np.random.default_rng(3)
+    mean, half = rng.normal(0.0, 0.5, 8), rng.normal(0.0, 0.4, (8, 8))
+    plain = entropy.information_on_the_place(mean, half @ half.T, 0.1, np.arange(8), np.random.default_rng(0), draws=500)
+    moved = entropy.information_on_the_place(
+        shift + scale * mean, scale**2 * half @ half.T, scale**2 * 0.1, np.arange(8), np.random.default_rng(0), draws=500
+    )
+    np.testing.assert_allclose(moved, plain, atol=0.01)

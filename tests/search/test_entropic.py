@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.special import log_ndtr
+from scipy.special import entr, log_ndtr
 
-from fovnet.search.entropic import MINIMA, max_value_entropy
+from fovnet.maths import gp
+from fovnet.maths.kernels import KERNELS
+from fovnet.search.entropic import MINIMA, entropy_search, max_value_entropy
 from fovnet.search.failing import CAUTION, WARINESS, Chances
 from fovnet.search.gaussian import believe
 from fovnet.search.space import Space
@@ -74,3 +76,68 @@ def test_of_thousands_of_rows_too_the_most_informative_is_found():
     view = view_of(space, rows, lambda row: Outcome("completed", score=float(loss[row])))
     value = textbook(view)
     assert value[max_value_entropy(view).row] == pytest.approx(value[view.free].max(), abs=1e-3)
+
+
+def joint(view):
+    """Mean (M,) and covariance (M, M) of the posterior, from the textbook, and the noise; running rows as observed at their means."""
+    belief = believe(view)
+    process, at = belief.processes[0], [*belief.known, *view.pending]
+    K = process.s2 * KERNELS["matern52"](gp.squared_gaps(process.scaled).sum(axis=0))[0]
+    solved = np.linalg.solve(K[np.ix_(at, at)] + process.noise * np.eye(len(at)), K[at])
+    return belief.mean[0], K - K[:, at] @ solved, process.noise
+
+
+def told_by(view, rows, draws=10_000):
+    """{row: information on which row is the lowest}: a draw's places before and after each of 25 values, for all rows that may be it."""
+    mean, covariance, noise = joint(view)
+    may = np.flatnonzero(view.free | np.isin(np.arange(len(view.space)), [*view.pending, *view.scored[0]]))
+    rng = np.random.default_rng(99)
+    F = rng.multivariate_normal(mean, covariance, draws, method="eigh")
+    z = np.linspace(-4.2, 4.2, 25)
+    weight = np.exp(-0.5 * z**2) / np.exp(-0.5 * z**2).sum()
+
+    def doubt(G):
+        shares = np.bincount(G[:, may].argmin(axis=1), minlength=len(may)) / draws
+        return entr(shares).sum()
+
+    told = {}
+    for row in rows:
+        v = covariance[row, row] + noise
+        off = mean[row] - F[:, row] - np.sqrt(noise) * rng.standard_normal(draws)
+        told[row] = doubt(F) - weight @ [doubt(F + np.outer(off + np.sqrt(v) * at, covariance[:, row] / v)) for at in z]
+    return told
+
+
+TINY = Space.of({"a": range(6), "b": range(4)})
+
+
+def tiny_view(seed, **changes):
+    loss = np.sin(3 * TINY.unit_cube[:, 0]) + TINY.unit_cube[:, 1]
+    rows = np.random.default_rng(seed).permutation(24)[:9].tolist()
+    return view_of(TINY, rows[:7], lambda row: Outcome("completed", score=float(loss[row])), pending=tuple(rows[7:]), **changes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_gp_es_takes_the_row_that_tells_most_about_which_is_the_lowest(seed):
+    view = tiny_view(seed)
+    told = told_by(view, np.flatnonzero(view.free).tolist())
+    choice = entropy_search(view)
+    assert told[choice.row] > max(told.values()) - 0.03 and choice == entropy_search(view)
+    assert max(told.values()) - np.median(list(told.values())) > 0.06                      # or any row would do
+
+
+@pytest.mark.parametrize("method", [entropy_search])
+def test_a_row_that_would_hardly_train_is_left_alone_however_much_it_would_tell(method):
+    """The loss falls towards rows that diverge."""
+    space = Space.of({"a": range(30), "b": range(8)})
+    rows = np.random.default_rng(1).permutation(240)[:40].tolist()
+    view = view_of(space, rows, lambda row: Outcome("diverged") if row // 8 > 20 else Outcome("completed", score=-float(row // 8)))
+    assert Chances(view).log_chance(np.array([method(view).row]))[0] > np.log(0.5)
+
+
+@pytest.mark.parametrize("method", [max_value_entropy, entropy_search])
+def test_more_scored_rows_than_contenders_leave_the_last_free_ones_to_choose_from(method):
+    space = Space.of({"a": range(16), "b": range(16)})
+    rows = np.random.default_rng(1).permutation(256)[:253].tolist()
+    view = view_of(space, rows, lambda row: Outcome("completed", score=-float(row % 16) - (row in rows[:3])))
+    assert view.free[method(view).row]
