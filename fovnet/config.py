@@ -269,7 +269,7 @@ class Search(Section):
     space  with "members" each network that training.begin names is trained with its own configuration; `start` is then the first of them
     """
 
-    method: Literal["random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es"] = "gp-ei"
+    method: Literal["random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp"] = "gp-ei"
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
     kernel: Literal["matern52", "squared-exponential"] = "matern52"
     hyperparameters: Literal["map", "sampled"] = "map"

@@ -1,6 +1,6 @@
-"""gp-mes, gp-es: the free row whose trial is expected to tell most about the lowest row, given its probability to train.
+"""gp-mes, gp-es, gp-esp: the free row whose trial is expected to tell most about the lowest row, given its probability to train.
 
-gp-mes asks about its value, gp-es about which row it is.
+gp-mes asks about its value, gp-es about which row it is; gp-esp chooses as gp-es does, among the choices of the other methods.
 
     M  rows of the space        A  rows that may be the lowest: free, running or scored        S  processes, one per theta
 """
@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from fovnet.maths import entropy
 from fovnet.maths.acquisition import lower_confidence_bound
 from fovnet.search.failing import Chances
-from fovnet.search.gaussian import Belief, chosen, log_improvement
+from fovnet.search.gaussian import (
+    Belief,
+    chosen,
+    improving,
+    likely_improving,
+    log_improvement,
+    lowest_bound,
+    lowest_drawn,
+)
 from fovnet.search.view import Choice, View
 
 Floats = NDArray[np.float64]
@@ -68,6 +76,22 @@ def informative_on_the_place(view: View, belief: Belief, chances: Chances) -> In
     rows = chances.likely(np.flatnonzero(view.free))
     first = np.argsort(-log_improvement(view, belief, rows), kind="stable")[:ASKED]
     return _most_informative(view, belief, chances, np.sort(rows[first]))
+
+
+def entropy_search_portfolio(view: View) -> Choice:
+    """Of the choices of gp-ei, gp-pi, gp-lcb, gp-ts and gp-mes, the one of greatest log information on which row is the lowest, weighted by
+    its probability to train.
+
+    Source: Shahriari et al., *An entropy search portfolio for Bayesian optimization* (2014), arXiv:1406.4625.
+    """
+    return chosen(view, informative_of_a_portfolio)
+
+
+def informative_of_a_portfolio(view: View, belief: Belief, chances: Chances) -> Integers:
+    """The choice of gp-esp."""
+    methods = (improving, likely_improving, lowest_bound, lowest_drawn, informative_on_the_value)
+    rows = {int(view.rng.choice(best(view, belief, chances))) for best in methods}
+    return _most_informative(view, belief, chances, np.array(sorted(rows)))
 
 
 def _most_informative(view: View, belief: Belief, chances: Chances, rows: Integers) -> Integers:

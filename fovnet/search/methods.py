@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fovnet.search.entropic import entropy_search, max_value_entropy
+from fovnet.search.entropic import entropy_search, entropy_search_portfolio, max_value_entropy
 from fovnet.search.gaussian import confidence_bound, expected_improvement, probability_of_improvement, thompson
 from fovnet.search.uniform import uniform
 from fovnet.search.view import Propose
@@ -17,4 +17,5 @@ METHODS: Mapping[str, Propose] = {
     "gp-ts":  thompson,
     "gp-mes": max_value_entropy,
     "gp-es":  entropy_search,
+    "gp-esp": entropy_search_portfolio,
 }

@@ -6,9 +6,10 @@ from scipy.special import entr, log_ndtr
 
 from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
-from fovnet.search.entropic import MINIMA, entropy_search, max_value_entropy
+from fovnet.search.entropic import MINIMA, entropy_search, entropy_search_portfolio, max_value_entropy
 from fovnet.search.failing import CAUTION, WARINESS, Chances
 from fovnet.search.gaussian import believe
+from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome
 from fovnet.search.view import Modelling, View
@@ -126,7 +127,15 @@ def test_gp_es_takes_the_row_that_tells_most_about_which_is_the_lowest(seed):
     assert max(told.values()) - np.median(list(told.values())) > 0.06                      # or any row would do
 
 
-@pytest.mark.parametrize("method", [entropy_search])
+@pytest.mark.parametrize("seed", range(4))
+def test_gp_esp_takes_of_the_choices_of_the_others_the_one_that_tells_most(seed):
+    view = tiny_view(seed)
+    rows = {METHODS[name](view).row for name in ("gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes")}
+    told, choice = told_by(view, rows), entropy_search_portfolio(view)
+    assert choice.row in rows and told[choice.row] > max(told.values()) - 0.03
+
+
+@pytest.mark.parametrize("method", [entropy_search, entropy_search_portfolio])
 def test_a_row_that_would_hardly_train_is_left_alone_however_much_it_would_tell(method):
     """The loss falls towards rows that diverge."""
     space = Space.of({"a": range(30), "b": range(8)})
@@ -135,7 +144,7 @@ def test_a_row_that_would_hardly_train_is_left_alone_however_much_it_would_tell(
     assert Chances(view).log_chance(np.array([method(view).row]))[0] > np.log(0.5)
 
 
-@pytest.mark.parametrize("method", [max_value_entropy, entropy_search])
+@pytest.mark.parametrize("method", [max_value_entropy, entropy_search, entropy_search_portfolio])
 def test_more_scored_rows_than_contenders_leave_the_last_free_ones_to_choose_from(method):
     space = Space.of({"a": range(16), "b": range(16)})
     rows = np.random.default_rng(1).permutation(256)[:253].tolist()
