@@ -271,7 +271,7 @@ class Search(Section):
     space  with "members" each network that training.begin names is trained with its own configuration; `start` is then the first of them
     """
 
-    method: Literal["grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "tpe"] = "gp-ei"
+    method: Literal["grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe"] = "gp-ei"
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
     kernel: Literal["matern52", "squared-exponential"] = "matern52"
     hyperparameters: Literal["map", "sampled"] = "map"

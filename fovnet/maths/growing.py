@@ -71,6 +71,14 @@ class Growing:
             squares = squares + _squares(self.V[n : n + k])
         return mean, np.maximum(self.s2 - squares, 0.0)
 
+    def covariance(self, rows: Integers, pending: Integers, points: Integers) -> Floats:
+        """Covariance (c, c) of the noise-free function at some rows of the space, its diagonal as in `posterior`."""
+        self._keep(rows)
+        if len(pending):
+            self._grow(pending)
+        V = self.V[: len(rows) + len(pending), points]
+        return np.asarray(self._kernel(points, points) - V.T @ V)
+
     def factor(self, rows: Integers) -> Floats:
         """L (n, n) of these rows."""
         self._keep(rows)

@@ -8,6 +8,7 @@ Running out of memory is modelled by a limit, learned on the memory estimate of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,14 +50,14 @@ class Chances:
         """Log probability (m,) that each row trains."""
         return self._log_fits[rows] + self._log_trains(rows)
 
-    def best(self, rows: Integers, log_promise: Floats) -> Integers:
+    def best(self, rows: Integers, log_promise: Floats, exact: Callable[[Integers], Floats] | None = None) -> Integers:
         """The rows of greatest log promise (m,) + CAUTION · log P(fits) + WARINESS · log P(does not fail otherwise); all, if several tie.
 
-        log_promise  (m,) log acquisition value of `rows`.  The last term is at most 0, so rows are evaluated in descending order of the
-        other two, until no further row can exceed the best.
+        log_promise  (m,) log acquisition value of `rows`, or an upper bound of it where `exact` gives the value of some rows.  The last
+        term is at most 0, so rows are evaluated in descending order of the other two, until no further row can exceed the best.
         """
         promise = log_promise + CAUTION * self._log_fits[rows]
-        if not len(self.view.failed):
+        if exact is None and not len(self.view.failed):
             return np.asarray(rows[promise == promise.max()])
         order = np.argsort(-promise, kind="stable")
         found, values = [], []
@@ -65,7 +66,8 @@ class Chances:
             part = order[first : first + CHUNK]
             if promise[part[0]] < highest:
                 break
-            values.append(promise[part] + WARINESS * self._log_trains(rows[part]))
+            sure = promise[part] if exact is None else exact(rows[part]) + CAUTION * self._log_fits[rows[part]]
+            values.append(sure + WARINESS * self._log_trains(rows[part]))
             found.append(rows[part])
             highest = max(highest, float(values[-1].max()))
         return np.sort(np.concatenate(found)[np.concatenate(values) == highest])

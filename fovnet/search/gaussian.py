@@ -103,16 +103,7 @@ def _processes(space: Space, thetas: Floats, kernel: str, settled: int) -> tuple
 def expected_improvement(view: View) -> Choice:
     """The row of greatest log expected improvement (with `per_second`, per predicted second), weighted by its probability to train
     (`Chances.best`)."""
-
-    def promise(belief: Belief, rows: Integers) -> Floats:
-        price = np.log(view.predicted_seconds[rows]) if view.modelling.per_second else 0.0
-        each = [
-            log_expected_improvement(mean[rows], variance[rows], belief.best)
-            for mean, variance in zip(belief.mean, belief.variance, strict=True)
-        ]
-        return np.asarray(logsumexp(each, axis=0) - np.log(len(each)) - price)
-
-    return _by_log_promise(view, promise)
+    return chosen(view, improving)
 
 
 def probability_of_improvement(view: View) -> Choice:
@@ -121,24 +112,12 @@ def probability_of_improvement(view: View) -> Choice:
 
     Without that margin it would choose neighbours of the best row, which are better with a probability near 0.5, but by almost nothing.
     """
-
-    def promise(belief: Belief, rows: Integers) -> Floats:
-        each = [
-            log_probability_of_improvement(mean[rows], variance[rows], belief.best - 0.01)
-            for mean, variance in zip(belief.mean, belief.variance, strict=True)
-        ]
-        return np.asarray(logsumexp(each, axis=0) - np.log(len(each)))
-
-    return _by_log_promise(view, promise)
+    return chosen(view, likely_improving)
 
 
 def confidence_bound(view: View) -> Choice:
     """The row, likely to train, of the lowest confidence bound: two standard deviations below the mean."""
-
-    def utility(belief: Belief) -> Floats:
-        return np.asarray(lower_confidence_bound(*_mixed(belief)))
-
-    return _by_utility(view, utility)
+    return chosen(view, lowest_bound)
 
 
 def thompson(view: View) -> Choice:
@@ -147,28 +126,66 @@ def thompson(view: View) -> Choice:
     Source: Thompson (1933), as for Gaussian processes in Wilson et al., *Efficiently sampling functions from Gaussian process
     posteriors* (2020), arXiv:2002.09309, eq. 13: a draw from the prior, updated with the observations.
     """
-
-    def utility(belief: Belief) -> Floats:
-        rng = view.rng
-        process = belief.processes[int(rng.integers(len(belief.processes)))]
-        prior = process.prior_draw(rng)
-        noise = np.sqrt(process.noise) * rng.standard_normal(len(belief.known))
-        correction, _ = process.posterior(belief.known, belief.target.values - prior[belief.known] - noise, belief.known[:0])
-        return np.asarray(-(prior + correction))
-
-    return _by_utility(view, utility)
+    return chosen(view, lowest_drawn)
 
 
-def _by_log_promise(view: View, promise: Callable[[Belief, Integers], Floats]) -> Choice:
-    """The free row that is best by `Chances.best` for the log acquisition values `promise`, ties at random; without any score, the row most
-    likely to train."""
+Best = Callable[[View, Belief, Chances], Integers]
+"""The best free rows by some measure: one, or those that tie."""
+
+
+def improving(view: View, belief: Belief, chances: Chances) -> Integers:
+    """The choice of gp-ei."""
+    rows = np.flatnonzero(view.free)
+    return chances.best(rows, log_improvement(view, belief, rows))
+
+
+def log_improvement(view: View, belief: Belief, rows: Integers) -> Floats:
+    """Log expected improvement (m,), the mean over the processes."""
+    price = np.log(view.predicted_seconds[rows]) if view.modelling.per_second else 0.0
+    each = [
+        log_expected_improvement(mean[rows], variance[rows], belief.best)
+        for mean, variance in zip(belief.mean, belief.variance, strict=True)
+    ]
+    return np.asarray(logsumexp(each, axis=0) - np.log(len(each)) - price)
+
+
+def likely_improving(view: View, belief: Belief, chances: Chances) -> Integers:
+    """The choice of gp-pi."""
+    rows = np.flatnonzero(view.free)
+    each = [
+        log_probability_of_improvement(mean[rows], variance[rows], belief.best - 0.01)
+        for mean, variance in zip(belief.mean, belief.variance, strict=True)
+    ]
+    return chances.best(rows, np.asarray(logsumexp(each, axis=0) - np.log(len(each))))
+
+
+def lowest_bound(view: View, belief: Belief, chances: Chances) -> Integers:
+    """The choice of gp-lcb."""
+    rows = chances.likely(np.flatnonzero(view.free))
+    value = lower_confidence_bound(*_mixed(belief))[rows]
+    return np.asarray(rows[value == value.max()])
+
+
+def lowest_drawn(view: View, belief: Belief, chances: Chances) -> Integers:
+    """The choice of gp-ts."""
+    rows, rng = chances.likely(np.flatnonzero(view.free)), view.rng
+    process = belief.processes[int(rng.integers(len(belief.processes)))]
+    prior = process.prior_draw(rng)
+    noise = np.sqrt(process.noise) * rng.standard_normal(len(belief.known))
+    correction, _ = process.posterior(belief.known, belief.target.values - prior[belief.known] - noise, belief.known[:0])
+    value = (prior + correction)[rows]
+    return np.asarray(rows[value == value.min()])
+
+
+def chosen(view: View, best: Best) -> Choice:
+    """One of the best rows, ties at random; the first slots are spread, and without any score it is the row most likely to train."""
     if view.slot < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
         return _spread_where_it_fits(view)             # also before the first outcome, if many workers begin at once
     rows, chances = np.flatnonzero(view.free), Chances(view)
     if not len(view.scored[0]):
         return Choice(int(view.rng.choice(chances.best(rows, np.zeros(len(rows))))))
     belief = believe(view)
-    row = int(view.rng.choice(chances.best(rows, promise(belief, rows))))
+    row = int(view.rng.choice(best(view, belief, chances)))
     return Choice(row, forecast(view, belief, chances, row))
 
 
@@ -176,17 +193,6 @@ def _spread_where_it_fits(view: View) -> Choice:
     fits = np.zeros(len(view.space), dtype=bool)
     fits[Chances(view).fitting(np.flatnonzero(view.free))] = True
     return spread(replace(view, free=fits))
-
-
-def _by_utility(view: View, utility: Callable[[Belief], Floats]) -> Choice:
-    """The free row of greatest utility among those likely to train (`Chances.likely`); before any score, as `_by_log_promise`."""
-    if view.slot < view.initial or not len(view.scored[0]):
-        return _by_log_promise(view, lambda belief, rows: np.zeros(len(rows)))
-    belief, chances = believe(view), Chances(view)
-    rows = chances.likely(np.flatnonzero(view.free))
-    value = utility(belief)[rows]
-    row = int(view.rng.choice(rows[value == value.max()]))
-    return Choice(row, forecast(view, belief, chances, row))
 
 
 def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:

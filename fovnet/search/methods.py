@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fovnet.search.entropic import entropy_search, entropy_search_portfolio, max_value_entropy
 from fovnet.search.gaussian import confidence_bound, expected_improvement, probability_of_improvement, thompson
 from fovnet.search.grid import lattice
 from fovnet.search.tpe import STARTUPS, parzen
@@ -18,6 +19,9 @@ METHODS: Mapping[str, Propose] = {
     "gp-lcb": confidence_bound,
     "gp-ts":  thompson,
     "tpe":    parzen,
+    "gp-mes": max_value_entropy,
+    "gp-es":  entropy_search,
+    "gp-esp": entropy_search_portfolio,
 }
 
 FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS}

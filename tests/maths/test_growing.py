@@ -40,6 +40,19 @@ def test_mean_and_variance_are_those_of_the_textbook(n: int) -> None:
     np.testing.assert_allclose(variance, expected[1], atol=1e-9)
 
 
+@pytest.mark.parametrize("pending", [0, 3])
+def test_the_covariance_of_some_rows_is_that_of_the_textbook_and_its_diagonal_the_variance(pending: int) -> None:
+    growing, rng = process(300, 9, settled=BLOCK), np.random.default_rng(9)
+    order, y = rng.permutation(300), rng.normal(size=60)
+    known, running, points = order[:60], order[60 : 60 + pending], order[50:90]
+    covariance = growing.covariance(known, running, points)
+    given = order[: 60 + pending]
+    K = growing.s2 * matern52(cdist(growing.scaled, growing.scaled, "sqeuclidean"))[0]
+    solved = np.linalg.solve(K[np.ix_(given, given)] + growing.noise * np.eye(len(given)), K[np.ix_(given, points)])
+    np.testing.assert_allclose(covariance, K[np.ix_(points, points)] - K[np.ix_(points, given)] @ solved, atol=1e-9)
+    np.testing.assert_allclose(np.diag(covariance), growing.posterior(known, y, running)[1][points], atol=1e-12)
+
+
 def test_pending_rows_keep_the_mean_and_take_away_uncertainty() -> None:
     growing, rng = process(300, 5), np.random.default_rng(5)
     order, y = rng.permutation(300), rng.normal(size=40)

@@ -20,7 +20,7 @@ from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.search.view import Modelling, View
 
-GAUSSIAN = ["gp-ei", "gp-pi", "gp-lcb", "gp-ts"]
+GAUSSIAN = ["gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp"]
 SPACE = Space.of({"a": range(12), "b": range(8), "c": ["x", "y", "z"]})
 MODELLING = [
     Modelling(), Modelling(targets="raw"), Modelling(targets="ranked"), Modelling(kernel="squared-exponential"),
