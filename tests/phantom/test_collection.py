@@ -231,7 +231,7 @@ def test_a_region_that_only_a_corner_reaches_is_none_of_a_volume_that_is_cut_alo
     turn = np.deg2rad(tilt_deg)
     affine = np.diag([2.0, 2.0, 8.0, 1.0])
     affine[1:3, 1:3] = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ np.diag([2.0, 8.0])
-    volume = Volume(np.zeros((10, 140, 8), np.float32), affine, "")
+    volume = Volume(np.arange(10 * 140 * 8, dtype=np.float32).reshape(10, 140, 8), affine, "")
     z = volume.slice_heights_mm()
     ends = z[0] - 20, z[-1] + 25, z[-1] + 35
     rows = [{"region": name, "from_mm": ends[at], "to_mm": ends[at + 1]} for at, name in enumerate(("pelvis", "abdomen"))]
