@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
+from types import ModuleType
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")       # before numpy is read: two threads that wait for each other lose more than they gain
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"           # tests that ask ONNX Runtime itself tell nobody either
@@ -22,6 +24,17 @@ def shared() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip(f"no real volumes here: {folder / 'data'} does not exist; set FOVNET_SHARED to a folder that has them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def write() -> ModuleType:
+    """The writers of DICOM that the readers are tested with."""
+    place = Path(__file__).parent / "volume" / "dicom" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("dicom_writers", place)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import os
 import re
 import shutil
@@ -110,15 +109,6 @@ def predict(model: Path, out: Path, *words: str | Path, status: int = 3) -> str:
     return done.output
 
 
-def dicom_writers() -> ModuleType:
-    """The writers of tests/volume/dicom."""
-    writers = Path(__file__).parents[1] / "volume" / "dicom" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("dicom_writers", writers)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in written(folder)}
 
@@ -194,9 +184,10 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(model: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_an_answer_lists_what_lies_beside_a_series_now_and_not_of_what_lay_there(model: Path, tmp_path: Path) -> None:
+def test_an_answer_lists_what_lies_beside_a_series_now_and_not_of_what_lay_there(
+    model: Path, tmp_path: Path, write: ModuleType
+) -> None:
     """An object that could not be used was removed, as its refusal says: the table is that of a folder that never had it."""
-    write = dicom_writers()
     series = write.save(tmp_path / "series", write.images(write.noise()))
     (series / "zzz.dcm").write_bytes(b"garbage")
     predict(model, tmp_path / "out", series)
@@ -239,9 +230,10 @@ def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(model
     assert before == {path: path.read_bytes() for path in (tmp_path / "torch").glob("*.json")}
 
 
-def test_what_an_archive_holds_beside_its_series_is_reported_and_counts(model: Path, tmp_path: Path) -> None:
+def test_what_an_archive_holds_beside_its_series_is_reported_and_counts(
+    model: Path, tmp_path: Path, write: ModuleType
+) -> None:
     """The series is answered, the NIfTI beside it is not: nobody may believe that the archive was read whole."""
-    write = dicom_writers()
     series = write.save(tmp_path / "series", write.images(write.noise()))
     (series / "brain.nii").write_bytes(image(1).to_bytes())
     output = predict(model, tmp_path / "out", write.zipped(tmp_path / "study.zip", series))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -40,16 +39,6 @@ from fovnet.report.exports.structured import LOWER, UPPER, structured_report, wr
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.slices import Slicing, slice_volume
-
-
-@pytest.fixture(scope="session")
-def write():
-    """The writers of DICOM that the readers are tested with."""
-    place = Path(__file__).parents[1] / "volume" / "dicom" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("dicom_writers", place)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def body(shape: tuple[int, int, int] = (40, 44, 40)) -> np.ndarray:

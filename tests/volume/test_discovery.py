@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import io
 import os
 import shutil
@@ -225,12 +224,8 @@ def test_digits_that_cannot_be_a_series_are_called_so(tmp_path, digits):
     assert refusal.value.code == "volume-series"
 
 
-def test_a_dicom_file_that_is_named_is_never_passed_over_for_the_one_named_beside_it(tmp_path):
+def test_a_dicom_file_that_is_named_is_never_passed_over_for_the_one_named_beside_it(tmp_path, write):
     """One is a stack, the other an image by itself: set aside, it is still given to the reader, who says why."""
-    place = Path(__file__).parent / "dicom" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("dicom_writers", place)
-    write = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(write)
     frames = write.noise((20, 24, 9)).transpose(2, 1, 0).copy()
     write.save(tmp_path, [write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(9)])], "stack")
     write.save(tmp_path, write.images(write.noise((20, 24, 1)), series=9), "alone")

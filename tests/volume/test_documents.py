@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import zipfile
 from pathlib import Path
@@ -14,15 +13,6 @@ import pytest
 from fovnet.errors import VolumeError
 from fovnet.volume.discovery import find
 from fovnet.volume.readers import read
-
-
-@pytest.fixture(scope="module")
-def write() -> ModuleType:
-    place = Path(__file__).parent / "dicom" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("dicom_writers", place)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def zipped(*members: str) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
@@ -28,15 +27,6 @@ FILES = {
     "anat+orig.BRIK": (NOISE, "HEAD/BRIK", "3dAFNItoNIFTI"), "anat+orig.BRIK.gz": (gzip.compress(NOISE), "HEAD/BRIK", "3dAFNItoNIFTI"),
     "head.mnc": (b"CDF\x01" + bytes(200), "MINC", "mnc2nii"), "head2.mnc": (b"\x89HDF\r\n\x1a\n" + bytes(200), "MINC", "mnc2nii"),
 }
-
-
-@pytest.fixture(scope="module")
-def write() -> ModuleType:
-    place = Path(__file__).parent / "dicom" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("dicom_writers", place)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("name", FILES)
