@@ -9,6 +9,7 @@ import errno
 import tempfile
 import traceback
 from pathlib import Path
+from typing import TypeGuard
 
 from fovnet import __version__
 from fovnet.errors import VolumeError
@@ -37,6 +38,6 @@ def log_of(fault: Exception, words: str = "") -> Path:
     return _LOGS[place]
 
 
-def is_disk_full(fault: Exception) -> bool:
+def is_disk_full(fault: Exception) -> TypeGuard[OSError]:
     """Whether a disk or a quota is full, which no volume is to blame for."""
     return isinstance(fault, OSError) and fault.errno in FULL

@@ -33,11 +33,12 @@ def resembles_phantom(pixels: NDArray[np.uint8]) -> bool:
     shown = ndimage.uniform_filter(pixels[chosen].astype(np.float32), (1, 3, 3))
     outlines = np.stack([ndimage.binary_fill_holes(plane > SIGNAL) for plane in shown])
     whole = np.array([lies_within(one) for one in outlines])
-    if not whole.any():
+    if 2 * whole.sum() <= len(whole):
         return False
-    rough, round_ = roughness(shown[whole], outlines[whole]), [roundness(one) for one in outlines[whole]]
-    known = rough[np.isfinite(rough)]
-    return 2 * whole.sum() > len(whole) and bool((known.size and np.median(known) < SMOOTH) or np.median(round_) >= ROUND)
+    rough = roughness(shown[whole], outlines[whole])
+    rough = rough[np.isfinite(rough)]
+    is_smooth = rough.size > 0 and float(np.median(rough)) < SMOOTH
+    return is_smooth or float(np.median([roundness(one) for one in outlines[whole]])) >= ROUND
 
 
 def lies_within(outline: NDArray[np.bool_]) -> bool:

@@ -19,7 +19,7 @@ def end_of(fault: Exception) -> End:
     Raises SearchError ("disk-full") if a disk is full: this fails every training and is not caused by the configuration.
     """
     message = (str(fault).strip().splitlines() or [""])[0]
-    if isinstance(fault, OSError) and is_disk_full(fault):
+    if is_disk_full(fault):
         where = f"{fault.filename or 'the results'}: no room on the disk ({fault.strerror})"
         raise SearchError("disk-full", f"{where}; make some, and give the same command again: it goes on from here") from fault
     if is_starved(fault):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.filled import AIR, commonest
+from fovnet.volume.filled import CT_AIR, commonest
 from fovnet.volume.intensity import NARROWEST, lattice, lattice_steps
 from fovnet.volume.volume import Volume
 
@@ -16,7 +16,6 @@ SPACING_MM = (0.05, 100.0)      # from microscopy at 9.4 T to the slice distance
 FARTHEST_MM = 1e5               # 100 m from the scanner's centre there is no patient, and float32 positions begin to lose 0.01 mm
 MAX_SHEAR_DEG = 5.0             # a scanner's grid is right-angled to 0.01°; 5° bends a 400 mm field of view by 35 mm
 LARGEST = 1e20                  # a uint64 still fits; above, sums of float32 overflow, and the numbers are not intensities
-CT_AIR = AIR                    # Hounsfield units: air is -1000, lung above -900
 CT_AIR_SHARE = 0.05             # a CT of the trunk with its table and air has 0.3 to 0.5
 FEW_LABELS = 100                # an 8-bit MR volume shows 90 values or more, one of 12 bits thousands; an atlas has up to 5,000
 A_GLANCE = 20_000               # sample in which most MR volumes show, in 2 ms, that their values lie anywhere, or are fractions

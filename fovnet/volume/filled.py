@@ -16,8 +16,9 @@ from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, lattice
 from fovnet.volume.volume import Volume
 
 LEAST_SHARE = BLACK_PERCENTILE / 100    # of the voxels: a fill in fewer does not change what is shown as black
-INTERPOLATED = 0.1                      # of the other voxels may be negative: the border of a fill, and the overshoot of splines
-AIR = -900.0                            # Hounsfield units of air are -1000; a fill above is farther below 0 than the image reaches above it
+INTERPOLATED = 0.1          # of the other voxels may be negative: the border of a fill, and the overshoot of splines
+CT_AIR = -900.0             # Hounsfield units: air is -1000, lung above -900
+"""A fill above it is farther below 0 than the image reaches above it."""
 
 
 def without_fill(volume: Volume) -> Volume:
@@ -39,7 +40,7 @@ def fill_of(sample: NDArray[np.float32]) -> float | None:
     if not others.size:
         return None
     dark, bright = np.percentile(others, (100 * INTERPOLATED, CLIP_PERCENTILE))
-    return value if dark >= 0 and (value <= AIR or -value > bright) else None
+    return value if dark >= 0 and (value <= CT_AIR or -value > bright) else None
 
 
 def commonest(values: NDArray[np.float32]) -> tuple[float, float]:

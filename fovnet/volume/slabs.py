@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import (
     A_GLANCE,
-    CT_AIR,
     LARGEST,
     darkest,
     finite_enough,
@@ -35,6 +34,7 @@ from fovnet.volume.checks import (
     times,
     usable,
 )
+from fovnet.volume.filled import CT_AIR
 from fovnet.volume.grid import Grid, Limits, first_usable, frames, intensities
 from fovnet.volume.intensity import SAMPLE_VOXELS, lattice, lattice_steps, window_of
 from fovnet.volume.orient import closest_axes

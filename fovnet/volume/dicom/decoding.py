@@ -146,7 +146,7 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
 
 
 def _is_unsupported(fault: Exception) -> bool:
-    """Whether every decoder declined to try: "no decoder" is no damage."""
+    """Whether every decoder declined to try: "no decoder" is no damage.  pydicom raises NotImplementedError where it knows of none."""
     said = str(fault).splitlines()[1:]          # pydicom: "Unable to decode as ...:", then a line for each plugin
     return isinstance(fault, NotImplementedError) or (bool(said) and all(LACKING.fullmatch(line.strip()) for line in said))
 
