@@ -296,7 +296,8 @@ class Search(Section):
 
     @model_serializer(mode="wrap")
     def _as_of_old(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Keys that came later are left out where they have their default: what a finished search was made with is still the same."""
+        """Keys that came later are left out where they have their default: what a finished search was made
+        with is still the same."""
         return {key: value for key, value in whole(self).items() if (key, value) != ("candidates", 24)}
 
     @model_validator(mode="after")
@@ -484,8 +485,8 @@ def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is on
 
 
 def _refuse_expansion(path: Path, text: str) -> None:
-    """Raises ConfigError "config-unreadable" if aliases make more of a file than MOST_BY_ALIASES characters: a kilobyte of aliases of lists
-    of aliases can stand for terabytes."""
+    """Raises ConfigError "config-unreadable" if aliases make more of a file than MOST_BY_ALIASES characters:
+    a kilobyte of aliases of lists of aliases can stand for terabytes."""
     sizes: dict[int, float] = {}
 
     def size(node: yaml.Node | None) -> float:

@@ -58,8 +58,8 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
 
 
 def clear_unfinished(*folders: Path, name: str = "*") -> None:
-    """Removes what a killed run was writing in these folders under this name (a pattern), as it may show what is not wanted any more; to be
-    called where no other run writes now."""
+    """Removes what a killed run was writing in these folders under this name (a pattern), as it may show what
+    is not wanted any more; to be called where no other run writes now."""
     for begun in (path for folder in folders for path in folder.glob(f".{name}.*.part")):
         if UNFINISHED.fullmatch(begun.name) and not begun.is_dir():
             begun.unlink(missing_ok=True)
@@ -132,8 +132,9 @@ def is_stamped(path: Path) -> bool:
 def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False) -> Path:
     """`path`, a header and one tab-separated line per row; None becomes an empty cell.
 
-    Floats have three decimals, or three significant digits below 0.1, so that a learning rate of 1e-5 is not shown as 0.000.  Text that a
-    spreadsheet would take for a formula, as a file may be called =1+1, has an apostrophe before it, which `read_tsv` removes.
+    Floats have three decimals, or three significant digits below 0.1, so that a learning rate of 1e-5 is not
+    shown as 0.000.  Text that a spreadsheet would take for a formula, as a file may be called =1+1, has an
+    apostrophe before it, which `read_tsv` removes.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
@@ -153,7 +154,8 @@ def header_of(path: Path) -> list[str]:
 
 
 def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
-    """The rows of a tab-separated table with a header; cells are strings without surrounding blanks, as `as_named`.
+    """The rows of a tab-separated table with a header; cells are strings without surrounding blanks, as
+    `as_named`.
 
     strict  an opening quotation mark that is not closed at the end of its cell is a fault, not the start of a cell of many lines
     Raises ValueError with the line of a fault.
@@ -175,7 +177,8 @@ def write_npz(path: Path, **arrays: Array) -> Path:
 def read_npz(path: Path, most_bytes: int | None = None) -> dict[str, Array]:
     """The arrays of an npz file, read without pickle, of at most `most_bytes` together.
 
-    Raises ValueError for another kind of file, an empty or a damaged one, and one that would take more, before memory is allocated.
+    Raises ValueError for another kind of file, an empty or a damaged one, and one that would take more,
+    before memory is allocated.
     """
     with open(path, "rb") as file:                                                     # np.load alone leaves a damaged file open
         if file.read(2) != b"PK":
@@ -196,7 +199,8 @@ def read_npz(path: Path, most_bytes: int | None = None) -> dict[str, Array]:
 
 
 def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
-    """Raises ValueError for members that together have more bytes than allowed or than their arrays, whose headers may claim any size."""
+    """Raises ValueError for members that together have more bytes than allowed or than their arrays, whose
+    headers may claim any size."""
     for member in archive.infolist():
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):      # others unpack to gigabytes at one stroke
             raise ValueError(f"{member.filename} is packed by another method than numpy's")
@@ -241,7 +245,8 @@ BLANKED = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
 
 
 FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠].")
-"""The beginning of what a spreadsheet computes, or may run as a command, if it is no number; and of the same behind apostrophes."""
+"""The beginning of what a spreadsheet computes, or may run as a command, if it is no number; and of the same
+behind apostrophes."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
 
 
@@ -255,5 +260,6 @@ def _cell(value: Any) -> str:
 
 
 def as_named(cell: str) -> str:
-    """The text that `write_tsv` wrote as this cell: without the apostrophe before what a spreadsheet would take for a formula."""
+    """The text that `write_tsv` wrote as this cell: without the apostrophe before what a spreadsheet would
+    take for a formula."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:]) else cell

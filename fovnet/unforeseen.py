@@ -1,4 +1,5 @@
-"""Exceptions that nobody foresaw: their traceback goes into a log file, and what raised them is told in a sentence.
+"""Exceptions that nobody foresaw: their traceback goes into a log file, and what raised them is told in a
+sentence.
 
 A volume that raises one, at whatever stage, is refused with the code "internal"; the others are answered.
 """
@@ -22,13 +23,14 @@ _LOGS: dict[str, Path] = {}
 
 def internal(path: object, fault: Exception) -> VolumeError:
     """The refusal "internal" of a volume that raised `fault`, whose traceback is then in a log file."""
-    return VolumeError("internal", f"{path}: fovnet met something it was not written for ({type(fault).__name__}). The traceback is in "
-                                   f"{log_of(fault)}; please report it, and convert the volume in another way (dcm2niix) to go on.")
+    seen = f"fovnet met something it was not written for ({type(fault).__name__})"
+    remedy = "please report it, and convert the volume in another way (dcm2niix) to go on"
+    return VolumeError("internal", f"{path}: {seen}. The traceback is in {log_of(fault)}; {remedy}.")
 
 
 def log_of(fault: Exception, words: str = "") -> Path:
-    """A log file, readable by this user alone, with a traceback and the `words` before it; one for all exceptions that the same lines of
-    code raise: 100,000 volumes that fail alike leave one file a process."""
+    """A log file, readable by this user alone, with a traceback and the `words` before it; one for all
+    exceptions that the same lines of code raise: 100,000 volumes that fail alike leave one file a process."""
     place = "".join(traceback.format_tb(fault.__traceback__)) + type(fault).__name__
     if place not in _LOGS or not _LOGS[place].exists():
         with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:

@@ -248,7 +248,8 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
 
 
 def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was() -> None:
-    """What decides the trials of a search, and the whole configuration, are written as before there were candidates; all of them differ."""
+    """What decides the trials of a search, and the whole configuration, are written as before there were
+    candidates; all of them differ."""
     usual, every = (Settings(phantom=Phantom(subjects=8), search={"method": "tpe", **given}) for given in ({}, {"candidates": "all"}))
     assert "candidates" not in usual.model_dump(mode="json")["search"] and "candidates" not in deciding(usual)[0]
     assert deciding(every)[0] == deciding(usual)[0] | {"candidates": "all"} and "trials" not in deciding(every)[0]

@@ -1,4 +1,5 @@
-"""Warnings and log messages of libraries do not reach the terminal of the command line, and are errors in tests as before."""
+"""Warnings and log messages of libraries do not reach the terminal of the command line, and are errors in
+tests as before."""
 
 from __future__ import annotations
 

@@ -97,8 +97,8 @@ COLUMNS = tuple(field.name for field in fields(PredictingTime))
 def predicting_times(
     paths: Sequence[Path], folder: Path, repeats: int, progress: Callable[[int, int], Any], names: Sequence[str] = (), beside: int = 0
 ) -> Iterator[PredictingTime]:
-    """The times of every file with every engine installed (or those named), on the CPU, also `beside` so many busy processes; a refused
-    file has a note instead."""
+    """The times of every file with every engine installed (or those named), on the CPU, also `beside` so many
+    busy processes; a refused file has a note instead."""
     from fovnet.net.engines import installed
 
     work = [(path, engine) for path in paths for engine in (names or installed())]
@@ -150,7 +150,8 @@ def measured(path: Path, folder: Path, engine: str, repeats: int, beside: int = 
 
 
 def _alternately(turn: Callable[[], Turn], repeats: int, beside: int) -> Iterator[tuple[Turn, Turn]]:
-    """Turns without and with neighbours, after one that fills what `keep_freed_memory` keeps; twice the same one where there are none."""
+    """Turns without and with neighbours, after one that fills what `keep_freed_memory` keeps; twice the same
+    one where there are none."""
     turn()
     for _ in range(repeats):
         quiet = turn()

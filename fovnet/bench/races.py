@@ -51,7 +51,8 @@ class Entry:
 
     @property
     def setting(self) -> str:
-        """Settings that differ from the recommended ones, "initial=1 targets=raw"; another library's version; empty for grid and random."""
+        """Settings that differ from the recommended ones, "initial=1 targets=raw"; another library's version;
+        empty for grid and random."""
         if self.method in PEERS:
             return PEERS[self.method].version
         if self.method in ("grid", "random"):

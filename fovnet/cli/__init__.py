@@ -75,7 +75,8 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 
 
 def main() -> None:
-    """Run the command line; expected failures give a sentence and status 2, bugs a log file, an apology and status 1.
+    """Run the command line; expected failures give a sentence and status 2, bugs a log file, an apology and
+    status 1.
 
     If what reads the output has ended, it ends quietly: what is left to write goes to the null device.
     """
@@ -135,9 +136,9 @@ def _run() -> None:
 
 @contextmanager
 def _silent_libraries() -> Iterator[None]:
-    """Keeps warnings and log messages of libraries from the terminal while the block runs, also those of child processes: numpy, pydicom
-    and nibabel report thousands on odd files, and what matters for an answer is among its notes.  PYTHONWARNINGS and `python -W` show the
-    warnings."""
+    """Keeps warnings and log messages of libraries from the terminal while the block runs, also those of
+    child processes: numpy, pydicom and nibabel report thousands on odd files, and what matters for an answer
+    is among its notes.  PYTHONWARNINGS and `python -W` show the warnings."""
     level, named = logging.root.manager.disable, sys.warnoptions or "PYTHONWARNINGS" in os.environ
     with warnings.catch_warnings():
         if not named:

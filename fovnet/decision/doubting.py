@@ -44,11 +44,13 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Signs:
-    """What was measured on a volume besides its decision.  `novelty` is None if the ensemble has no novelty reference, `bearing` if the
-    body's orientation cannot be found or nothing is shown.  `passes` as in `interleaved`; `extent_mm` is the picture's largest extent
-    along an axis, None if it was not measured; `hidden` is what dark slices show when brightened, None if nothing; `noisy_air` is whether
-    bright noise around the body was made black; `in_template` whether heights are in the coordinates of a template; `own_slices` is the
-    number of slices before a volume was resampled, None if it was not; `phantom` is whether the picture resembles one."""
+    """What was measured on a volume besides its decision.  `novelty` is None if the ensemble has no novelty
+    reference, `bearing` if the body's orientation cannot be found or nothing is shown.  `passes` as in
+    `interleaved`; `extent_mm` is the picture's largest extent along an axis, None if it was not measured;
+    `hidden` is what dark slices show when brightened, None if nothing; `noisy_air` is whether bright noise
+    around the body was made black; `in_template` whether heights are in the coordinates of a template;
+    `own_slices` is the number of slices before a volume was resampled, None if it was not; `phantom` is
+    whether the picture resembles one."""
 
     agreement: float
     disorder: float

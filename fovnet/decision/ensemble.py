@@ -284,7 +284,8 @@ def guessing_loss(
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
-    """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if the folder is not an ensemble, and as `part`."""
+    """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if the folder is not an ensemble,
+    and as `part`."""
     try:
         return facts_in(folder, FACTS)
     except (OSError, ValueError):
@@ -294,8 +295,8 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 
 def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
-    """The vocabulary an ensemble was trained with.  Raises ValueError for a colour that is not # and six hexadecimal digits, and for other
-    values of another type than a region's."""
+    """The vocabulary an ensemble was trained with.  Raises ValueError for a colour that is not # and six
+    hexadecimal digits, and for other values of another type than a region's."""
     regions = [Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]]
     for region in regions:
         if not re.fullmatch("#[0-9a-fA-F]{6}", str(region.colour)):
@@ -307,7 +308,8 @@ def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
 
 
 def _slicing_of(facts: Mapping[str, Any]) -> Slicing:
-    """The settings that an ensemble's slices are cut with.  Raises TypeError or ValueError for an unknown or senseless one."""
+    """The settings that an ensemble's slices are cut with.  Raises TypeError or ValueError for an unknown or
+    senseless one."""
     slicing = Slicing(**facts["prepare"])
     for name, usual in asdict(Slicing()).items():
         value = getattr(slicing, name)
@@ -323,7 +325,8 @@ def save_weighing(folder: Path, found: Weighing, *, settings: Any, seed: int) ->
 
 
 def save_rule(folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int) -> Path:
-    """`folder/decision.json`: the rule, and how it was found.  A SHA256SUMS of the parts before is removed: see `seal`."""
+    """`folder/decision.json`: the rule, and how it was found.  A SHA256SUMS of the parts before is removed:
+    see `seal`."""
     (folder / SUMS).unlink(missing_ok=True)
     return write_json(folder / RULE, {"rule": asdict(rule), **facts}, settings=settings, seed=seed)
 
@@ -335,7 +338,8 @@ def seal(folder: Path) -> Path:
 
 
 def read_rule(folder: Path) -> Rule:
-    """The rule in `folder/decision.json`.  Raises ModelError ("rule-missing") if there is none that can be read, and as `part`."""
+    """The rule in `folder/decision.json`.  Raises ModelError ("rule-missing") if there is none that can be
+    read, and as `part`."""
     try:
         rule = facts_in(folder, RULE)["rule"]
         if not isinstance(rule["heights"], list):

@@ -53,7 +53,8 @@ class Familiar:
     given: NDArray[np.int64]
 
     def distances(self, features: NDArray[np.floating]) -> Floats:
-        """Distances (s,) of slices with these features (s, f).  Raises ModelError "novelty-damaged" for another number of features."""
+        """Distances (s,) of slices with these features (s, f).  Raises ModelError "novelty-damaged" for
+        another number of features."""
         if features.shape[1] != self.features:
             raise ModelError("novelty-damaged", f"{FILE}: made for {self.features} features, the networks have {features.shape[1]}; copy "
                                                 "the whole folder again, or run `fovnet ensemble`")
@@ -63,7 +64,8 @@ class Familiar:
         return np.asarray(np.sqrt(np.maximum(squares.min(axis=1), 0.0)))
 
     def refuse_unsound(self) -> None:
-        """Raises ValueError for arrays that do not fit each other, are not finite, or are negative where they may not be."""
+        """Raises ValueError for arrays that do not fit each other, are not finite, or are negative where they
+        may not be."""
         w, q = min(self.features, WIDTH), self.whiten.shape[-1]
         shapes = {"whiten": (w, q), "centre": (w,), "scale": (w,), "classes": (max(1, len(self.classes)), q),
                   "given": (self.given.size,), "known": self.given.shape}
@@ -134,7 +136,8 @@ def save(folder: Path, what: Familiar) -> Path:
 def load(folder: Path) -> Familiar | None:
     """The novelty reference of the ensemble in a folder; None if it has none, as those of early versions.
 
-    Raises ModelError ("novelty-damaged") if the file is damaged, or its arrays do not fit each other or are not finite.
+    Raises ModelError ("novelty-damaged") if the file is damaged, or its arrays do not fit each other or are
+    not finite.
     """
     path = part(folder, FILE)
     if not path.exists():

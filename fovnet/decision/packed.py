@@ -160,7 +160,8 @@ def shown(pack: Pack, split: str) -> list[tuple[NDArray[np.float64], NDArray[np.
 def decisions(
     pack: Pack, scored: Scored, split: str, judge: Judge
 ) -> Iterator[tuple[Answer, SliceStack | None, NDArray[np.float64] | None]]:
-    """Answer, slices and probabilities of every volume of a split; a refusal alone for one that raises what nobody foresaw."""
+    """Answer, slices and probabilities of every volume of a split; a refusal alone for one that raises what
+    nobody foresaw."""
     for index in _readable(pack, split):
         record, stack, outputs = pack.records[index], pack.stack(index), scored.of(pack, index)
         try:

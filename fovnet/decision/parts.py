@@ -1,7 +1,9 @@
-"""The files of a model folder: each is read only if it is a plain file inside the folder, of a believable size, with finite numbers.
+"""The files of a model folder: each is read only if it is a plain file inside the folder, of a believable
+size, with finite numbers.
 
-A folder may be damaged, or come from someone else: a name in it may lead elsewhere, and a pipe in place of a file blocks for ever.  A
-changed digit of the rule is noticed by `SHA256SUMS` alone, which the last step of a run writes.
+A folder may be damaged, or come from someone else: a name in it may lead elsewhere, and a pipe in place of a
+file blocks for ever.  A changed digit of the rule is noticed by `SHA256SUMS` alone, which the last step of a
+run writes.
 """
 
 from __future__ import annotations
@@ -28,19 +30,20 @@ AGAIN = "copy the whole folder again"
 def part(folder: Path, name: Any, most: int = MOST_BYTES) -> Path:
     """The path of a part, whether or not it exists.
 
-    Raises ModelError for a name that leads out of the folder, also by a link ("model-outside"), and for what is no plain file or has more
-    than `most` bytes ("model-file").
+    Raises ModelError for a name that leads out of the folder, also by a link ("model-outside"), and for what
+    is no plain file or has more than `most` bytes ("model-file").
     """
     try:
         path: Path = folder / name
         inside = path.resolve().is_relative_to(folder.resolve())
-        seen = path.lstat() if os.path.lexists(path) else None
-        seen = path.stat() if seen else None
-    except (OSError, ValueError, TypeError, RuntimeError) as fault:     # a link to nothing, links in a circle, a null character, no text
-        raise ModelError("model-file", f"{folder}: its part {name!r} cannot be opened ({fault}); {AGAIN}") from fault
+        seen = path.stat() if os.path.lexists(path) else None
+    except (OSError, ValueError, TypeError, RuntimeError) as fault:
+        # a link to nothing, links in a circle, a null character, no text
+        why = f"its part {name!r} cannot be opened ({fault})"
+        raise ModelError("model-file", f"{folder}: {why}; {AGAIN}") from fault
     if not inside:
-        raise ModelError("model-outside", f"{folder}: its part {name!r} leads out of it; copy the folder with its links replaced by files "
-                                          "(cp -rL)")
+        remedy = "copy the folder with its links replaced by files (cp -rL)"
+        raise ModelError("model-outside", f"{folder}: its part {name!r} leads out of it; {remedy}")
     if seen and not stat.S_ISREG(seen.st_mode):
         raise ModelError("model-file", f"{path}: not a plain file; {AGAIN}")
     if seen and seen.st_size > most:
@@ -49,18 +52,22 @@ def part(folder: Path, name: Any, most: int = MOST_BYTES) -> Path:
 
 
 def facts_in(folder: Path, name: str) -> dict[str, Any]:
-    """The facts in a JSON part.  Raises ModelError as `part`, OSError, and ValueError for anything but an object of facts."""
+    """The facts in a JSON part.  Raises ModelError as `part`, OSError, and ValueError for anything but an
+    object of facts."""
     return read_json(part(folder, name))
 
 
 def refuse_not_finite(path: Path, facts: Mapping[str, Any]) -> None:
     """Raises ModelError "model-damaged" for the first number in the facts of a JSON that is NaN or infinite."""
     waiting: list[tuple[str, Any]] = list(facts.items())
-    while waiting:                                  # not recursive: brackets may be nested as deep as JSON can be read
+    while waiting:              # not recursive: brackets may be nested as deep as JSON can be read
         name, value = waiting.pop()
         if isinstance(value, float) and not math.isfinite(value):
             raise ModelError("model-damaged", f"{path}: {name} is {value}, a finite number is wanted; {AGAIN}")
-        waiting += value.items() if isinstance(value, dict) else [(name, one) for one in value] if isinstance(value, list) else []
+        if isinstance(value, dict):
+            waiting += value.items()
+        elif isinstance(value, list):
+            waiting += [(name, one) for one in value]
 
 
 def write_sums(folder: Path, names: Iterable[str]) -> Path:
@@ -80,25 +87,30 @@ def refuse_altered(folder: Path, used: Mapping[str, str]) -> None:
     lines = [SUM.fullmatch(line) for line in path.read_text(encoding="utf-8").splitlines()]
     listed = {line[2]: line[1] for line in lines if line}
     if not all(lines) or len(listed) < len(lines):
-        raise ModelError("model-altered", f"{path}: not as sha256sum writes it, a checksum and a name a line; {AGAIN}")
+        wanted = "a checksum and a name a line, as sha256sum writes them"
+        raise ModelError("model-altered", f"{path}: not {wanted}; {AGAIN}")
     for name in sorted(used.keys() - listed.keys()):
-        raise ModelError("model-altered", f"{folder / name}: not listed in {SUMS}; remove it if it is not the model's, or {AGAIN}")
+        remedy = f"remove it if it is not the model's, or {AGAIN}"
+        raise ModelError("model-altered", f"{folder / name}: not listed in {SUMS}; {remedy}")
     for name, wanted in listed.items():
         place = part(folder, name)
         seen = used.get(name) or (checksum(place) if place.exists() else "none")
         if seen != wanted:
-            raise ModelError("model-altered", f"{place}: missing or changed: its checksum is {seen[:16]}, in {SUMS} it is {wanted[:16]}; "
-                                              f"{AGAIN}")
+            differs = f"its checksum is {seen[:16]}, in {SUMS} it is {wanted[:16]}"
+            raise ModelError("model-altered", f"{place}: missing or changed: {differs}; {AGAIN}")
 
 
 @contextmanager
 def unspoiled(folder: Path) -> Iterator[None]:
-    """A context in which a folder is read: what a damaged part raises, whatever it is, becomes ModelError "model-damaged"."""
+    """A context in which a folder is read: what a damaged part raises, whatever it is, becomes ModelError
+    "model-damaged"."""
     try:
         yield
     except (FovnetError, MemoryError):
         raise
     except OSError as fault:
-        raise ModelError("model-file", f"{fault.filename or folder}: cannot be read ({fault.strerror or fault}); {AGAIN}") from fault
+        why = f"cannot be read ({fault.strerror or fault})"
+        raise ModelError("model-file", f"{fault.filename or folder}: {why}; {AGAIN}") from fault
     except Exception as fault:
-        raise ModelError("model-damaged", f"{folder}: not as fovnet writes it ({type(fault).__name__}: {fault}); {AGAIN}") from fault
+        why = f"not as fovnet writes it ({type(fault).__name__}: {fault})"
+        raise ModelError("model-damaged", f"{folder}: {why}; {AGAIN}") from fault

@@ -1,12 +1,15 @@
-"""Pictures that show a phantom and no body: smooth inside, as water is, or round in most slices, as bottles are, with air all around.
+"""Pictures that show a phantom and no body: smooth inside, as water is, or round in most slices, as bottles
+are, with air all around.
 
-    roughness   deviation of grey values from the mean about them, WIDE pixels across, as a share of their mean; inside the outline
-    roundness   overlap (intersection over union) of the largest outline with the disc of the same area and centre
+    roughness   deviation of grey values from the mean about them, WIDE pixels across, as a share of their mean;
+                inside the outline
+    roundness   overlap (intersection over union) of the largest outline with the disc of same area and centre
 
-Median roughness of a volume's slices, measured: simulated bottles of water up to 0.03, two of a 3 T scanner, brighter at the rim than in
-the middle, 0.06; 20 real bodies 0.13 and more, 60 simulated ones 0.11.  Median roundness: bottles, with rods in them too, 0.96 to 1.00;
-bodies up to 0.92, a calf.  A small field of view may show nothing but muscle, smooth as water, so what reaches the border is not judged.
-What is blurred as if it were water is doubted as well: little can be seen in it.
+Median roughness of a volume's slices, measured: simulated bottles of water up to 0.03, two of a 3 T scanner,
+brighter at the rim than in the middle, 0.06; 20 real bodies 0.13 and more, 60 simulated ones 0.11.  Median
+roundness: bottles, with rods in them too, 0.96 to 1.00; bodies up to 0.92, a calf.  A small field of view may
+show nothing but muscle, smooth as water, so what reaches the border is not judged.  What is blurred as if it
+were water is doubted as well: little can be seen in it.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from scipy import ndimage
 
 LOOKED_AT = 12              # slices, evenly chosen among those with signal
 SIGNAL = 40                 # grey value of 255, means of 3 × 3 pixels: darker is air and its noise
-WIDE, RIM = 13, 4           # pixels: what is "about" a pixel; the rim of an outline that is left out, as it is partly air
+WIDE = 13                   # pixels across what is "about" a pixel
+RIM = 4                     # pixels: the rim of an outline that is left out, as it is partly air
 LEAST_PIXELS = 150          # inside a rim; smaller outlines tell nothing
 SMOOTH, ROUND = 0.09, 0.95
 
@@ -49,7 +53,8 @@ def lies_within(outline: NDArray[np.bool_]) -> bool:
 def roughness(shown: Floats32, outlines: NDArray[np.bool_]) -> Floats32:
     """(s,) of slices (s, i, j) inside their outlines; NaN where these are smaller than LEAST_PIXELS."""
     inside = ndimage.minimum_filter(outlines, (1, 2 * RIM + 1, 2 * RIM + 1)).astype(np.float32)
-    about = ndimage.uniform_filter(shown * inside, (1, WIDE, WIDE)) / np.maximum(ndimage.uniform_filter(inside, (1, WIDE, WIDE)), 1e-6)
+    near = ndimage.uniform_filter(inside, (1, WIDE, WIDE))
+    about = ndimage.uniform_filter(shown * inside, (1, WIDE, WIDE)) / np.maximum(near, 1e-6)
     count = inside.sum(axis=(1, 2))
     squares = (np.square(shown - about) * inside).sum(axis=(1, 2))
     mean = (shown * inside).sum(axis=(1, 2)) / np.maximum(count, 1)

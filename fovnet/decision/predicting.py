@@ -46,13 +46,13 @@ class Predicted:
 
 
 def predict(paths: Sequence[tuple[str, Path]], ensemble: Ensemble, workers: int = 1) -> Iterator[Predicted]:
-    """The answers for (volume_id, path) pairs, in order, each yielded once computed; while the caller has it, the next is computed, and
-    those after it are read.
+    """The answers for (volume_id, path) pairs, in order, each yielded once computed; while the caller has it,
+    the next is computed, and those after it are read.
 
     workers  processes that read; with one, a thread of this process does.  The answers do not depend on it: every volume is read and
              classified by itself.
-    Volumes being read or waiting to be classified are limited in number and, together, to `BUDGET_BYTES`; one more is being classified,
-    and of one more the caller has the slices.
+    Volumes being read or waiting to be classified are limited in number and, together, to `BUDGET_BYTES`; one
+    more is being classified, and of one more the caller has the slices.
     """
     slicing = Slicing(**ensemble.prepare)
     files = [path for _, path in paths]

@@ -11,17 +11,19 @@ GIVEN = ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK")
 
 
 def cores() -> int:
-    """The cores that this process may run on; fewer if a variable of GIVEN says so, or if its container may use less processor time; 1 or
-    more."""
+    """The cores that this process may run on; fewer if a variable of GIVEN says so, or if its container may
+    use less processor time; 1 or more."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    given = (os.environ.get(name, "").partition(",")[0].strip() for name in GIVEN)      # OMP_NUM_THREADS may be a list, one a level
-    wanted = (int(number) for number in given if number.isdecimal())
-    return max(1, min(allowed, math.floor(min(allowed, processor_share())), *(number for number in wanted if number)))
+    # OMP_NUM_THREADS may be a list, one number a level
+    given = (os.environ.get(name, "").partition(",")[0].strip() for name in GIVEN)
+    wanted = [int(number) for number in given if number.isdecimal() and int(number)]
+    share = math.floor(min(allowed, processor_share()))
+    return max(1, min(allowed, share, *wanted))
 
 
 def processor_share(listed: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> float:
-    """The processor time that this process's control groups may use, in cores: 1.5 is three cores half of the time; infinite without a
-    limit, and on systems without control groups.
+    """The processor time that this process's control groups may use, in cores: 1.5 is three cores half of the
+    time; infinite without a limit, and on systems without control groups.
 
     listed  the file that names the process's groups      mounted  the folder of all groups
     Source: cgroups(7); the kernel's admin-guide/cgroup-v2, and scheduler/sched-bwc for version 1.
@@ -30,13 +32,16 @@ def processor_share(listed: Path = Path("/proc/self/cgroup"), mounted: Path = Pa
         groups = [line.split(":", 2)[1:] for line in listed.read_text().splitlines()]
     except OSError:
         return math.inf
-    return min((_limit(group) for names, place in groups for group in _around(mounted, names, place)), default=math.inf)
+    around = [group for names, place in groups for group in _around(mounted, names, place)]
+    return min(map(_limit, around), default=math.inf)
 
 
 def _around(mounted: Path, names: str, place: str) -> Iterator[Path]:
-    """The folders of a group and of those around it, whose limits hold too; none for groups that do not share out processor time.
+    """The folders of a group and of those around it, whose limits hold too; none for groups that do not share
+    out processor time.
 
-    Version 2 names no controllers.  In a container the folder may be missing, as the outermost one there is the container's own.
+    Version 2 names no controllers.  In a container the folder may be missing, as the outermost one there is
+    the container's own.
     """
     if names and "cpu" not in names.split(","):
         return

@@ -1,4 +1,5 @@
-"""How much a trial is expected to tell about the minimum of a function, in nats: about its value, or about where it lies.
+"""How much a trial is expected to tell about the minimum of a function, in nats: about its value, or about
+where it lies.
 
     mean, variance  (m,)  posterior of the function at m points          γ  (mean - lowest) / √variance
     lowest  (K,)  drawn values of the minimum of the function            φ, Φ  the standard normal density and distribution
@@ -24,10 +25,11 @@ MANY = 4096
 
 
 def lowest_values(mean: Floats, variance: Floats, uniform: Floats) -> Floats:
-    """The minimum of the function at all points (K,), for uniform numbers in (0, 1): from the Gumbel distribution that has the quartiles
-    of the minimum of independent points.
+    """The minimum of the function at all points (K,), for uniform numbers in (0, 1): from the Gumbel
+    distribution that has the quartiles of the minimum of independent points.
 
-    Source: Wang & Jegelka, *Max-value entropy search for efficient Bayesian optimization* (2017), arXiv:1703.01968, section 3.1.
+    Source: Wang & Jegelka, *Max-value entropy search for efficient Bayesian optimization* (2017),
+    arXiv:1703.01968, section 3.1.
     """
     first, middle, last = quartiles_of_the_lowest(mean, variance)
     scale = (last - first) / (np.log(np.log(4.0)) - np.log(np.log(4.0 / 3.0)))
@@ -35,21 +37,27 @@ def lowest_values(mean: Floats, variance: Floats, uniform: Floats) -> Floats:
 
 
 def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, float, float]:
-    """The quartiles of the minimum of independent points; where there are more than MANY, neighbours of nearly the same mean and deviation
-    count as equal, which moves the quartiles by less than a thousandth of their distance where posteriors overlap at all."""
+    """The quartiles of the minimum of independent points; where there are more than MANY, neighbours of
+    nearly the same mean and deviation count as equal, which moves the quartiles by less than a thousandth of
+    their distance where posteriors overlap at all."""
     deviation = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
-    mean, deviation, count = _grouped(mean, deviation) if len(mean) > MANY else (mean, deviation, np.ones(len(mean)))
+    count = np.ones(len(mean))
+    if len(mean) > MANY:
+        mean, deviation, count = _grouped(mean, deviation)
     low, high = float((mean - 6.0 * deviation).min()), float((mean + 6.0 * deviation).min())
 
-    def off(level: float, share: float) -> float:                       # nearly a straight line in the level: secants find its root
+    def off(level: float, share: float) -> float:       # nearly a straight line in the level: secants find its root
         return float(np.log(-(log_ndtr((mean - level) / deviation) @ count)) - np.log(-np.log1p(-share)))
 
-    first, middle, last = (float(brentq(off, low, high, (share,), xtol=1e-12 * (high - low))) for share in (0.25, 0.5, 0.75))
-    return first, middle, last
+    def root(share: float) -> float:
+        return float(brentq(off, low, high, (share,), xtol=1e-12 * (high - low)))
+
+    return root(0.25), root(0.5), root(0.75)
 
 
 def _grouped(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean, deviation and number of the points in each cell of a grid of 256 means by 64 deviations; empty cells are left out."""
+    """Mean, deviation and number of the points in each cell of a grid of 256 means by 64 deviations; empty
+    cells are left out."""
     cell = 64 * _place(mean, 256) + _place(deviation, 64)
     count = np.bincount(cell, minlength=64 * 256)
     full = count > 0
@@ -65,7 +73,8 @@ def _place(values: Floats, cells: int) -> Integers:
 
 
 def log_information_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Floats:
-    """The logarithm (m,) of the mean, over the drawn minima, of the entropy that the function at a point loses by not lying below them.
+    """The logarithm (m,) of the mean, over the drawn minima, of the entropy that the function at a point
+    loses by not lying below them.
 
     Source: Wang & Jegelka (2017), eq. 6, here for the minimum.
     """
@@ -74,8 +83,8 @@ def log_information_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats
 
 
 def at_most_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Floats:
-    """An upper bound (m,) of the above, twenty times as fast: all minima as the highest, and the entropy lost at most φ(γ)(1.74 + γ/2)
-    where γ > 0."""
+    """An upper bound (m,) of the above, twenty times as fast: all minima as the highest, and the entropy lost
+    at most φ(γ)(1.74 + γ/2) where γ > 0."""
     gamma = (mean - lowest.max()) / np.sqrt(np.maximum(variance, LEAST_VARIANCE))
     high = np.maximum(gamma, 0.0)
     bound, below = np.log(1.74 + 0.5 * high) - 0.5 * high**2 - LOG_SQRT_2PI, gamma <= 0.0
@@ -84,10 +93,11 @@ def at_most_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Flo
 
 
 def log_entropy_lost(gamma: Floats) -> Floats:
-    """log(γφ/2Φ - log Φ), the logarithm of the entropy a standard normal loses when cut off above γ, of the shape of γ; it falls with γ.
+    """log(γφ/2Φ - log Φ), the logarithm of the entropy a standard normal loses when cut off above γ, of the
+    shape of γ; it falls with γ.
 
-    Above 0 it is taken out of φ, so that neither φ nor Q = 1 - Φ underflows; below, φ/Φ comes from erfcx.  Beyond -1e4 the terms of order
-    γ² have cancelled each other, and their limit -1/2 is the better value.
+    Above 0 it is taken out of φ, so that neither φ nor Q = 1 - Φ underflows; below, φ/Φ comes from erfcx.
+    Beyond -1e4 the terms of order γ² have cancelled each other, and their limit -1/2 is the better value.
     """
     high, low = np.maximum(gamma, 0.0), np.clip(gamma, -1e150, 0.0)                     # each branch sees only safe values
     ratio, rest = SQRT_HALF_PI * erfcx(high * SQRT_HALF), np.maximum(ndtr(-high), 1e-300)         # Q/φ and Q
@@ -100,7 +110,8 @@ def log_entropy_lost(gamma: Floats) -> Floats:
 def information_on_the_place(
     mean: Floats, covariance: Floats, noise: float, asked: Integers, rng: np.random.Generator, draws: int, nodes: int = 21
 ) -> Floats:
-    """The entropy (k,) that the place of the lowest of c points is expected to lose by a noisy value at each of the points `asked` (k,).
+    """The entropy (k,) that the place of the lowest of c points is expected to lose by a noisy value at each
+    of the points `asked` (k,).
 
     mean, covariance  (c,), (c, c) joint posterior of the points            noise  variance of a value about the function
     The places are counted in the same joint draws for every point; of these H(place | value y) is a draw's by Matheron's rule,
@@ -131,12 +142,14 @@ def information_on_the_place(
 def _root(covariance: Floats) -> Floats:
     """A lower factor (c, c) of a covariance.
 
-    To every variance a millionth of their mean is added, or more where rounding has left points that agree a negative one.
+    To every variance a millionth of their mean is added, or more where rounding has left points that agree a
+    negative one.
     """
     count = len(covariance)
     for share in (1e-6, 1e-4, 1e-2, 1.0):
         try:
-            return np.asarray(cholesky(covariance + share * np.trace(covariance) / count * np.eye(count), lower=True, check_finite=False))
+            more = share * np.trace(covariance) / count * np.eye(count)
+            return np.asarray(cholesky(covariance + more, lower=True, check_finite=False))
         except LinAlgError:
             continue
     return np.diag(np.sqrt(np.maximum(np.diag(covariance), 0.0)))

@@ -72,7 +72,8 @@ class Growing:
         return mean, np.maximum(self.s2 - squares, 0.0)
 
     def covariance(self, rows: Integers, pending: Integers, points: Integers) -> Floats:
-        """Covariance (c, c) of the noise-free function at some rows of the space, its diagonal as in `posterior`."""
+        """Covariance (c, c) of the noise-free function at some rows of the space, its diagonal as in
+        `posterior`."""
         self._keep(rows)
         if len(pending):
             self._grow(pending)

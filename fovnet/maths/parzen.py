@@ -1,8 +1,9 @@
 """Parzen estimators of one axis, as hyperopt 0.3.0 has them: the density of what was observed, mixed with a prior.
 
     n  observations, the oldest first        places  (n,) on [0, 1]        levels  (n,) from 0
-Sources: Bergstra et al., *Algorithms for hyper-parameter optimization* (NIPS 2011), section 4; where the paper is silent, the code of
-`hyperopt.tpe` (adaptive_parzen_normal, GMM1, ap_randint_sampler), to whose constants these are equal.
+Sources: Bergstra et al., *Algorithms for hyper-parameter optimization* (NIPS 2011), section 4; where the
+paper is silent, the code of `hyperopt.tpe` (adaptive_parzen_normal, GMM1, ap_randint_sampler), to whose
+constants these are equal.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ MIDDLE, WIDTH = 0.5, 1.0        # mean and standard deviation of the prior on [0
 
 
 class Estimate(Protocol):
-    """The estimated density of an axis: values drawn from it (count,), its logarithm at values (m,), and that of levels' masses (L,)."""
+    """The estimated density of an axis: values drawn from it (count,), its logarithm at values (m,), and that
+    of levels' masses (L,)."""
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats: ...
 
@@ -36,7 +38,8 @@ class Estimate(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """A mixture of normals, truncated as a whole to [0, 1]: weights of sum 1, means (ascending) and deviations, (n + 1,) each."""
+    """A mixture of normals, truncated as a whole to [0, 1]: weights of sum 1, means (ascending) and
+    deviations, (n + 1,) each."""
 
     weights: Floats
     means: Floats
@@ -52,7 +55,8 @@ class Mixture:
         return drawn[:count]
 
     def log_mass(self, places: Floats) -> Floats:
-        """(L,) log probability of each of the places of an axis: of all values that are nearer to it than to the others."""
+        """(L,) log probability of each of the places of an axis: of all values that are nearer to it than to
+        the others."""
         levels, place = np.unique(places, return_inverse=True)
         edges = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
         below = ndtr((edges[:, None] - self.means) / self.deviations) @ self.weights
@@ -83,8 +87,8 @@ class Shares:
 
 
 def mixture(places: Floats) -> Mixture:
-    """A normal at each place and the prior's, each as wide as the wider gap to its neighbours, but no wider than the prior, and no narrower
-    than a 100th of it, or a (n + 2)th of it if n is less than 98.
+    """A normal at each place and the prior's, each as wide as the wider gap to its neighbours, but no wider
+    than the prior, and no narrower than a 100th of it, or a (n + 2)th of it if n is less than 98.
 
     Equal places keep the order of time: with forgetting, hyperopt's order depends on the sort of the machine.
     """

@@ -5,10 +5,11 @@
     openvino   OpenVINO, the same graph
     auto       on a CPU the first of onnx and openvino that is installed and can express the networks, else torch
 
-Their probabilities differ by rounding, 1e-6; each engine is compared with torch on two images when it is made, and not used if it
-differs.  On a CPU each call computes with one thread, and several threads may call at once: see `fovnet.net.inference`.  Graphs are made
-in memory: nothing is written.  Both runtimes send telemetry to their vendors unless it is switched off (ONNX Runtime from 1.29 on, with
-hashes of graph and weights; OpenVINO when it is imported): here it is off.
+Their probabilities differ by rounding, 1e-6; each engine is compared with torch on two images when it is
+made, and not used if it differs.  On a CPU each call computes with one thread, and several threads may call
+at once: see `fovnet.net.inference`.  Graphs are made in memory: nothing is written.  Both runtimes send
+telemetry to their vendors unless it is switched off (ONNX Runtime from 1.29 on, with hashes of graph and
+weights; OpenVINO when it is imported): here it is off.
 """
 
 from __future__ import annotations
@@ -212,7 +213,8 @@ def _telemetry_off() -> Iterator[None]:
 
 
 def _outputs(images: Tensor, run: Callable[[Floats32], Sequence[Floats32]]) -> tuple[Floats32, Floats32]:
-    """Both outputs of a runtime's `run`.  Raises ModelError ("engine-failed") if it fails, as for lack of memory."""
+    """Both outputs of a runtime's `run`.  Raises ModelError ("engine-failed") if it fails, as for lack of
+    memory."""
     try:
         probabilities, features = run(images.contiguous().numpy())
     except Exception as fault:                  # a runtime has its own kinds of errors, and one volume must not stop the rest
@@ -228,7 +230,8 @@ def _answer(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _deviation(pooled: Tensor) -> Tensor:
-    """(n, filters) the standard deviation over the image, in two passes: torch.std takes nine times as long on a CPU, a quarter of all."""
+    """(n, filters) the standard deviation over the image, in two passes: torch.std takes nine times as long
+    on a CPU, a quarter of all."""
     active = pooled.clamp_min(0).float()        # the block's ReLU comes after its pooling
     apart = active - active.mean(dim=(2, 3), keepdim=True)
     return apart.square_().mean(dim=(2, 3)).sqrt_()

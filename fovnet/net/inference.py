@@ -54,8 +54,8 @@ def member_answers(
 
 
 def answers_in_parts(engine: Engine, rows: Tensor, made: Callable[[Tensor], Tensor], together: int) -> Outputs:
-    """Probabilities (p, n, k) and features (n, f) of rows (n,), of whose parts `made` makes the images: on a CPU by several threads, with
-    at most `together` images under way, on other devices all at once."""
+    """Probabilities (p, n, k) and features (n, f) of rows (n,), of whose parts `made` makes the images: on a
+    CPU by several threads, with at most `together` images under way, on other devices all at once."""
 
     def answers(part: Tensor) -> Outputs:
         with torch.inference_mode():            # of each thread its own

@@ -211,8 +211,8 @@ def images_of(
 def brought_for(
     pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None, device: torch.device
 ) -> tuple[Tensor, Tensor, Placed | None]:
-    """What `images` of a few rows (m,) of slices (n, h, w) uint8, in memory or in a file, are made from: pixels, row numbers (m,) among
-    them, and their placing.  The device gets only what they need.
+    """What `images` of a few rows (m,) of slices (n, h, w) uint8, in memory or in a file, are made from:
+    pixels, row numbers (m,) among them, and their placing.  The device gets only what they need.
 
     For sections, all slices of the rows' volumes are read, and no others.
     """

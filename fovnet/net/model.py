@@ -29,8 +29,8 @@ class Network(nn.Sequential):
     inputs: tuple[str, ...] = ("slice",)
 
     def forward(self, slices: Tensor, watch: Callable[[Tensor], None] | None = None) -> Tensor:
-        """Class scores (n, k), unnormalised log-probabilities, of slices (n, c, side, side) float; `watch` is shown each block's pooling
-        before what comes after changes it."""
+        """Class scores (n, k), unnormalised log-probabilities, of slices (n, c, side, side) float; `watch` is
+        shown each block's pooling before what comes after changes it."""
         normalise, first, *others = self.children()
         assert isinstance(normalise, nn.BatchNorm2d)
         mean, deviation = self._statistics(slices, normalise)

@@ -108,7 +108,8 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
 
 
 def _refuse_other_size(path: Path, net: Architecture) -> None:
-    """Raises ModelError "weights-misfit" for a file too large or too small for an architecture, before memory for either is allocated."""
+    """Raises ModelError "weights-misfit" for a file too large or too small for an architecture, before memory
+    for either is allocated."""
     least, most = LEAST_BYTES * net.weights, MOST_BYTES * net.weights + MOST_HEADER
     if not least <= path.stat().st_size <= most:
         raise ModelError("weights-misfit", f"{path}: {path.stat().st_size:,} bytes do not fit the architecture in it, of {net.weights:,} "

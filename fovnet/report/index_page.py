@@ -147,7 +147,8 @@ def _regions(answered: Counter[str], guessed: Counter[str]) -> Table:
 
 
 def _frequent(counts: Counter[str], most: int = NAMED_DOUBTS) -> dict[str, int]:
-    """The most frequent kinds and their counts, those of equal counts by name: the order does not depend on that of the volumes."""
+    """The most frequent kinds and their counts, those of equal counts by name: the order does not depend on
+    that of the volumes."""
     return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most])
 
 

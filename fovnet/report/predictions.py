@@ -48,8 +48,8 @@ def write(
 ) -> list[dict[str, Any]]:
     """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON is complete.
 
-    A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the disk is full, or the folder cannot be
-    written: no volume is to blame for that.
+    A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the disk is
+    full, or the folder cannot be written: no volume is to blame for that.
     """
     from fovnet.decision.answer import bare_row
     from fovnet.decision.predicting import without_answer

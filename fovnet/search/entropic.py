@@ -1,6 +1,8 @@
-"""gp-mes, gp-es, gp-esp: the free row whose trial is expected to tell most about the lowest row, given its probability to train.
+"""gp-mes, gp-es, gp-esp: the free row whose trial is expected to tell most about the lowest row, given its
+probability to train.
 
-gp-mes asks about its value, gp-es about which row it is; gp-esp chooses as gp-es does, among the choices of the other methods.
+gp-mes asks about its value, gp-es about which row it is; gp-esp chooses as gp-es does, among the choices of
+the other methods.
 
     M  rows of the space        A  rows that may be the lowest: free, running or scored        S  processes, one per theta
 """
@@ -37,13 +39,15 @@ CONTENDERS = 200
 ASKED = 50
 """Free rows, of the greatest expected improvement, whose information gp-es computes."""
 FINALISTS, GLANCE, DRAWS = 8, 500, 4000
-"""Of the rows asked about, those that tell most by GLANCE joint draws are compared by DRAWS: a third of the time for the same draws."""
+"""Of the rows asked about, those that tell most by GLANCE joint draws are compared by DRAWS: a third of the
+time for the same draws."""
 LEAST = 1e-9
 """Information below which rows do not differ: counted in draws it may turn out negative."""
 
 
 def max_value_entropy(view: View) -> Choice:
-    """The row of greatest log information on the value of the lowest row, weighted by its probability to train (`Chances.best`)."""
+    """The row of greatest log information on the value of the lowest row, weighted by its probability to
+    train (`Chances.best`)."""
     return chosen(view, informative_on_the_value)
 
 
@@ -63,8 +67,8 @@ def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> In
 
 
 def entropy_search(view: View) -> Choice:
-    """Of the ASKED rows of greatest expected improvement, the one of greatest log information on which row is the lowest, weighted by
-    its probability to train.
+    """Of the ASKED rows of greatest expected improvement, the one of greatest log information on which row is
+    the lowest, weighted by its probability to train.
 
     Rows that hardly train are not asked about, so that they do not fill the ASKED places.
     """
@@ -79,8 +83,8 @@ def informative_on_the_place(view: View, belief: Belief, chances: Chances) -> In
 
 
 def entropy_search_portfolio(view: View) -> Choice:
-    """Of the choices of gp-ei, gp-pi, gp-lcb, gp-ts and gp-mes, the one of greatest log information on which row is the lowest, weighted by
-    its probability to train.
+    """Of the choices of gp-ei, gp-pi, gp-lcb, gp-ts and gp-mes, the one of greatest log information on which
+    row is the lowest, weighted by its probability to train.
 
     Source: Shahriari et al., *An entropy search portfolio for Bayesian optimization* (2014), arXiv:1406.4625.
     """
@@ -95,7 +99,8 @@ def informative_of_a_portfolio(view: View, belief: Belief, chances: Chances) -> 
 
 
 def _most_informative(view: View, belief: Belief, chances: Chances, rows: Integers) -> Integers:
-    """Of these rows, those of greatest log information on which row is the lowest, weighted by their probability to train."""
+    """Of these rows, those of greatest log information on which row is the lowest, weighted by their
+    probability to train."""
     if len(rows) > FINALISTS:
         rows = np.sort(rows[np.argsort(-_information(view, belief, rows, GLANCE), kind="stable")[:FINALISTS]])
     return chances.best(rows, np.log(np.maximum(_information(view, belief, rows, DRAWS), LEAST)))
@@ -109,7 +114,8 @@ def _information(view: View, belief: Belief, rows: Integers, draws: int) -> Floa
         bound = lower_confidence_bound(mean[candidates], variance[candidates])
         points = np.union1d(candidates[np.argsort(-bound, kind="stable")[:CONTENDERS]], rows)
         covariance = process.covariance(belief.known, pending, points)
-        told += entropy.information_on_the_place(mean[points], covariance, process.noise, np.searchsorted(points, rows), rng, draws)
+        asked = np.searchsorted(points, rows)
+        told += entropy.information_on_the_place(mean[points], covariance, process.noise, asked, rng, draws)
     return told / len(belief.processes)
 
 

@@ -178,7 +178,8 @@ def lowest_drawn(view: View, belief: Belief, chances: Chances) -> Integers:
 
 
 def chosen(view: View, best: Best) -> Choice:
-    """One of the best rows, ties at random; the first slots are spread, and without any score it is the row most likely to train."""
+    """One of the best rows, ties at random; the first slots are spread, and without any score it is the row
+    most likely to train."""
     if view.slot < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
         return _spread_where_it_fits(view)             # also before the first outcome, if many workers begin at once
     rows, chances = np.flatnonzero(view.free), Chances(view)

@@ -163,7 +163,8 @@ class Space:
 
 
 def places_of(space: Space) -> Floats:
-    """(M, d) every row as one number an axis: its place on [0, 1], or the number of its level where the axis is categorical."""
+    """(M, d) every row as one number an axis: its place on [0, 1], or the number of its level where the axis
+    is categorical."""
     columns = [
         axis.columns[level, 0] if axis.kind == "ordinal" else level for axis, level in zip(space.axes, space.rows.T, strict=True)
     ]
@@ -171,7 +172,8 @@ def places_of(space: Space) -> Floats:
 
 
 def nearest_free(space: Space, places: Floats, point: Floats, free: NDArray[np.bool_], rng: np.random.Generator) -> int:
-    """The free row nearest to a point (d,): the sum of distances along ordinals and 1 per category that differs; ties are drawn at random.
+    """The free row nearest to a point (d,): the sum of distances along ordinals and 1 per category that
+    differs; ties are drawn at random.
 
     A space of categories has many ties, the first of which would always be in the same part of the table.
     """

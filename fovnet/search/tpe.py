@@ -26,27 +26,36 @@ MOST_GOOD = 25
 
 
 def parzen(view: View) -> Choice:
-    """The row, likely to train, nearest to a point that is the best on each axis alone of 24 values drawn from the good trials' density:
-    of greatest density among good trials over that among others.
+    """The row, likely to train, nearest to a point that is the best on each axis alone of 24 values drawn
+    from the good trials' density: of greatest density among good trials over that among others.
 
-    Axes are taken one by one, as by hyperopt.  With candidates "all" it is the row of greatest sum of the axes' log ratios instead, each
-    of the masses of levels; that needs 15 to 80 % more draws, on average, on four of five recorded tables.  No forecast.
+    Axes are taken one by one, as by hyperopt.  With candidates "all" it is the row of greatest sum of the
+    axes' log ratios instead, each of the masses of levels; that needs 15 to 80 % more draws, on average, on
+    four of five recorded tables.  No forecast.
     """
     good, others = split(view)
     if len(good) + len(others) < view.initial:
         return uniform(view)
     rng, places, rows = view.rng, places_of(view.space), Chances(view).likely(np.flatnonzero(view.free))
-    pairs = [(_estimate(view, places, good, axis), _estimate(view, places, others, axis)) for axis in range(len(view.space.axes))]
+
+    def estimates(axis: int) -> tuple[Estimate, Estimate]:
+        return _estimate(view, places, good, axis), _estimate(view, places, others, axis)
+
+    axes = range(len(view.space.axes))
+    pairs = [estimates(axis) for axis in axes]
     if view.candidates == "all":
-        promise = np.sum([_log_ratio(view, axis, *pair)[view.space.rows[rows, axis]] for axis, pair in enumerate(pairs)], axis=0)
+        levels = view.space.rows[rows]
+        promise = np.sum([_log_ratio(view, axis, *pairs[axis])[levels[:, axis]] for axis in axes], axis=0)
         return Choice(int(rng.choice(rows[promise == promise.max()])))
     likely = np.zeros(len(view.space), dtype=bool)
     likely[rows] = True
-    return Choice(nearest_free(view.space, places, np.array([_best_of(*pair, rng) for pair in pairs]), likely, rng))
+    point = np.array([_best_of(*pair, rng) for pair in pairs])
+    return Choice(nearest_free(view.space, places, point, likely, rng))
 
 
 def split(view: View) -> tuple[Integers, Integers]:
-    """The rows of the good trials, the ⌈√N / 4⌉ of lowest score but at most 25, and of all others; each by slot, pending ones last.
+    """The rows of the good trials, the ⌈√N / 4⌉ of lowest score but at most 25, and of all others; each by
+    slot, pending ones last.
 
     Failures and pending trials are never good: hyperopt takes a running trial for a bad one, too.
     """

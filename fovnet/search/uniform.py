@@ -36,6 +36,7 @@ def spread(view: View) -> Choice:
 
 
 def nearest_to(view: View, point: NDArray[np.float64]) -> Choice:
-    """The free row nearest to the levels that a point (d,) in [0, 1) falls on, every level of an axis having an equal share of it."""
+    """The free row nearest to the levels that a point (d,) in [0, 1) falls on, every level of an axis having
+    an equal share of it."""
     levels = np.array([int(share * len(axis.levels)) for share, axis in zip(point, view.space.axes, strict=True)])
     return Choice(view.space.nearest(levels, view.free))

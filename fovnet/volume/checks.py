@@ -119,8 +119,8 @@ def refuse_ct(volume: Volume) -> None:
 
 
 def refuse_air(source: str, share: float, sample: NDArray[np.float32]) -> None:
-    """Raises VolumeError "volume-ct" if `share`, of the voxels at or below -900, exceeds 5 %; a value that most of them have in a sample
-    (m,) is named, as it may be a constant fill."""
+    """Raises VolumeError "volume-ct" if `share`, of the voxels at or below -900, exceeds 5 %; a value that
+    most of them have in a sample (m,) is named, as it may be a constant fill."""
     if share > CT_AIR_SHARE:
         value, most = commonest(sample[sample <= CT_AIR])
         fill = f", {most:.0%} of them exactly {value:g}, a constant fill" if most > 0.5 else ""
@@ -130,9 +130,10 @@ def refuse_air(source: str, share: float, sample: NDArray[np.float32]) -> None:
 
 
 def refuse_labels(volume: Volume) -> None:
-    """Raises VolumeError "volume-labels" for whole numbers in flat patches, the background (`_grounds`) excepted: a scanner's noise does
-    not allow such patches.  MR enlarged to blocks of equal voxels has them too: more than FEW_LABELS values must also be gathered, each in
-    a place of its own.  Volumes under 32³ voxels are not tested."""
+    """Raises VolumeError "volume-labels" for whole numbers in flat patches, the background (`_grounds`)
+    excepted: a scanner's noise does not allow such patches.  MR enlarged to blocks of equal voxels has them
+    too: more than FEW_LABELS values must also be gathered, each in a place of its own.  Volumes under 32³
+    voxels are not tested."""
     glance = _glance(volume.voxels)
     if volume.voxels.size < LABEL_MIN_VOXELS or not np.array_equal(glance, np.rint(glance)):
         return
@@ -166,11 +167,13 @@ def _glance(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _gathered(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -> float:
-    """How much of the variance of positions along an axis the values of a sample (i, j, k) explain, the background excepted; the second
-    largest of the three axes, since left and right may share labels, and brightness may fall off along one.  Adjusted for their number:
-    0 for values that lie anywhere, 1 if each has a place of its own.
+    """How much of the variance of positions along an axis the values of a sample (i, j, k) explain, the
+    background excepted; the second largest of the three axes, since left and right may share labels, and
+    brightness may fall off along one.  Adjusted for their number: 0 for values that lie anywhere, 1 if each
+    has a place of its own.
 
-    Source: Fisher (1925), Statistical Methods for Research Workers, intraclass correlations (η²); Ezekiel (1930), the adjustment of R².
+    Source: Fisher (1925), Statistical Methods for Research Workers, intraclass correlations (η²); Ezekiel
+    (1930), the adjustment of R².
     """
     inside = ~np.isin(glance, grounds)
     _, label, counts = np.unique(glance[inside], return_inverse=True, return_counts=True)
@@ -181,7 +184,8 @@ def _gathered(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -> floa
 
 
 def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The two most frequent values of a sample, or one if it has under 16: possible background values, be it 0 or -500."""
+    """The two most frequent values of a sample, or one if it has under 16: possible background values, be it
+    0 or -500."""
     values, counts = np.unique(sample, return_counts=True)
     return values[np.argsort(-counts, kind="stable")][: GROUNDS if len(values) >= FEWEST_GREYS else 1]
 

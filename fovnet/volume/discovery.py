@@ -156,7 +156,8 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
 def _kind(path: Path) -> str:
     """What a file seems to be: "archive", "DICOM", "volume", else "".
 
-    A closed one is "volume", and so is one that raises what nobody foresaw: reading it will tell why it is refused.
+    A closed one is "volume", and so is one that raises what nobody foresaw: reading it will tell why it is
+    refused.
     """
     try:
         if is_closed(path):
@@ -219,7 +220,8 @@ def _is_of_another_format(unread: Unread) -> bool:
 
 
 def _places(series: Iterable[Series]) -> dict[tuple[str, str], Path]:
-    """By family and person, the folder with all files of that series, whatever volumes it was split into; a single file itself."""
+    """By family and person, the folder with all files of that series, whatever volumes it was split into; a
+    single file itself."""
     files: dict[tuple[str, str], set[Path]] = {}
     for one in series:
         files.setdefault((one.family, one.whose), set()).update(item.path for item in one.items)
@@ -274,7 +276,8 @@ def name_volumes(paths: Sequence[Path]) -> list[str]:
 
 
 def _is_document(path: Path) -> bool:
-    """Whether a zip archive has a suffix of neither an archive nor a volume, or none and the members of a document."""
+    """Whether a zip archive has a suffix of neither an archive nor a volume, or none and the members of a
+    document."""
     if path.name.lower().endswith(SUFFIXES):
         return False
     return (bool(path.suffix) and not path.suffix[1:].isdigit()) or bool(kind_of_document(path))

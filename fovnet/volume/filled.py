@@ -1,8 +1,9 @@
 """A constant far below all intensities, in a large part of a volume: what a program wrote where it had no image.
 
-Programs that resample fill with the air of CT unless told otherwise, -1024 or -1000 (elastix, 3D Slicer), or with -2000, -9999 or -32768.
-Magnitudes are never negative, so that one negative value beneath them is no intensity, and becomes 0 like any padding; so does what was
-interpolated between it and the image.  Where many other values are negative too, as in CT or phase images, nothing is changed.
+Programs that resample fill with the air of CT unless told otherwise, -1024 or -1000 (elastix, 3D Slicer), or
+with -2000, -9999 or -32768.  Magnitudes are never negative, so that one negative value beneath them is no
+intensity, and becomes 0 like any padding; so does what was interpolated between it and the image.  Where many
+other values are negative too, as in CT or phase images, nothing is changed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ CT_AIR = -900.0             # Hounsfield units: air is -1000, lung above -900
 
 
 def without_fill(volume: Volume) -> Volume:
-    """The volume with a constant fill, and all else that is negative, set to 0, and a note; itself if it has no fill."""
+    """The volume with a constant fill, and all else that is negative, set to 0, and a note; itself if it has
+    no fill."""
     value = fill_of(lattice(volume.voxels))
     if value is None:
         return volume

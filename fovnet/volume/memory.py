@@ -1,6 +1,8 @@
-"""The memory that reading a volume takes, estimated from its header or file size, so that a batch does not exceed its memory budget.
+"""The memory that reading a volume takes, estimated from its header or file size, so that a batch does not
+exceed its memory budget.
 
-An oblique volume is resampled on a grid along the scanner axes, which may have many times its voxels: that grid is counted from the header.
+An oblique volume is resampled on a grid along the scanner axes, which may have many times its voxels: that
+grid is counted from the header.
 """
 
 from __future__ import annotations
@@ -64,8 +66,8 @@ def bytes_to_read(path: Path, whole_voxels: int = WHOLE_VOXELS) -> int:
 
 @lru_cache(maxsize=64)
 def _taken_in(folder: Path, changed_ns: int) -> dict[str, int]:
-    """Bytes of memory for each series of a folder, by the digits of its address, and for all under ""; cached for a batch of these
-    series."""
+    """Bytes of memory for each series of a folder, by the digits of its address, and for all under ""; cached
+    for a batch of these series."""
     sizes = {"": 0}
     for series in survey(folder).series:
         on_disk = sum(max(file_stamp(file)[0], 0) for file in {item.path for item in series.items})
@@ -92,7 +94,8 @@ def _bytes_of_file(path: Path, series: str, whole_voxels: int) -> int:
 
 
 def _headers(path: Path, opening: bytes, series: str) -> Sequence[Callable[[], Header]]:
-    """What gives shape and affine of the volume in a file, or of each DICOM series meant; empty for formats that are never oblique."""
+    """What gives shape and affine of the volume in a file, or of each DICOM series meant; empty for formats
+    that are never oblique."""
     if dicom.claims(path, opening):
         return [partial(_series_header, one) for one in survey(path).series if not series or one.is_called(series)]
     return [partial(form.header_of, path) for form in HAVE_HEADERS if form.claims(path, opening)][:1]
@@ -108,7 +111,8 @@ def _series_header(series: Series) -> Header:
 
 
 def _counted(header: Callable[[], Header]) -> tuple[int, int]:
-    """(voxels of a volume, voxels of its grid along the scanner axes); (0, 0) for a header that the reader will refuse."""
+    """(voxels of a volume, voxels of its grid along the scanner axes); (0, 0) for a header that the reader
+    will refuse."""
     try:
         sizes, vox_to_ras = header()
         return math.prod(sizes[:3]), straight_voxels(vox_to_ras, sizes[:3])

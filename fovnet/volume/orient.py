@@ -29,11 +29,13 @@ MATTERS_MM = 1e-3               # if the last grid line is this close to the vol
 def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     """The volume with axes running left→right, back→front, feet→head.
 
-    Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the affine still oblique.
-    Above it the result is interpolated (trilinear) on a grid along the scanner axes with the same centre and spacings that covers the
-    volume; outside, it has the black of the volume's window, and `counted_z_mm` keeps the heights of the original slices.  Where no point
-    of that grid lies in the volume, or all are alike, it is too thin for that, and stays as it is: a single slice fills no space.
-    Raises VolumeError "volume-too-large" if the grid would have more than MOST_STRAIGHT voxels, before memory is allocated.
+    Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the affine
+    still oblique.  Above it the result is interpolated (trilinear) on a grid along the scanner axes with the
+    same centre and spacings that covers the volume; outside, it has the black of the volume's window, and
+    `counted_z_mm` keeps the heights of the original slices.  Where no point of that grid lies in the volume,
+    or all are alike, it is too thin for that, and stays as it is: a single slice fills no space.  Raises
+    VolumeError "volume-too-large" if the grid would have more than MOST_STRAIGHT voxels, before memory is
+    allocated.
     """
     canonical = closest_canonical(volume)
     tilt = tilt_deg(canonical.vox_to_ras)
@@ -112,10 +114,12 @@ def _straightened(canonical: Volume) -> Volume:
 
 
 def straight_grid(axes: NDArray[np.float64], shape: NDArray[np.int64]) -> tuple[NDArray[np.float64] | None, NDArray[np.float64]]:
-    """Spacings (3,) and sides (3,) of the grid along the scanner axes that covers a RAS-ordered one with these axes (3, 3).
+    """Spacings (3,) and sides (3,) of the grid along the scanner axes that covers a RAS-ordered one with
+    these axes (3, 3).
 
-    The spacings are the volume's own, unless the grid then had out of proportion many voxels: of plates 0.05 mm thin and metres wide
-    nearly all of it is empty.  The smallest are widened then.  None, and the sides with the own spacings, above MOST_STRAIGHT voxels.
+    The spacings are the volume's own, unless the grid then had out of proportion many voxels: of plates 0.05
+    mm thin and metres wide nearly all of it is empty.  The smallest are widened then.  None, and the sides
+    with the own spacings, above MOST_STRAIGHT voxels.
     """
     spacing = np.linalg.norm(axes, axis=0)
     extent_mm = np.abs(axes) @ (shape - 1)
@@ -131,7 +135,8 @@ def straight_grid(axes: NDArray[np.float64], shape: NDArray[np.int64]) -> tuple[
 
 
 def straight_voxels(vox_to_ras: NDArray[np.float64], shape: tuple[int, ...]) -> int:
-    """The number of voxels of a grid (i, j, k) in any order, once it stands along the scanner axes; 0 if there are too many."""
+    """The number of voxels of a grid (i, j, k) in any order, once it stands along the scanner axes; 0 if
+    there are too many."""
     orientation = closest_axes(vox_to_ras)
     order = orientation[:, 0].argsort()
     spacing, sides = straight_grid(vox_to_ras[:3, :3][:, order], np.asarray(shape)[order])

@@ -18,7 +18,8 @@ NO_IMAGES = ("a text file", "of no known format", "a file packed twice with gzip
 
 
 def unread_image(path: Path) -> tuple[str, str] | None:
-    """(kind, one thing to try) of a file in a folder that holds an image in a format that fovnet does not read; None for any other."""
+    """(kind, one thing to try) of a file in a folder that holds an image in a format that fovnet does not
+    read; None for any other."""
     if not path.name.lower().endswith(SUFFIXES):
         return None
     try:
@@ -31,7 +32,8 @@ def unread_image(path: Path) -> tuple[str, str] | None:
 
 
 def other_format(path: Path, opening: bytes) -> tuple[str, str]:
-    """(kind of a file that no reader claims, one thing to try), from its name and first bytes, unpacked if they are gzip."""
+    """(kind of a file that no reader claims, one thing to try), from its name and first bytes, unpacked if
+    they are gzip."""
     name = path.name.lower()
     if name.endswith(".rec"):
         return PHILIPS

@@ -146,8 +146,8 @@ def spawned(workers: int) -> ProcessPoolExecutor:
 
 
 def _serve(parent: int, unlogged: int) -> None:
-    """Initialises a worker: it ends with `parent`, logs as little (nothing up to the level `unlogged`), and ignores Ctrl-C, which a
-    terminal sends to all processes (each would print a traceback)."""
+    """Initialises a worker: it ends with `parent`, logs as little (nothing up to the level `unlogged`), and
+    ignores Ctrl-C, which a terminal sends to all processes (each would print a traceback)."""
     logging.disable(unlogged)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)

@@ -27,10 +27,11 @@ DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzip
 
 
 def has_preamble(opening: bytes) -> bool:
-    """Whether "DICM" stands at byte 128.  The 128 bytes before it are free: they may be the header of a TIFF, an Analyze or a gzip file.
+    """Whether "DICM" stands at byte 128.  The 128 bytes before it are free: they may be the header of a TIFF,
+    an Analyze or a gzip file.
 
-    This wins over any other magic number: NIfTI has its lowest intensity there, and in a text header no zero follows, as in a tag.
-    Source: DICOM PS3.10, 7.1.
+    This wins over any other magic number: NIfTI has its lowest intensity there, and in a text header no zero
+    follows, as in a tag.  Source: DICOM PS3.10, 7.1.
     """
     return opening[128:132] == b"DICM" and (len(opening) <= 132 or b"\0" in opening[132:HEAD])
 
@@ -64,7 +65,8 @@ def is_gzip(path: Path) -> bool:
 
 
 def unpacked_opening(opening: bytes) -> bytes:
-    """The first bytes of a file of which these are the first ones packed with gzip; empty if they are not gzip, or damaged."""
+    """The first bytes of a file of which these are the first ones packed with gzip; empty if they are not
+    gzip, or damaged."""
     try:
         return zlib.decompressobj(wbits=31).decompress(opening, 1024)
     except zlib.error:

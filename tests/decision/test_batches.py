@@ -522,8 +522,8 @@ print(found.answer.status, found.answer.code, found.answer.code in PASSING, (aft
 @pytest.mark.beside
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the size of a process is read otherwise here")
 def test_a_volume_for_whose_slices_there_is_not_the_memory_stops_no_batch(tmp_path: Path) -> None:
-    """900 slices are read and cut within 120 MB, and not classified, nine at once with 128 filters: a RuntimeError of torch, and in an
-    hour it may be otherwise.  Two slices are."""
+    """900 slices are read and cut within 120 MB, and not classified, nine at once with 128 filters: a
+    RuntimeError of torch, and in an hour it may be otherwise.  Two slices are."""
     for name, shape in (("small", (48, 48, 2)), ("tall", (48, 48, 900))):
         voxels = np.random.default_rng(1).integers(0, 200, shape).astype(np.uint8)
         voxels[10:38, 10:38] += 50

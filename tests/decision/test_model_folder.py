@@ -135,7 +135,8 @@ FLIPS: dict[str, Spoil] = {f"a bit at {at}": flipped(at) for at in (0.0, 0.004, 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_a_sealed_folder_is_refused_or_answers_as_before(folder: Path, right: dict[str, Any], name: str) -> None:
-    """Every damage to every file is found; only without its checksums is a folder taken for one of an earlier version."""
+    """Every damage to every file is found; only without its checksums is a folder taken for one of an earlier
+    version."""
     for what, spoil in (SHAPES | FLIPS).items():
         kept = folder / name
         content = kept.read_bytes()
@@ -186,7 +187,8 @@ KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 class TestArrays:
-    """Damage that a checksum made afterwards would confirm: each array of each part spoilt by itself, the recorded sums made new."""
+    """Damage that a checksum made afterwards would confirm: each array of each part spoilt by itself, the
+    recorded sums made new."""
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_of_the_novelty_reference(self, folder: Path, kind: str) -> None:

@@ -23,8 +23,8 @@ PLACES = np.stack(np.meshgrid(*[np.linspace(-1, 1, SIDE)] * 3, indexing="ij"))
 
 
 def bottle(shape: str, size: tuple[float, float], rim: float, tilt: tuple[float, float], noise: float, seed: int) -> SliceStack:
-    """Water in a field of view of 2 × 2 × 2: half axes `size` across and along, `rim` times brighter at the rim than in the middle,
-    brighter towards one side by `tilt`; Rician noise."""
+    """Water in a field of view of 2 × 2 × 2: half axes `size` across and along, `rim` times brighter at the
+    rim than in the middle, brighter towards one side by `tilt`; Rician noise."""
     x, y, z = PLACES
     across, along = size
     radius = {

@@ -32,7 +32,8 @@ def test_the_entropy_lost_is_right_from_minus_1e8_to_1e4(gamma):
 
 @pytest.mark.parametrize("gamma", [-6.0, -2.0, -0.5, 0.0, 0.7, 3.0])
 def test_it_is_the_entropy_of_a_normal_less_that_of_the_normal_cut_off(gamma):
-    """By quadrature of -p log p; γ is as far as the mean lies above the cut, so what is left is the part above -γ."""
+    """By quadrature of -p log p; γ is as far as the mean lies above the cut, so what is left is the part
+    above -γ."""
     log_left = log_ndtr(gamma)
 
     def surprise(t):
@@ -119,7 +120,8 @@ def entropy_of(shares):
 
 
 def place_shares(mean, covariance):
-    """P(point j is the lowest) of two or three jointly normal points, from the distribution of its differences to the others."""
+    """P(point j is the lowest) of two or three jointly normal points, from the distribution of its
+    differences to the others."""
     shares = []
     for j in range(len(mean)):
         others = [i for i in range(len(mean)) if i != j]
@@ -169,7 +171,8 @@ def test_points_that_agree_wholly_share_the_place_and_raise_nothing():
 @pytest.mark.parametrize("rounding", [0.0, -1e-9, -1e-5, -1e-3])
 @pytest.mark.parametrize("variance", [0.0, 1e-6, 1.0])
 def test_rounding_that_leaves_a_negative_variance_is_borne(variance, rounding):
-    """With nothing left to learn the place is certain, or, of points that agree, whichever: no number that is none comes out."""
+    """With nothing left to learn the place is certain, or, of points that agree, whichever: no number that is
+    none comes out."""
     covariance = variance * (np.ones((4, 4)) + np.diag([0.0, 0.0, 0.0, rounding]))
     found = entropy.information_on_the_place(np.arange(4.0), covariance, 0.1, np.arange(4), np.random.default_rng(0), draws=200)
     assert np.isfinite(found).all() and np.abs(found).max() < np.log(4.0)

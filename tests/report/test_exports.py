@@ -42,7 +42,8 @@ from fovnet.volume.slices import Slicing, slice_volume
 
 
 def body(shape: tuple[int, int, int] = (40, 44, 40)) -> np.ndarray:
-    """A flat cone with organs, in a little noise: a stack in disorder would be told by its slices, and a round or an empty one doubted."""
+    """A flat cone with organs, in a little noise: a stack in disorder would be told by its slices, and a
+    round or an empty one doubted."""
     x, y, z = np.meshgrid(*(np.linspace(-1, 1, side) for side in shape), indexing="ij")
     inside = np.hypot(x + 0.3 * z, 1.5 * y) < 0.7 - 0.25 * z
     organs = 600 + 400 * np.sin(8 * x) * np.sin(9 * y + z)

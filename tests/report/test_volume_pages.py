@@ -248,7 +248,8 @@ class TestIndex:
         assert doubt_in_words("volume-corrupt") == "refused: damaged" and doubt_in_words("never-heard-of") == "never heard of"
 
     def test_every_refusal_has_words(self):
-        """Whatever the rooms that read volumes can refuse with, looked for in their sources; and networks that gave no answer."""
+        """Whatever the rooms that read volumes can refuse with, looked for in their sources; and networks
+        that gave no answer."""
         rooms = Path(doubting.__file__).parents[1] / "volume"
         sources = "".join(path.read_text(encoding="utf-8") for path in rooms.rglob("*.py"))
         refused = set(re.findall(r'"(volume-[a-z-]+)"', sources))

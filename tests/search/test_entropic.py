@@ -1,4 +1,5 @@
-"""What the entropy searches promise: the row that tells most, of all that may be tried, by the formulas as they are written."""
+"""What the entropy searches promise: the row that tells most, of all that may be tried, by the formulas as
+they are written."""
 
 import numpy as np
 import pytest
@@ -24,7 +25,8 @@ def view_of(space, rows, outcome_of, **changes):
 
 
 def textbook(view):
-    """(M,) log information on the value of the lowest row: quartiles by bisection, minima by the Gumbel law, one mean over all of them."""
+    """(M,) log information on the value of the lowest row: quartiles by bisection, minima by the Gumbel law,
+    one mean over all of them."""
     belief, rng = believe(view), np.random.default_rng([view.seed, view.slot, 7])
     may = np.flatnonzero(view.free | np.isin(np.arange(len(view.space)), [*view.pending, *belief.known]))
     total = np.zeros(len(view.space))
@@ -80,7 +82,8 @@ def test_of_thousands_of_rows_too_the_most_informative_is_found():
 
 
 def joint(view):
-    """Mean (M,) and covariance (M, M) of the posterior, from the textbook, and the noise; running rows as observed at their means."""
+    """Mean (M,) and covariance (M, M) of the posterior, from the textbook, and the noise; running rows as
+    observed at their means."""
     belief = believe(view)
     process, at = belief.processes[0], [*belief.known, *view.pending]
     K = process.s2 * KERNELS["matern52"](gp.squared_gaps(process.scaled).sum(axis=0))[0]
@@ -89,7 +92,8 @@ def joint(view):
 
 
 def told_by(view, rows, draws=10_000):
-    """{row: information on which row is the lowest}: a draw's places before and after each of 25 values, for all rows that may be it."""
+    """{row: information on which row is the lowest}: a draw's places before and after each of 25 values, for
+    all rows that may be it."""
     mean, covariance, noise = joint(view)
     may = np.flatnonzero(view.free | np.isin(np.arange(len(view.space)), [*view.pending, *view.scored[0]]))
     rng = np.random.default_rng(99)

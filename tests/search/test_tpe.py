@@ -98,7 +98,8 @@ def test_twenty_trials_that_the_machine_failed_are_none():
 
 
 def test_it_looks_where_the_good_trials_are_and_the_others_are_not():
-    """Good trials at a = 2 with c = y, others everywhere: of 100 seeds most look there or below, at the edge, where the others are thin."""
+    """Good trials at a = 2 with c = y, others everywhere: of 100 seeds most look there or below, at the edge,
+    where the others are thin."""
     loss = np.abs(places_of(GRID)[:, 0] - 0.2) + (GRID.rows[:, 2] != 1)
     trials = trials_of(scored(loss[np.random.default_rng(7).permutation(SIZE)[:100]]))
     levels = GRID.rows[[parzen(view_of(trials, seed=seed)).row for seed in range(100)]]
@@ -158,7 +159,8 @@ def test_it_beats_random_on_a_smooth_loss_over_the_papers_space():
 
 @pytest.mark.parametrize("count", [25, 60])
 def test_hyperopt_looks_at_the_same_levels_as_often(count):
-    """Level by level of every axis, over 150 seeds of each: chi-square of two samples, none of the four axes below p = 0.001."""
+    """Level by level of every axis, over 150 seeds of each: chi-square of two samples, none of the four axes
+    below p = 0.001."""
     stats = pytest.importorskip("scipy.stats")
     pytest.importorskip("hyperopt", reason="hyperopt is not installed: its estimates are compared as recorded, in test_parzen.py")
     rows = np.random.default_rng(7).permutation(SIZE)[:count]

@@ -52,7 +52,8 @@ def mirrored(found: np.ndarray) -> np.ndarray:
 
 
 def anatomy(levels: int, noise: float, seed: int = 0, fall_off: float = 0.0) -> np.ndarray:
-    """MR of 40 organs, each of one brightness but for a scanner's noise, perhaps darker away from a coil; of so many grey levels."""
+    """MR of 40 organs, each of one brightness but for a scanner's noise, perhaps darker away from a coil; of
+    so many grey levels."""
     rng = np.random.default_rng(seed)
     clean = named(parcels(40, seed), rng.uniform(0.3, 1, 40)) * np.exp(-fall_off * np.indices((SIDE,) * 3)[1] / SIDE)
     image = np.hypot(clean + rng.normal(0, noise, clean.shape), rng.normal(0, noise, clean.shape))
@@ -125,7 +126,8 @@ def test_mr_of_few_greys_or_of_large_blocks_is_no_label_map(make: Callable[[], n
 
 
 def test_values_of_mr_lie_anywhere_and_labels_in_places_of_their_own() -> None:
-    """The two measures, each with room on either side of its limit: of maps of more than 100 labels, and of all MR."""
+    """The two measures, each with room on either side of its limit: of maps of more than 100 labels, and of
+    all MR."""
     maps = [measured(LABEL_MAPS[name]()) for name in list(LABEL_MAPS)[3:]]
     assert min(flat for flat, _ in maps) > PARCEL_FLATNESS + 0.1 and min(gathered for _, gathered in maps) > GATHERED + 0.2
     assert max(gathered for _, gathered in (measured(MR[name]()) for name in MR if "enlarged" in name)) < GATHERED - 0.2
@@ -153,7 +155,8 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize("fill", [-1, -100, -1000, -1024, -2000, -2048, -3024, -9999, -32768])
 @pytest.mark.parametrize("brightest", [255, 4000])
 def test_a_constant_fill_is_read_as_the_black_that_it_stands_for(tmp_path: Path, fill: int, brightest: int) -> None:
-    """-1 or -100 beneath greys up to 4000 stays: such a value may be the zero of an image shifted to another mean."""
+    """-1 or -100 beneath greys up to 4000 stays: such a value may be the zero of an image shifted to another
+    mean."""
     image = anatomy(brightest + 1, 0.02)
     plain = np.where(INSIDE, image, 0).astype(np.int16)
     found = read(saved(tmp_path / "a.nii", np.where(INSIDE, image, fill).astype(np.int16)))
@@ -197,7 +200,8 @@ def test_a_ct_stays_one_whatever_it_is_filled_with(tmp_path: Path, fill: int) ->
 
 
 def test_a_fill_beneath_values_of_either_sign_is_named(tmp_path: Path) -> None:
-    """Of a normalised volume nobody knows what is black: it is refused, and the message names the fill and what to do."""
+    """Of a normalised volume nobody knows what is black: it is refused, and the message names the fill and
+    what to do."""
     normalised = np.where(INSIDE, np.random.default_rng(0).normal(0, 1, INSIDE.shape), -9999).astype(np.float32)
     said = refusal(saved(tmp_path / "a.nii", normalised))
     assert "100% of them exactly -9999, a constant fill" in said and "fill with 0 instead" in said
@@ -205,7 +209,8 @@ def test_a_fill_beneath_values_of_either_sign_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_mr_of_mean_zero_and_phases_have_no_fill(tmp_path: Path, seed: int) -> None:
-    """The air of a volume of mean 0 has one negative value where it was masked, right beneath the darkest tissue."""
+    """The air of a volume of mean 0 has one negative value where it was masked, right beneath the darkest
+    tissue."""
     image = np.where(INSIDE, anatomy(1000, 0.02, seed), 0)
     normalised = ((image - image.mean()) / image.std()).astype(np.float32)
     assert np.array_equal(read(saved(tmp_path / "a.nii", normalised)).voxels, normalised)

@@ -1,4 +1,5 @@
-"""The estimate of what reading a volume takes holds for oblique volumes too, whose straight grid may have many times their voxels."""
+"""The estimate of what reading a volume takes holds for oblique volumes too, whose straight grid may have
+many times their voxels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Images in formats that fovnet does not read are named as what they are, with a way to convert them; in folders too."""
+"""Images in formats that fovnet does not read are named as what they are, with a way to convert them; in
+folders too."""
 
 from __future__ import annotations
 

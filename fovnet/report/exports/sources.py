@@ -61,12 +61,14 @@ def sources_of(answer: StoredAnswer) -> list[Source]:
 
 @quietly()
 def header_of(answer: StoredAnswer) -> Any:
-    """The header of one object behind an answer, whatever its UIDs are.  Raises ModelError as `sources_of`, but not "export-no-uid"."""
+    """The header of one object behind an answer, whatever its UIDs are.  Raises ModelError as `sources_of`,
+    but not "export-no-uid"."""
     return whole_header(min(next(iter(_objects(answer).values()))))
 
 
 def _objects(answer: StoredAnswer) -> dict[str, set[Item]]:
-    """The objects of an answer by their SOP Instance UIDs, in the order of its slices.  Raises ModelError if they are not as they were."""
+    """The objects of an answer by their SOP Instance UIDs, in the order of its slices.  Raises ModelError if
+    they are not as they were."""
     wanted = list(dict.fromkeys(images_answered(answer).uids))
     objects: dict[str, set[Item]] = {}
     try:

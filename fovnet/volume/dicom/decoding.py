@@ -53,8 +53,9 @@ class Decoder:
     def planes(self, item: Item, indices: Sequence[int | None]) -> list[NDArray[Any]]:
         """The stored values of these frames.
 
-        Raises VolumeError "volume-transfer-syntax" if no decoder here is made for them, "volume-corrupt" if they cannot be decoded, or the
-        child crashes; MemoryError if the child ran out of memory, or was killed by SIGKILL, as a system short of memory does.
+        Raises VolumeError "volume-transfer-syntax" if no decoder here is made for them, "volume-corrupt" if
+        they cannot be decoded, or the child crashes; MemoryError if the child ran out of memory, or was
+        killed by SIGKILL, as a system short of memory does.
         """
         child = self._child or self._begin()
         assert child.stdin is not None and child.stdout is not None
@@ -146,13 +147,15 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
 
 
 def _is_unsupported(fault: Exception) -> bool:
-    """Whether every decoder declined to try: "no decoder" is no damage.  pydicom raises NotImplementedError where it knows of none."""
+    """Whether every decoder declined to try: "no decoder" is no damage.  pydicom raises NotImplementedError
+    where it knows of none."""
     said = str(fault).splitlines()[1:]          # pydicom: "Unable to decode as ...:", then a line for each plugin
     return isinstance(fault, NotImplementedError) or (bool(said) and all(LACKING.fullmatch(line.strip()) for line in said))
 
 
 def _add_12_bit() -> None:
-    """Lets pydicom decode 12-bit JPEG Extended (1.2.840.10008.1.2.4.51, process 4) by GDCM, which its own plugin declines.
+    """Lets pydicom decode 12-bit JPEG Extended (1.2.840.10008.1.2.4.51, process 4) by GDCM, which its own
+    plugin declines.
 
     GDCM's pixels are those of DCMTK and dcm4che (github.com/tfmoraes/python-gdcm/issues/35).
     """

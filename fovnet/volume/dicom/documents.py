@@ -1,7 +1,8 @@
-"""Zip archives that are documents, programs or arrays, and no archives of images: by the members that all of their kind have, or by suffix.
+"""Zip archives that are documents, programs or arrays, and no archives of images: by the members that all of
+their kind have, or by suffix.
 
-Sources: ECMA-376-2 (Office: [Content_Types].xml), OpenDocument 1.3 and EPUB OCF (mimetype), the JAR specification (META-INF/MANIFEST.MF),
-PEP 427 (wheels), OGC KML 2.3 (KMZ).
+Sources: ECMA-376-2 (Office: [Content_Types].xml), OpenDocument 1.3 and EPUB OCF (mimetype), the JAR
+specification (META-INF/MANIFEST.MF), PEP 427 (wheels), OGC KML 2.3 (KMZ).
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ CALLED = re.compile(
 
 
 def document_kind(members: Collection[str]) -> str:
-    """What a zip archive with these members is, "an Office document" for example; "" if it may be an archive of images."""
+    """What a zip archive with these members is, "an Office document" for example; "" if it may be an archive
+    of images."""
     if members and all(name.endswith(".npy") for name in members):
         return "a file of NumPy arrays"
     return next((kind for names, kind in MEMBERS if any(map(names.fullmatch, members))), "")

@@ -142,7 +142,8 @@ def whole_header(item: Item) -> Any:
 
 
 def short_values(item: Item) -> dict[int, bytes]:
-    """The bytes of every element of an object, by tag, private ones included and long ones not; none if it cannot be read any more."""
+    """The bytes of every element of an object, by tag, private ones included and long ones not; none if it
+    cannot be read any more."""
     try:
         values = [(element.tag, element.value) for element in whole_header(item).values()]
     except (VolumeError, OSError):
@@ -278,7 +279,8 @@ def real(value: Any) -> float | None:
 
 
 def _scale(value: Any, absent: float) -> float:
-    """The first value as a number, `absent` if there is none, NaN if it is not a number: without it the intensities are not known."""
+    """The first value as a number, `absent` if there is none, NaN if it is not a number: without it the
+    intensities are not known."""
     given = text(next(iter(many(value)), None))
     try:
         return float(given) if given else absent

@@ -1,7 +1,8 @@
-"""What the images of one volume share: size, pixel spacing, orientation, `header.APART`, and the number of their series.
+"""What the images of one volume share: size, pixel spacing, orientation, `header.APART`, and the number of
+their series.
 
-Scanners and anonymisers also let such attributes change within one volume: from slice to slice, or from one package of slices acquired
-together to the next.  There they separate nothing.
+Scanners and anonymisers also let such attributes change within one volume: from slice to slice, or from one
+package of slices acquired together to the next.  There they separate nothing.
 """
 
 from __future__ import annotations
@@ -14,22 +15,25 @@ import numpy as np
 from fovnet.volume.dicom.header import APART, Frame
 from fovnet.volume.dicom.parting import is_even, is_stack, most_at_one_place, placed_by, spans
 
-MOST_DIRECTIONS = 256           # most orientations distinguished in a series: a radial one has 100; comparing 8,000 would take too long
-SAME_DIRECTION = 0.01           # difference of a direction cosine, 0.6°: within one acquisition they differ in the sixth digit
+MOST_DIRECTIONS = 256       # distinguished in a series: a radial one has 100; comparing 8,000 would take too long
+SAME_DIRECTION = 0.01       # difference of a direction cosine, 0.6°: in one acquisition it is in the sixth digit
 SIZE = ("matrix size", "pixel spacing", "orientation")
 NAMES = (*SIZE, *(name for name, _ in APART), "series number")
 COUNTED = ("echo", "temporal position")     # some programs write the slice number there
-PACKAGES = (("stack",), ("temporal position",), ("stack", "temporal position"))      # of slices that were acquired together
+PACKAGES = (("stack",), ("temporal position",), ("stack", "temporal position"))
+"""Attributes that may tell slices acquired together from the others of their volume."""
 OVER_TIME = ("echo", "stack", "temporal position", "b-value")
 UNNUMBERED = ""
 
 Value = TypeVar("Value", bound=Hashable)
 Key = tuple[str, ...]
-"""Values of the attributes NAMES, in this order; the last is empty where the number of the series separates nothing."""
+"""Values of the attributes NAMES, in this order; the last is empty where the number of the series separates
+nothing."""
 
 
 def keys_of(frames: Sequence[Frame]) -> list[Key]:
-    """For each image the values that all images of its volume share; values that are not the volume's own are blanked."""
+    """For each image the values that all images of its volume share; values that are not the volume's own are
+    blanked."""
     directions: list[Frame] = []
     keys = [_apart(frame, directions) for frame in frames]
     keys = [(*key, number) for key, number in zip(keys, _series_numbers(frames, keys), strict=True)]
@@ -53,7 +57,8 @@ def series_number(frame: Frame) -> str:
 
 
 def _apart(frame: Frame, directions: list[Frame]) -> Key:
-    """The values of an image, without the number of its series; `directions` collects the orientations found so far."""
+    """The values of an image, without the number of its series; `directions` collects the orientations found
+    so far."""
     spacing = "none" if frame.spacing_mm is None else "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
     turned = "none"
     if frame.orientation is not None:
@@ -62,7 +67,8 @@ def _apart(frame: Frame, directions: list[Frame]) -> Key:
         directions += [frame] if number == len(directions) < MOST_DIRECTIONS else []
         turned = "in many ways"
         if number < len(directions):
-            turned = "\\".join(f"{cosine + 0.0:.1f}" for cosine in directions[number].orientation or ()) + f"#{number}"
+            cosines = (f"{cosine + 0.0:.1f}" for cosine in directions[number].orientation or ())
+            turned = "\\".join(cosines) + f"#{number}"
     return (f"{frame.rows}x{frame.columns}", spacing, turned, *(value for _, value in frame.apart))
 
 
@@ -71,8 +77,8 @@ def _series_numbers(frames: Sequence[Frame], keys: Sequence[Key]) -> list[str]:
     numbers = [series_number(frame) for frame in frames]
     result = [UNNUMBERED] * len(frames)
     for indices in _alike(keys, [NAMES.index(name) for name in OVER_TIME]):
-        parts = _parts(indices, numbers)
-        if len(parts) > 1 and _are_series({number: [frames[index] for index in own] for number, own in parts.items()}):
+        parts = {number: [frames[at] for at in own] for number, own in _parts(indices, numbers).items()}
+        if len(parts) > 1 and _are_series(parts):
             for index in indices:
                 result[index] = numbers[index]
     return result
@@ -88,12 +94,14 @@ def _are_series(parts: dict[str, list[Frame]]) -> bool:
         return UNNUMBERED not in parts and all(map(is_stack, parts.values()))
     if UNNUMBERED in parts:
         most = most_at_one_place(whole)
-        return all(spans(part, evenly=True) and (most == 1 or most_at_one_place(part) < most) for part in parts.values())
+        fewer = (most == 1 or most_at_one_place(part) < most for part in parts.values())
+        return all(spans(part, evenly=True) for part in parts.values()) and all(fewer)
     return any(map(spans, parts.values()))
 
 
 def _blank_packages(frames: Sequence[Frame], keys: list[Key], places: Sequence[int]) -> None:
-    """Blanks in place the values by which only packages of slices differ that together make one evenly spaced stack."""
+    """Blanks in place the values by which only packages of slices differ that together make one evenly spaced
+    stack."""
     for indices in _alike(keys, places):
         packages = [[frames[index] for index in own] for own in _parts(indices, keys).values()]
         if len(packages) > 1 and is_even([frames[index] for index in indices], missing=_woven(packages)):

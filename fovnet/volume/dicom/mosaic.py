@@ -1,11 +1,12 @@
 """Mosaics: the slices of a volume as tiles of one large image, as Siemens and United Imaging (UIH) write them.
 
-Siemens: the position in the header is that of the mosaic's corner, as if the large image were one slice with the same centre; the corner
-of a slice lies half the difference of the two sizes further in.  Number and normal of the slices are in the private CSA header (nibabel
-reads it).
-UIH ("GRID"): a private sequence has an item for each tile, with the standard's own ImagePositionPatient of that slice.  Twenty slices lie
-in five columns and four rows, where Siemens leaves a fifth row empty.
-Sources: nibabel, "Siemens format DICOM with CSA header" and "DICOM mosaic" (nipy.org/nibabel/dicom/dicom_mosaic.html); dcm2niix, "UIH".
+Siemens: the position in the header is that of the mosaic's corner, as if the large image were one slice with
+the same centre; the corner of a slice lies half the difference of the two sizes further in.  Number and
+normal of the slices are in the private CSA header (nibabel reads it).
+UIH ("GRID"): a private sequence has an item for each tile, with the standard's own ImagePositionPatient of
+that slice.  Twenty slices lie in five columns and four rows, where Siemens leaves a fifth row empty.
+Sources: nibabel, "Siemens format DICOM with CSA header" and "DICOM mosaic"
+(nipy.org/nibabel/dicom/dicom_mosaic.html); dcm2niix, "UIH".
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def _items(dataset: Any) -> tuple[Any, ...]:
 
 
 def _tile(frame: Frame, slices: int, down: int) -> tuple[int, int]:
-    """(rows, columns) of a tile, if as many as `down` lie one above the other.  Raises VolumeError "volume-mosaic"."""
+    """(rows, columns) of a tile, if as many as `down` lie one above the other.  Raises VolumeError
+    "volume-mosaic"."""
     across = math.ceil(math.sqrt(slices))
     if frame.rows % down or frame.columns % across or not frame.rows or not frame.columns:
         raise VolumeError("volume-mosaic", f"{frame.item}: {slices} slices need {down} × {across} tiles, which {frame.rows} × "

@@ -1,6 +1,8 @@
-"""Time points of one acquisition that have a series UID each, as functional and dynamic series are exported by some scanners.
+"""Time points of one acquisition that have a series UID each, as functional and dynamic series are exported
+by some scanners.
 
-They agree in all that an acquisition is made with: study, person, series number, description, protocol, echo, b-value, grid and position.
+They agree in all that an acquisition is made with: study, person, series number, description, protocol, echo,
+b-value, grid and position.
 """
 
 from __future__ import annotations
@@ -13,12 +15,15 @@ from fovnet.volume.dicom.header import Frame, real
 from fovnet.volume.dicom.keys import series_number
 from fovnet.volume.dicom.series import Series, same_slices
 
-CHANGING = ("temporal position", "acquisition number", "trigger time", "acquisition time", "content time", "gradient direction")
+CHANGING = (
+    "temporal position", "acquisition number", "trigger time", "acquisition time", "content time", "gradient direction",
+)
 REASON = "the same slices once more, of another time point under a series UID of its own"
 
 
 def repeats_over_time(found: Sequence[Series]) -> list[Series]:
-    """The series; of time points with a series UID each, all but the first get the kind "repeat", and count as of its family."""
+    """The series; of time points with a series UID each, all but the first get the kind "repeat", and count
+    as of its family."""
     kept: dict[tuple[Hashable, ...], list[Series]] = {}
     first: dict[str, Series] = {}                       # by the id of a later time point
     for series in sorted((one for one in found if not one.kind), key=_moment):
@@ -56,5 +61,7 @@ def _moment(series: Series) -> tuple[float, tuple[str, ...], tuple[str, ...], in
 
 def _is_later(series: Series, earlier: Series) -> bool:
     """Whether another moment is stated; without a series number, the temporal position alone is evidence."""
+    if series.family == earlier.family:
+        return False
     mine, others = _moment(series), _moment(earlier)
-    return series.family != earlier.family and (mine != others if series_number(series.frames[0]) else mine[0] != others[0])
+    return mine != others if series_number(series.frames[0]) else mine[0] != others[0]

@@ -81,7 +81,8 @@ def is_stack(frames: Sequence[Frame]) -> bool:
 
 
 def is_even(frames: Sequence[Frame], *, missing: bool) -> bool:
-    """Whether at least three images follow each other at one distance in one direction; with `missing`, a few may be missing."""
+    """Whether at least three images follow each other at one distance in one direction; with `missing`, a few
+    may be missing."""
     placed = placed_by(frames)
     if placed is None or len(frames) < LEAST:
         return False
@@ -95,7 +96,8 @@ def is_even(frames: Sequence[Frame], *, missing: bool) -> bool:
 
 
 def spans(frames: Sequence[Frame], *, evenly: bool = False) -> bool:
-    """Whether the images lie at three places or more along the normal; `evenly`: as many at each, and with at most two missing in a row."""
+    """Whether the images lie at three places or more along the normal; `evenly`: as many at each, and with at
+    most two missing in a row."""
     along = positions_along(frames)
     if along is None:
         return False
@@ -165,7 +167,8 @@ def _differ_in_one(stacks: list[list[Frame]]) -> bool:
 def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
     """The volumes in a group with several images per position.
 
-    Split by the first of PERHAPS that separates them, else by image numbers in order, any other attribute, or numbers out of order.
+    Split by the first of PERHAPS that separates them, else by image numbers in order, any other attribute, or
+    numbers out of order.
     """
     most = most_at_one_place(frames)
     if most == 1:
@@ -224,7 +227,8 @@ def _runs(frames: list[Frame], times: int) -> list[list[Frame]]:
 
 
 def _by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
-    """The name and the parts of the first attribute, private ones included, of which each value stands as often at every position.
+    """The name and the parts of the first attribute, private ones included, of which each value stands as
+    often at every position.
 
     Label and control images of perfusion, for example.  Headers are read whole for it, where all else has failed.
     """
@@ -245,9 +249,11 @@ def _by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
 
 
 def _turns(frames: list[Frame], times: int) -> list[list[Frame]]:
-    """The first images of all positions, the second ones, ... by number, else by time; empty unless every position has as many images.
+    """The first images of all positions, the second ones, ... by number, else by time; empty unless every
+    position has as many images.
 
-    Some scanners number the images of a series at random.  Volumes that agree in every attribute are repetitions of one.
+    Some scanners number the images of a series at random.  Volumes that agree in every attribute are
+    repetitions of one.
     """
     along = positions_along(frames)
     if along is None or not spans(frames, evenly=True):

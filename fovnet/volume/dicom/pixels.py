@@ -60,7 +60,8 @@ def _refuse_both(source: str, inverted: int, images: int) -> None:
 
 
 def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
-    """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0, and if slope or intercept is not a finite number."""
+    """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0, and if slope or
+    intercept is not a finite number."""
     if not (frame.slope and math.isfinite(frame.slope) and math.isfinite(frame.intercept)):
         raise VolumeError("volume-rescale", f"{frame.item}: a rescale slope of {frame.slope:g} and an intercept of {frame.intercept:g}; "
                                             "finite numbers are wanted, and a slope other than 0. Export it again.")
@@ -108,7 +109,8 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder)
 
 
 def _refuse_unbelievable(item: Item, dataset: Any) -> None:
-    """Raises VolumeError "volume-too-large" for compressed pixel data of a size that so few bytes cannot hold, before it is allocated."""
+    """Raises VolumeError "volume-too-large" for compressed pixel data of a size that so few bytes cannot
+    hold, before it is allocated."""
     get, most = getter(dataset), believable(len(dataset.PixelData))
     wanted = whole(get("Rows")) * whole(get("Columns")) * max(1, whole(get("NumberOfFrames"))) * whole(get("BitsAllocated")) // 8
     if wanted > most:

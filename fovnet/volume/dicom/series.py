@@ -1,7 +1,8 @@
 """Images grouped into volumes.
 
-A DICOM series may contain several volumes: echoes, cardiac or contrast phases, b-values, magnitude and phase, the three planes of a
-localiser.  Images are separated by attributes that are constant within a volume (`keys`), then by position (`parting`).
+A DICOM series may contain several volumes: echoes, cardiac or contrast phases, b-values, magnitude and phase,
+the three planes of a localiser.  Images are separated by attributes that are constant within a volume
+(`keys`), then by position (`parting`).
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ def _of_one_uid(frames: list[Frame]) -> list[Series]:
 
 @dataclass(frozen=True)
 class Share:
-    """The person of these images (a digest), whether other people's images have the same series UID, and notes on the UIDs."""
+    """The person of these images (a digest), whether other people's images have the same series UID, and
+    notes on the UIDs."""
 
     whose: str
     of_several: bool
@@ -232,7 +234,8 @@ def _size(item: Item) -> int:
 
 
 def _ids(first: Frame, key: Key, own: Key, share: Share, taken: Collection[str]) -> list[str]:
-    """The id, then those that it has where images of another person, or of another series, lie under the same UID too."""
+    """The id, then those that it has where images of another person, or of another series, lie under the same
+    UID too."""
     *values, number = key
     numbers = ([number],) if number else ([], [series_number(first)])
     people = ([share.whose],) if share.of_several else ([], [share.whose])

@@ -133,8 +133,8 @@ def looks_like_dicom(path: Path) -> bool:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a regular file begins with the magic of a zip archive, not as the preamble of a DICOM file.  A pipe is never opened: that
-    could block for ever."""
+    """Whether a regular file begins with the magic of a zip archive, not as the preamble of a DICOM file.  A
+    pipe is never opened: that could block for ever."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return False
@@ -146,8 +146,8 @@ def is_archive(path: Path) -> bool:
 
 
 def opened(item: Item, *, whole: bool = True) -> BinaryIO:
-    """The bytes of an object as a stream: the file itself, or the member unpacked into memory; unless `whole` a large member is unpacked
-    while it is read.  Raises VolumeError, OSError."""
+    """The bytes of an object as a stream: the file itself, or the member unpacked into memory; unless `whole`
+    a large member is unpacked while it is read.  Raises VolumeError, OSError."""
     if item.member:
         return _unpacked(item, whole)
     if not stat.S_ISREG(item.path.stat().st_mode):
@@ -174,7 +174,8 @@ def _end_of_meta(opening: bytes) -> int:
 
 
 def refuse_directory(item: Item, file: BinaryIO) -> None:
-    """Raises VolumeError "volume-dicomdir" for a DICOMDIR, by the class in its file meta information: its dataset states none."""
+    """Raises VolumeError "volume-dicomdir" for a DICOMDIR, by the class in its file meta information: its
+    dataset states none."""
     opening = file.read(OPENING)
     file.seek(0)
     if DIRECTORY in opening[: _end_of_meta(opening)] or PurePosixPath(item.member or item.path).name.upper() == "DICOMDIR":
@@ -182,8 +183,8 @@ def refuse_directory(item: Item, file: BinaryIO) -> None:
 
 
 def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
-    """Raises VolumeError "volume-too-large" if a deflated object unpacks to more than 512 MiB, or out of all proportion, before pydicom
-    unpacks all of it."""
+    """Raises VolumeError "volume-too-large" if a deflated object unpacks to more than 512 MiB, or out of all
+    proportion, before pydicom unpacks all of it."""
     opening = file.read(1 << 16)
     file.seek(0)
     if DEFLATED not in opening or not has_preamble(opening):
@@ -229,8 +230,9 @@ def _kept_open(path: Path, size: int, changed_ns: int) -> zipfile.ZipFile:
 def _members(path: Path, size: int, changed_ns: int) -> tuple[Item | Unread, ...]:
     """The members that begin like DICOM, sorted by name, and those that may be volumes but cannot be read from an archive.
 
-    None for a document with its own suffix, as the images of a program are not the study's, and for one without DICOM in it.
-    Cached for a batch that reads one series after another: identifying the members means opening each of them.
+    None for a document with its own suffix, as the images of a program are not the study's, and for one
+    without DICOM in it.  Cached for a batch that reads one series after another: identifying the members
+    means opening each of them.
     """
     kind, called_archive = kind_of_document(path), path.suffix.lower() in ("", ".zip")
     found = () if kind and not called_archive else tuple(_looked_at(path))
@@ -239,7 +241,8 @@ def _members(path: Path, size: int, changed_ns: int) -> tuple[Item | Unread, ...
 
 
 def kind_of_document(path: Path) -> str:
-    """What an archive is if not one of images, "an Office document" for example; "" also for one that cannot be opened."""
+    """What an archive is if not one of images, "an Office document" for example; "" also for one that cannot
+    be opened."""
     try:
         with _archive(path) as archive:
             return document_kind(archive.namelist())

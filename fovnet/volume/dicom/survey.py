@@ -80,7 +80,8 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
 
 
 def _grouped(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
-    """The series; should grouping raise what nobody foresaw, of those series UIDs alone that do not, and the objects of the others."""
+    """The series; should grouping raise what nobody foresaw, of those series UIDs alone that do not, and the
+    objects of the others."""
     try:
         return repeats_over_time(series_of(frames)), []
     except Exception as fault:

@@ -1,6 +1,8 @@
-"""The images of each series UID; where a scanner gives every slice a UID of its own, those of one stack are joined.
+"""The images of each series UID; where a scanner gives every slice a UID of its own, those of one stack are
+joined.
 
-Canon's software V6 does so in classic images, as do some anonymisers: each UID then has one position, with all its echoes and time points.
+Canon's software V6 does so in classic images, as do some anonymisers: each UID then has one position, with
+all its echoes and time points.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from fovnet.volume.dicom.triage import CAPTURES
 
 
 def by_series(frames: Iterable[Frame]) -> Iterator[list[Frame]]:
-    """The images of one series UID after the other, or of several that have one position each of an evenly spaced stack.
+    """The images of one series UID after the other, or of several that have one position each of an evenly
+    spaced stack.
 
     Images of other modalities, colour images and secondary captures are kept apart, whatever their series UID.
     """
@@ -49,7 +52,9 @@ def _stack(frame: Frame) -> tuple[Hashable, ...]:
 def _is_one_place(frames: list[Frame]) -> bool:
     """Whether all images lie in one plane and field of view."""
     placed = placed_by(frames)
-    return placed is not None and bool(np.ptp(placed, axis=0).max() < REPEATED_MM) and all(same_direction(frames[0], one) for one in frames)
+    if placed is None or np.ptp(placed, axis=0).max() >= REPEATED_MM:
+        return False
+    return all(same_direction(frames[0], one) for one in frames)
 
 
 def _is_stack(slices: list[Frame]) -> bool:

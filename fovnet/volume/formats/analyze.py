@@ -61,7 +61,8 @@ def read(path: Path, limits: Limits) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(number of voxels along each axis, (4, 4) affine to RAS) from header and .mat.  Raises VolumeError as `read`."""
+    """(number of voxels along each axis, (4, 4) affine to RAS) from header and .mat.  Raises VolumeError as
+    `read`."""
     with opened(nifti_files_of(path)[0]) as file:
         header = _header(path, file.read(348))
     return _grid(path, header).sizes, _affine(path, header)

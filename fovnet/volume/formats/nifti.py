@@ -165,8 +165,8 @@ def _refuse_type(path: Path, stored: Any) -> None:
 
 
 def _grid(path: Path, header: Any, limits: Limits) -> Grid:
-    """The grid in the header.  A slope of 0 means that there is none (nifti1.h); so do NaN, which nibabel writes for it, and infinity.
-    Raises VolumeError if its shape is not possible for a volume."""
+    """The grid in the header.  A slope of 0 means that there is none (nifti1.h); so do NaN, which nibabel
+    writes for it, and infinity.  Raises VolumeError if its shape is not possible for a volume."""
     shape = tuple(map(int, header.get_data_shape()))
     if len(shape) < 2 or 0 in shape:
         raise VolumeError("volume-shape", f"{path}: the grid is {times(shape)}, without a single plane of voxels. Export it again.")
@@ -180,9 +180,10 @@ def _grid(path: Path, header: Any, limits: Limits) -> Grid:
 def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """(the (4, 4) affine in millimetres from sform or qform, notes); never a default.
 
-    If both are set, the sform is used unless it is all zero, or has a template's coordinates and the qform the scanner's.  Both are
-    compared: a difference above 1 mm is noted; one of over 45° in an axis, or one of `_refuse_size`, is refused, since one of the two must
-    be wrong.  If only a template's coordinates are known, TEMPLATE_NOTE is among the notes.
+    If both are set, the sform is used unless it is all zero, or has a template's coordinates and the qform
+    the scanner's.  Both are compared: a difference above 1 mm is noted; one of over 45° in an axis, or one of
+    `_refuse_size`, is refused, since one of the two must be wrong.  If only a template's coordinates are
+    known, TEMPLATE_NOTE is among the notes.
     """
     sform, qform = int(header["sform_code"]), int(header["qform_code"])        # nibabel corrects a code outside 0..5 to 0
     if not (sform or qform):
@@ -239,8 +240,9 @@ def _qform(header: Any, scale: NDArray[np.float64]) -> NDArray[np.float64]:
 def _compared(
     path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64], qform: NDArray[np.float64]
 ) -> tuple[str, ...]:
-    """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.  Raises VolumeError if the
-    direction of an axis or a voxel size differs too much (OTHER_WAY_DEG, `_refuse_size`)."""
+    """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.
+    Raises VolumeError if the direction of an axis or a voxel size differs too much (OTHER_WAY_DEG,
+    `_refuse_size`)."""
     cosines = (chosen[:3, :3] * qform[:3, :3]).sum(axis=0) / np.linalg.norm(chosen[:3, :3], axis=0) / np.linalg.norm(qform[:3, :3], axis=0)
     corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1)
     apart = chosen - qform
@@ -258,9 +260,10 @@ def _compared(
 def _refuse_size(
     path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64], beside: str
 ) -> None:
-    """Raises VolumeError "volume-geometry" if the spacings of sform and pixdim differ by a factor above 1.5 along an axis of two voxels or
-    more, or by 5 % if the sform is a unit matrix but for flips and exchanges: programs write that where they know no better.  A pixdim of
-    0 or NaN is ignored.  `beside` names the pixdim's owner."""
+    """Raises VolumeError "volume-geometry" if the spacings of sform and pixdim differ by a factor above 1.5
+    along an axis of two voxels or more, or by 5 % if the sform is a unit matrix but for flips and exchanges:
+    programs write that where they know no better.  A pixdim of 0 or NaN is ignored.  `beside` names the
+    pixdim's owner."""
     spacing, pixdim_mm = _spacings(stored, scale, chosen)
     valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
     factors = np.divide(pixdim_mm, spacing, out=np.ones(3), where=valid)
@@ -282,8 +285,9 @@ def _spacings(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float6
 def _other_spacing(
     path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]
 ) -> tuple[str, ...]:
-    """A note if the spacings of pixdim and sform differ by more than 5 %.  Raises VolumeError as `_refuse_size`, but not for a pixdim of
-    1 × 1 × 1, which is what programs leave there that set the sform alone."""
+    """A note if the spacings of pixdim and sform differ by more than 5 %.  Raises VolumeError as
+    `_refuse_size`, but not for a pixdim of 1 × 1 × 1, which is what programs leave there that set the sform
+    alone."""
     if (np.abs(_pixdim(stored)) != 1).any():
         _refuse_size(path, stored, header, scale, chosen, "pixdim")
     spacing, pixdim_mm = _spacings(stored, scale, chosen)

@@ -72,8 +72,8 @@ def unoriented(path: Path, missing: str) -> VolumeError:
 def beside(path: Path, field: str, name: str) -> Path:
     """The data file that a header names, with the separators of Windows too.
 
-    Raises VolumeError "volume-outside" for one that is not in the header's folder or below: a header is untrusted, and must not make fovnet
-    read other files on the disk.
+    Raises VolumeError "volume-outside" for one that is not in the header's folder or below: a header is
+    untrusted, and must not make fovnet read other files on the disk.
     """
     for flavour in (PurePosixPath(name), PureWindowsPath(name)):
         if flavour.anchor or ".." in flavour.parts:

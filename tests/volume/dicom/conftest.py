@@ -99,7 +99,8 @@ def swapped(dataset: FileDataset, bits: int) -> FileDataset:
 
 
 def compressed(path: Path, syntax: str, codec: Any = None) -> None:
-    """The file in place, its pixels encoded by GDCM in a transfer syntax, lossless unless a codec says otherwise."""
+    """The file in place, its pixels encoded by GDCM in a transfer syntax, lossless unless a codec says
+    otherwise."""
     import gdcm
 
     reader = gdcm.ImageReader()

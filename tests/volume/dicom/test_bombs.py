@@ -189,7 +189,8 @@ def test_a_series_packed_far_smaller_than_usual_counts_by_its_voxels(tmp_path: P
 
 
 def test_the_straight_grid_of_an_oblique_series_is_counted(tmp_path: Path, write: SimpleNamespace, made: ModuleType) -> None:
-    """Three thick slices that run across two axes of the scanner: in a folder, an archive and as one of its series."""
+    """Three thick slices that run across two axes of the scanner: in a folder, an archive and as one of its
+    series."""
     turn = np.radians(44)
     affine = np.eye(4)
     affine[:3, :3] = np.array([[np.cos(turn), 0, np.sin(turn)], [0, 1, 0], [-np.sin(turn), 0, np.cos(turn)]]) @ np.diag([0.5, 0.5, 2.5])

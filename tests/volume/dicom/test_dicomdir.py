@@ -1,4 +1,5 @@
-"""A DICOMDIR is the table of contents of a medium, whatever its name, state or place: no damage, and no loss beside images."""
+"""A DICOMDIR is the table of contents of a medium, whatever its name, state or place: no damage, and no loss
+beside images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The 128 bytes before "DICM" are free, and may be the header of another format: the file is DICOM all the same."""
+"""The 128 bytes before "DICM" are free, and may be the header of another format: the file is DICOM all the
+same."""
 
 from __future__ import annotations
 
@@ -74,7 +75,8 @@ def test_a_text_header_may_have_the_letters_there(tmp_path: Path, made, kind: st
 
 
 def test_a_nifti_file_has_numbers_where_dicom_has_its_magic(tmp_path: Path, made) -> None:
-    """Bytes 128 to 131 are the lowest intensity: it would have to be 226,769,472 exactly (as float32) for a mistake."""
+    """Bytes 128 to 131 are the lowest intensity: it would have to be 226,769,472 exactly (as float32) for a
+    mistake."""
     assert np.frombuffer(b"DICM", "<f4")[0] > 2e8
     path = made.nifti(tmp_path / "a.nii", made.body())
     assert nibabel.Nifti1Header.template_dtype.fields["cal_min"][1] == 128

@@ -1,4 +1,5 @@
-"""Series UIDs, stacks, packages and repeats where the header does not say in so many words which images make one volume."""
+"""Series UIDs, stacks, packages and repeats where the header does not say in so many words which images make
+one volume."""
 
 from __future__ import annotations
 
@@ -255,7 +256,8 @@ def test_repeats_that_any_attribute_tells_apart_are_a_volume_and_its_repeat(tmp_
 
 
 def test_frames_of_one_object_that_nothing_tells_apart_are_read_in_the_order_of_their_numbers(tmp_path, write):
-    """Twelve positions, three frames of each, in any order: as enhanced images of perfusion store label and control."""
+    """Twelve positions, three frames of each, in any order: as enhanced images of perfusion store label and
+    control."""
     order = np.random.default_rng(5).permutation([(k, n) for k in range(12) for n in range(3)]).tolist()
     voxels = np.stack([write.noise((20, 24, 12), seed=n) for n in range(3)])
     frames = np.stack([voxels[n][:, :, k].T for k, n in order])
@@ -279,7 +281,8 @@ def test_labels_of_three_time_points_are_told_apart_too(tmp_path, write):
 
 
 def passes(write: Any, order: np.ndarray, by: str) -> list[list[Any]]:
-    """Volumes of one place: `order` (slices, passes) holds the image numbers, or the seconds of images that all have number 1."""
+    """Volumes of one place: `order` (slices, passes) holds the image numbers, or the seconds of images that
+    all have number 1."""
     values = {"InstanceNumber": lambda k, n: int(order[k, n]), "AcquisitionTime": lambda k, n: f"10{order[k, n]:04}"}
     return [write.images(SMALL.repeat(len(order), axis=2), **{**numbered(n), "InstanceNumber": 1, by: lambda k, n=n: values[by](k, n)})
             for n in range(order.shape[1])]
@@ -330,7 +333,8 @@ def test_two_volumes_of_one_place_that_nothing_puts_in_order_are_refused(tmp_pat
 # Time points under a series UID each
 
 def time_points(write: Any, times: int, series: int = 5, **more: Any) -> list[list[Any]]:
-    """A stack for each time, with a series UID of its own; `more` holds functions of the time.  The UIDs do not run with the time."""
+    """A stack for each time, with a series UID of its own; `more` holds functions of the time.  The UIDs do
+    not run with the time."""
     return [write.images(write.noise(seed=10 * series + t), **{
         "SeriesNumber": series, "SeriesInstanceUID": f"1.2.{series}.{9 - t}", "SOPInstanceUID": lambda k, t=t: f"1.2.{series}.{t}.{k}",
         **{key: value(t) if callable(value) else value for key, value in more.items()}}) for t in range(times)]

@@ -1,4 +1,5 @@
-"""United Imaging's GRID: one image with a tile for each slice, placed by a private sequence of standard attributes."""
+"""United Imaging's GRID: one image with a tile for each slice, placed by a private sequence of standard
+attributes."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from fovnet.volume.readers import read
 
 
 def grid(write, voxels: np.ndarray, *, creator: str = "Image Private Header", block: int = 0x10, uid: str = "1", **more):
-    """The slices row by row in ceil(sqrt(n)) columns and as many rows as these need; (0065,xx51) has an item for each."""
+    """The slices row by row in ceil(sqrt(n)) columns and as many rows as these need; (0065,xx51) has an item
+    for each."""
     columns, rows, slices = voxels.shape
     across = math.ceil(math.sqrt(slices))
     large = np.zeros((rows * math.ceil(slices / across), columns * across), voxels.dtype)

@@ -63,7 +63,8 @@ def test_an_sform_alone_of_other_spacings_than_the_header_is_refused(tmp_path, f
 @pytest.mark.parametrize("pixdim", [(4.0, 4.0, 6.0), (4.1, 4.0, 6.0), (4.4, 3.8, 5.2), (1.0, 1.0, 1.0), (0.0, 4.0, 6.0),
                                     (float("nan"), 4.0, 6.0), (-4.0, 4.0, 6.0)])
 def test_spacings_that_differ_little_or_were_never_set_leave_the_sform(tmp_path, pixdim):
-    """Registration stretches an adult by up to 1.3; a pixdim of 1 × 1 × 1 is what is there before anything is written."""
+    """Registration stretches an adult by up to 1.3; a pixdim of 1 × 1 × 1 is what is there before anything is
+    written."""
     assert np.allclose(read(made(tmp_path / "a.nii", SCANNER, pixdim=pixdim)).vox_to_ras, SCANNER)
 
 
@@ -75,7 +76,8 @@ def test_unit_voxels_that_the_spacings_confirm_are_read(tmp_path, pixdim):
 
 
 def test_spacings_are_compared_in_millimetres(tmp_path):
-    """Metres in both; and a header of metres beside one of millimetres is a contradiction only if the numbers are."""
+    """Metres in both; and a header of metres beside one of millimetres is a contradiction only if the numbers
+    are."""
     metres = np.diag([0.001, 0.001, 0.001, 1]) @ SCANNER
     assert np.allclose(read(made(tmp_path / "a.nii", metres, pixdim=(0.004, 0.004, 0.006), unit=1)).spacing_mm, (4, 4, 6))
     assert "by pixdim" in refusal(made(tmp_path / "b.nii", metres, pixdim=(4, 4, 6), unit=1))
