@@ -33,7 +33,8 @@ ANSWERS = {"ok": "answered", "uncertain": "cannot say", "refused": "refused"}
 
 @dataclass(frozen=True)
 class VolumePage:
-    """The content of the page, as text; `data` is for the slice viewer; `guessed` if the answer is uncertain."""
+    """The content of the page, as text; `data` is for the slice viewer; `guessed` if the answer is uncertain; `heights` as
+    in `heights_of`."""
 
     volume_id: str
     path: str
@@ -50,6 +51,7 @@ class VolumePage:
     data: Mapping[str, Any]
     faces: bool
     guessed: bool
+    heights: str
 
 
 def volume_page(
@@ -79,6 +81,7 @@ def volume_page(
         data=_data(body, z_mm, shown, drawing, vocabulary),
         faces=faces,
         guessed=body["status"] == "uncertain",
+        heights=heights_of(body),
     )
 
 
@@ -94,6 +97,11 @@ def doubts_in_words(body: Mapping[str, Any]) -> tuple[str, ...]:
     return listed or ((str(body["message"]),) if body.get("message") and body.get("status") != "ok" else ())
 
 
+def heights_of(body: Mapping[str, Any]) -> str:
+    """Whose millimetres an answer's heights are: the "scanner"'s, or a "template"'s."""
+    return "template" if "template" in str(body.get("code", "")).split() else "scanner"
+
+
 def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     spans = body["spans"]
     if not spans:
@@ -105,7 +113,7 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     best = "Best guess" if guess else "Shows"
     whole = body.get("set_probability")
     exact = f" That exactly these regions are shown has probability {whole:.2f}." if whole is not None else ""
-    return f"{best}: {regions}, from {low} to {high} of scanner height{sure}.{exact}"
+    return f"{best}: {regions}, from {low} to {high} of {heights_of(body)} height{sure}.{exact}"
 
 
 def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:

@@ -128,7 +128,7 @@ def _show_coronal(
         coronal[np.searchsorted(middles, grid)],
         cmap="gray", vmin=0, vmax=255, origin="lower", aspect="auto", interpolation="bilinear", extent=(0, side_mm, *ends),
     )
-    axis.set_ylabel("scanner height z, mm")
+    axis.set_ylabel("height z, mm")
     axis.set_xticks([])
     note = f"{side_mm:.0f} mm wide" + (f",\nz stretched {stretch:.1f} times" if stretch > 1.05 else "")
     axis.set_xlabel(note, color=SOFT)

@@ -178,6 +178,14 @@ class TestVolumePage:
         words = " ".join(read(write_volume_page(tmp_path / "a.html", volume_page(body_of(case), case.pixels, DEFAULT))).words)
         assert "Shows none of the regions" in words
 
+    @pytest.mark.parametrize(("code", "whose"), [("", "scanner"), ("template low-confidence", "template")])
+    def test_heights_are_those_that_they_are(self, case, tmp_path, code, whose):
+        """A template's millimetres are nobody's height in a scanner."""
+        reader = read(write_volume_page(tmp_path / "a.html", volume_page(body_of(case, code=code), case.pixels, DEFAULT)))
+        words = " ".join(" ".join(reader.words).split())
+        assert f"of {whose} height" in words and f"Heights are the {whose}’s." in words
+        assert {"scanner": "template height", "template": "scanner height"}[whose] not in words
+
     def test_same_volume_same_page(self, case):
         assert volume_page(body_of(case), case.pixels, DEFAULT) == volume_page(body_of(case), case.pixels, DEFAULT)
 
