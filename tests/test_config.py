@@ -16,7 +16,7 @@ from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
 from fovnet.search.methods import METHODS
 from fovnet.search.space import BASELINE, Axis, paper_space
-from fovnet.search.view import RECOMMENDED
+from fovnet.search.look.view import RECOMMENDED
 from fovnet.volume.collection import region_named
 
 CONFIGS = Path(__file__).parents[1] / "configs"

@@ -23,9 +23,9 @@ from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
 from fovnet.search.clock import LEAD
+from fovnet.search.look.uniform import few
+from fovnet.search.look.view import RECOMMENDED, Modelling
 from fovnet.search.methods import METHODS
-from fovnet.search.uniform import few
-from fovnet.search.view import RECOMMENDED, Modelling
 
 Floats = NDArray[np.float64]
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from fovnet.bench.tables import Table
 from fovnet.search.clock import LEAD
+from fovnet.search.look.view import RECOMMENDED, Modelling
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import nearest_free, places_of
 from fovnet.search.trial import Outcome, Proposal, Trial
-from fovnet.search.view import RECOMMENDED, Modelling
 
 Floats = NDArray[np.float64]
 

@@ -38,13 +38,17 @@ DRAWN = 256
 
 @dataclass
 class Growing:
-    """The process with one theta over one space, and the rows of L and V computed so far."""
+    """The process with one theta over one space, and the rows of L and V computed so far.
+
+    asked  M of what is returned: the first rows of the cube, where not all of it (None); the others are only observed
+    """
 
     cube: Floats
     scales: Scales
     theta: Floats
     kernel: Kernel = matern52
     settled: int = 0
+    asked: int | None = None
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     strips: list[Floats] = field(default_factory=list)
     V: Floats = field(init=False)
@@ -53,7 +57,8 @@ class Growing:
     def __post_init__(self) -> None:
         self.s2, self.noise = float(np.exp(self.theta[-2])), float(np.exp(self.theta[-1]))
         self.scaled = self.cube / self.scales.lengthscales(self.theta)
-        self.squares = np.zeros(len(self.cube))
+        self.asked = len(self.cube) if self.asked is None else self.asked
+        self.squares = np.zeros(self.asked)
         self._make_room(self.settled + self.settled // 8 + BLOCK)
 
     def posterior(self, rows: Integers, y: Floats, pending: Integers) -> tuple[Floats, Floats]:
@@ -101,7 +106,7 @@ class Growing:
         ends, shared = self._ends(len(rows)), _shared(self.rows, rows)
         trusted = [end for end, kept in zip(ends, self._ends(len(self.rows)), strict=False) if end == kept <= shared]
         if len(trusted) < len(self._ends(len(self.rows))):
-            self.rows, self.squares = self.rows[: trusted[-1] if trusted else 0], np.zeros(len(self.cube))
+            self.rows, self.squares = self.rows[: trusted[-1] if trusted else 0], np.zeros(len(self.squares))
             for first, end in zip([0, *trusted], trusted, strict=False):
                 self.squares = self.squares + _squares(self.V[first:end])
         for end in ends[len(trusted) :]:
@@ -129,8 +134,8 @@ class Growing:
             if strip == len(self.strips):
                 self.strips.append(np.zeros((STRIP, (strip + 1) * STRIP)))
             self.strips[strip][line, : at + 1] = row[: at + 1]
-        for first in range(0, len(self.cube), CHUNK):                                    # temporary arrays fit the cache
-            part = slice(first, first + CHUNK)
+        for first in range(0, len(self.squares), CHUNK):                                    # temporary arrays fit the cache
+            part = slice(first, min(first + CHUNK, len(self.squares)))
             beside = self._kernel(new, part) - border @ self.V[:n, part]
             self.V[n : n + k, part] = solve_triangular(corner, beside, lower=True, overwrite_b=True, check_finite=False)
 
@@ -146,7 +151,7 @@ class Growing:
     def _make_room(self, capacity: int) -> None:
         """Reallocate V for `capacity` rows; pages not yet written take no memory."""
         n, kept = len(self.rows), self.V if len(self.rows) else None
-        self.V = np.empty((capacity, len(self.cube)))
+        self.V = np.empty((capacity, len(self.squares)))
         if kept is not None:
             self.V[:n] = kept[:n]
 

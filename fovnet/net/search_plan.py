@@ -163,8 +163,8 @@ def plan_search(settings: Settings, pack: Pack) -> Search:
     Raises SearchError if a split has no slices ("search-no-slices") or nothing fits ("no-feasible-row").
     """
     from fovnet.net.trials import refuse_without_slices
+    from fovnet.search.look.view import Modelling
     from fovnet.search.proposing import Search
-    from fovnet.search.view import Modelling
 
     options, space, data = settings.search, search_space(settings), training_rows(settings, pack)
     device, start = cost_device(settings), start_configuration(settings)

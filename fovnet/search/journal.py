@@ -19,10 +19,10 @@ from fovnet.errors import SearchError
 from fovnet.locks import take
 from fovnet.records import read_json, read_npz, write_json, write_npz
 from fovnet.results import JOBS
+from fovnet.search.look.view import Modelling
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
-from fovnet.search.view import Modelling
 
 OTHER_PREDICTIONS = (
     "its search began with other predictions (predicted_seconds), and they order its clock: put the calibration.json back that it began "

@@ -8,7 +8,7 @@ diverged training would dominate every mean.  Shares of variance refer to the ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,12 @@ from scipy.linalg import cho_solve
 from fovnet.maths.draws import expected_draws
 from fovnet.maths.effects import Effects, deviations_of_level_means, effects, is_full_grid
 from fovnet.maths.warping import Target
-from fovnet.search.gaussian import Belief, believe, six_digits
+from fovnet.search.look.gaussian import Belief, believe, six_digits
+from fovnet.search.look.uniform import few
+from fovnet.search.look.view import View
 from fovnet.search.proposing import Search
 from fovnet.search.space import Level, Space
 from fovnet.search.trial import Trial
-from fovnet.search.uniform import few
-from fovnet.search.view import View
 
 Floats = NDArray[np.float64]
 
@@ -129,7 +129,7 @@ def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:
     free[[trial.proposal.row for trial in trials]] = False
     return View(
         search.space, tuple(trials), (), free, len(trials), search.seed, search.initial or few(search.space),
-        search.predicted_seconds, search.memory, search.modelling,
+        search.predicted_seconds, search.memory, replace(search.modelling, fidelity="latest"),
     )
 
 

@@ -1,27 +1,39 @@
-"""The search methods by their names in a configuration file."""
+"""The search methods by their names in a configuration file: where to look, and how much to spend."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from fovnet.search.entropic import entropy_search, entropy_search_portfolio, max_value_entropy
-from fovnet.search.gaussian import confidence_bound, expected_improvement, probability_of_improvement, thompson
-from fovnet.search.grid import lattice
-from fovnet.search.tpe import STARTUPS, parzen
-from fovnet.search.uniform import uniform
-from fovnet.search.view import Propose
+from fovnet.search.look.entropic import entropy_search, entropy_search_portfolio, max_value_entropy
+from fovnet.search.look.gaussian import confidence_bound, expected_improvement, probability_of_improvement, thompson
+from fovnet.search.look.grid import lattice
+from fovnet.search.look.tpe import STARTUPS, parzen
+from fovnet.search.look.uniform import uniform
+from fovnet.search.look.view import Look
+from fovnet.search.spend.schedule import Kind
 
-METHODS: Mapping[str, Propose] = {
-    "grid":   lattice,
-    "random": uniform,
-    "gp-ei":  expected_improvement,
-    "gp-pi":  probability_of_improvement,
-    "gp-lcb": confidence_bound,
-    "gp-ts":  thompson,
-    "tpe":    parzen,
-    "gp-mes": max_value_entropy,
-    "gp-es":  entropy_search,
-    "gp-esp": entropy_search_portfolio,
+
+class Method(NamedTuple):
+    """Where a method looks, and how much it spends unless the configuration says otherwise; any goes with any."""
+
+    look: Look
+    spend: Kind = "full"
+
+
+METHODS: Mapping[str, Method] = {
+    "grid":   Method(lattice),
+    "random": Method(uniform),
+    "gp-ei":  Method(expected_improvement),
+    "gp-pi":  Method(probability_of_improvement),
+    "gp-lcb": Method(confidence_bound),
+    "gp-ts":  Method(thompson),
+    "tpe":    Method(parzen),
+    "gp-mes": Method(max_value_entropy),
+    "gp-es":  Method(entropy_search),
+    "gp-esp": Method(entropy_search_portfolio),
+    "hyperband":    Method(uniform, "hyperband"),
+    "gp-hyperband": Method(expected_improvement, "hyperband"),
 }
 
 FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +14,15 @@ from fovnet.errors import SearchError
 from fovnet.maths.threads import one_thread
 from fovnet.records import digest
 from fovnet.search.clock import LEAD, Clock
+from fovnet.search.look.uniform import few
+from fovnet.search.look.view import RECOMMENDED, Candidates, Choice, Modelling, View
 from fovnet.search.methods import FIRST_SLOTS, METHODS
 from fovnet.search.space import Space
-from fovnet.search.trial import Proposal, Trial
-from fovnet.search.uniform import few
-from fovnet.search.view import RECOMMENDED, Candidates, Choice, Modelling, View
+from fovnet.search.spend.book import Begin, Book, GoOn, Move, entries_of
+from fovnet.search.spend.hyperband import reusable
+from fovnet.search.spend.schedule import FULL, Schedule
+from fovnet.search.spend.spends import SPENDS
+from fovnet.search.trial import Forecast, Proposal, Trial
 from fovnet.words import several
 
 
@@ -34,6 +38,7 @@ class Search:
     modelling          how the method models the scores
     lead               how far the workers may run ahead of the results, as in clock.py
     candidates         what "tpe" compares, as in view.py
+    schedule           how epochs are spent
     memory             (M,) estimated bytes that each row's training needs, on which the actual limit is learned; None: unknown
     Raises SearchError for an unknown method, invalid workers, seed or lead, arrays of wrong shape, predictions or memory estimates that are
     not positive numbers, or a space without a feasible row.
@@ -51,6 +56,7 @@ class Search:
     memory: NDArray[np.float64] | None = None
     lead: float = LEAD
     candidates: Candidates = 24
+    schedule: Schedule = FULL
 
     def __post_init__(self) -> None:
         size = len(self.space)
@@ -97,13 +103,14 @@ class Search:
         return {
             "method": self.method, "seed": self.seed, "workers": self.workers, "start": self.start, "initial": self.initial,
             "lead": self.lead, "first_slots": self.first_slots,
-            "modelling": asdict(self.modelling),
+            "modelling": self.modelling.facts,
             "axes": [axis.facts for axis in self.space.axes],
             "rows_sha256": digest(self.space.rows),
             "predicted_seconds_sha256": digest(self.predicted_seconds),
             "feasible_sha256": digest(self.feasible),
             "memory_sha256": None if self.memory is None else digest(self.memory),
             **({} if self.candidates == 24 else {"candidates": self.candidates}),      # journals of before do not have it
+            **self.schedule.facts,
         }
 
 
@@ -115,25 +122,80 @@ def training_seed(seed: int, slot: int) -> int:
 def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial]) -> Proposal:
     """The proposal of slot t = len(earlier), given the proposals of slots 0..t-1 and at least the trials that t has seen.
 
-    Other trials in `trials` are ignored.  Raises SearchError "space-exhausted" if no row is free.
+    Other trials in `trials` are ignored.  Raises SearchError "space-exhausted" if no row is free, and with no training to go on.
     """
     slot = len(earlier)
     seen, pending = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
     seen = tuple(earlier[i].slot for i in seen)          # the same objects in every tuple: 1,000 slots have seen half a million
+    known = tuple(trials[i] for i in seen)
     free = search.feasible.copy()
     free[[proposal.row for proposal in earlier]] = False
-    if not free.any():
-        raise SearchError("space-exhausted", f"every feasible configuration, {slot} in all, has been tried; ask for no more trials, or "
-                                             "give search.space more levels, or larger limits.")
-    known, running = tuple(trials[i] for i in seen), tuple(earlier[i].row for i in pending)
+    book = Book(search.schedule, entries_of(earlier, {trial.proposal.slot: trial.score for trial in known}), bool(free.any()))
+    move = SPENDS[search.schedule.kind](book)
+    if move is None:
+        raise SearchError("space-exhausted", f"every feasible configuration, {begun(earlier)} in all, has been tried; ask for no more "
+                                             "trials, or give search.space more levels, or larger limits.")
+    if isinstance(move, GoOn):
+        return proposal_for(search, earlier, (seen, pending), move, earlier[move.slot].row)
+    stopped = {one.row: one.slot for one in reusable(book, *move)} if search.schedule.kind == "hyperband" else {}
+    free[list(stopped)] = True
+    row, forecast = _looked(search, earlier, (known, pending), free) if slot else Choice(search.first_row)
+    chosen = GoOn(stopped[row], *move) if row in stopped else move
+    return proposal_for(search, earlier, (seen, pending), chosen, row, forecast)
+
+
+def _looked(
+    search: Search, earlier: Sequence[Proposal], sees: tuple[tuple[Trial, ...], tuple[int, ...]], free: NDArray[np.bool_]
+) -> Choice:
+    """The choice of the method's Look among the free rows."""
+    (known, pending), slot = sees, len(earlier)
+    scored = {trial.proposal.row for trial in known}
+    running = tuple(row for i in pending if (row := earlier[i].row) not in scored)
     view = View(
         search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,
-        search.memory, search.modelling, search.candidates,
+        search.memory, search.modelling, search.candidates, slot - begun(earlier),
+        () if search.schedule.kind == "full" else search.schedule.rungs,
     )
     with one_thread():                  # the same bits on every number of cores, and no competition with running trainings
-        row, forecast = METHODS[search.method](view) if slot else Choice(search.first_row)
-    configuration, seconds = search.space.configuration(row), float(search.predicted_seconds[row])
-    return Proposal(slot, row, configuration, training_seed(search.seed, slot), seen, pending, seconds, forecast)
+        return METHODS[search.method].look(view)
+
+
+def begun(earlier: Sequence[Proposal]) -> int:
+    """How many rows these proposals begin."""
+    return sum(proposal.continues is None for proposal in earlier)
+
+
+def proposal_for(
+    search: Search, earlier: Sequence[Proposal], sees: tuple[tuple[int, ...], tuple[int, ...]], move: Move, row: int,
+    forecast: Forecast | None = None,
+) -> Proposal:
+    """The proposal of a move: all that follows from it, the row, and what the slot has seen and not."""
+    slot, schedule, configuration = len(earlier), search.schedule, search.space.configuration(row)
+    before = earlier[move.slot] if isinstance(move, GoOn) else None
+    seed = before.seed if before else training_seed(search.seed, slot)
+    seconds = float(search.predicted_seconds[row])
+    if schedule.kind == "full":
+        return Proposal(slot, row, configuration, seed, *sees, seconds, forecast)
+    done = 0 if before is None or schedule.restarts else int(before.epochs or 0)
+    epochs = schedule.rungs[move.rung]
+    seconds = seconds * (epochs - done) / schedule.epochs
+    continues = None if before is None else before.slot
+    return Proposal(slot, row, configuration, seed, *sees, seconds, forecast, epochs, continues, done, move.bracket, move.rung)
+
+
+def is_possible(search: Search, earlier: Sequence[Proposal], made: Proposal) -> bool:
+    """Whether a recorded proposal may be this search's for the next slot; whether the method would choose it is not asked."""
+    rows, slot = {proposal.row for proposal in earlier}, made.continues
+    if not (0 <= made.row < len(search.space) and search.feasible[made.row] and 0 <= made.rung < len(search.schedule.rungs)):
+        return False
+    if slot is None and made.row in rows:
+        return False
+    gone_on = {proposal.continues for proposal in earlier}
+    if slot is not None and (slot not in made.seen or slot in gone_on or earlier[slot].row != made.row or earlier[slot].rung >= made.rung):
+        return False
+    move = Begin(made.bracket, made.rung) if slot is None else GoOn(slot, made.bracket, made.rung)
+    sees = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
+    return proposal_for(search, earlier, sees, move, made.row, made.forecast) == made
 
 
 ENOUGH_SCORES = 4

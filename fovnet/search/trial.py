@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from numbers import Real
 from typing import Any, Literal, cast, get_args
@@ -45,6 +45,9 @@ class Proposal:
     seen, pending       the slots finished, and still running, in virtual time when this one began; together 0..slot-1
     predicted_seconds   its duration on the virtual clock
     forecast            the model's prediction; None if no model was used
+    epochs              of the training at this slot's end, those of the slots it continues included; None: all there are
+    continues, begun    the earlier slot whose training goes on here, and how many of the epochs it has done
+    bracket, rung       their numbers in a search that compares trainings before their last epoch
     """
 
     slot: int
@@ -55,6 +58,11 @@ class Proposal:
     pending: tuple[int, ...]
     predicted_seconds: float
     forecast: Forecast | None = None
+    epochs: int | None = None
+    continues: int | None = None
+    begun: int = 0
+    bracket: int = 0
+    rung: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,8 @@ class Outcome:
 
     training_loss, validation_loss  one value per epoch; may end in nan or inf if the training diverged
     score                           the lowest validation loss of its epochs, lower is better; None without a valid one
-    seconds, peak_memory_bytes      its cost, on `device`
+    seconds, peak_memory_bytes      its cost, on `device`; seconds without those of a slot that it continues
+    epoch_seconds                   of every epoch of the curves, where trainings are continued; else empty
     message                         a sentence for the user;  versions  of the libraries used
     Raises ValueError for an unknown status, a completed training without a finite score (that is a diverged one), or a pruned one with a
     score that is not finite.
@@ -78,6 +87,7 @@ class Outcome:
     device: str = ""
     message: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    epoch_seconds: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.status not in get_args(Status):
@@ -108,9 +118,21 @@ def configuration_is_to_blame(status: Status) -> bool:
     return status in ("out_of_memory", "diverged", "timeout")
 
 
+def latest(trials: Iterable[Trial]) -> list[Trial]:
+    """The trials without those that a later one continues, in the order in which their rows were begun.
+
+    What the machine interrupted (an "error") leaves the earlier trial of the row standing.
+    """
+    of_row: dict[int, Trial] = {}
+    for trial in trials:
+        if trial.outcome.status != "error" or trial.proposal.row not in of_row:
+            of_row[trial.proposal.row] = trial
+    return list(of_row.values())
+
+
 def best(trials: Sequence[Trial], count: int) -> list[Trial]:
-    """The `count` completed trials of lowest score, best first, ties by slot; fewer where fewer completed."""
-    completed = [trial for trial in trials if trial.outcome.status == "completed"]
+    """The `count` completed trials of lowest score, best first, ties by slot, each training once; fewer where fewer completed."""
+    completed = [trial for trial in latest(trials) if trial.outcome.status == "completed"]
     return sorted(completed, key=lambda trial: (cast(float, trial.score), trial.proposal.slot))[:count]
 
 
@@ -120,7 +142,9 @@ def to_facts(trial: Trial) -> dict[str, Any]:
     outcome["score"] = _write_number(trial.outcome.score)
     for curve in ("training_loss", "validation_loss"):
         outcome[curve] = [_write_number(loss) for loss in outcome[curve]]
-    return {"proposal": asdict(trial.proposal), "outcome": outcome, "retries": trial.retries}
+    if not trial.outcome.epoch_seconds:
+        del outcome["epoch_seconds"]
+    return {"proposal": proposal_facts(trial.proposal), "outcome": outcome, "retries": trial.retries}
 
 
 def from_facts(facts: Mapping[str, Any]) -> Trial:
@@ -128,15 +152,28 @@ def from_facts(facts: Mapping[str, Any]) -> Trial:
     outcome = dict(facts["outcome"])
     outcome |= {curve: tuple(map(_read_number, outcome[curve])) for curve in ("training_loss", "validation_loss")}
     outcome["score"] = _read_number(outcome["score"])
+    outcome["epoch_seconds"] = tuple(outcome.get("epoch_seconds", ()))
     return Trial(proposal_of(facts["proposal"]), Outcome(**outcome), tuple(facts["retries"]))
+
+
+OF_SCHEDULES = ("epochs", "continues", "begun", "bracket", "rung")
+"""Fields that only proposals with a number of epochs are written with: other journals stay as they always were."""
+
+
+def proposal_facts(proposal: Proposal) -> dict[str, Any]:
+    """The proposal in the form of JSON."""
+    left_out = OF_SCHEDULES if proposal.epochs is None else ()
+    return {name: value for name, value in asdict(proposal).items() if name not in left_out}
 
 
 def proposal_of(facts: Mapping[str, Any]) -> Proposal:
     """The proposal from its facts.  Raises KeyError, TypeError or ValueError if they are invalid."""
     known = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
     forecast = facts.get("forecast")
-    if any(type(number) is not int for number in (facts["slot"], facts["row"], facts["seed"], *known["seen"], *known["pending"])):
-        raise TypeError("slot, row, seed and the slots seen: whole numbers were expected")
+    numbers = [facts["slot"], facts["row"], facts["seed"], *known["seen"], *known["pending"]]
+    numbers += [facts[name] for name in OF_SCHEDULES if facts.get(name) is not None]
+    if any(type(number) is not int for number in numbers):
+        raise TypeError("slot, row, seed, epochs and the slots seen: whole numbers were expected")
     _refuse_non_numbers(predicted_seconds=facts["predicted_seconds"])
     if forecast is not None:
         _refuse_non_numbers(**{name: 0.0 if value is None and name in MAY_LACK else value for name, value in forecast.items()})

@@ -27,7 +27,7 @@ from fovnet.bench.tables import Table, load_table
 from fovnet.errors import ConfigError, SearchError
 from fovnet.report.canvas import png
 from fovnet.report.racing import RaceView, race_figure
-from fovnet.search.view import Modelling
+from fovnet.search.look.view import Modelling
 
 
 def arrays(rows: int = 30, seed: int = 0) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from fovnet.search.explaining import explain
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Trial
-from fovnet.search.view import Modelling
+from fovnet.search.look.view import Modelling
 
 SPACE = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
 

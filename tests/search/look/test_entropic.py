@@ -7,13 +7,13 @@ from scipy.special import entr, log_ndtr
 
 from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
-from fovnet.search.entropic import MINIMA, entropy_search, entropy_search_portfolio, max_value_entropy
-from fovnet.search.failing import CAUTION, WARINESS, Chances
-from fovnet.search.gaussian import believe
+from fovnet.search.look.entropic import MINIMA, entropy_search, entropy_search_portfolio, max_value_entropy
+from fovnet.search.look.failing import CAUTION, WARINESS, Chances
+from fovnet.search.look.gaussian import believe
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome
-from fovnet.search.view import Modelling, View
+from fovnet.search.look.view import Modelling, View
 from tests.search.test_gaussian import SPACE, bowl, trials_at
 
 

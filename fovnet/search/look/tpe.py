@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.parzen import Estimate, mixture, shares
-from fovnet.search.failing import Chances
+from fovnet.search.look.failing import Chances
+from fovnet.search.look.uniform import uniform
+from fovnet.search.look.view import Choice, View
 from fovnet.search.space import nearest_free, places_of
-from fovnet.search.uniform import uniform
-from fovnet.search.view import Choice, View
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.search.look.view import Choice, View
 from fovnet.search.space import Space
-from fovnet.search.view import Choice, View
 
 
 def uniform(view: View) -> Choice:
@@ -31,7 +31,7 @@ def spread(view: View) -> Choice:
     from scipy.stats import qmc  # 30 MB, needed for the first few slots only
 
     sequence = qmc.Sobol(len(view.space.axes), scramble=True, seed=np.random.default_rng(view.seed))
-    sequence.fast_forward(view.slot)
+    sequence.fast_forward(view.begun)
     return nearest_to(view, sequence.random(1)[0])
 
 

@@ -1,6 +1,7 @@
 """The hyper-parameters of a Gaussian process over a space: refitted at some numbers of observations only.
 
     rows (n,), values (n,)  observations in the order of their slots          theta (p+2,) as in maths/gp.py
+                            where a row comes again, only its last value counts, in its first place
     targets  name of the warping of the values in maths/warping.py; None: no warping
 
 All functions are pure; caches make them faster, but do not change results.
@@ -94,7 +95,8 @@ def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kern
 
 
 def _observed(space: Space, rows: bytes, values: bytes, targets: str | None) -> tuple[Floats, Floats]:
-    X, y = space.unit_cube[np.frombuffer(rows, dtype=np.int64)], np.frombuffer(values)
+    latest = dict(zip(np.frombuffer(rows, dtype=np.int64).tolist(), np.frombuffer(values).tolist(), strict=True))
+    X, y = space.unit_cube[list(latest)], np.array(list(latest.values()))
     y = y if targets is None else TARGETS[targets](y).values
     chosen = fit_subset(y)
     return X[chosen], y[chosen]

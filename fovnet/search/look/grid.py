@@ -6,15 +6,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.search.uniform import nearest_to
-from fovnet.search.view import Choice, View
+from fovnet.search.look.uniform import nearest_to
+from fovnet.search.look.view import Choice, View
 
 Floats = NDArray[np.float64]
 
 
 def lattice(view: View) -> Choice:
-    """The free row nearest to the slot's point; a space is exhausted after as many slots as it has rows."""
-    return nearest_to(view, point(view.slot, len(view.space.axes)))
+    """The free row nearest to the point of the number of rows begun; a space is exhausted after as many as it has rows."""
+    return nearest_to(view, point(view.begun, len(view.space.axes)))
 
 
 def point(slot: int, dimensions: int) -> Floats:

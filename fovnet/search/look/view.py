@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.search.space import Space
-from fovnet.search.trial import Forecast, Trial, configuration_is_to_blame
+from fovnet.search.trial import Forecast, Trial, configuration_is_to_blame, latest
 
 Floats = NDArray[np.float64]
 Candidates = Literal[24, "all"]
@@ -24,30 +25,46 @@ class Modelling:
     kernel           covariance function, which sets the assumed smoothness of the loss
     hyperparameters  "map": maximum a posteriori; "sampled": averaged over a few draws from their posterior
     per_second       divide the expected improvement by the predicted seconds of the training; "gp-ei" only
+    choose           "best": the row of greatest expected improvement; "drawn": one drawn in proportion to it; "gp-ei" only
+    fidelity         of trainings that are compared before their last epoch, the model sees the "latest" score of a row
+                     only, or all, with their rung as an "axis" more
     """
 
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
     kernel: Literal["matern52", "squared-exponential"] = "matern52"
     hyperparameters: Literal["map", "sampled"] = "map"
     per_second: bool = False
+    choose: Literal["best", "drawn"] = "best"
+    fidelity: Literal["latest", "axis"] = "latest"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The modelling as JSON; without the last two where they have their defaults, as in journals of before."""
+        later = {"choose": "best", "fidelity": "latest"}
+        return {name: value for name, value in asdict(self).items() if later.get(name) != value}
 
 
 RECOMMENDED = Modelling()
+
 
 @dataclass(frozen=True, eq=False)
 class View:
     """The search as slot `slot` sees it.
 
-    seen      the trials finished in virtual time, by slot          pending  rows of the slots still running
-    free      (M,) bool, rows that may be proposed: feasible and never proposed before; at least one
-    initial   number of slots, the first included, spread over the space before a model is used
+    trials    those finished in virtual time, by slot
+    pending   rows still running for the first time
+    free      (M,) bool, rows that may be proposed: feasible and never proposed before, or stopped early and to be
+              taken up again; at least one
+    continued number of earlier slots that continue another, and so begin no row
+    rungs     the epochs at which trainings are compared before their end, which is the last; empty: they are not
+    initial   number of rows, the first included, spread over the space before a model is used
     seed      of the whole search
     predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if unknown
     candidates  of "tpe": the values drawn along each axis, or "all" free rows
     """
 
     space: Space
-    seen: tuple[Trial, ...]
+    trials: tuple[Trial, ...]
     pending: tuple[int, ...]
     free: NDArray[np.bool_]
     slot: int
@@ -57,6 +74,18 @@ class View:
     memory: Floats | None = None
     modelling: Modelling = RECOMMENDED
     candidates: Candidates = 24
+    continued: int = 0
+    rungs: tuple[int, ...] = ()
+
+    @property
+    def begun(self) -> int:
+        """The number of rows begun before."""
+        return self.slot - self.continued
+
+    @cached_property
+    def seen(self) -> tuple[Trial, ...]:
+        """The latest trial of each row, in the order in which the rows were begun."""
+        return tuple(latest(self.trials))
 
     @property
     def rng(self) -> np.random.Generator:
@@ -68,6 +97,13 @@ class View:
         """Rows and scores, (n,) each, of the trials that have one."""
         pairs = [(trial.proposal.row, trial.score) for trial in self.seen if trial.score is not None]
         return np.array([row for row, _ in pairs], dtype=np.int64), np.array([score for _, score in pairs], dtype=np.float64)
+
+    @property
+    def observations(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Rows, rungs and scores, (N,) each, of all slots with a score, also of those that a later one continues."""
+        scored = [(one.proposal.row, one.proposal.rung, one.score) for one in self.trials if one.score is not None]
+        rows, rungs, scores = zip(*scored, strict=True) if scored else ((), (), ())
+        return np.array(rows, dtype=np.int64), np.array(rungs, dtype=np.int64), np.array(scores, dtype=np.float64)
 
     @property
     def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -102,5 +138,5 @@ class Choice(NamedTuple):
     forecast: Forecast | None = None
 
 
-Propose = Callable[[View], Choice]
-"""A search method: the next row to try.  A pure function: the same view gives the same choice, also in a replay."""
+Look = Callable[[View], Choice]
+"""Where a search method looks: the next row to try.  A pure function: the same view gives the same choice, also in a replay."""

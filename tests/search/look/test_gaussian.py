@@ -13,12 +13,12 @@ from fovnet.maths.kernels import KERNELS, matern52
 from fovnet.maths.scales import Scales
 from fovnet.maths.threshold import chance_to_fit
 from fovnet.maths.warping import Target
-from fovnet.search.failing import CAUTION, WARINESS, Chances
-from fovnet.search.gaussian import Belief, believe, expected_improvement, thompson
+from fovnet.search.look.failing import CAUTION, WARINESS, Chances
+from fovnet.search.look.gaussian import Belief, believe, expected_improvement, thompson
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
-from fovnet.search.view import Modelling, View
+from fovnet.search.look.view import Modelling, View
 
 GAUSSIAN = ["gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp"]
 SPACE = Space.of({"a": range(12), "b": range(8), "c": ["x", "y", "z"]})

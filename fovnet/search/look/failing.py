@@ -19,8 +19,8 @@ from scipy.special import ndtr
 from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
 from fovnet.maths.threshold import chance_to_fit
-from fovnet.search.fitting import fitted
-from fovnet.search.view import View
+from fovnet.search.look.fitting import fitted
+from fovnet.search.look.view import View
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

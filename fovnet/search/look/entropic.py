@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from fovnet.maths import entropy
 from fovnet.maths.acquisition import lower_confidence_bound
-from fovnet.search.failing import Chances
-from fovnet.search.gaussian import (
+from fovnet.search.look.failing import Chances
+from fovnet.search.look.gaussian import (
     Belief,
     chosen,
     improving,
@@ -26,7 +26,7 @@ from fovnet.search.gaussian import (
     lowest_bound,
     lowest_drawn,
 )
-from fovnet.search.view import Choice, View
+from fovnet.search.look.view import Choice, View
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -113,7 +113,7 @@ def _information(view: View, belief: Belief, rows: Integers, draws: int) -> Floa
     for process, mean, variance in zip(belief.processes, belief.mean, belief.variance, strict=True):
         bound = lower_confidence_bound(mean[candidates], variance[candidates])
         points = np.union1d(candidates[np.argsort(-bound, kind="stable")[:CONTENDERS]], rows)
-        covariance = process.covariance(belief.known, pending, points)
+        covariance = process.covariance(belief.observed, pending, points)
         asked = np.searchsorted(points, rows)
         told += entropy.information_on_the_place(mean[points], covariance, process.noise, asked, rng, draws)
     return told / len(belief.processes)

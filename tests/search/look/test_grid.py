@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis.strategies import integers
 from scipy.stats import qmc
 
-from fovnet.search.grid import lattice, point
+from fovnet.search.look.grid import lattice, point
 from fovnet.search.space import Space, paper_space
 from fovnet.search.trial import Outcome
-from fovnet.search.view import View
+from fovnet.search.look.view import View
 from tests.search.test_methods import path, search_of
 
 

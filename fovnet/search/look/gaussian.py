@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,12 @@ from fovnet.maths.acquisition import (
 from fovnet.maths.growing import Growing
 from fovnet.maths.kernels import KERNELS
 from fovnet.maths.warping import TARGETS, Target
-from fovnet.search import fitting
-from fovnet.search.failing import Chances
-from fovnet.search.space import Space
+from fovnet.search.look import fitting
+from fovnet.search.look.failing import Chances
+from fovnet.search.look.uniform import spread
+from fovnet.search.look.view import Choice, View
+from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Forecast
-from fovnet.search.uniform import spread
-from fovnet.search.view import Choice, View
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -36,20 +37,19 @@ Integers = NDArray[np.int64]
 class Belief:
     """Posterior of the warped score of every row of a space, given the trials of a view.
 
-    known   (n,) rows with a score         target  their scores, warped
-    processes  (S,) Gaussian processes;    mean, variance  (S, M) of each
+    known   (n,) rows with a score         observed, target  (N,) numbers and warped scores of the observations:
+                                           the known rows, or rows of `with_rungs`
+    processes  (S,) Gaussian processes;    mean, variance  (S, M) of each at the end of a training
+    best    the lowest warped score, on which to improve, or the lowest mean of a known row at the end of a training
     """
 
     known: Integers
+    observed: Integers
     target: Target
     processes: tuple[Growing, ...]
     mean: Floats
     variance: Floats
-
-    @property
-    def best(self) -> float:
-        """The lowest warped score, on which to improve."""
-        return float(self.target.values.min())
+    best: float
 
     def regret(self, free: NDArray[np.bool_]) -> float | None:
         """Upper bound of the expected difference between the best known row and the lowest free row, in units of the score; 0 if none is
@@ -76,27 +76,43 @@ def believe(view: View) -> Belief:
     vanishes, and the next worker searches elsewhere.  Source: Ginsbourger et al., *Kriging is well-suited to parallelize
     optimization* (2010), section 4.2.
     """
-    known, scores = view.scored
-    how = view.modelling
-    target, pending = TARGETS[how.targets](scores), np.array(view.pending, dtype=np.int64)
+    known, latest = view.scored
+    rows, rungs, scores = view.observations
+    how, space, pending = view.modelling, view.space, np.array(view.pending, dtype=np.int64)
+    along = bool(view.rungs) and how.fidelity == "axis"
+    if along:
+        space = with_rungs(view.space, len(view.rungs))
+        rows = rows + len(view.space) * (len(view.rungs) - 1 - rungs)
+    observed, seen = (rows, scores) if along else (known, latest)
+    target = TARGETS[how.targets](seen)
     if how.hyperparameters == "sampled":
-        thetas = fitting.sampled(view.space, known, scores, how.targets, how.kernel, view.seed)
+        thetas = fitting.sampled(space, rows, scores, how.targets, how.kernel, view.seed)
     else:
-        thetas = fitting.fitted(view.space, known, scores, how.targets, how.kernel)[None]
-    processes = _processes(view.space, thetas, how.kernel, fitting.milestone(len(known)))
-    pairs = [process.posterior(known, target.values, pending) for process in processes]
-    return Belief(known, target, processes, np.stack([mean for mean, _ in pairs]), np.stack([variance for _, variance in pairs]))
+        thetas = fitting.fitted(space, rows, scores, how.targets, how.kernel)[None]
+    processes = _processes(space, thetas, how.kernel, fitting.milestone(len(observed)), len(view.space))
+    pairs = [process.posterior(observed, target.values, pending) for process in processes]
+    mean = np.stack([mean for mean, _ in pairs])
+    best = mean.mean(axis=0)[known] if along else target.values
+    return Belief(known, observed, target, processes, mean, np.stack([variance for _, variance in pairs]), float(best.min()))
 
 
-_KEPT: dict[tuple[Space, bytes, str, int], tuple[Growing, ...]] = {}
+@lru_cache(maxsize=2)
+def with_rungs(space: Space, rungs: int) -> Space:
+    """The space with the rung of a training as one axis more: first its M rows on the last rung, then on the one below, and so on."""
+    places = tuple(rung / max(1, rungs - 1) for rung in range(rungs))
+    rows = [np.column_stack([space.rows, np.full(len(space), rung)]) for rung in reversed(range(rungs))]
+    return Space((*space.axes, Axis("rung", tuple(range(rungs)), places=places)), np.concatenate(rows))
+
+
+_KEPT: dict[tuple[Space, bytes, str, int, int], tuple[Growing, ...]] = {}
 """The last processes used.  With 1,000 trials of 34,300 rows a process takes 284 MB, so they are deleted before new ones are made."""
 
 
-def _processes(space: Space, thetas: Floats, kernel: str, settled: int) -> tuple[Growing, ...]:
-    key = (space, thetas.tobytes(), kernel, settled)
+def _processes(space: Space, thetas: Floats, kernel: str, settled: int, asked: int) -> tuple[Growing, ...]:
+    key = (space, thetas.tobytes(), kernel, settled, asked)
     if key not in _KEPT:
         _KEPT.clear()
-        _KEPT[key] = tuple(Growing(space.unit_cube, space.scales, theta, KERNELS[kernel], settled) for theta in thetas)
+        _KEPT[key] = tuple(Growing(space.unit_cube, space.scales, theta, KERNELS[kernel], settled, asked) for theta in thetas)
     return _KEPT[key]
 
 
@@ -134,9 +150,14 @@ Best = Callable[[View, Belief, Chances], Integers]
 
 
 def improving(view: View, belief: Belief, chances: Chances) -> Integers:
-    """The choice of gp-ei."""
+    """The choice of gp-ei: the best, or one drawn in proportion to its improvement and its probability to train."""
     rows = np.flatnonzero(view.free)
-    return chances.best(rows, log_improvement(view, belief, rows))
+    promise = log_improvement(view, belief, rows)
+    if view.modelling.choose == "best":
+        return chances.best(rows, promise)
+    promise = promise + chances.log_chance(rows)
+    weights = np.exp(promise - promise.max())
+    return np.array([view.rng.choice(rows, p=weights / weights.sum())])
 
 
 def log_improvement(view: View, belief: Belief, rows: Integers) -> Floats:
@@ -171,23 +192,24 @@ def lowest_drawn(view: View, belief: Belief, chances: Chances) -> Integers:
     rows, rng = chances.likely(np.flatnonzero(view.free)), view.rng
     process = belief.processes[int(rng.integers(len(belief.processes)))]
     prior = process.prior_draw(rng)
-    noise = np.sqrt(process.noise) * rng.standard_normal(len(belief.known))
-    correction, _ = process.posterior(belief.known, belief.target.values - prior[belief.known] - noise, belief.known[:0])
-    value = (prior + correction)[rows]
+    noise = np.sqrt(process.noise) * rng.standard_normal(len(belief.observed))
+    correction, _ = process.posterior(belief.observed, belief.target.values - prior[belief.observed] - noise, belief.known[:0])
+    value = prior[rows] + correction[rows]
     return np.asarray(rows[value == value.min()])
 
 
 def chosen(view: View, best: Best) -> Choice:
     """One of the best rows, ties at random; the first slots are spread, and without any score it is the row
     most likely to train."""
-    if view.slot < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
+    if view.begun < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
         return _spread_where_it_fits(view)             # also before the first outcome, if many workers begin at once
     rows, chances = np.flatnonzero(view.free), Chances(view)
     if not len(view.scored[0]):
         return Choice(int(view.rng.choice(chances.best(rows, np.zeros(len(rows))))))
     belief = believe(view)
     row = int(view.rng.choice(best(view, belief, chances)))
-    return Choice(row, forecast(view, belief, chances, row))
+    before_the_end = bool(view.rungs) and view.modelling.fidelity == "latest"
+    return Choice(row, None if before_the_end else forecast(view, belief, chances, row))
 
 
 def _spread_where_it_fits(view: View) -> Choice:

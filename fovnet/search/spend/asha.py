@@ -1,0 +1,27 @@
+"""asha: whoever is among the best of a rung goes on at once; else another configuration begins.
+
+Nothing waits for a rung to be full, and nothing is lost for good: what is stopped goes on when enough others
+have turned out worse.
+Source: Li et al., *A system for massively parallel hyperparameter tuning* (2020), arXiv:1810.05934, algorithm 2,
+one bracket from the first rung.
+"""
+
+from __future__ import annotations
+
+from fovnet.search.spend.book import Begin, Book, GoOn, Move, best_of
+
+
+def asha(book: Book) -> Move | None:
+    """Goes on with a slot among the best |H| // η of the H seen on its rung, failures counted, the highest rung
+    first; else begins another row; without one, goes on with the best that is stopped on the highest rung."""
+    schedule = book.schedule
+    for rung in reversed(range(schedule.last)):
+        seen = [entry for entry in book.rungs.get((0, rung), ()) if entry.seen]
+        for entry in best_of(seen)[: len(seen) // schedule.eta]:
+            if entry.slot not in book.gone_on:
+                return GoOn(entry.slot, 0, rung + 1)
+    if book.free:
+        return Begin(0, 0)
+    highest = max((entry.rung for entry in book.paused), default=0)
+    leading = best_of(entry for entry in book.paused if entry.rung == highest)
+    return GoOn(leading[0].slot, 0, highest + 1) if leading else None

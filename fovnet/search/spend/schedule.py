@@ -1,0 +1,84 @@
+"""Rungs and brackets: the epochs at which trainings are compared, in whole numbers.
+
+    R  epochs of a full training        η  eta        K  the last rung        s  rungs that a bracket climbs
+Source: Li et al., *Hyperband* (2018), arXiv:1603.06560, algorithm 1, its floating logarithm replaced by a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from fovnet.errors import SearchError
+from fovnet.search.trial import Proposal
+
+Kind = Literal["full", "hyperband", "asha"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a search spends epochs; with "full" every training has R epochs, and the other numbers mean nothing.
+
+    kind      name of the Spend            epochs  R        eta  of how many trainings on a rung one goes on
+    least     epochs of the first rung, at least
+    reuse     of "hyperband": a bracket may take up what a closed one stopped, which a finite space would lose
+    restarts  each rung is a training from the first epoch on, as a rate schedule that depends on the number of
+              epochs demands
+    Raises SearchError "search-schedule" for eta below 2, or least below 1 or above R.
+    """
+
+    kind: Kind = "full"
+    epochs: int = 1
+    eta: int = 3
+    least: int = 1
+    reuse: bool = True
+    restarts: bool = False
+
+    def __post_init__(self) -> None:
+        if self.eta < 2:
+            raise SearchError("search-schedule", f"eta {self.eta}: give 2 or more; of eta trainings one goes on.")
+        if not 1 <= self.least <= self.epochs:
+            raise SearchError("search-schedule", f"least_epochs {self.least}: give 1 to {self.epochs}, the epochs of a full training.")
+
+    @cached_property
+    def rungs(self) -> tuple[int, ...]:
+        """Epochs r_0 < ... < r_K = R: R / η^(K-k), rounded half up, with the greatest K for which least · η^K ≤ R."""
+        last = 0
+        while self.least * self.eta ** (last + 1) <= self.epochs:
+            last += 1
+        powers = [self.eta ** (last - k) for k in range(last + 1)]
+        return tuple((2 * self.epochs + power) // (2 * power) for power in powers)
+
+    @property
+    def last(self) -> int:
+        """K."""
+        return len(self.rungs) - 1
+
+    def climbs(self, bracket: int) -> int:
+        """s: the rungs that a bracket climbs; K for the first, then one less each, and again K after 0."""
+        return self.last - bracket % (self.last + 1)
+
+    def members(self, bracket: int) -> int:
+        """n_0 = ⌈(K+1) · η^s / (s+1)⌉, how many configurations a bracket begins."""
+        s = self.climbs(bracket)
+        return -(-(self.last + 1) * self.eta**s // (s + 1))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The schedule as JSON; empty for "full", whose journals are those of before there were schedules."""
+        return {} if self.kind == "full" else {"schedule": asdict(self)}
+
+
+FULL = Schedule()
+
+
+def own_epochs(proposal: Proposal, epochs: int) -> int:
+    """The epochs that a proposal spends itself, those of the training it goes on with not counted; `epochs` is R."""
+    return (epochs if proposal.epochs is None else proposal.epochs) - proposal.begun
+
+
+def within_budget(proposals: Sequence[Proposal], trials: int, epochs: int) -> bool:
+    """Whether a search for the epochs of so many full trainings has a slot after these: of "full", fewer than `trials`."""
+    return sum(own_epochs(proposal, epochs) for proposal in proposals) < trials * epochs

@@ -1,0 +1,28 @@
+"""The ways to spend by their names in a configuration file, and the checkpoints that they may still need."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from fovnet.search.spend.asha import asha
+from fovnet.search.spend.book import Book, Spend, best_of
+from fovnet.search.spend.full import full
+from fovnet.search.spend.hyperband import hyperband, promoted
+from fovnet.search.spend.schedule import Kind
+
+SPENDS: Mapping[Kind, Spend] = {"full": full, "hyperband": hyperband, "asha": asha}
+
+
+def may_go_on(book: Book, workers: int) -> Collection[int]:
+    """The slots whose checkpoints are worth their space: with which the search may still go on.
+
+    Of asha the best ⌈n/η⌉ + W of the n on a rung; of hyperband those among the best of their rung so far, and with
+    reuse all.  Any other that goes on after all is trained from its first epoch, to the same result.
+    """
+    schedule, slots = book.schedule, set[int]()
+    for (bracket, rung), members in book.rungs.items():
+        places = -(-len(members) // schedule.eta) + workers
+        if schedule.kind == "hyperband":
+            places = len(members) if schedule.reuse else promoted(schedule, bracket, rung)
+        slots |= {one.slot for one in best_of(members)[:places]}
+    return {one.slot for one in book.paused if one.slot in slots}
