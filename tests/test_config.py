@@ -14,9 +14,9 @@ from fovnet.config import Phantom, Settings, deciding, doubled_keys, load, parse
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
+from fovnet.search.look.view import RECOMMENDED
 from fovnet.search.methods import METHODS
 from fovnet.search.space import BASELINE, Axis, paper_space
-from fovnet.search.look.view import RECOMMENDED
 from fovnet.volume.collection import region_named
 
 CONFIGS = Path(__file__).parents[1] / "configs"

@@ -199,12 +199,11 @@ def propose(
     slot: Annotated[int, typer.Option(min=0, help="Which slot to work out anew from what it had seen.")],
 ) -> None:
     """Work out what a search proposes for a slot; a finished slot gives its recorded proposal again."""
-    from dataclasses import asdict
-
     from fovnet.search.journal import replay
+    from fovnet.search.trial import proposal_facts
 
     journal = finished_search(Results(run))[0] if (Results(run).search / "current.json").exists() else run
-    out.print_json(json.dumps(asdict(replay(journal, slot))))
+    out.print_json(json.dumps(proposal_facts(replay(journal, slot))))
 
 
 def _draw_training(training: SingleTraining, outcome: Outcome) -> None:

@@ -18,8 +18,8 @@ from fovnet.errors import SearchError
 from fovnet.locks import take
 from fovnet.records import write_json
 from fovnet.search.journal import OTHER_PREDICTIONS, Journal, locked, opened, read_header, read_search, read_slot, slot_path
-from fovnet.search.proposals import proposal_path, read_proposal, read_proposals, write_proposal
-from fovnet.search.proposing import Search, propose_slot, too_little_gain
+from fovnet.search.proposals import proposal_path, proposals_within, read_proposal, read_proposals, write_proposal
+from fovnet.search.proposing import Search, propose_slot, seconds_for, too_little_gain
 from fovnet.search.run import Submit, start_notes, train_alone
 from fovnet.search.trial import Proposal, Trial
 from fovnet.words import several
@@ -93,8 +93,9 @@ def on_record(folder: Path, slot: int) -> bool:
 
 
 def gather(folder: Path, trials: int) -> list[Trial]:
-    """The trials of slots 0..trials-1, by slot; fewer if the search ends before.  Raises SearchError if one is missing."""
-    proposals = read_proposals(folder, trials, source_of(folder))
+    """The trials of all slots for the epochs of so many trainings, by slot; fewer if the search ends before.  Raises SearchError if one is
+    missing."""
+    proposals = proposals_within(folder, trials, source_of(folder))
     return [_finished(folder, proposal) for proposal in proposals]
 
 
@@ -145,7 +146,7 @@ def _clear(folder: Path, source: str) -> None:
 def _refuse_other_predictions(folder: Path, search: Search) -> None:
     for path in sorted(folder.glob("proposal-*.json")):
         kept = read_proposal(folder, _slot(path))
-        if isinstance(kept, Proposal) and kept.predicted_seconds != float(search.predicted_seconds[kept.row]):
+        if isinstance(kept, Proposal) and kept.predicted_seconds != seconds_for(search, kept.row, kept.epochs, kept.begun):
             raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
 
 

@@ -22,6 +22,7 @@ from fovnet.results import JOBS
 from fovnet.search.look.view import Modelling
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Axis, Space
+from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
 
 OTHER_PREDICTIONS = (
@@ -109,7 +110,7 @@ def _holds_arrays(path: Path) -> bool:
 def refuse_another_search(folder: Path, search: Search) -> None:
     """Raises SearchError if the journal in `folder` is another search's; the number of trials may differ."""
     header = read_header(folder)
-    for key, mine in {"candidates": None, **search.identity}.items():
+    for key, mine in {"candidates": None, "schedule": None, **search.identity}.items():
         if header.get(key) != mine:
             if key == "predicted_seconds_sha256":
                 raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
@@ -169,6 +170,7 @@ def read_search(folder: Path) -> Search:
             space, **settings, predicted_seconds=arrays["predicted_seconds"], feasible=arrays["feasible"],
             modelling=Modelling(**header["modelling"]), memory=arrays.get("memory"),
             candidates=header.get("candidates", 24),
+            schedule=Schedule(**header.get("schedule", {})),
         )
     except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
         raise SearchError("journal-header", f"{folder}: search.json or search.npz is no journal's ({fault!r}); the search's own "

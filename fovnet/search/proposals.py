@@ -6,14 +6,16 @@ Fast to import: while planning, a workflow asks here which slots there are and w
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fovnet.errors import SearchError
 from fovnet.records import read_json, write_json
 from fovnet.search.clock import Clock
 from fovnet.search.journal import read_header
-from fovnet.search.trial import Proposal, proposal_of
+from fovnet.search.spend.schedule import within_budget
+from fovnet.search.trial import Proposal, proposal_facts, proposal_of
 
 
 def proposal_path(folder: Path, slot: int) -> Path:
@@ -23,7 +25,7 @@ def proposal_path(folder: Path, slot: int) -> Path:
 
 def write_proposal(folder: Path, slot: int, decided: Proposal | str, *, source: str, seed: int) -> Path:
     """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the path; `source` as in `jobs.begin`."""
-    facts = {"ends": decided} if isinstance(decided, str) else {"proposal": asdict(decided)}
+    facts = {"ends": decided} if isinstance(decided, str) else {"proposal": proposal_facts(decided)}
     return write_json(proposal_path(folder, slot), {**facts, "source": source}, settings=source, seed=seed)
 
 
@@ -56,6 +58,22 @@ def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[
             break
         proposals.append(decided)
     return proposals
+
+
+def proposals_within(folder: Path, trials: int, source: str | None = None) -> list[Proposal]:
+    """The proposals made for the epochs of so many trials, fewer if the search ends before.  Raises SearchError as `read_proposal`."""
+    proposals: list[Proposal] = []
+    while is_within_budget(folder, proposals, trials):
+        decided = read_proposal(folder, len(proposals), source)
+        if isinstance(decided, str):
+            break
+        proposals.append(decided)
+    return proposals
+
+
+def is_within_budget(folder: Path, proposals: Sequence[Proposal], trials: int) -> bool:
+    """Whether the search in a journal has a slot after these: those before it spend less than the epochs of so many trials."""
+    return within_budget(proposals, trials, read_header(folder).get("schedule", {}).get("epochs", 1))
 
 
 def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:

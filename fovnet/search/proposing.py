@@ -173,14 +173,19 @@ def proposal_for(
     slot, schedule, configuration = len(earlier), search.schedule, search.space.configuration(row)
     before = earlier[move.slot] if isinstance(move, GoOn) else None
     seed = before.seed if before else training_seed(search.seed, slot)
-    seconds = float(search.predicted_seconds[row])
     if schedule.kind == "full":
-        return Proposal(slot, row, configuration, seed, *sees, seconds, forecast)
+        return Proposal(slot, row, configuration, seed, *sees, seconds_for(search, row), forecast)
     done = 0 if before is None or schedule.restarts else int(before.epochs or 0)
     epochs = schedule.rungs[move.rung]
-    seconds = seconds * (epochs - done) / schedule.epochs
+    seconds = seconds_for(search, row, epochs, done)
     continues = None if before is None else before.slot
     return Proposal(slot, row, configuration, seed, *sees, seconds, forecast, epochs, continues, done, move.bracket, move.rung)
+
+
+def seconds_for(search: Search, row: int, epochs: int | None = None, done: int = 0) -> float:
+    """The predicted seconds of a row's training from the epochs already `done` to `epochs`; None: of all of it."""
+    whole = float(search.predicted_seconds[row])
+    return whole if epochs is None else whole * (epochs - done) / search.schedule.epochs
 
 
 def is_possible(search: Search, earlier: Sequence[Proposal], made: Proposal) -> bool:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, owned, read_header, slot_path
-from fovnet.search.proposing import Search, propose_slot, too_little_gain, training_seed
+from fovnet.search.proposing import Search, is_possible, propose_slot, too_little_gain
+from fovnet.search.spend.schedule import own_epochs, within_budget
 from fovnet.search.trial import Outcome, Proposal, Trial
+from fovnet.words import several
 
 Submit = Callable[[Proposal], "Future[Outcome]"]
 Progress = Callable[[int, int], None]
@@ -26,7 +28,8 @@ RETRIES = 2
 def go_on(
     search: Search, *, trials: int, journal: Path, submit: Submit, stop_below_regret: float | None = None, progress: Progress | None = None
 ) -> list[Trial]:
-    """The trials of slots 0..trials-1, by slot; fewer if the space has no more feasible rows, or little is left to gain.
+    """The trials of all slots, by slot, that together have the epochs of so many full trainings; fewer if the space has no more feasible
+    rows, or little is left to gain.
 
     The latter is before the first slot with an expected regret below `stop_below_regret`, in units of the score, once enough scores are
     known (`too_little_gain`); the header notes either.  Like the number of trials it is not part of the search's identity: without it the
@@ -57,29 +60,39 @@ class Run:
 
     def to_the_end(self) -> list[Trial]:
         """All trials, by slot."""
-        slots = min(self.trials, int(self.book.search.feasible.sum()))       # no row is proposed twice
-        before = read_header(self.book.folder).get("trials", 0) if (self.book.folder / "search.json").exists() else 0
-        trials, notes = max(before, self.trials), self._notes(slots)
-        self.book.write_header(trials, self.trials, slots if slots < self.trials else None, notes)
+        header = self.book.folder / "search.json"
+        before = read_header(self.book.folder).get("trials", 0) if header.exists() else 0
+        most, notes = max(before, self.trials), self._notes()
+        self.book.write_header(most, self.trials, self._rows_run_out(), notes)
         self._report_progress()                                                         # the first training may take long
         try:
-            for slot in range(slots):
-                ending = self._fill(slot)
-                if ending is not None:
-                    slots = slot
-                    notes.append(ending)
-                    self.book.write_header(trials, self.trials, slots, notes)
-                    break
-            self._wait_for(range(slots))
+            ending = None
+            while ending is None and not self._is_spent():
+                ending = self._fill(len(self.proposals))
+            if ending:
+                notes.append(ending)
+                self.book.write_header(most, self.trials, len(self.proposals), notes)
+            self._wait_for(range(len(self.proposals)))
         finally:
             for future in self.flying:
                 future.cancel()                                              # trainings not yet started are not needed
-        return [self.finished[slot] for slot in range(slots)]
+        return [self.finished[proposal.slot] for proposal in self.proposals]
+
+    def _rows_run_out(self) -> int | None:
+        """The number of rows if each is trained to its end, and there are fewer than trials requested; else None."""
+        rows = int(self.book.search.feasible.sum())                                     # no row is begun twice
+        return rows if self.book.search.schedule.kind == "full" and rows < self.trials else None
+
+    def _is_spent(self) -> bool:
+        """Whether no slot is left to propose."""
+        slots = self._rows_run_out()
+        within = within_budget(self.proposals, self.trials, self.book.search.schedule.epochs)
+        return not within or (slots is not None and len(self.proposals) >= slots)
 
     def _fill(self, slot: int) -> str | None:
         """Takes the slot's trial from the journal, or proposes it as soon as all slots it sees are finished, and submits it.
 
-        Returns the sentence with which the search ends before this slot, if too little is left to gain; else None.
+        Returns the sentence with which the search ends before this slot, if too little is left to gain, or nothing to train; else None.
         """
         recorded = self.book.read(slot)
         if recorded is not None:
@@ -90,7 +103,12 @@ class Run:
             return ending
         seen, _ = self.book.search.clock.sees([proposal.predicted_seconds for proposal in self.proposals])
         self._wait_for(seen)
-        proposal = propose_slot(self.book.search, self.proposals, self.finished)
+        try:
+            proposal = propose_slot(self.book.search, self.proposals, self.finished)
+        except SearchError as fault:
+            if fault.code != "space-exhausted":
+                raise
+            return f"The search ends after {several(slot, 'slot')}: {fault.sentence}"
         if (ending := self._too_little_gain(proposal)) is None:
             self.proposals.append(proposal)
             self.flying[self.submit(proposal)] = proposal, ()
@@ -135,29 +153,20 @@ class Run:
 
     def _report_progress(self) -> None:
         if self.progress:
-            self.progress(len(self.finished), self.trials)
+            schedule = self.book.search.schedule
+            epochs = sum(own_epochs(trial.proposal, schedule.epochs) for trial in self.finished.values())
+            self.progress(epochs // schedule.epochs, self.trials)
 
     def _refuse_contradiction(self, proposal: Proposal) -> None:
         """Raises SearchError "slot-contradiction" for a recorded proposal that this search could not have made for the next slot."""
-        search, slot = self.book.search, len(self.proposals)
-        seen, pending = search.clock.sees([earlier.predicted_seconds for earlier in self.proposals])
-        row = proposal.row
-        right = (
-            (proposal.slot, proposal.seen, proposal.pending) == (slot, seen, pending)
-            and proposal.seed == training_seed(search.seed, slot)
-            and 0 <= row < len(search.space) and bool(search.feasible[row])
-            and proposal.predicted_seconds == search.predicted_seconds[row]
-            and proposal.configuration == search.space.configuration(row)
-            and all(row != earlier.row for earlier in self.proposals)
-        )
-        if not right:
-            path = slot_path(self.book.folder, slot)
+        if not is_possible(self.book.search, self.proposals, proposal):
+            path = slot_path(self.book.folder, len(self.proposals))
             raise SearchError("slot-contradiction", f"{path}: not what this search does there; remove it to repeat the slot.")
 
-    def _notes(self, slots: int) -> list[str]:
+    def _notes(self) -> list[str]:
         """Notes for the header: a start that was moved, a search that ends early for lack of feasible rows."""
-        notes = start_notes(self.book.search)
-        if slots < self.trials:
+        notes, slots = start_notes(self.book.search), self._rows_run_out()
+        if slots is not None:
             notes.append(f"{self.trials} trials were asked for; the search ends after {slots}: no other configuration is feasible.")
         return notes
 

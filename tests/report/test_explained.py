@@ -12,10 +12,10 @@ from fovnet.report.explained_figures import explained_figures
 from fovnet.report.pour import pour
 from fovnet.report.wording import level
 from fovnet.search.explaining import explain
+from fovnet.search.look.view import Modelling
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Trial
-from fovnet.search.look.view import Modelling
 
 SPACE = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
 

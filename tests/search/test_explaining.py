@@ -11,15 +11,15 @@ from fovnet.maths import gp
 from fovnet.maths.kernels import matern52
 from fovnet.records import write_json
 from fovnet.search.explaining import explain
-from fovnet.search.look.gaussian import believe
 from fovnet.search.journal import Journal, read_trials
+from fovnet.search.look.gaussian import believe
+from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS
 from fovnet.search.proposals import Request, request_of
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.run import go_on
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Forecast, Outcome, Trial
-from fovnet.search.look.view import Modelling, View
 
 SPACE = Space.of({"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True], "lone": [7]})
 

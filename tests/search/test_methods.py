@@ -7,11 +7,11 @@ from hypothesis.strategies import floats, integers, lists, one_of, sampled_from
 
 from fovnet.errors import SearchError
 from fovnet.search.look.failing import Chances
+from fovnet.search.look.view import View
 from fovnet.search.methods import METHODS
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import BASELINE, Space, paper_space
 from fovnet.search.trial import Outcome, Trial
-from fovnet.search.look.view import View
 
 SMALL = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
 FAILURES = ("out_of_memory", "diverged", "timeout", "error")

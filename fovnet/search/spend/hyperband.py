@@ -71,7 +71,8 @@ def _complete(book: Book, bracket: int, waits: bool) -> list[int]:
 
 def promoted(schedule: Schedule, bracket: int, rung: int) -> int:
     """How many of a rung, at most, go on from it in a bracket: n_0 // η^i to its rung i."""
-    return schedule.members(bracket) // schedule.eta ** (rung - _first_rung(schedule, bracket) + 1)
+    share: int = schedule.eta ** (rung - _first_rung(schedule, bracket) + 1)
+    return schedule.members(bracket) // share
 
 
 def _first_rung(schedule: Schedule, bracket: int) -> int:

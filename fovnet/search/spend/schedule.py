@@ -63,7 +63,8 @@ class Schedule:
     def members(self, bracket: int) -> int:
         """n_0 = ⌈(K+1) · η^s / (s+1)⌉, how many configurations a bracket begins."""
         s = self.climbs(bracket)
-        return -(-(self.last + 1) * self.eta**s // (s + 1))
+        begun: int = (self.last + 1) * self.eta**s
+        return -(-begun // (s + 1))
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from fovnet.maths.kernels import KERNELS
 from fovnet.search.look.entropic import MINIMA, entropy_search, entropy_search_portfolio, max_value_entropy
 from fovnet.search.look.failing import CAUTION, WARINESS, Chances
 from fovnet.search.look.gaussian import believe
+from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome
-from fovnet.search.look.view import Modelling, View
-from tests.search.test_gaussian import SPACE, bowl, trials_at
+from tests.search.look.test_gaussian import SPACE, bowl, trials_at
 
 
 def view_of(space, rows, outcome_of, **changes):
@@ -134,7 +134,7 @@ def test_gp_es_takes_the_row_that_tells_most_about_which_is_the_lowest(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_gp_esp_takes_of_the_choices_of_the_others_the_one_that_tells_most(seed):
     view = tiny_view(seed)
-    rows = {METHODS[name](view).row for name in ("gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes")}
+    rows = {METHODS[name].look(view).row for name in ("gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes")}
     told, choice = told_by(view, rows), entropy_search_portfolio(view)
     assert choice.row in rows and told[choice.row] > max(told.values()) - 0.03
 

@@ -15,10 +15,10 @@ from fovnet.maths.threshold import chance_to_fit
 from fovnet.maths.warping import Target
 from fovnet.search.look.failing import CAUTION, WARINESS, Chances
 from fovnet.search.look.gaussian import Belief, believe, expected_improvement, thompson
+from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Proposal, Trial
-from fovnet.search.look.view import Modelling, View
 
 GAUSSIAN = ["gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp"]
 SPACE = Space.of({"a": range(12), "b": range(8), "c": ["x", "y", "z"]})
@@ -66,7 +66,7 @@ def test_with_noise_too_the_regret_is_no_less_than_what_is_to_be_gained_on_avera
     for f in rng.multivariate_normal(np.zeros(30), covariance, 400):
         y = f[rows] + rng.standard_normal(10)
         mean, variance = process.posterior(rows, y, rows[:0])
-        belief = Belief(rows, Target(y, y, 1.0), (process,), mean[None], variance[None])
+        belief = Belief(rows, rows, Target(y, y, 1.0), (process,), mean[None], variance[None], float(y.min()))
         promised.append(belief.regret(free))
         gained.append(max(f[rows[mean[rows].argmin()]] - f[free].min(), 0.0))
         naive.append(expected_regret(mean[free], variance[free], y.min()))
@@ -116,8 +116,8 @@ def test_the_chances_are_asked_only_where_they_can_matter_and_nothing_is_missed(
 @pytest.mark.parametrize("method", GAUSSIAN)
 def test_every_option_gives_a_free_row_and_the_same_one_again(method, modelling):
     view = view_of(seen(20, fails=lambda row: row % 7 == 0), modelling=modelling)
-    choice = METHODS[method](view)
-    assert view.free[choice.row] and METHODS[method](view) == choice
+    choice = METHODS[method].look(view)
+    assert view.free[choice.row] and METHODS[method].look(view) == choice
     forecast = choice.forecast
     assert forecast.holds(forecast.score) and 0.0 < forecast.chance_to_train <= 1.0
     assert forecast.low is not None or modelling.targets == "ranked"
@@ -130,7 +130,7 @@ def test_every_sibling_finds_the_bottom_of_a_bowl(method, modelling):
     loss, rows = bowl(SPACE), [0]
     for _ in range(29):
         trials = trials_at(SPACE, rows, lambda row: Outcome("completed", score=float(loss[row])))
-        rows.append(METHODS[method](view_of(trials, modelling=modelling)).row)
+        rows.append(METHODS[method].look(view_of(trials, modelling=modelling)).row)
     assert loss[rows].min() <= np.sort(loss)[2]
 
 
@@ -221,7 +221,7 @@ def test_of_rows_that_may_not_fit_or_diverge_those_are_asked_for_that_are_likely
 
 @pytest.mark.parametrize("method", GAUSSIAN)
 def test_a_single_score_is_enough_to_go_on_from(method):
-    choice = METHODS[method](view_of(seen(1)))
+    choice = METHODS[method].look(view_of(seen(1)))
     assert choice.row != seen(1)[0].proposal.row and np.isfinite(choice.forecast.score)
 
 

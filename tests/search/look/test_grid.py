@@ -9,9 +9,9 @@ from hypothesis.strategies import integers
 from scipy.stats import qmc
 
 from fovnet.search.look.grid import lattice, point
+from fovnet.search.look.view import View
 from fovnet.search.space import Space, paper_space
 from fovnet.search.trial import Outcome
-from fovnet.search.look.view import View
 from tests.search.test_methods import path, search_of
 
 

@@ -12,12 +12,12 @@ from fovnet.bench.peers import Hyperopt
 from fovnet.errors import SearchError
 from fovnet.maths.parzen import mixture, shares
 from fovnet.search.journal import read_search, replay
-from fovnet.search.run import go_on
-from fovnet.search.space import BASELINE, Space, paper_space, places_of
 from fovnet.search.look.tpe import CANDIDATES, parzen, split
-from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.search.look.uniform import uniform
 from fovnet.search.look.view import View
+from fovnet.search.run import go_on
+from fovnet.search.space import BASELINE, Space, paper_space, places_of
+from fovnet.search.trial import Outcome, Proposal, Trial
 from tests.search.test_methods import path, search_of, smooth_loss
 
 GRID = Space.of({"a": range(11), "b": range(5), "c": ["x", "y", "z"], "d": [False, True]})
