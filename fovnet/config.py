@@ -265,13 +265,24 @@ def _space(given: Any) -> Any:
     return checked
 
 
+IMPROVING = ("gp-ei", "gp-hyperband")
+LATER = {"candidates": 24, "spend": None, "eta": 3, "least_epochs": 1, "reuse": True, "fidelity": "latest", "choose": "best"}
+"""Keys of `search` that came after the first release, and their defaults."""
+
+
 class Search(Section):
     """Search method, space and budget.
 
+    spend  epochs: "full" trains every configuration to the end, "hyperband" and "asha" compare them at rungs before;
+           None: as the method does
+    eta, least_epochs, reuse  of the rungs, as in `fovnet.search.spend.schedule`
+    fidelity, choose          as in `fovnet.search.look.view`
     space  with "members" each network that training.begin names is trained with its own configuration; `start` is then the first of them
     """
 
-    method: Literal["grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe"] = "gp-ei"
+    method: Literal[
+        "grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe", "hyperband", "gp-hyperband"
+    ] = "gp-ei"
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
     kernel: Literal["matern52", "squared-exponential"] = "matern52"
     hyperparameters: Literal["map", "sampled"] = "map"
@@ -282,6 +293,12 @@ class Search(Section):
     lead: float = Field(0.15, ge=0, le=1)
     initial: PositiveInt | None = None
     candidates: Literal[24, "all"] = 24
+    spend: Literal["full", "hyperband", "asha"] | None = None
+    eta: int = Field(3, ge=2)
+    least_epochs: PositiveInt = 1
+    reuse: bool = True
+    fidelity: Literal["latest", "axis"] = "latest"
+    choose: Literal["best", "drawn"] = "best"
     space: Annotated[dict[str, Any] | str, BeforeValidator(_space)] = "paper"
     start: dict[str, Level] = Field(
         default_factory=lambda: {  # type: ignore[arg-type]
@@ -298,14 +315,19 @@ class Search(Section):
     def _as_of_old(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Keys that came later are left out where they have their default: what a finished search was made
         with is still the same."""
-        return {key: value for key, value in whole(self).items() if (key, value) != ("candidates", 24)}
+        return {key: value for key, value in whole(self).items() if key not in LATER or value != LATER[key]}
+
+    @property
+    def spends(self) -> str:
+        """The way to spend, named or the method's own."""
+        return self.spend or ("hyperband" if self.method in ("hyperband", "gp-hyperband") else "full")
 
     @model_validator(mode="after")
     def _nothing_of_a_process_that_is_not_there(self) -> Search:
         """Random search took such keys without a word from the first, so that its configurations still do."""
         of_a_process = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
         given = [key for key in of_a_process if getattr(self, key) != type(self).model_fields[key].default]
-        if given and self.method in ("grid", "tpe"):
+        if given and self.method in ("grid", "tpe", "hyperband"):
             which = "it" if len(given) == 1 else "them"
             raise ValueError(f"{', '.join(given)}: of a Gaussian process, and method {self.method} asks none; leave {which} out, or set "
                              "method to gp-ei")
@@ -315,13 +337,30 @@ class Search(Section):
 
     @model_validator(mode="after")
     def _what_the_method_can_do(self) -> Search:
-        if self.per_second and self.method != "gp-ei":
+        if self.per_second and self.method not in IMPROVING:
             raise ValueError(f"per_second: {self.method} expects no improvement that seconds could be held against; leave it out, or set "
                              "method to gp-ei")
         if self.stop_below_regret is not None and (self.method == "random" or self.targets == "ranked"):
             what = "method random models nothing" if self.method == "random" else "targets ranked know no distances"
             raise ValueError(f"stop_below_regret: {what}, so that what is left to gain is unknown; leave it out, or set method to "
                              "gp-ei and targets to half-ranked")
+        return self
+
+    @model_validator(mode="after")
+    def _what_goes_with_the_spending(self) -> Search:
+        if self.choose == "drawn" and self.method not in IMPROVING:
+            raise ValueError(f"choose: method {self.method} has no expected improvement to draw by; leave it out, or set method to gp-ei")
+        if self.fidelity == "axis" and not self.method.startswith("gp-"):
+            raise ValueError(f"fidelity: axis: method {self.method} has no model to see rungs; leave it out, or set method to gp-ei")
+        of_rungs = [key for key in ("eta", "least_epochs", "reuse", "fidelity") if getattr(self, key) != LATER[key]]
+        if self.spends == "full" and of_rungs:
+            raise ValueError(f"{', '.join(of_rungs)}: of trainings that are compared before their end, and spend full trains each to its "
+                             "end; leave out, or set spend to asha")
+        if self.spends != "hyperband" and not self.reuse:
+            raise ValueError("reuse: false: only hyperband closes brackets; leave it out, or set spend to hyperband")
+        if self.spends != "full" and self.stop_below_regret is not None:
+            raise ValueError(f"stop_below_regret: with spend {self.spends} scores are of trainings before their end, which say nothing of "
+                             "what is left to gain; leave it out, or set spend to full")
         return self
 
 
@@ -410,6 +449,12 @@ class Settings(Section):
         if self.ensemble.alone and not self.training.augmentation.alone:
             raise ValueError("ensemble.alone: networks that never saw slices alone cannot predict them; set "
                              "training.augmentation.alone as well, to 0.25 for instance, or leave it out")
+        if self.search.spends != "full" and self.training.early_stopping.envelope is not None:
+            raise ValueError(f"training.early_stopping.envelope: search.spend {self.search.spends} stops trainings by itself; leave it "
+                             "out, or set search.spend to full")
+        if self.search.least_epochs > self.training.epochs:
+            raise ValueError(f"search.least_epochs: {self.search.least_epochs} is more than the {self.training.epochs} of training.epochs; "
+                             f"set 1 to {self.training.epochs}")
         for name in self.collections:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f"collections.{name}: use letters, digits, - and _ only; it becomes part of file names")

@@ -184,13 +184,16 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
 @slot.command("gather")
 def slot_gather(config: ConfigFile) -> None:
     """End a search whose slots are all finished: trials.tsv, for the ensemble and the report."""
+    from fovnet.net.trials import forget_recorded
     from fovnet.search.jobs import gather
 
     settings = settings_of(config)
     results, pack = open_run(settings)
     journal = jobs_journal(settings, results)
     refuse_journal_of_other_slices(settings, pack, journal)
-    _conclude(settings, results, journal, gather(journal, settings.search.trials))
+    trials = gather(journal, settings.search.trials)
+    forget_recorded(journal)
+    _conclude(settings, results, journal, trials)
 
 
 @verbs.command()

@@ -43,7 +43,7 @@ class Checkpoint:
         """Write the state of the training after a whole epoch, replacing the one before.
 
         tensors   of the model, of the momentum and the running mean of each parameter, and the state of the CPU's generator (bytes,)
-        facts     steps, seconds, the losses of each epoch, a hash of `decides`, and the CRC-32 of the tensors
+        facts     steps, the seconds and losses of each epoch, a hash of `decides`, and the CRC-32 of the tensors
         At least one step must have been taken, as there is no momentum before.  Raises OSError if it cannot be written.
         """
         tensors = {f"model.{name}": tensor for name, tensor in progress.model.state_dict().items()}
@@ -53,7 +53,8 @@ class Checkpoint:
         tensors |= {f"average.{name}": tensor for name, tensor in zip(names, progress.average, strict=bool(progress.average))}
         tensors["generator"] = progress.generator.get_state()
         curves = {"training_loss": progress.training_loss, "validation_loss": progress.validation_loss}
-        facts = {"step": progress.step, "seconds": progress.seconds, "decides": digest(self.decides), "crc32": _crc32(tensors), **curves}
+        curves |= {"epoch_seconds": progress.epoch_seconds}
+        facts = {"step": progress.step, "decides": digest(self.decides), "crc32": _crc32(tensors), **curves}
         save_tensors(self.path, tensors, facts, lasting=False)       # no fsync: a damaged checkpoint is treated as none
 
     def resume(self, fresh: Progress) -> None:
@@ -69,7 +70,8 @@ class Checkpoint:
         except ModelError:
             facts = {}
         ours = self.keep.exists() and facts.get("decides") == digest(self.decides)
-        if ours and facts.get("crc32") == _crc32(tensors):           # the header may be intact and the tensors behind it damaged
+        intact = ours and "epoch_seconds" in facts and facts.get("crc32") == _crc32(tensors)
+        if intact:                                                   # the header may be so, and the tensors behind it damaged
             _restore(fresh, tensors, facts)
         else:
             self.keep.unlink(missing_ok=True)
@@ -102,5 +104,5 @@ def _restore(fresh: Progress, tensors: Mapping[str, torch.Tensor], facts: Mappin
     for (name, _), average in zip(fresh.model.named_parameters(), fresh.average, strict=bool(fresh.average)):
         average.copy_(tensors[f"average.{name}"])
     fresh.generator.set_state(tensors["generator"])
-    fresh.step, fresh.seconds = facts["step"], facts["seconds"]
+    fresh.step, fresh.epoch_seconds[:] = facts["step"], facts["epoch_seconds"]
     fresh.training_loss[:], fresh.validation_loss[:] = facts["training_loss"], facts["validation_loss"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 
@@ -13,6 +14,31 @@ def weights_of(folder: Path, slot: int) -> Path:
 def checkpoint_of(keep: Path) -> Path:
     """The path of the checkpoint of the training whose weights are at `keep`."""
     return keep.with_suffix(".checkpoint")
+
+
+def inherit(earlier: Path, keep: Path) -> None:
+    """Give the training at `keep`, if it has no checkpoint, the weights and the checkpoint of an `earlier` one to go on from.
+
+    The files are links, which the first epoch's new ones replace; copies where the file system knows no links.  If either is gone, or the
+    process is killed between the two, the training begins with its first epoch, to the same result.
+    """
+    if checkpoint_of(keep).exists():
+        return
+    keep.unlink(missing_ok=True)
+    try:
+        for given, mine in ((earlier, keep), (checkpoint_of(earlier), checkpoint_of(keep))):
+            _link(given, mine)
+    except FileNotFoundError:
+        return
+
+
+def _link(given: Path, mine: Path) -> None:
+    try:
+        mine.hardlink_to(given)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copyfile(given, mine)
 
 
 def forget(keep: Path) -> None:

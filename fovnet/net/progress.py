@@ -24,9 +24,14 @@ class Progress:
     average: list[Tensor]
     train_step: TrainStep | None = None
     step: int = 0
-    seconds: float = 0.0
+    epoch_seconds: list[float] = field(default_factory=list)
     training_loss: list[float] = field(default_factory=list)
     validation_loss: list[float] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """Of all whole epochs, those before a kill included."""
+        return sum(self.epoch_seconds)
 
     @property
     def score(self) -> float | None:

@@ -6,7 +6,7 @@ Heavy packages are imported only when needed: pricing a space does not need torc
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.run import journal_of_same_training, open_run, run_vocabulary
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fovnet.net.speed import Timings
     from fovnet.search.proposing import Search
     from fovnet.search.space import Space
+    from fovnet.search.spend.schedule import Kind, Schedule
     from fovnet.volume.pack import Pack
 
 
@@ -173,9 +174,20 @@ def plan_search(settings: Settings, pack: Pack) -> Search:
     refuse_where_nothing_fits(settings, priced)
     return Search(
         space, options.method, settings.seed, options.workers, space.row_of(start), options.initial, priced.seconds, priced.fits,
-        Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second), priced.memory, options.lead,
-        options.candidates,
+        Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second, options.choose, options.fidelity),
+        priced.memory, options.lead, options.candidates, _schedule(settings),
     )
+
+
+def _schedule(settings: Settings) -> Schedule:
+    """How the search spends epochs; each rung is a training of its own where a cooldown makes its rates depend on its length."""
+    from fovnet.search.spend.schedule import FULL, Schedule
+
+    options, training = settings.search, settings.training
+    if options.spends == "full":
+        return FULL
+    kind = cast("Kind", options.spends)
+    return Schedule(kind, training.epochs, options.eta, options.least_epochs, options.reuse, training.cooldown > 0)
 
 
 def search_fingerprint(settings: Settings, pack: Pack) -> str:

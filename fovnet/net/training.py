@@ -95,7 +95,7 @@ class Data:
 class Ending:
     """How a trial ended: its status, its learning curves, and a message unless it simply completed.
 
-    seconds  of training, including the whole epochs before a kill
+    seconds  of training, including the whole epochs before a kill;    epoch_seconds  of each whole epoch
     trace    of the exception, where the status is "error"
     """
 
@@ -106,6 +106,7 @@ class Ending:
     message: str = ""
     seconds: float = 0.0
     trace: str = ""
+    epoch_seconds: tuple[float, ...] = ()
 
 
 Array = np.ndarray[Any, Any]
@@ -207,17 +208,18 @@ def train_network(
         trace = traceback.format_exc() if end.status == "error" else ""
     training, validation = (progress.training_loss, progress.validation_loss) if progress else ([], [])
     seconds = before + time.monotonic() - started
-    return Ending(end.status, tuple(training), tuple(validation), peak_memory(data.device), end.message, seconds, trace)
+    each = tuple(progress.epoch_seconds) if progress else ()
+    return Ending(end.status, tuple(training), tuple(validation), peak_memory(data.device), end.message, seconds, trace, each)
 
 
 def _decides(
     net: Architecture, learning_rate: float, batch: int, seed: int, recipe: Recipe, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The facts that two trainings must share for one to resume the other's checkpoint: all except the number of epochs (unless there is a
-    cooldown) and the stopping rules (except the plateau)."""
+    cooldown), the stopping rules (except the plateau), and the slot, as a later one may go on with a training."""
     shared = {key: value for key, value in asdict(recipe).items() if key != "ends" and (key != "epochs" or recipe.cooldown)}
-    plateau = asdict(recipe.ends)["plateau"]
-    return {"net": asdict(net), "rate": learning_rate, "batch": batch, "seed": seed, "plateau": plateau, **shared, "facts": dict(facts)}
+    plateau, own = asdict(recipe.ends)["plateau"], {key: value for key, value in facts.items() if key != "slot"}
+    return {"net": asdict(net), "rate": learning_rate, "batch": batch, "seed": seed, "plateau": plateau, **shared, "facts": own}
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,7 @@ class _Epochs:
                 if progress.score == progress.validation_loss[-1] and np.isfinite(progress.score):
                     best = {"epoch": len(progress.validation_loss), "score": progress.score}
                     save_network(self.checkpoint.keep, progress.model, self.net, {**self.facts, **best})
-            progress.seconds += time.monotonic() - started
+            progress.epoch_seconds.append(time.monotonic() - started)
             if np.isfinite([progress.training_loss[-1], progress.validation_loss[-1]]).all():
                 self.checkpoint.save(progress)
             if self.report:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,11 @@ from fovnet.net.paths import forget, weights_of
 from fovnet.net.workers import Job, TrainingPool, stamp_of
 from fovnet.records import write_npz
 from fovnet.search.jobs import finish, on_record
-from fovnet.search.journal import read_slot, slot_path
+from fovnet.search.journal import read_search, read_slot, read_trials, slot_path
 from fovnet.search.proposing import Search
 from fovnet.search.run import Submit, go_on
+from fovnet.search.spend.book import Book, entries_of
+from fovnet.search.spend.spends import may_go_on
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.volume.placing import Placing
 
@@ -71,36 +73,65 @@ def search_networks(
     """The trials of a search, by slot, trained `search.workers` at a time in this call; their records are written to `journal`."""
     with TrainingPool(job, search.workers) as pool:
         made = go_on(
-            search, trials=trials, journal=journal, submit=_submit(pool, job, journal), stop_below_regret=stop_below_regret,
+            search, trials=trials, journal=journal, submit=_submit(pool, job, journal, search), stop_below_regret=stop_below_regret,
             progress=progress,
         )
-    _forget_recorded(job, journal)
+    forget_recorded(journal)
     return made
 
 
 def train_slot(job: Job, journal: Path, slot: int) -> Trial:
     """The trial of one slot whose proposal is in `journal`, trained and recorded there."""
+    search = read_search(journal)
     with TrainingPool(job, 1) as pool:
-        trial = finish(journal, slot, _submit(pool, job, journal))
-    forget(weights_of(job.weights, slot))
+        trial = finish(journal, slot, _submit(pool, job, journal, search))
+    _forget_done(job, journal, search)
     return trial
 
 
-def _submit(pool: TrainingPool, job: Job, journal: Path) -> Submit:
+def forget_recorded(journal: Path) -> None:
+    """Remove the checkpoints of all recorded trials: each is three times as large as its network.
+
+    For a search that is over; if more is asked of it, what it goes on with is trained from the first epoch, to the same result.
+    """
+    _forget(journal / "networks", journal, needed=())
+
+
+def _submit(pool: TrainingPool, job: Job, journal: Path, search: Search) -> Submit:
     """The submit function for a search: a trial's envelope is made from the trials its slot has seen, which are then in the journal."""
 
     def submit(proposal: Proposal) -> Future[Outcome]:
-        _forget_recorded(job, journal)
+        _forget_done(job, journal, search)
         seen = [read_slot(slot_path(journal, slot)) for slot in proposal.seen] if job.envelope else []
         return pool.submit(proposal, job.envelope.over(seen) if job.envelope else None)
 
     return submit
 
 
-def _forget_recorded(job: Job, journal: Path) -> None:
-    """Remove the checkpoints of all recorded trials: each is three times as large as its network."""
-    for path in job.weights.glob("slot-*.checkpoint"):
-        if on_record(journal, int(path.stem.split("-")[1])):
+def _forget_done(job: Job, journal: Path, search: Search) -> None:
+    """Remove the checkpoints of recorded trials with which a search will not go on, and the networks of those with which it has.
+
+    While a record cannot be read, nothing that the search may need is removed.
+    """
+    if search.schedule.kind == "full":
+        _forget(job.weights, journal, needed=())
+        return
+    try:
+        trials = read_trials(journal)
+    except SearchError:
+        return
+    scores = {trial.proposal.slot: trial.score for trial in trials}
+    book = Book(search.schedule, entries_of([trial.proposal for trial in trials], scores), free=True)
+    _forget(job.weights, journal, needed=may_go_on(book, search.workers))
+    for trial in trials:
+        if trial.proposal.continues is not None and trial.outcome.status != "error":
+            weights_of(job.weights, trial.proposal.continues).unlink(missing_ok=True)
+
+
+def _forget(networks: Path, journal: Path, needed: Collection[int]) -> None:
+    for path in networks.glob("slot-*.checkpoint"):
+        slot = int(path.stem.split("-")[1])
+        if slot not in needed and on_record(journal, slot):
             forget(path)
 
 

@@ -28,7 +28,7 @@ from fovnet.errors import SearchError
 from fovnet.maths.allocation import keep_freed_memory
 from fovnet.net import axes
 from fovnet.net.architecture import from_configuration
-from fovnet.net.paths import weights_of
+from fovnet.net.paths import inherit, weights_of
 from fovnet.net.stopping import Ends
 from fovnet.net.warm_start import Beginning, nearest
 from fovnet.search.envelope import Envelope
@@ -169,6 +169,9 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
 
     device = choose_device(job.device)
     data = _data_of(job, device)
+    path = keep or weights_of(job.weights, proposal.slot)
+    if proposal.begun and proposal.continues is not None:
+        inherit(weights_of(job.weights, proposal.continues), path)
     net = from_configuration(proposal.configuration, classes=data.targets.shape[1], head=job.head, inputs=job.kinds)
     ranges = Ranges(**{each.name: getattr(job, each.name) for each in fields(Ranges)})
     ending = train_network(
@@ -178,9 +181,9 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         seed=proposal.seed,
         data=data,
         recipe=Recipe(
-            job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision, job.cooldown, job.sampling
+            proposal.epochs or job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision, job.cooldown, job.sampling
         ),
-        keep=keep or weights_of(job.weights, proposal.slot),
+        keep=path,
         facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
         report=report,
         begin=nearest(job.begin, proposal.configuration) if job.begin else None,
@@ -188,16 +191,18 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     )
     if device.type == "cuda":
         torch.cuda.empty_cache()
+    own = None if proposal.epochs is None else ending.epoch_seconds
     return Outcome(
         status=ending.status,
         training_loss=ending.training_loss,
         validation_loss=ending.validation_loss,
         score=min((loss for loss in ending.validation_loss if np.isfinite(loss)), default=None),
-        seconds=ending.seconds,
+        seconds=ending.seconds if own is None else sum(own[proposal.begun :]),
         peak_memory_bytes=ending.peak_memory_bytes,
         device=torch.cuda.get_device_name(device) if device.type == "cuda" else f"{platform.machine()} CPU, one thread",
         message=f"{ending.message}{_logged(job, proposal.slot, ending.trace)}",
         versions={"torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()},
+        epoch_seconds=own or (),
     )
 
 

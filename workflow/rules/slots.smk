@@ -10,7 +10,7 @@ checkpoint.
 from snakemake.exceptions import IncompleteCheckpointException
 
 from fovnet.net.search_plan import jobs_journal
-from fovnet.search.proposals import ends, slots_awaited
+from fovnet.search.proposals import is_within_budget, read_proposal, slots_awaited
 
 JOURNAL = jobs_journal(SETTINGS, Results(Path(RESULTS)))
 
@@ -30,15 +30,18 @@ def what_it_waits_for(wildcards):
 def slots_so_far(_):
     """The slots of all proposals made and, until the search ends, the next proposal; evaluated again after every proposal."""
     checkpoints.begin.get()
-    slots = []
-    for slot in range(SETTINGS.search.trials):
+    slots, proposals = [], []
+    while is_within_budget(JOURNAL, proposals, SETTINGS.search.trials):
+        slot = len(slots)
         try:
             checkpoints.propose.get(slot=f"{slot:04d}")
         except IncompleteCheckpointException as coming:
             return [*slots, coming.targetfile]      # if raised, it would prevent slots from being trained in parallel
-        if ends(JOURNAL, slot):
+        decided = read_proposal(JOURNAL, slot)
+        if isinstance(decided, str):                # the search ends before this slot
             break
         slots.append(f"{JOURNAL}/slot-{slot:04d}.json")
+        proposals.append(decided)
     return slots
 
 
