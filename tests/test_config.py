@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 from hypothesis.strategies import dictionaries, floats, integers, lists, none, recursive, text
 
-from fovnet.config import Phantom, Settings, deciding, doubled_keys, load, parse, shown, vocabulary, write_settings
+from fovnet.config import LATER, Phantom, Settings, deciding, doubled_keys, load, parse, shown, vocabulary, write_settings
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
@@ -244,16 +244,50 @@ def test_the_speed_of_the_device_is_numbers_or_to_be_measured() -> None:
 def test_what_is_recommended_is_what_is_configured_by_default() -> None:
     search = Settings(phantom=Phantom(subjects=8)).search
     assert search.lead == LEAD
-    assert (search.targets, search.kernel, search.hyperparameters, search.per_second) == astuple(RECOMMENDED)
+    configured = (search.targets, search.kernel, search.hyperparameters, search.per_second, search.choose, search.fidelity)
+    assert configured == astuple(RECOMMENDED)
 
 
-def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was() -> None:
-    """What decides the trials of a search, and the whole configuration, are written as before there were
-    candidates; all of them differ."""
-    usual, every = (Settings(phantom=Phantom(subjects=8), search={"method": "tpe", **given}) for given in ({}, {"candidates": "all"}))
-    assert "candidates" not in usual.model_dump(mode="json")["search"] and "candidates" not in deciding(usual)[0]
-    assert deciding(every)[0] == deciding(usual)[0] | {"candidates": "all"} and "trials" not in deciding(every)[0]
-    assert Settings(**every.model_dump()) == every and Settings(**usual.model_dump()) == usual
+@pytest.mark.parametrize(("method", "later"), [
+    ("tpe", {"candidates": "all"}), ("gp-ei", {"spend": "asha"}), ("gp-ei", {"choose": "drawn"}),
+    ("gp-hyperband", {"eta": 4, "least_epochs": 2, "reuse": False, "fidelity": "axis"}),
+])
+def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(method: str, later: dict[str, object]) -> None:
+    """What decides the trials of a search, and the whole configuration, are written as before there was the key;
+    another value of it differs."""
+    usual, other = (Settings(phantom=Phantom(subjects=8), search={"method": method, **given}) for given in ({}, later))
+    assert not LATER.keys() & {*usual.model_dump(mode="json")["search"], *deciding(usual)[0]}
+    assert deciding(other)[0] == deciding(usual)[0] | later and "trials" not in deciding(other)[0]
+    assert Settings(**other.model_dump()) == other and Settings(**usual.model_dump()) == usual
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_spends_as_the_table_of_methods_says_unless_told_otherwise(method: str) -> None:
+    for spend in (None, "full", "hyperband", "asha"):
+        settings = parse({"phantom": {"subjects": 8}, "search": {"method": method, "spend": spend}}, "mine.yaml")
+        assert settings.search.spends == (spend or METHODS[method].spend)
+
+
+@pytest.mark.parametrize(("search", "training", "message"), [
+    ({"spend": "asha"}, {"early_stopping": {"envelope": {"milestones": [2], "margin": 0.2}}},
+     "training.early_stopping.envelope: search.spend asha .*leave it out, or set search.spend to full"),
+    ({"method": "hyperband", "least_epochs": 31}, {}, "search.least_epochs: 31 is more than the 30 of training.epochs; set 1 to 30"),
+    ({"spend": "asha", "stop_below_regret": 0.1}, {}, "stop_below_regret: with spend asha .*leave it out, or set spend to full"),
+    ({"spend": "asha", "eta": 1}, {}, "search.eta: 1: .*greater than or equal to 2"),
+    ({"spend": "asha", "least_epochs": 0}, {}, "search.least_epochs: 0: "),
+    ({"eta": 4}, {}, "eta: of trainings that are compared before their end.*leave out, or set spend to asha"),
+    ({"method": "tpe", "fidelity": "axis"}, {}, "fidelity: axis: method tpe has no model"),
+    ({"method": "tpe", "spend": "asha", "targets": "raw"}, {}, "targets: of a Gaussian process, and method tpe asks none"),
+    ({"method": "hyperband", "targets": "raw"}, {}, "targets: of a Gaussian process, and method hyperband asks none"),
+    ({"method": "gp-ts", "choose": "drawn"}, {}, "choose: method gp-ts has no expected improvement"),
+    ({"spend": "asha", "reuse": False}, {}, "reuse: false: only hyperband closes brackets"),
+    ({"spend": "ahsa"}, {}, "search.spend: 'ahsa': .*'full', 'hyperband' or 'asha'"),
+])
+def test_what_does_not_go_with_the_spending_is_refused_with_what_to_set(
+    search: dict[str, object], training: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse({"phantom": {"subjects": 8}, "search": search, "training": training}, "mine.yaml")
 
 
 @pytest.mark.parametrize("method", METHODS)

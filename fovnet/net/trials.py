@@ -76,6 +76,7 @@ def search_networks(
             search, trials=trials, journal=journal, submit=_submit(pool, job, journal, search), stop_below_regret=stop_below_regret,
             progress=progress,
         )
+    _forget_done(job, journal, search)
     forget_recorded(journal)
     return made
 
