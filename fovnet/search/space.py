@@ -172,17 +172,21 @@ def places_of(space: Space) -> Floats:
 
 
 def nearest_free(space: Space, places: Floats, point: Floats, free: NDArray[np.bool_], rng: np.random.Generator) -> int:
-    """The free row nearest to a point (d,): the sum of distances along ordinals and 1 per category that
-    differs; ties are drawn at random.
+    """The free row nearest to a point (d,); ties are drawn at random.
 
     A space of categories has many ties, the first of which would always be in the same part of the table.
     """
     candidates = np.flatnonzero(free)
+    gap = distances(space, places[candidates], point)
+    return int(rng.choice(candidates[gap == gap.min()]))
+
+
+def distances(space: Space, places: Floats, point: Floats) -> Floats:
+    """(m,) from a point (d,) to rows at these places (m, d): the sum of distances along ordinals and 1 per
+    category that differs, rounded so that equally far means equal."""
     ordinal = np.array([axis.kind == "ordinal" for axis in space.axes])
-    gaps = np.abs(places[candidates] - point)
-    gap = np.where(ordinal, gaps, gaps > 0.5).sum(axis=1)
-    rounded = np.round(gap, 12)
-    return int(rng.choice(candidates[rounded == rounded.min()]))
+    gaps = np.abs(places - point)
+    return np.asarray(np.round(np.where(ordinal, gaps, gaps > 0.5).sum(axis=1), 12))
 
 
 def paper_space() -> Space:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.parzen import Estimate, mixture, shares
-from fovnet.search.look.failing import Chances
+from fovnet.search.look.failing import CHUNK, Chances
 from fovnet.search.look.uniform import uniform
 from fovnet.search.look.view import Choice, View
-from fovnet.search.space import nearest_free, places_of
+from fovnet.search.space import distances, places_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -36,7 +36,7 @@ def parzen(view: View) -> Choice:
     good, others = split(view)
     if len(good) + len(others) < view.initial:
         return uniform(view)
-    rng, places, rows = view.rng, places_of(view.space), Chances(view).likely(np.flatnonzero(view.free))
+    rng, places, chances = view.rng, places_of(view.space), Chances(view)
 
     def estimates(axis: int) -> tuple[Estimate, Estimate]:
         return _estimate(view, places, good, axis), _estimate(view, places, others, axis)
@@ -44,13 +44,30 @@ def parzen(view: View) -> Choice:
     axes = range(len(view.space.axes))
     pairs = [estimates(axis) for axis in axes]
     if view.candidates == "all":
+        rows = chances.likely(np.flatnonzero(view.free))
         levels = view.space.rows[rows]
         promise = np.sum([_log_ratio(view, axis, *pairs[axis])[levels[:, axis]] for axis in axes], axis=0)
         return Choice(int(rng.choice(rows[promise == promise.max()])))
-    likely = np.zeros(len(view.space), dtype=bool)
-    likely[rows] = True
     point = np.array([_best_of(*pair, rng) for pair in pairs])
-    return Choice(nearest_free(view.space, places, point, likely, rng))
+    return Choice(int(rng.choice(_nearest(view, chances, distances(view.space, places, point)))))
+
+
+def _nearest(view: View, chances: Chances, gap: Floats) -> Integers:
+    """Of the free rows, likely to train, the nearest by their distances (M,): one, or those that tie.
+
+    Rows are asked about from the nearest on, as each question costs a row of a Gaussian process: all 34,300 took 1.3 s.
+    """
+    free = np.flatnonzero(view.free)
+    free = free[np.argsort(gap[free], kind="stable")]
+    first = 0
+    while first < len(free):
+        last = int(np.searchsorted(gap[free], gap[free[min(first + CHUNK, len(free)) - 1]], side="right"))
+        good = free[first:last][chances.log_chance(free[first:last]) >= np.log(0.5)]
+        if len(good):
+            return np.sort(good[gap[good] == gap[good].min()])
+        first = last
+    rows = chances.likely(free)
+    return np.sort(rows[gap[rows] == gap[rows].min()])
 
 
 def split(view: View) -> tuple[Integers, Integers]:
