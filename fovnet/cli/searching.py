@@ -224,17 +224,20 @@ def _conclude(settings: Settings, results: Results, journal: Path, trials: list[
     """Records a finished search for later steps, and prints its result.  Raises SearchError "search-without-score"."""
     from fovnet.errors import SearchError
     from fovnet.records import digest, write_json
+    from fovnet.search.trial import latest
 
     facts = {"journal": journal.name, "trials": len(trials), "training_sha256": digest(settings.training.model_dump(mode="json"))}
     write_json(results.search / "current.json", facts, settings=settings.search.model_dump(), seed=settings.seed)
     _write_trials(results.trials, trials)
-    scores = [trial.score for trial in trials if trial.score is not None]
+    scores = [trial.score for trial in latest(trials) if trial.score is not None]
     if not scores:
         why = trials[0].outcome.message or trials[0].outcome.status
         raise SearchError("search-without-score", f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}")
     first, best = trials[0].score, min(scores)
     losses = f"validation loss {score_text(first)} at the start, {score_text(best)} at best"
-    out.print(f"{several(len(trials), 'trial')}, {len(scores)} with a score; {losses}: {results.trials}")
+    begun = len(latest(trials))
+    slots = "" if begun == len(trials) else f" in {len(trials)} slots"
+    out.print(f"{several(begun, 'trial')}{slots}, {len(scores)} with a score; {losses}: {results.trials}")
 
 
 def _write_trials(path: Path, trials: list[Any]) -> None:
