@@ -58,7 +58,8 @@ def test_a_budget_of_trials_is_one_of_epochs_to_which_a_continuation_adds_its_ow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"eta": 1}, "eta 1: give 2"), ({"least": 0}, "least_epochs 0: give 1 to 9"), ({"least": 10}, "give 1 to 9"),
+        ({"eta": 1}, "eta 1: give 2"), ({"least": 0}, "least_epochs 0: give 1 to 9"),
+        ({"least": 10}, "least_epochs 10: give"),
     ],
 )
 def test_settings_of_which_no_rungs_can_be_made_are_refused(change, message):

@@ -172,7 +172,7 @@ def test_where_everything_fails_the_search_goes_on_to_the_last_row(kind, workers
 @given(kind=sampled_from(["full", "hyperband", "asha"]), workers=integers(1, 4), asked=integers(1, 12),
        more=integers(0, 6))
 @settings(max_examples=15)
-def test_a_budget_is_overspent_by_less_than_a_training_and_a_greater_one_extends_it(kind, workers, asked, more):
+def test_a_budget_is_overspent_by_less_than_a_training_and_a_greater_one_extends(kind, workers, asked, more):
     search = search_of(Schedule(kind, 9), workers=workers)
     trials = spent(search, asked, sometimes)
     total = sum(own_epochs(trial.proposal, 9) for trial in trials)
@@ -220,7 +220,7 @@ def kept_at(trials, slot, schedule, workers):
     ("kind", "reuse", "share"), [("asha", True, 0.02), ("hyperband", True, 0), ("hyperband", False, 0)]
 )
 def test_a_checkpoint_is_kept_as_long_as_its_training_may_go_on(kind, reuse, share, workers):
-    """Never that of a training that failed, went on or is done; asha lacks two in a hundred of those wanted."""
+    """Never that of a training that failed, went on or is done; asha lacks one in fifty of those wanted."""
     schedule = Schedule(kind, 9, 3, reuse=reuse)
     trials = spent(search_of(schedule, workers=workers), 40, sometimes)
     lost = set()
