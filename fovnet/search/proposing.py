@@ -20,7 +20,7 @@ from fovnet.search.methods import FIRST_SLOTS, METHODS
 from fovnet.search.space import Space
 from fovnet.search.spend.book import Begin, Book, GoOn, Move, entries_of
 from fovnet.search.spend.hyperband import reusable
-from fovnet.search.spend.schedule import FULL, Schedule
+from fovnet.search.spend.schedule import FULL, Schedule, newest_possible
 from fovnet.search.spend.spends import SPENDS
 from fovnet.search.trial import Forecast, Proposal, Trial
 from fovnet.words import several
@@ -190,17 +190,24 @@ def seconds_for(search: Search, row: int, epochs: int | None = None, done: int =
 
 def is_possible(search: Search, earlier: Sequence[Proposal], made: Proposal) -> bool:
     """Whether a recorded proposal may be this search's for the next slot; whether the method would choose it is not asked."""
-    rows, slot = {proposal.row for proposal in earlier}, made.continues
-    if not (0 <= made.row < len(search.space) and search.feasible[made.row] and 0 <= made.rung < len(search.schedule.rungs)):
+    schedule, sees = search.schedule, search.clock.sees([proposal.predicted_seconds for proposal in earlier])
+    if (made.seen, made.pending) != sees or not (0 <= made.row < len(search.space) and search.feasible[made.row]):
         return False
-    if slot is None and made.row in rows:
+    if not (0 <= made.rung <= schedule.last and 0 <= made.bracket <= newest_possible(schedule, earlier)):
         return False
-    gone_on = {proposal.continues for proposal in earlier}
-    if slot is not None and (slot not in made.seen or slot in gone_on or earlier[slot].row != made.row or earlier[slot].rung >= made.rung):
-        return False
-    move = Begin(made.bracket, made.rung) if slot is None else GoOn(slot, made.bracket, made.rung)
-    sees = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
-    return proposal_for(search, earlier, sees, move, made.row, made.forecast) == made
+    if made.continues is None:
+        move: Move = Begin(made.bracket, made.rung)
+        possible = all(proposal.row != made.row for proposal in earlier)
+    else:
+        move = GoOn(made.continues, made.bracket, made.rung)
+        possible = made.continues in made.seen and _may_follow(earlier, earlier[made.continues], made)
+    return possible and proposal_for(search, earlier, sees, move, made.row, made.forecast) == made
+
+
+def _may_follow(earlier: Sequence[Proposal], before: Proposal, made: Proposal) -> bool:
+    """Whether a proposal may go on with one of its row on a lower rung, with which no other does."""
+    only = all(proposal.continues != before.slot for proposal in earlier)
+    return only and before.row == made.row and before.rung < made.rung
 
 
 ENOUGH_SCORES = 4

@@ -97,3 +97,16 @@ def test_the_textbook_agrees_for_every_kernel(kernel: str) -> None:
     rows, y = rng.permutation(90)[:40], rng.normal(size=40)
     expected = gp.posterior(growing.cube, growing.cube[rows], y, growing.theta, kernel=KERNELS[kernel])
     np.testing.assert_allclose(growing.posterior(rows, y, rows[:0]), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("settled", [0, 2 * BLOCK])
+@pytest.mark.parametrize("pending", [0, 3])
+def test_asked_about_the_first_rows_only_it_answers_as_about_all(settled: int, pending: int) -> None:
+    """To the bit, with observations among the rows asked about and among the others."""
+    whole, rng = process(300, 7, settled=settled), np.random.default_rng(7)
+    part = Growing(whole.cube, whole.scales, whole.theta, settled=settled, asked=100)
+    order, y = rng.permutation(300), rng.normal(size=90)
+    rows, running = order[:90], order[90 : 90 + pending]
+    assert (rows < 100).any() and (rows >= 100).any() and part.V.shape[1] == 100
+    for mine, expected in zip(part.posterior(rows, y, running), whole.posterior(rows, y, running), strict=True):
+        np.testing.assert_array_equal(mine, expected[:100])

@@ -16,19 +16,22 @@ from fovnet.errors import SearchError
 from fovnet.search.explaining import explain
 from fovnet.search.jobs import begin, finish, gather, on_record, propose
 from fovnet.search.journal import locked, read_search, replay
-from fovnet.search.proposals import ends, request_of, slots_awaited
+from fovnet.search.proposals import ends, is_within_budget, read_proposals, request_of, slots_awaited
 from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
 from fovnet.search.space import Space
+from fovnet.search.spend.schedule import FULL, Kind, Schedule
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 SPACE = Space.of({"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]})
 SECONDS = np.random.default_rng(1).lognormal(0.0, 1.5, len(SPACE))                # durations span a hundredfold
 
 
-def searched(method: str = "random", workers: int = 4, fit: int = len(SPACE)) -> Search:
+def searched(
+    method: str = "random", workers: int = 4, fit: int = len(SPACE), schedule: Schedule = FULL
+) -> Search:
     """A search over the toy space, of which the first `fit` rows fit."""
-    return Search(SPACE, method, 3, workers, 40, 4, SECONDS, np.arange(len(SPACE)) < fit)
+    return Search(SPACE, method, 3, workers, 40, 4, SECONDS, np.arange(len(SPACE)) < fit, schedule=schedule)
 
 
 def train(proposal: Proposal) -> Future[Outcome]:
@@ -56,8 +59,9 @@ def run_as_jobs(
             finished.add(slot)
         else:
             propose(folder, slot, stop)
-            ended = ends(folder, slot) or slot + 1 == trials
             proposed += not ends(folder, slot)
+            made = read_proposals(folder, proposed)
+            ended = ends(folder, slot) or not is_within_budget(folder, made, trials)
     return gather(folder, trials)
 
 
@@ -69,6 +73,38 @@ def test_slots_as_jobs_in_any_order_are_the_search_in_one_process(tmp_path: Path
         jobs = run_as_jobs(tmp_path / str(order), search, trials, np.random.default_rng(order))
         assert repr(jobs) == repr(whole)              # nan, where a training diverged, equals nothing but its name
     assert [replay(tmp_path / "0", slot) for slot in (0, trials - 1)] == [whole[0].proposal, whole[-1].proposal]
+
+
+@pytest.mark.parametrize(("kind", "method"), [("hyperband", "random"), ("asha", "random"), ("asha", "gp-ei")])
+def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
+    tmp_path: Path, kind: Kind, method: str
+) -> None:
+    """And more trials asked for later go on from there."""
+    search = searched(method, 3, schedule=Schedule(kind, 9, 3))
+    whole = go_on(search, trials=6, journal=tmp_path / "whole", submit=train)
+    assert any(trial.proposal.continues is not None for trial in whole)
+    for order in range(2):
+        jobs = run_as_jobs(tmp_path / str(order), search, 6, np.random.default_rng(order))
+        assert repr(jobs) == repr(whole)
+    assert [replay(tmp_path / "0", slot) for slot in range(len(whole))] == [trial.proposal for trial in whole]
+    more = run_as_jobs(tmp_path / "1", search, 8, np.random.default_rng(0))
+    assert repr(more) == repr(go_on(search, trials=8, journal=tmp_path / "whole", submit=train))
+    longer = replace(search, predicted_seconds=search.predicted_seconds * 1.01)
+    with pytest.raises(SearchError, match="journal-of-another-search"):
+        begin(longer, tmp_path / "1", "slices")
+    (tmp_path / "1" / "search.json").unlink()
+    with pytest.raises(SearchError, match="journal-of-another-search"):
+        begin(longer, tmp_path / "1", "slices")
+
+
+@pytest.mark.parametrize("kind", ["hyperband", "asha"])
+def test_under_a_schedule_too_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path, kind: Kind) -> None:
+    search = searched(workers=1, fit=7, schedule=Schedule(kind, 9, 3))
+    trials = run_as_jobs(tmp_path / "jobs", search, 99, np.random.default_rng(0))
+    assert repr(trials) == repr(go_on(search, trials=99, journal=tmp_path / "whole", submit=train))
+    assert {trial.proposal.row for trial in trials} == set(range(7))
+    last = json.loads((tmp_path / "jobs" / f"proposal-{len(trials):04d}.json").read_text())
+    assert f"ends after {len(trials)} trials: every feasible" in last["ends"]
 
 
 def test_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""What every search method owes, and what gp-ei adds.  A new method earns this suite by its line in METHODS."""
+"""What every search method owes, whatever it spends, and what gp-ei adds.
+
+A new method earns this suite by its line in METHODS."""
 
 import numpy as np
 import pytest
@@ -7,13 +9,15 @@ from hypothesis.strategies import floats, integers, lists, one_of, sampled_from
 
 from fovnet.errors import SearchError
 from fovnet.search.look.failing import Chances
-from fovnet.search.look.view import View
+from fovnet.search.look.view import RECOMMENDED, Modelling, View
 from fovnet.search.methods import METHODS
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import BASELINE, Space, paper_space
+from fovnet.search.spend.schedule import FULL, Schedule, within_budget
 from fovnet.search.trial import Outcome, Trial
 
 SMALL = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
+LOOKS = [name for name, method in METHODS.items() if method.spend == "full"]       # the others are a look of these
 FAILURES = ("out_of_memory", "diverged", "timeout", "error")
 OUTCOMES = one_of(
     sampled_from(FAILURES).map(Outcome),
@@ -21,10 +25,12 @@ OUTCOMES = one_of(
 )
 
 
-def search_of(space, method, *, seed=0, workers=1, start=0, initial=4, seconds=None, feasible=None, lead=0.15):
+def search_of(space, method, *, seed=0, workers=1, start=0, initial=4, seconds=None, feasible=None, lead=0.15, modelling=RECOMMENDED,
+              schedule=FULL):
     seconds = np.ones(len(space)) if seconds is None else seconds
     feasible = np.ones(len(space), dtype=bool) if feasible is None else feasible
-    return Search(space, method, seed, workers, start, initial, seconds, feasible, lead=lead)
+    return Search(space, method, seed, workers, start, initial, seconds, feasible, modelling, lead=lead,
+                  schedule=schedule)
 
 
 def view_of(space, trials, **changes):
@@ -41,7 +47,7 @@ def path(search, outcome_of, slots):
     return list(trials.values())
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LOOKS)
 @given(outcomes=lists(OUTCOMES, min_size=12, max_size=12), workers=integers(1, 4), seed=integers(0, 99), blocked=integers(0, 24))
 @settings(max_examples=15)
 def test_rows_are_feasible_and_never_proposed_twice(method, outcomes, workers, seed, blocked):
@@ -53,7 +59,7 @@ def test_rows_are_feasible_and_never_proposed_twice(method, outcomes, workers, s
     assert len(set(rows)) == 12 and feasible[rows].all()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LOOKS)
 def test_a_whole_space_is_searched_to_its_last_row_and_then_refused(method):
     search = search_of(SMALL, method, workers=3)
     trials = path(search, lambda proposal: Outcome("completed", score=float(proposal.row % 7)), len(SMALL))
@@ -62,7 +68,7 @@ def test_a_whole_space_is_searched_to_its_last_row_and_then_refused(method):
         propose_slot(search, [trial.proposal for trial in trials], dict(enumerate(trials)))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LOOKS)
 def test_a_proposal_can_be_replayed_from_what_it_saw_and_ignores_the_rest(method):
     search = search_of(SMALL, method, workers=3, seconds=np.random.default_rng(0).uniform(1, 9, len(SMALL)))
     trials = path(search, lambda proposal: Outcome("completed", score=float(np.sin(proposal.row))), 14)
@@ -71,14 +77,85 @@ def test_a_proposal_can_be_replayed_from_what_it_saw_and_ignores_the_rest(method
         assert propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen}) == proposal
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LOOKS)
 @pytest.mark.parametrize("status", FAILURES)
 def test_a_search_where_everything_fails_goes_on(method, status):
     trials = path(search_of(SMALL, method, workers=2), lambda proposal: Outcome(status), 20)
     assert len({trial.proposal.row for trial in trials}) == 20
 
 
-@pytest.mark.parametrize("method", METHODS)
+DEAR = ("gp-es", "gp-esp")
+"""Methods that take longest to propose."""
+HOWS = {"": RECOMMENDED, "axis": Modelling(fidelity="axis"), "drawn": Modelling(choose="drawn")}
+EVERY = [(look, "") for look in LOOKS] + [("gp-ei", "axis"), ("gp-mes", "axis"), ("gp-ei", "drawn")]
+every_look = pytest.mark.parametrize(("method", "how"), EVERY, ids=lambda one: one or "recommended")
+every_schedule = pytest.mark.parametrize("kind", ["hyperband", "asha"])
+
+
+def spent(search, outcome_of, trials):
+    """The trials for the epochs of so many full trainings, or until nothing is left to do."""
+    done = {}
+    while within_budget(proposals := [one.proposal for one in done.values()], trials, search.schedule.epochs):
+        try:
+            proposal = propose_slot(search, proposals, done)
+        except SearchError as over:
+            assert over.code == "space-exhausted"
+            break
+        done[len(done)] = Trial(proposal, outcome_of(proposal))
+    return list(done.values())
+
+
+def falling(proposal):
+    """A loss that falls with the epochs; every seventh slot fails, in one of the ways."""
+    if proposal.slot % 7 == 3:
+        return Outcome(FAILURES[proposal.slot % 4])
+    return Outcome("completed", score=float(np.sin(proposal.row) + 2.0 / (proposal.epochs or 9)))
+
+
+@every_look
+@every_schedule
+def test_under_a_schedule_too_a_proposal_follows_from_what_it_saw_and_none_comes_twice(method, how, kind):
+    seconds = np.random.default_rng(0).uniform(1, 9, len(SMALL))
+    search = search_of(SMALL, method, workers=3, seconds=seconds, modelling=HOWS[how], schedule=Schedule(kind, 9))
+    trials = spent(search, falling, 4 if method in DEAR else 7)
+    proposals = [trial.proposal for trial in trials]
+    for slot, proposal in enumerate(proposals):
+        assert propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen}) == proposal
+    begun = [one.row for one in proposals if one.continues is None]
+    continued = [one for one in proposals if one.continues is not None]
+    assert len(set(begun)) == len(begun) > 4 and len({(one.row, one.epochs) for one in proposals}) == len(proposals)
+    for one in continued:
+        before = proposals[one.continues]
+        assert one.continues in one.seen and trials[before.slot].score is not None
+        assert (one.row, one.seed, one.begun) == (before.row, before.seed, before.epochs)
+        assert one.epochs > before.epochs and one.rung > before.rung
+    assert continued
+
+
+@every_schedule
+@pytest.mark.parametrize("method", ["grid", "gp-ei"])
+def test_under_a_schedule_too_the_first_rows_are_spread_evenly_whatever_went_on_meanwhile(method, kind):
+    def begun(schedule):
+        trials = spent(search_of(SMALL, method, initial=6, schedule=schedule), falling, 6)
+        return [one.proposal.row for one in trials if one.proposal.continues is None][:6]
+
+    assert begun(Schedule(kind, 9)) == begun(FULL)
+
+
+@every_look
+@every_schedule
+@pytest.mark.parametrize("fails", [False, True])
+def test_under_a_schedule_too_a_whole_space_is_searched_and_everything_may_fail(method, how, kind, fails):
+    space = Space.of({"a": range(4), "b": ["x", "y", "z"]})
+    search = search_of(space, method, workers=2, modelling=HOWS[how], schedule=Schedule(kind, 9))
+    trials = spent(search, lambda one: Outcome("timeout") if fails else falling(one), 99)
+    assert {trial.proposal.row for trial in trials} == set(range(len(space)))
+    failed = {trial.proposal.row for trial in trials if trial.score is None}
+    ended = {trial.proposal.row for trial in trials if trial.proposal.epochs == 9}
+    assert len(failed | ended) >= len(space) - 1                          # one may be running when the other worker is done
+
+
+@pytest.mark.parametrize("method", LOOKS)
 def test_the_first_row_is_the_start_or_the_feasible_row_nearest_to_it(method):
     space = paper_space()
     start, feasible = space.row_of(BASELINE), np.ones(len(space), dtype=bool)
@@ -88,7 +165,7 @@ def test_the_first_row_is_the_start_or_the_feasible_row_nearest_to_it(method):
     assert nearest == {**BASELINE, "blocks": 3}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LOOKS)
 def test_another_seed_takes_another_path_except_on_a_grid(method):
     def rows(seed):
         trials = path(search_of(paper_space(), method, seed=seed), lambda proposal: Outcome("completed", score=1.0), 6)

@@ -22,7 +22,8 @@ from fovnet.search.proposals import request_of
 from fovnet.search.proposing import ENOUGH_SCORES, Search
 from fovnet.search.run import go_on
 from fovnet.search.space import Space
-from fovnet.search.trial import Outcome, to_facts
+from fovnet.search.spend.schedule import Schedule
+from fovnet.search.trial import Outcome, latest, to_facts
 
 SPACE = Space.of({"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]})
 SECONDS = np.random.default_rng(1).lognormal(0.0, 1.5, len(SPACE))                # durations span a hundredfold
@@ -350,3 +351,120 @@ def test_the_regret_that_is_left_is_seldom_less_than_what_was_gained(tmp_path):
                 slot = trial.proposal.slot
                 gaps.append(trial.proposal.forecast.expected_regret - max(0.0, min(scores[:slot]) - min(scores[slot:])))
     assert np.mean(gaps) > 0.0
+
+
+SCHEDULES = [
+    Schedule("hyperband", 9, 3), Schedule("hyperband", 9, 3, reuse=False), Schedule("asha", 9, 3),
+    Schedule("asha", 9, 2, restarts=True),
+]
+every_schedule = pytest.mark.parametrize(
+    "schedule", SCHEDULES, ids=["hyperband", "hyperband-without-reuse", "asha", "asha-restarts"]
+)
+
+
+@every_schedule
+@pytest.mark.parametrize("method", ["random", "gp-ei"])
+def test_the_path_of_a_schedule_does_not_depend_on_timing_nor_on_a_crash(tmp_path, schedule, method):
+    """Two threads that end as they like; and a run whose submission breaks at each of three slots."""
+    plan = {"method": method, "workers": 3, "trials": 6, "schedule": schedule}
+    calm, crashes = search(tmp_path / "calm", **plan), [2, 7, 13]
+
+    def breaking(proposal):
+        if proposal.slot in crashes:
+            crashes.remove(proposal.slot)
+            raise KeyboardInterrupt
+        return at_once(proposal)
+
+    with ThreadPoolExecutor(3) as pool:
+        delays = np.random.default_rng(0)
+        submit = lambda proposal: pool.submit(lambda at, wait: (time.sleep(wait), toy(at))[1],  # noqa: E731
+                                              proposal, delays.uniform(0.0, 0.01))
+        search(tmp_path / "shuffled", submit, **plan)
+    while crashes:
+        with pytest.raises(KeyboardInterrupt):
+            search(tmp_path / "crashed", breaking, **plan)
+    search(tmp_path / "crashed", **plan)
+    assert any(trial.proposal.continues is not None for trial in calm)
+    assert lasting(tmp_path / "calm") == lasting(tmp_path / "shuffled") == lasting(tmp_path / "crashed")
+    assert [replay(tmp_path / "crashed", slot) for slot in range(len(calm))] == [trial.proposal for trial in calm]
+
+
+@every_schedule
+def test_a_schedules_budget_may_be_raised_and_is_one_of_epochs(tmp_path, schedule):
+    shares = []
+    plan = {"schedule": schedule, "method": "random"}
+    search(tmp_path / "once", **plan, trials=12, progress=lambda done, total: shares.append((done, total)))
+    search(tmp_path / "twice", **plan, trials=5)
+    fewer = len(lasting(tmp_path / "twice"))
+    again = []
+    submit = lambda proposal: again.append(proposal.slot) or at_once(proposal)  # noqa: E731
+    search(tmp_path / "twice", submit, **plan, trials=12)
+    assert lasting(tmp_path / "once") == lasting(tmp_path / "twice")
+    assert again == list(range(fewer, len(lasting(tmp_path / "once"))))
+    assert shares[0] == (0, 12) and shares[-1] == (12, 12) and shares == sorted(shares)
+
+
+def test_a_journal_of_before_schedules_goes_on_and_is_refused_to_one(tmp_path):
+    """Without the fields that came with them: no slot is trained again, and no byte of one changes."""
+    search(tmp_path / "once", trials=12)
+    search(tmp_path / "old", trials=6)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "old").glob("slot-*.json")}
+    facts = json.loads(before["slot-0003.json"])
+    assert not {"epochs", "continues", "begun", "bracket", "rung"} & set(facts["proposal"])
+    assert "epoch_seconds" not in facts["outcome"]
+    header = json.loads((tmp_path / "old" / "search.json").read_text())
+    assert not {"schedule", "candidates"} & set(header) and not {"choose", "fidelity"} & set(header["modelling"])
+    with pytest.raises(SearchError, match="schedule = None"):
+        search(tmp_path / "old", trials=12, schedule=SCHEDULES[0])
+    search(tmp_path / "old", trials=12)
+    assert {name: (tmp_path / "old" / name).read_bytes() for name in before} == before
+    assert lasting(tmp_path / "old") == lasting(tmp_path / "once")
+    search(tmp_path / "scheduled", trials=2, schedule=SCHEDULES[2])
+    with pytest.raises(SearchError, match=r"schedule = \{"):
+        search(tmp_path / "scheduled", trials=2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epochs": 4}, {"epochs": None}, {"begun": 0}, {"begun": 2}, {"rung": 0}, {"rung": 3}, {"rung": -1},
+        {"continues": None}, {"continues": 1}, {"continues": 999}, {"continues": -1}, {"seed": 1}, {"bracket": -1},
+        {"continues": 999, "seen": [999]}, {"predicted_seconds": 1.0},
+    ],
+    ids=str,
+)
+def test_a_continuation_that_contradicts_the_search_is_refused(tmp_path, change):
+    trials = search(tmp_path, method="random", schedule=SCHEDULES[2], trials=6)
+    slot = next(trial.proposal for trial in trials if trial.proposal.continues is not None).slot
+    path = tmp_path / f"slot-{slot:04d}.json"
+    facts = json.loads(path.read_text())
+    facts["proposal"] |= change
+    path.write_text(json.dumps(facts))
+    with pytest.raises(SearchError, match="slot-contradiction"):
+        search(tmp_path, method="random", schedule=SCHEDULES[2], trials=6)
+
+
+def test_a_schedule_that_uses_the_space_up_says_so_and_ends_there_again(tmp_path):
+    feasible = np.arange(len(SPACE)) < 7
+    plan = {"feasible": feasible, "schedule": SCHEDULES[2], "method": "random", "workers": 1, "trials": 99}
+    trials = search(tmp_path, **plan)
+    header = json.loads((tmp_path / "search.json").read_text())
+    assert {trial.proposal.row for trial in trials} == set(range(7))
+    assert header["ends_after"] == len(trials) and f"ends after {len(trials)} slots" in header["notes"][-1]
+    assert [trial.proposal for trial in search(tmp_path, None, **plan)] == [trial.proposal for trial in trials]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES[1:3], ids=lambda one: one.kind)
+def test_what_the_machine_interrupts_on_a_higher_rung_leaves_the_row_its_earlier_score(tmp_path, schedule):
+    """Tried three times, recorded as an error, never continued; the models still see what was reached before."""
+    def submit(proposal):
+        future = Future()
+        future.set_exception(ConnectionError("the node is gone"))
+        return future if proposal.continues is not None else at_once(proposal)
+
+    trials = search(tmp_path, submit, schedule=schedule, method="random", trials=6)
+    gone = [trial for trial in trials if trial.outcome.status == "error"]
+    assert gone and all(len(trial.retries) == 2 and trial.proposal.continues is not None for trial in gone)
+    standing = {trial.proposal.row: trial.proposal.slot for trial in latest(trials)}
+    assert [standing[trial.proposal.row] for trial in gone] == [trial.proposal.continues for trial in gone]
+    assert not {trial.proposal.slot for trial in gone} & {trial.proposal.continues for trial in trials}

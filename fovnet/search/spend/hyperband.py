@@ -18,9 +18,10 @@ def hyperband(book: Book) -> Move | None:
     one that is not full.
 
     A rung is complete when all its members are seen; the best n_0 // η^i of them, fewer where fewer have a score,
-    go on to rung i.  Where nothing is left to begin, a rung does not wait for those still running.
+    go on to rung i.  Where nothing is left to begin, a rung does not wait for those still running, and a bracket
+    that begins too low to take up what others stopped is passed over.
     """
-    for bracket in range(book.newest + 2):
+    for bracket in range(book.newest + book.schedule.last + 2):
         move = _beginning(book, bracket) or next(_promotions(book, bracket, waits=True), None)
         if move is not None:
             return move

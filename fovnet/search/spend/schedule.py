@@ -75,6 +75,12 @@ class Schedule:
 FULL = Schedule()
 
 
+def newest_possible(schedule: Schedule, proposals: Sequence[Proposal]) -> int:
+    """The newest bracket that the slot after these may be in: hyperband passes over K at most, asha has one."""
+    newest = max((proposal.bracket for proposal in proposals), default=-1)
+    return newest + schedule.last + 1 if schedule.kind == "hyperband" else 0
+
+
 def own_epochs(proposal: Proposal, epochs: int) -> int:
     """The epochs that a proposal spends itself, those of the training it goes on with not counted; `epochs` is R."""
     return (epochs if proposal.epochs is None else proposal.epochs) - proposal.begun

@@ -1,5 +1,7 @@
 """What the Gaussian-process methods promise: the best of all rows, honest forecasts, and the laws of their options."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,12 +15,13 @@ from fovnet.maths.kernels import KERNELS, matern52
 from fovnet.maths.scales import Scales
 from fovnet.maths.threshold import chance_to_fit
 from fovnet.maths.warping import Target
+from fovnet.search.look import fitting
 from fovnet.search.look.failing import CAUTION, WARINESS, Chances
-from fovnet.search.look.gaussian import Belief, believe, expected_improvement, thompson
+from fovnet.search.look.gaussian import Belief, believe, expected_improvement, thompson, with_rungs
 from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS
 from fovnet.search.space import Space
-from fovnet.search.trial import Outcome, Proposal, Trial
+from fovnet.search.trial import Outcome, Proposal, Trial, latest
 
 GAUSSIAN = ["gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp"]
 SPACE = Space.of({"a": range(12), "b": range(8), "c": ["x", "y", "z"]})
@@ -240,3 +243,60 @@ def test_the_order_in_which_results_arrive_changes_nothing(order):
         trials[slot] = Trial(proposals[-1], Outcome("completed", score=float(loss[proposals[-1].row])))
     arrived = np.random.default_rng(order).permutation(12).tolist()
     assert propose_slot(search, proposals, {slot: trials[slot] for slot in arrived}) == propose_slot(search, proposals, trials)
+
+
+def chains(count, seed=0):
+    """Trials of a search that goes on with the best of every two: rungs 0, 1 and 2 of a schedule."""
+    rng = np.random.default_rng(seed)
+    loss, trials = bowl(SPACE), []
+    for row in map(int, rng.permutation(len(SPACE))[:count]):
+        before = None
+        for rung in range(1 + (row % 2) + (row % 4 == 3)):
+            slot, score = len(trials), float(loss[row] + 0.5 / (rung + 1) + 0.01 * rng.normal())
+            proposal = Proposal(slot, row, SPACE.configuration(row), 0, tuple(range(slot)), (), 1.0,
+                                None, 3**rung, before, rung, 0, rung)
+            trials.append(Trial(proposal, Outcome("completed", score=score)))
+            before = slot
+    return tuple(trials)
+
+
+def test_of_a_training_that_went_on_the_model_sees_the_latest_score_only():
+    trials = chains(30)
+    view, alone = view_of(trials), view_of(tuple(latest(trials)))
+    rows, scores = view.scored
+    assert len(rows) == 30 < len(trials)
+    assert scores.tolist() == [one.score for one in latest(trials)] and rows.tolist() == alone.scored[0].tolist()
+    belief, expected = believe(view), believe(alone)
+    np.testing.assert_array_equal(belief.processes[0].theta, expected.processes[0].theta)
+    np.testing.assert_allclose(belief.mean, expected.mean, atol=1e-9)
+
+
+def test_with_the_rung_as_an_axis_the_model_is_the_textbooks_over_all_scores_and_asked_at_the_end():
+    """Three rungs at 0, ½ and 1 of one axis more; pending rows count as observed at the end, at their mean."""
+    view = replace(view_of(chains(30), modelling=Modelling(targets="raw", fidelity="axis")), rungs=(1, 3, 9), pending=(5, 77))
+    rows, rungs, scores = view.observations
+    cube = np.column_stack([SPACE.unit_cube[rows], rungs / 2.0])
+    end = np.column_stack([SPACE.unit_cube, np.ones(len(SPACE))])
+    belief, space = believe(view), with_rungs(SPACE, 3)
+    values, theta = belief.target.values, belief.processes[0].theta
+    np.testing.assert_allclose(values, (scores - scores.mean()) / scores.std(), atol=1e-9)
+    mean, variance = gp.posterior(end, cube, values, theta, space.scales, KERNELS["matern52"])
+    np.testing.assert_allclose(belief.mean[0], mean, atol=1e-8)
+    assert belief.best == pytest.approx(mean[view.scored[0]].min(), abs=1e-8)
+    more, believed = np.concatenate([cube, end[[5, 77]]]), np.concatenate([values, mean[[5, 77]]])
+    _, less = gp.posterior(end, more, believed, theta, space.scales, KERNELS["matern52"])
+    np.testing.assert_allclose(belief.variance[0], less, atol=1e-8)
+    assert (less < variance - 1e-6).any()
+
+
+@pytest.mark.parametrize("count", [3, 60])
+def test_hyper_parameters_are_fitted_to_the_last_value_of_a_row_in_its_first_place(count):
+    rng = np.random.default_rng(count)
+    rows = rng.permutation(len(SPACE))[:count]
+    again, values = rows[[0, 2, 0]], rng.normal(size=count)
+    final = values.copy()
+    final[[0, 2]] = later = np.array([5.0, -4.0])
+    told = np.concatenate([rows, again]), np.concatenate([values, [9.0, later[1], later[0]]])
+    X, y = fitting._observed(SPACE, told[0].tobytes(), told[1].tobytes(), None)
+    np.testing.assert_array_equal(X, SPACE.unit_cube[rows])
+    np.testing.assert_array_equal(y, final)

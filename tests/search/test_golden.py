@@ -1,0 +1,93 @@
+"""The journals of searches that train every configuration to its end, as before there were schedules.
+
+The digest is of all facts of the trials but the forecasts, whose last digits differ between machines, and of
+the search's identity: where it changes, finished searches of users would be refused or repeated.
+"""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.space import Space
+from fovnet.search.trial import Outcome, Trial, from_facts, to_facts
+
+SPACE = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
+RECORDED = {
+    "grid": (
+        "abebd28aa31d2191",
+        [0, 9, 7, 30, 29, 24, 14, 1, 8, 31, 20, 25, 12, 10],
+    ),
+    "random": (
+        "8f418e7520f28b21",
+        [0, 35, 29, 11, 1, 2, 16, 20, 6, 15, 4, 19, 14, 33],
+    ),
+    "gp-ei": (
+        "fb16e61b0b97217e",
+        [0, 27, 23, 12, 6, 13, 4, 21, 14, 10, 16, 9, 15, 18],
+    ),
+    "gp-pi": (
+        "ca9cdd869c3f0a72",
+        [0, 27, 23, 12, 6, 13, 4, 3, 14, 18, 24, 21, 11, 16],
+    ),
+    "gp-lcb": (
+        "ce39d19463023c41",
+        [0, 27, 23, 12, 15, 4, 21, 5, 3, 14, 10, 13, 11, 8],
+    ),
+    "gp-ts": (
+        "a34a0d16d3b97e12",
+        [0, 27, 23, 12, 6, 1, 19, 18, 21, 13, 22, 5, 4, 14],
+    ),
+    "tpe": (
+        "8bdf7de808c18938",
+        [0, 35, 29, 11, 13, 22, 4, 16, 25, 12, 7, 21, 10, 1, 3, 31, 17, 9, 18, 15, 30, 6, 24, 14, 5, 2],
+    ),
+    "gp-mes": (
+        "0f6f08714420ee57",
+        [0, 27, 23, 12, 6, 13, 4, 5, 18, 10, 14, 11, 15, 21],
+    ),
+    "gp-es": (
+        "2252a6537b500d52",
+        [0, 27, 23, 12, 6, 5, 4, 3, 1, 9, 13, 14, 10, 15],
+    ),
+    "gp-esp": (
+        "b4ff0488fd367cee",
+        [0, 27, 23, 12, 6, 13, 4, 5, 18, 10, 14, 16, 11, 15],
+    ),
+}
+"""The digest and the rows of a search with each method."""
+
+
+def outcome(proposal):
+    if proposal.row % 7 == 3:
+        return Outcome("diverged", (2.0, float("nan")), (2.0, float("inf")))
+    if proposal.row % 11 == 5:
+        return Outcome("out_of_memory", message="no room")
+    loss = round(1.0 + ((SPACE.unit_cube[proposal.row] - 0.4) ** 2).sum(), 6)
+    return Outcome("completed", (2.0, loss), (2.0, float(loss)), float(loss), 3.5)
+
+
+def searched(method):
+    """The definition of a search of three workers, and its trials."""
+    seconds = np.random.default_rng(0).uniform(1, 9, len(SPACE)).round(3)
+    every, memory = np.ones(len(SPACE), dtype=bool), np.linspace(1e9, 4e9, len(SPACE))
+    search, trials = Search(SPACE, method, 3, 3, 0, 4, seconds, every, memory=memory), {}
+    for slot in range(len(RECORDED[method][1])):
+        proposal = propose_slot(search, [trial.proposal for trial in trials.values()], trials)
+        trials[slot] = Trial(proposal, outcome(proposal))
+    return search, list(trials.values())
+
+
+@pytest.mark.parametrize("method", RECORDED)
+def test_a_search_without_a_schedule_writes_the_journal_that_it_always_did(method):
+    search, trials = searched(method)
+    digest, rows = RECORDED[method]
+    assert [trial.proposal.row for trial in trials] == rows
+    facts = [to_facts(trial) for trial in trials]
+    assert repr([from_facts(one) for one in facts]) == repr(trials)      # nan equals nothing but its name
+    for one in facts:
+        one["proposal"].pop("forecast")
+    text = json.dumps([facts, search.identity], sort_keys=True)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == digest
