@@ -241,13 +241,18 @@ def _conclude(settings: Settings, results: Results, journal: Path, trials: list[
 
 
 def _write_trials(path: Path, trials: list[Any]) -> None:
-    """Writes trials.tsv: one row per trial, the axes of its configuration as columns."""
+    """Writes trials.tsv: one row per trial, the axes of its configuration as columns; under a schedule also the slot it
+    continues, its bracket and its rung."""
     from fovnet.records import write_tsv
+
+    def schedule(one: Any) -> dict[str, Any]:
+        places = {"continues": "" if one.continues is None else one.continues, "bracket": one.bracket, "rung": one.rung}
+        return {} if one.epochs is None else places
 
     rows = [
         {
             "slot": trial.proposal.slot, "status": trial.outcome.status, "score": score_text(trial.score),
-            **trial.proposal.configuration,
+            **trial.proposal.configuration, **schedule(trial.proposal),
             "epochs": len(trial.outcome.validation_loss), "seconds": trial.outcome.seconds,
             "predicted_seconds": trial.proposal.predicted_seconds, "device": trial.outcome.device, "message": trial.outcome.message,
         }

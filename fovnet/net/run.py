@@ -110,8 +110,10 @@ def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tupl
     from fovnet.search.explaining import explain
     from fovnet.search.journal import read_search, read_trials
     from fovnet.search.proposals import request_of
+    from fovnet.search.spend.schedule import full_trainings
 
     owner, known = read_search(journal), read_trials(journal) if trials is None else trials
     request = request_of(journal, len(known))
-    asked = len(known) if trials is not None and request.ends_after is None else request.trials
+    done = full_trainings((trial.proposal for trial in known), owner.schedule.epochs)
+    asked = done if trials is not None and request.ends_after is None else request.trials
     return owner, explain(owner, known, asked=asked, ends_after=request.ends_after, notes=request.notes)

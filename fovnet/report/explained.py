@@ -11,6 +11,7 @@ from fovnet.report.page import ExplainedView, Shown, Table
 from fovnet.report.wording import duration, percent, score, settings
 from fovnet.search.explaining import Explanation, FailureGroup, Share
 from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
+from fovnet.search.spent import Spending
 from fovnet.words import several
 
 STATED, RARE = 0.95, 0.025
@@ -18,6 +19,9 @@ STATED, RARE = 0.95, 0.025
 
 PAIRS = 5
 """Pairs of axes shown; the JSON has all."""
+
+STOPPED = 20
+"""Stopped trainings shown; the JSON has all."""
 
 
 def explained_view(explanation: Explanation) -> ExplainedView:
@@ -37,12 +41,18 @@ def explained_view(explanation: Explanation) -> ExplainedView:
         failures=failures_table(explanation),
         every_failure=_every_failure(explanation),
         explanation=explanation,
+        spending=spending(explanation.spending) if explanation.spending else "",
+        rungs=rungs_table(explanation.spending),
+        stopped=_stopped_table(explanation.spending),
     )
 
 
 def sentences(explanation: Explanation) -> tuple[str, ...]:
-    """A paragraph each: how the search ended, how it converged, whether its forecasts held, what mattered, what failed."""
-    return tuple(paragraph(explanation) for paragraph in (ending, convergence, honesty, mattering, failing))
+    """A paragraph each: how the search ended, how it converged, what was spent on what if not the same on all,
+    whether its forecasts held, what mattered, what failed."""
+    spent = (spending(explanation.spending),) if explanation.spending else ()
+    last = (honesty, mattering, failing)
+    return (ending(explanation), convergence(explanation), *spent, *(paragraph(explanation) for paragraph in last))
 
 
 def ending(explanation: Explanation) -> str:
@@ -50,22 +60,34 @@ def ending(explanation: Explanation) -> str:
     one = explanation
     words = [
         f"Method {one.method}, seed {one.seed}, {several(one.workers, 'worker')}; {one.feasible:,} of {one.rows:,} configurations fit. "
-        f"Of {several(one.asked, 'trial')} asked for, {one.finished:,} {'is' if one.finished == 1 else 'are'} finished, "
-        f"{one.scored:,} with a score.",
+        f"{_asked(one)}",
         *one.notes,
     ]
-    ended = one.ends_after is not None and one.finished >= one.ends_after
-    if one.finished >= one.asked and not ended:
+    if one.done >= one.asked and not one.ended:
         words.append("It stopped because all trials that were asked for are done.")
-    elif not ended:
+    elif not one.ended:
         words.append("It is under way, or was interrupted: the same search command goes on from here.")
-    if one.finished > one.wanted:
+    if one.more_than_asked:
         words.append("It had gone on before, when more was asked for; what follows is of all these trials.")
-    if one.finished >= one.feasible:
-        words.append("Every configuration that fits was trained: the method chose their order, and nothing else.")
+    if one.begun >= one.feasible:
+        chose = "begun: the method chose their order, and how long each was trained" if one.spending else (
+            "trained: the method chose their order, and nothing else"
+        )
+        words.append(f"Every configuration that fits was {chose}.")
     if one.missing:
         words.append(f"{several(one.missing, 'slot')} before the last one {'is' if one.missing == 1 else 'are'} missing.")
     return " ".join(words)
+
+
+def _asked(one: Explanation) -> str:
+    """How much of what was asked for is finished, in trainings or in epochs."""
+    if one.spending is None:
+        are = "is" if one.finished == 1 else "are"
+        return f"Of {several(one.asked, 'trial')} asked for, {one.finished:,} {are} finished, {one.scored:,} with a score."
+    return (
+        f"Of the epochs of {several(one.asked, 'full training')} asked for, those of {one.done:,} are spent: in "
+        f"{several(one.finished, 'slot')}, {one.scored:,} with a score, on {several(one.begun, 'configuration')}."
+    )
 
 
 def convergence(explanation: Explanation) -> str:
@@ -76,12 +98,12 @@ def convergence(explanation: Explanation) -> str:
     last = explanation.steps[-1]
     spread = [step.score for step in explanation.steps if step.slot < explanation.initial and step.score is not None]
     began = ""
-    if spread and best.slot >= explanation.initial:
+    if spread and best.slot >= explanation.initial and explanation.spending is None:
         began = f"; the {several(len(spread), 'score')} of the slots spread over the space before came to {score(min(spread))} at best"
     words = [
         f"The best score, {score(best.score)}, came in slot {best.slot}, after {duration(best.seconds_spent)} of training in all"
         f"{began}.",
-        *_since(len(explanation.steps) - explanation.steps.index(best) - 1),
+        *_since(len(explanation.steps) - explanation.steps.index(best) - 1, _slot(explanation)),
         f"All trainings together took {duration(last.seconds_spent)}, predicted {duration(last.predicted_seconds_spent)}.",
         *_regrets(explanation),
     ]
@@ -92,8 +114,9 @@ def convergence(explanation: Explanation) -> str:
     if explanation.seconds is not None:
         near, refined, left = explanation.seconds.predicted, explanation.seconds.refined, explanation.seconds.left
         words.append(
-            f"Of {several(near.total, 'training')} that went to the end {near.count} took within 25 % of the prediction; corrected by the "
-            f"trials before each, {refined.count}."
+            f"Of {several(near.total, 'slot' if explanation.spending else 'training')} that "
+            f"{'completed' if explanation.spending else 'went to the end'} {near.count} took within 25 % of the prediction; "
+            f"corrected by the trials before each, {refined.count}."
         )
         if left:
             words.append(f"What is still to come takes about {duration(left)}, if it is like what is done.")
@@ -124,14 +147,63 @@ def _regrets(explanation: Explanation) -> Iterator[str]:
     )
 
 
-def _since(trials: int) -> list[str]:
-    return [f"{several(trials, 'trial')} after it brought nothing better."] if trials else ["No trial came after it."]
+def _slot(explanation: Explanation) -> str:
+    """What a slot is called: a trial, where each is one."""
+    return "slot" if explanation.spending else "trial"
+
+
+def _since(count: int, slot: str) -> list[str]:
+    return [f"{several(count, slot)} after it brought nothing better."] if count else [f"No {slot} came after it."]
+
+
+def spending(spent: Spending) -> str:
+    """What the epochs went to, and whether the right trainings were stopped, as far as it can be known."""
+    epochs = [str(rung.epochs) for rung in spent.rungs]
+    listed = f"{', '.join(epochs[:-1])} and {epochs[-1]}" if len(epochs) > 1 else epochs[0]
+    words = [
+        f"Trainings were compared after {listed} epochs ({spent.kind}): of {several(spent.begun, 'configuration')} begun "
+        f"{f'{spent.ended:,}' if spent.ended else 'none'} went to the end.",
+        f"They took {several(spent.epochs, 'epoch')}, as many as {spent.full_trainings:,.1f} full trainings; "
+        f"{percent(spent.on_stopped / max(1, spent.epochs))} of them on trainings that were stopped, "
+        f"{percent(spent.on_failed / max(1, spent.epochs))} on failures.",
+        *_order_kept(spent),
+        *_passed_over(spent),
+        "Whether a training that was never taken up would have ended better is not known.",
+    ]
+    return " ".join(words)
+
+
+def _order_kept(spent: Spending) -> Iterator[str]:
+    """How often two trainings that both ended stood in the same order before."""
+    shares = [
+        f"after {several(rung.epochs, 'epoch')} {percent(rung.alike / rung.pairs)} ({rung.alike}/{rung.pairs})"
+        for rung in spent.rungs if rung.pairs
+    ]
+    if shares:
+        yield f"Of pairs of trainings that both went to the end so many stood in the same order before: {', '.join(shares)}."
+    else:
+        yield "No two trainings that went to the end can be compared on an earlier rung."
+
+
+def _passed_over(spent: Spending) -> Iterator[str]:
+    if spent.passed_over:
+        yield (
+            f"{several(spent.passed_over, 'training')} went to the end after others of {_their(spent.passed_over)} rung had been "
+            f"preferred; {spent.better} of them ended better than all of those that did."
+        )
+
+
+def _their(count: int) -> str:
+    return "its" if count == 1 else "their"
 
 
 def honesty(explanation: Explanation) -> str:
     """Whether scores fell inside their forecast bands, and as many trials trained as expected."""
     forecasts = explanation.forecasts
     if not forecasts.slots:
+        if explanation.spending and explanation.method.startswith("gp-"):
+            return ("No score was forecast: the model saw trainings of different lengths, and foretells where they end only "
+                    "with search.fidelity: axis, after the first slots.")
         if not explanation.method.startswith("gp-"):
             return f"No score was forecast: {explanation.method} asks no model of the scores."
         spread = several(explanation.initial, "slot")
@@ -197,9 +269,9 @@ def _trust(matter: Matter) -> str:
 def failing(explanation: Explanation) -> str:
     """How many trials have no score, why, and their forecast chance to train."""
     if not explanation.failures:
-        return "No trial failed." if explanation.finished else "No trial is finished."
+        return f"No {_slot(explanation)} failed." if explanation.finished else "No trial is finished."
     kinds = ", ".join(_kind(group) for group in explanation.failure_groups)
-    return f"{len(explanation.failures)} of {several(explanation.finished, 'trial')} came to no score: {kinds}."
+    return f"{len(explanation.failures)} of {several(explanation.finished, _slot(explanation))} came to no score: {kinds}."
 
 
 def _kind(group: FailureGroup) -> str:
@@ -232,6 +304,25 @@ def pairs_table(matter: Matter | None) -> Table:
     shown = [pair for pair in matter.pairs if _counts(pair.share)][:PAIRS] if matter else []
     rows = tuple((_both(pair), percent(pair.share), *_ends(matter, pair)) for pair in shown) if matter else ()
     return Table(("axes", "variance together", "best levels", "worst levels"), rows, name="pairs")
+
+
+def rungs_table(spent: Spending | None) -> Table:
+    """One row per rung: how many trainings ended there, and what became of them."""
+    header = ("epochs", "trained", "failed", "went on", "stopped", "epochs spent", "same order at the end")
+    rows = [
+        (str(one.epochs), *(f"{count:,}" for count in (one.trained, one.failed, one.went_on, one.stopped, one.spent)),
+         f"{percent(one.alike / one.pairs)} ({one.alike}/{one.pairs})" if one.pairs else "–")
+        for one in (spent.rungs if spent else ())
+    ]
+    return Table(header, tuple(rows), name="rungs")
+
+
+def _stopped_table(spent: Spending | None) -> Table:
+    """The trainings that were stopped, the most trained and best first."""
+    rows = [
+        (str(one.slot), str(one.epochs), score(one.score), settings(one.configuration)) for one in (spent.stopped if spent else ())
+    ]
+    return Table(("slot", "epochs", "score", "configuration"), tuple(rows[:STOPPED]), name="stopped")
 
 
 def failures_table(explanation: Explanation) -> Table:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from fovnet.report import wording
 from fovnet.report.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
+from fovnet.report.scales import unit_of_time, wide_scale
+from fovnet.report.spent_figure import rungs_figure
 from fovnet.report.wording import percent
 from fovnet.search.explaining import Explanation, Prediction, Step
 from fovnet.search.mattering import AxisEffect, Matter
@@ -31,6 +33,7 @@ def explained_figures(explanation: Explanation) -> dict[str, Figure | None]:
     axes = [axis for axis in explanation.matter.axes if len(axis.levels) > 1] if explanation.matter else []
     return {
         "convergence": convergence_figure(explanation.steps) if explanation.best_slot is not None else None,
+        "rungs": rungs_figure(explanation.spending) if explanation.spending else None,
         "forecasts": forecast_figure(scored) if scored else None,
         "effects": effects_figure(explanation.matter, axes) if explanation.matter and axes else None,
     }
@@ -45,10 +48,10 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
         known = [step for step in steps if step.best is not None]
         best = np.array([step.best for step in known], dtype=np.float64)
         spent = np.array([[step.seconds_spent, step.predicted_seconds_spent] for step in known]).T
-        unit, name = _unit_of_time(float(spent.max()))
+        unit, name = unit_of_time(float(spent.max()))
         left.step(spent[0] / unit, best, where="post", color=ACCENT, linewidth=1.6, label="as measured")
         left.step(spent[1] / unit, best, where="post", color=FAINT, linewidth=1.2, dashes=(4, 2), label="as predicted")
-        _wide_scale(left, "y", best)
+        wide_scale(left, "y", best)
         left.set(xlabel=f"training in all, {name}", ylabel="best score so far")
         left.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=2, columnspacing=1.2)
         _draw_regret(right, steps)
@@ -68,7 +71,7 @@ def _draw_regret(axis: Any, steps: Sequence[Step]) -> None:
     slots, regrets = slots[regrets > LEAST * regrets.max()], regrets[regrets > LEAST * regrets.max()]
     axis.plot(slots, regrets, color=ACCENT, linewidth=1.2, marker="o", markersize=2.5)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    _wide_scale(axis, "y", regrets)
+    wide_scale(axis, "y", regrets)
     axis.set_ylim(*_room(regrets, axis.get_yscale()))
 
 
@@ -86,7 +89,7 @@ def forecast_figure(scored: Sequence[Prediction]) -> Figure:
             axis.scatter(came, forecast, s=14, color=colour, linewidths=0, label=f"{name}, {len(chosen)}")
         every = _points(scored)[:, [0, 1, 3]].ravel()
         for side in "xy":
-            _wide_scale(axis, side, every)
+            wide_scale(axis, side, every)
         ends = _room(every, axis.get_xscale())
         axis.plot(ends, ends, color=FAINT, linewidth=0.8, dashes=(4, 3), zorder=0)
         axis.set(xlim=ends, ylim=ends)
@@ -117,7 +120,7 @@ def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:
             axis = figure.add_axes(box)
             axis.axhline(matter.mean_score, color=FAINT, linewidth=0.7, dashes=(4, 3))
             _draw_effect(axis, effect)
-            _wide_scale(axis, "y", np.array(ends), 5.0)
+            wide_scale(axis, "y", np.array(ends), 5.0)
             axis.set_ylim(*_room(ends, axis.get_yscale()))
             share = "" if effect.share is None else f", {percent(effect.share)}"
             axis.set_title(f"{effect.name.replace('_', ' ')}{share}", fontsize=8.5)
@@ -144,18 +147,6 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
     axis.tick_params(axis="x", length=0, labelcolor=INK)
 
 
-def _wide_scale(axis: Any, side: str, values: np.ndarray[Any, Any], beyond: float = 20.0) -> None:
-    """A logarithmic scale with plain numbers, if the values are positive and their ratio exceeds `beyond`."""
-    if values.min() <= 0 or values.max() / values.min() <= beyond:
-        axis.ticklabel_format(axis=side, useOffset=False)
-        return
-    getattr(axis, f"set_{side}scale")("log")
-    which = getattr(axis, f"{side}axis")
-    which.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if values.max() / values.min() < 500 else (1.0,)))
-    which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}")))
-    which.set_minor_formatter(NullFormatter())
-
-
 def _room(values: Any, scale: str) -> tuple[float, float]:
     """Axis limits: the range of the values and 5 % of it at each end; on a linear scale at least 1 % of the highest value."""
     low, high = float(min(values)), float(max(values))
@@ -164,9 +155,3 @@ def _room(values: Any, scale: str) -> tuple[float, float]:
         return low / spare, high * spare
     room = max(0.05 * (high - low), 0.01 * abs(high)) or 1.0
     return low - room, high + room
-
-
-def _unit_of_time(seconds: float) -> tuple[float, str]:
-    if seconds < 300:
-        return 1.0, "seconds"
-    return (60.0, "minutes") if seconds < 3 * 3600 else (3600.0, "hours")

@@ -139,6 +139,9 @@ class ExplainedView:
     failures: Table
     every_failure: Table
     explanation: Explanation
+    spending: str = ""
+    rungs: Table = Table((), ())
+    stopped: Table = Table((), ())
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from fovnet.net.run import explain_search, finished_search, run_vocabulary
 if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.results import Results
+    from fovnet.search.trial import Trial
     from fovnet.volume.pack import Pack
 
 
@@ -38,7 +40,7 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     made = (results.slices / "volumes.json", results.ensemble / "ensemble.json", results.ensemble / "decision.json", results.probabilities)
     record = RunRecord(
         manifest=manifest,
-        trials=[_trial_facts(trial) for trial in trials],
+        trials=_trainings(trials),
         members=[{**member, "mixing_weight": float(weight)} for member, weight in zip(members, mixing_weights, strict=True)],
         decision={**vars(rule), "heights": usual_heights(rule.heights, run_vocabulary(settings).chain)},
         configuration=settings.model_dump(mode="json"),
@@ -68,10 +70,22 @@ def _facts_in(path: Path) -> dict[str, Any]:
     return read_json(path) if path.exists() else {}
 
 
-def _trial_facts(trial: Any) -> dict[str, Any]:
+def _trainings(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """The facts of every training: the last of its slots, with the seconds and the peak memory of all."""
+    from fovnet.search.trial import latest
+
+    return [
+        _training_facts(last, [trial for trial in trials if trial.proposal.row == last.proposal.row]) for last in latest(trials)
+    ]
+
+
+def _training_facts(trial: Trial, slots: Sequence[Trial]) -> dict[str, Any]:
+    peaks = [one.outcome.peak_memory_bytes for one in slots if one.outcome.peak_memory_bytes is not None]
     return {
+        "start": slots[0].proposal.slot == 0,
         "slot": trial.proposal.slot, "configuration": dict(trial.proposal.configuration), "status": trial.outcome.status,
-        "score": trial.score, "seconds": trial.outcome.seconds, "predicted_seconds": trial.proposal.predicted_seconds,
+        "score": trial.score, "seconds": sum(one.outcome.seconds for one in slots),
+        "predicted_seconds": sum(one.proposal.predicted_seconds for one in slots),
         "epochs": len(trial.outcome.validation_loss),
-        "peak_memory_bytes": trial.outcome.peak_memory_bytes, "message": trial.outcome.message, "device": trial.outcome.device,
+        "peak_memory_bytes": max(peaks, default=None), "message": trial.outcome.message, "device": trial.outcome.device,
     }

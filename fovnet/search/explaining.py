@@ -12,14 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.maths.intervals import wilson_interval
 from fovnet.maths.threads import one_thread
 from fovnet.search.mattering import Matter, what_matters
 from fovnet.search.proposing import Search
-from fovnet.search.refining import refined, seconds_of
+from fovnet.search.refining import pace_of, refined, seconds_of
 from fovnet.search.space import Level
-from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame
+from fovnet.search.spend.schedule import own_epochs
+from fovnet.search.spent import Spending, what_was_spent
+from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame, latest
 
 NEAR = 0.25
 """Largest deviation of predicted from measured seconds that counts as accurate, as a share of the measured ones."""
@@ -50,7 +53,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The forecast of a slot before its training, its score (None if it failed), and whether the score is inside the band."""
+    """The forecast of a slot before its training, the score at its end, and whether that is inside the band.
+
+    score   None if it failed, or was stopped before its last epoch: that of fewer epochs was not forecast
+    """
 
     slot: int
     forecast: Forecast
@@ -133,8 +139,10 @@ class Seconds:
 class Explanation:
     """The analysis of a search; `matter` is None if fewer than two trials have a score.
 
-    asked   number of trials requested                          notes     sentences noted by the search itself
-    ends_after  number of trials after which the search ended early; None if it did not
+    asked   number of trials requested, full trainings          notes     sentences noted by the search itself
+    ends_after  number of slots after which the search ended early; None if it did not
+    finished, scored  numbers of slots
+    spending  what was spent on what; None if every training went to its end
     pace    quartiles (25 %, median, 75 %) of measured over predicted seconds, of the completed trials
     seconds accuracy of predicted training times, None before the first completed training
     """
@@ -159,11 +167,28 @@ class Explanation:
     failures: tuple[Failure, ...]
     seconds: Seconds | None = None
     ends_after: int | None = None
+    spending: Spending | None = None
 
     @property
-    def wanted(self) -> int:
-        """The number of trials that there will be: those requested, or fewer if the search ends early."""
-        return wanted(self.asked, self.ends_after)
+    def done(self) -> int:
+        """The number of full trainings that the finished slots stand for."""
+        one = self.spending
+        return self.finished if one is None else one.epochs // one.rungs[-1].epochs
+
+    @property
+    def begun(self) -> int:
+        """The number of configurations of the finished slots."""
+        return self.finished if self.spending is None else self.spending.begun
+
+    @property
+    def ended(self) -> bool:
+        """Whether the search ended early."""
+        return self.ends_after is not None and self.finished >= self.ends_after
+
+    @property
+    def more_than_asked(self) -> bool:
+        """Whether it had gone on before, when more was requested."""
+        return self.done > self.asked or (self.ends_after is not None and self.finished > self.ends_after)
 
     @property
     def missing(self) -> int:
@@ -176,23 +201,30 @@ def explain(
 ) -> Explanation:
     """The analysis of a search from its finished trials, in the order of their slots; the search may still be running."""
     scored = [trial for trial in trials if trial.score is not None]
-    best = min(scored, key=lambda trial: (trial.score, trial.proposal.slot), default=None)
+    final = [trial for trial in latest(trials) if trial.score is not None]
+    best = min(final, key=lambda trial: (trial.score, trial.proposal.slot), default=None)
     with one_thread():
-        matter = what_matters(search, trials) if len(scored) >= FEWEST_SCORES else None
+        matter = what_matters(search, trials) if len(final) >= FEWEST_SCORES else None
     failures = tuple(_failure(trial) for trial in trials if trial.score is None)
     return Explanation(
         search.method, search.seed, search.workers, search.first_slots, len(search.space), int(search.feasible.sum()),
         asked, len(trials), len(scored), tuple(notes), _pace(scored),
         None if best is None else best.proposal.slot,
         None if best is None else dict(best.proposal.configuration),
-        _steps(search, trials), _forecasts(trials), matter, _grouped(failures), failures,
-        _seconds(search, trials, wanted(asked, ends_after)), ends_after,
+        _steps(search, trials), _forecasts(search, trials), matter, _grouped(failures), failures,
+        _seconds(search, trials, _epochs_left(search, trials, asked, ends_after)), ends_after,
+        what_was_spent(search, trials),
     )
 
 
-def wanted(asked: int, ends_after: int | None) -> int:
-    """The number of trials of a search: those requested, or fewer if it ends early."""
-    return asked if ends_after is None else min(asked, ends_after)
+def _epochs_left(search: Search, trials: Sequence[Trial], asked: int, ends_after: int | None) -> int:
+    """The epochs that a search still spends; of one without a schedule, its trials to come."""
+    schedule = search.schedule
+    if ends_after is not None and schedule.kind == "full":
+        asked = min(asked, ends_after)
+    elif ends_after is not None and len(trials) >= ends_after:
+        return 0
+    return max(0, asked * schedule.epochs - sum(own_epochs(trial.proposal, schedule.epochs) for trial in trials))
 
 
 def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
@@ -212,12 +244,14 @@ def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _forecasts(trials: Sequence[Trial]) -> Forecasts:
+def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
+    at_end = {trial.proposal.row: trial.score for trial in trials if trial.proposal.rung == search.schedule.last}
     predictions = []
     for trial in trials:
         if (forecast := trial.proposal.forecast) is not None:
-            inside = None if trial.score is None else forecast.holds(trial.score)
-            predictions.append(Prediction(trial.proposal.slot, forecast, trial.score, inside))
+            score = at_end.get(trial.proposal.row)
+            inside = None if score is None else forecast.holds(score)
+            predictions.append(Prediction(trial.proposal.slot, forecast, score, inside))
     forecast_trials = [trial for trial in trials if trial.proposal.forecast is not None and trial.outcome.status != "error"]
     chances = [trial.proposal.forecast.chance_to_train for trial in forecast_trials if trial.proposal.forecast is not None]
     came = [(one.score, one.forecast) for one in predictions if one.score is not None]
@@ -232,25 +266,29 @@ def _forecasts(trials: Sequence[Trial]) -> Forecasts:
 
 
 def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
-    timed = [(seconds, trial.proposal.predicted_seconds) for trial in scored if (seconds := seconds_of(trial)) is not None]
-    ratios = [took / predicted for took, predicted in timed]
+    ratios = [pace for trial in scored if (pace := pace_of(trial)) is not None]
     if not ratios:
         return None
     lower, middle, upper = (float(f"{value:.4g}") for value in np.quantile(ratios, (0.25, 0.5, 0.75)))
     return lower, middle, upper
 
 
-def _seconds(search: Search, trials: Sequence[Trial], asked: int) -> Seconds | None:
+def _seconds(search: Search, trials: Sequence[Trial], epochs_left: int) -> Seconds | None:
     features, timed = search.space.unit_cube, [trial for trial in trials if seconds_of(trial) is not None]
     if not timed:
         return None
     before = [refined(search.predicted_seconds, features, timed[:count]) for count in range(len(timed))]
     now = refined(search.predicted_seconds, features, timed)
-    mean = float(np.mean([now[trial.proposal.row] for trial in trials]))
+    own = {trial.proposal.slot: own_epochs(trial.proposal, search.schedule.epochs) for trial in trials}
+
+    def of_slot(seconds: NDArray[np.float64], trial: Trial) -> float:
+        return float(seconds[trial.proposal.row]) * own[trial.proposal.slot] / search.schedule.epochs
+
+    an_epoch = sum(of_slot(now, trial) for trial in trials) / sum(own.values())
     return Seconds(
         Share.of([_near(trial, trial.proposal.predicted_seconds) for trial in timed]),
-        Share.of([_near(trial, float(seconds[trial.proposal.row])) for trial, seconds in zip(timed, before, strict=True)]),
-        float(f"{mean * max(0, asked - len(trials)) / search.workers:.4g}"),
+        Share.of([_near(trial, of_slot(seconds, trial)) for trial, seconds in zip(timed, before, strict=True)]),
+        float(f"{an_epoch * epochs_left / search.workers:.4g}"),
     )
 
 

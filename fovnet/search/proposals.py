@@ -14,7 +14,7 @@ from fovnet.errors import SearchError
 from fovnet.records import read_json, write_json
 from fovnet.search.clock import Clock
 from fovnet.search.journal import read_header
-from fovnet.search.spend.schedule import within_budget
+from fovnet.search.spend.schedule import full_trainings, within_budget
 from fovnet.search.trial import Proposal, proposal_facts, proposal_of
 
 
@@ -100,7 +100,8 @@ def _clock(folder: Path) -> Clock:
 
 @dataclass(frozen=True)
 class Request:
-    """Number of trials requested, the number after which the search ends early (None: it does not), and notes in sentences."""
+    """Number of trials requested, that of slots after which the search ends early (None: it does not), and notes in
+    sentences."""
 
     trials: int
     ends_after: int | None
@@ -108,9 +109,10 @@ class Request:
 
 
 def request_of(folder: Path, finished: int) -> Request:
-    """The number of trials requested of the search in a journal, of which `finished` are finished.
+    """The number of trials requested of the search in a journal, with so many slots `finished`.
 
-    A search whose slots are jobs stores no number: it is that of the proposed or finished slots.  A proposal file may contain the sentence
+    A search whose slots are jobs stores no number: it is that of the proposed or finished slots, or, of a schedule, of
+    the full trainings whose epochs the proposed ones have.  A proposal file may contain the sentence
     with which the search ends at its slot; later files, of an earlier search for more trials, are ignored.  Raises SearchError for an
     unreadable journal.
     """
@@ -119,7 +121,9 @@ def request_of(folder: Path, finished: int) -> Request:
     recorded = ((slot, read_proposal(folder, slot)) for slot in range(proposed))
     slot, ending = next(((slot, [entry]) for slot, entry in recorded if isinstance(entry, str)), (proposed, []))
     # Journals of an early release have only the greatest number, and state in their notes that a search ended.
-    asked = header.get("asked", header.get("trials", max(slot, finished)))
+    epochs = header.get("schedule", {}).get("epochs")
+    counted = max(slot, finished) if epochs is None else full_trainings(read_proposals(folder, slot), epochs)
+    asked = header.get("asked", header.get("trials", counted))
     ends_after = slot if ending else header.get("ends_after")
     return Request(int(asked), ends_after, (*header["notes"], *ending))
 

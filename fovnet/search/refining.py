@@ -1,6 +1,6 @@
 """Predicted training times corrected by the measured times of finished trials.
 
-    M  rows    p  features    n  finished trials    r  (n,) log of measured over predicted
+    M  rows    p  features    n  finished trials    r  (n,) log of measured over predicted, of what a slot trained
 A log-linear correction, r = w0 + φ·w + noise, with normal priors: w0, the factor of the device against its description, has a wide one
 (sd 1, a factor of e); w, the differences between networks, a narrow one (sd 0.2 from one end of an axis to the other); the noise is 0.1.
 Large residuals have less weight, so that a trial on a busy machine has little influence.
@@ -30,18 +30,25 @@ def seconds_of(trial: Trial) -> float | None:
     return trial.outcome.seconds if trial.outcome.status == "completed" and trial.outcome.seconds > 0 else None
 
 
+def pace_of(trial: Trial) -> float | None:
+    """Measured over predicted seconds of a completed training, those of its slot's own epochs; None for others."""
+    seconds = seconds_of(trial)
+    return None if seconds is None else seconds / trial.proposal.predicted_seconds
+
+
 def refined(
-    predictions: Floats, features: Floats, trials: Sequence[Trial], measured: Callable[[Trial], float | None] = seconds_of
+    predictions: Floats, features: Floats, trials: Sequence[Trial], pace: Callable[[Trial], float | None] = pace_of
 ) -> Floats:
     """Predictions (M,) corrected by the trials; unchanged if no trial has a measured value.
 
-    features (M, p), each between 0 and 1: the unit cube of a space.  `measured` gives the measured value of a trial, None if it has none.
+    features (M, p), each between 0 and 1: the unit cube of a space.  `pace` gives a trial's measured over its
+    predicted value, None if it has none.
     """
-    pairs = [(trial.proposal.row, value) for trial in trials if (value := measured(trial)) is not None]
+    pairs = [(trial.proposal.row, value) for trial in trials if (value := pace(trial)) is not None]
     if not pairs:
         return predictions
     rows = np.array([row for row, _ in pairs])
-    r = np.log(np.array([value for _, value in pairs]) / predictions[rows])
+    r = np.log([value for _, value in pairs])
     phi = np.hstack([np.ones((len(features), 1)), features - 0.5])
     return np.asarray(predictions * np.exp(phi @ _weights(phi[rows], r)))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, owned, read_header, slot_path
 from fovnet.search.proposing import Search, is_possible, propose_slot, too_little_gain
-from fovnet.search.spend.schedule import own_epochs, within_budget
+from fovnet.search.spend.schedule import full_trainings, within_budget
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.words import several
 
@@ -154,8 +154,8 @@ class Run:
     def _report_progress(self) -> None:
         if self.progress:
             schedule = self.book.search.schedule
-            epochs = sum(own_epochs(trial.proposal, schedule.epochs) for trial in self.finished.values())
-            self.progress(epochs // schedule.epochs, self.trials)
+            done = full_trainings((trial.proposal for trial in self.finished.values()), schedule.epochs)
+            self.progress(done, self.trials)
 
     def _refuse_contradiction(self, proposal: Proposal) -> None:
         """Raises SearchError "slot-contradiction" for a recorded proposal that this search could not have made for the next slot."""

@@ -16,9 +16,13 @@ from fovnet.net.calibration import calibrate, candidates, read_calibration, with
 from fovnet.net.calibration_check import held_out
 from fovnet.net.columns import Columns, columns_of_space
 from fovnet.net.cost import Device, Work, cost_of, costs, training_seconds
+from fovnet.net.finished import finished_trainings
 from fovnet.net.probing import Bench
 from fovnet.net.speed import Timings, fitted, misfit, repeated
-from fovnet.search.space import Space, paper_space
+from fovnet.records import write_json, write_npz
+from fovnet.search.journal import slot_path
+from fovnet.search.space import BASELINE, Space, paper_space
+from fovnet.search.trial import Outcome, Proposal, Trial, to_facts
 
 LAPTOP = Device(100.0, 20.0, 60.0, 10.0, 540.0, 16, 0.32)
 CARD = Device(40_000.0, 2_000.0, 8.0, 1_500.0, 2.0, 32, 0.28)
@@ -165,3 +169,15 @@ def test_a_real_network_is_timed_by_the_code_that_trains_it() -> None:
     assert 0 < small.step_seconds < large.step_seconds
     assert 0 < small.validated_seconds < large.validated_seconds
     assert small.steps >= 3 and small.peak_bytes == 0
+
+
+def test_a_training_that_went_on_is_timed_by_the_epochs_of_each_slot(tmp_path: Path) -> None:
+    """Three slots of one training: an epoch, two more, and none, since it had ended on a plateau; one of another device."""
+    curve, ran = (1.0, 0.9, 0.8), [(None, 0, 1, 2.0, "cpu"), (0, 1, 3, 5.0, "cpu"), (1, 3, 3, 0.1, "cpu"), (None, 0, 1, 9.0, "gpu")]
+    for slot, (before, begun, done, seconds, device) in enumerate(ran):
+        proposal = Proposal(slot, 0, BASELINE, 0, (), (), 1.0, None, 3**slot, before, begun, 0, slot)
+        outcome = Outcome("completed", curve[:done], curve[:done], curve[done - 1], seconds, device=device)
+        write_json(slot_path(tmp_path, slot), to_facts(Trial(proposal, outcome)))
+    write_npz(tmp_path / "rows.npz", targets=np.zeros((4, 7)), validation=np.arange(50))
+    timed = finished_trainings(tmp_path, "cpu", head="fc", slices_per_epoch=100)
+    assert timed.work.epochs.tolist() == [1, 2] and timed.seconds.tolist() == [2.0, 5.0]

@@ -7,14 +7,18 @@ import matplotlib
 import numpy as np
 import pytest
 
-from fovnet.report.explained import axes_table, brief_table, explained_view, pairs_table, sentences
+from fovnet.report.canvas import png
+from fovnet.report.explained import axes_table, brief_table, explained_view, pairs_table, rungs_table, sentences
 from fovnet.report.explained_figures import explained_figures
 from fovnet.report.pour import pour
+from fovnet.report.spent_figure import rung_colours, rungs_figure
 from fovnet.report.wording import level
 from fovnet.search.explaining import explain
 from fovnet.search.look.view import Modelling
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Space
+from fovnet.search.spend.schedule import Schedule
+from fovnet.search.spent import Stretch
 from fovnet.search.trial import Outcome, Trial
 
 SPACE = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
@@ -22,13 +26,13 @@ SPACE = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
 
 def run(method, slots, outcome, **changes):
     """An explanation of a search on 36 rows."""
-    every = np.ones(len(SPACE))
+    every, asked = np.ones(len(SPACE)), changes.pop("asked", 12)
     search = Search(SPACE, method, 0, 1, 0, 3, every, every > 0, **changes)
     trials = {}
     for slot in range(slots):
         proposal = propose_slot(search, [trial.proposal for trial in trials.values()], trials)
         trials[slot] = Trial(proposal, outcome(proposal))
-    return explain(search, list(trials.values()), asked=12)
+    return explain(search, list(trials.values()), asked=asked)
 
 
 def score(proposal):
@@ -43,6 +47,15 @@ def all_but_the_first_three(proposal):
     return score(proposal) if proposal.slot > 2 else Outcome("diverged", message="<nan>")
 
 
+def falling(proposal):
+    """A loss that falls with the epochs and that the order of rows changes with; the deepest fail."""
+    at = proposal.configuration
+    level = (at["a"] - 2) ** 2 + 0.3 * at["b"] + (at["c"] == "y") / (proposal.epochs or 9)
+    good = Outcome("completed", score=1.0 + level + 2.0 / (proposal.epochs or 9), seconds=3.0)
+    return Outcome("diverged", message="<nan>") if at["a"] == 3 and at["b"] == 2 else good
+
+
+OF_AXIS = {"schedule": Schedule("asha", 9), "modelling": Modelling(fidelity="axis")}
 WAYS = {
     "no score in the spread": ("gp-ei", 6, all_but_the_first_three, {}),
     "done": ("gp-ei", 12, score, {}),
@@ -55,6 +68,13 @@ WAYS = {
     "all equal": ("gp-ei", 8, lambda proposal: Outcome("completed", score=0.0), {}),
     "giants": ("gp-ei", 9, lambda proposal: Outcome("completed", score=1e30 if proposal.slot % 2 else 0.5, seconds=9e5), {}),
     "every row": ("gp-ei", 36, score, {}),
+    **{kind: ("gp-ei", 40, falling, {"schedule": Schedule(kind, 9), "asked": 7}) for kind in ("hyperband", "asha")},
+    "asha, along an axis": ("gp-ei", 40, falling, {**OF_AXIS, "asked": 9}),
+    "asha under way": ("random", 6, falling, {"schedule": Schedule("asha", 9)}),
+    "asha, one slot": ("random", 1, falling, {"schedule": Schedule("asha", 9)}),
+    "asha, nothing yet": ("random", 0, falling, {"schedule": Schedule("asha", 9)}),
+    "asha, no score": ("random", 7, lambda proposal: Outcome("timeout"), {"schedule": Schedule("asha", 9)}),
+    "hyperband of one rung": ("random", 5, falling, {"schedule": Schedule("hyperband", 1), "asked": 5}),
     "below zero": ("gp-ei", 9, lambda proposal: Outcome("completed", score=-1.0 - proposal.row), {}),
 }
 
@@ -64,7 +84,7 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     method, slots, outcome, changes = WAYS[way]
     view = explained_view(run(method, slots, outcome, **changes))
     paragraphs = sentences(view.explanation)
-    assert len(paragraphs) == 5 and all(paragraph.endswith(".") for paragraph in paragraphs)
+    assert len(paragraphs) == 5 + (view.explanation.spending is not None) and all(paragraph.endswith(".") for paragraph in paragraphs)
     cells = [str(cell) for table in (view.axes, view.pairs, view.failures, view.every_failure) for row in table.rows for cell in row]
     assert not [words for words in (*paragraphs, *cells) if re.search(r"\b(nan|inf|None)\b", words.replace("<nan>", ""))]
     for figure in explained_figures(view.explanation).values():
@@ -83,11 +103,34 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
         ("ranks", "knows only ranks"),
         ("all equal", "scores are all equal"),
         ("every row", "the method chose their order, and nothing else"),
+        ("asha", "Of the epochs of 7 full trainings asked for, those of 7 are spent"),
+        ("asha", "foretells where they end only with search.fidelity: axis"),
+        ("asha, along an axis", "fell inside the 95 % band"),
+        ("asha under way", "after 1, 3 and 9 epochs (asha): of 5 configurations begun none went to the end"),
+        ("asha, one slot", "No two trainings that went to the end can be compared"),
+        ("hyperband", "so many stood in the same order before: after 1 epoch "),
     ],
 )
 def test_what_is_special_is_said(way, words):
     method, slots, outcome, changes = WAYS[way]
     assert words in " ".join(sentences(run(method, slots, outcome, **changes)))
+
+
+def test_the_page_of_a_schedule_shows_what_was_spent_on_what(make_page):
+    """Rungs, promotions and losses as a picture and a table; of 500 slots as well as of ten."""
+    explanation = run(*WAYS["asha"][:3], **WAYS["asha"][3])
+    html = pour(make_page(explanation=explanation))
+    assert "What was spent on what" in html and "trainings that were stopped</summary>" in html
+    rows = rungs_table(explanation.spending).rows
+    assert [row[0] for row in rows] == ["1", "3", "9"] and sum(int(row[1]) for row in rows) == explanation.finished
+    for count in (1, 10, 500):
+        slots = tuple(Stretch(n, n // 2, n % 2, n / 7, n / 7 + 0.01 * (1 + n % 5), 1.0 + n % 3) for n in range(count))
+        figure = rungs_figure(replace(explanation.spending, slots=slots))
+        bars = figure.axes[0].patches
+        assert len(bars) == count and len(png(figure, dpi=30)) > 1000
+        assert len({bar.get_facecolor() for bar in bars}) == min(2, count)
+    assert rungs_figure(replace(explanation.spending, slots=())) is None
+    assert len(set(rung_colours(6))) == 6
 
 
 def test_the_page_of_a_search_without_a_score_has_no_hole(make_page):

@@ -87,6 +87,7 @@ def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
         jobs = run_as_jobs(tmp_path / str(order), search, 6, np.random.default_rng(order))
         assert repr(jobs) == repr(whole)
     assert [replay(tmp_path / "0", slot) for slot in range(len(whole))] == [trial.proposal for trial in whole]
+    assert request_of(tmp_path / "1", len(whole)).trials == 6        # its proposals have the epochs of so many
     more = run_as_jobs(tmp_path / "1", search, 8, np.random.default_rng(0))
     assert repr(more) == repr(go_on(search, trials=8, journal=tmp_path / "whole", submit=train))
     longer = replace(search, predicted_seconds=search.predicted_seconds * 1.01)

@@ -61,5 +61,10 @@ def test_the_order_of_the_trials_makes_no_difference() -> None:
 
 def test_memory_is_refined_by_peaks_where_they_were_counted() -> None:
     measured = [trial(row, 1.0, peak=int(1.3e9 * PREDICTED[row])) for row in range(20)] + [trial(21, 1.0, peak=0)]
-    found = refined(1e9 * PREDICTED, FEATURES, measured, lambda trial: trial.outcome.peak_memory_bytes or None)
+
+    def pace(trial: Trial) -> float | None:
+        peak = trial.outcome.peak_memory_bytes
+        return peak / (1e9 * PREDICTED[trial.proposal.row]) if peak else None
+
+    found = refined(1e9 * PREDICTED, FEATURES, measured, pace)
     np.testing.assert_allclose(found, 1.3e9 * PREDICTED, rtol=0.02)

@@ -6,7 +6,7 @@ Source: Li et al., *Hyperband* (2018), arXiv:1603.06560, algorithm 1, its floati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -84,6 +84,11 @@ def newest_possible(schedule: Schedule, proposals: Sequence[Proposal]) -> int:
 def own_epochs(proposal: Proposal, epochs: int) -> int:
     """The epochs that a proposal spends itself, those of the training it goes on with not counted; `epochs` is R."""
     return (epochs if proposal.epochs is None else proposal.epochs) - proposal.begun
+
+
+def full_trainings(proposals: Iterable[Proposal], epochs: int) -> int:
+    """How many full trainings of so many epochs these proposals spend, rounded down; without a schedule, their number."""
+    return sum(own_epochs(proposal, epochs) for proposal in proposals) // epochs
 
 
 def within_budget(proposals: Sequence[Proposal], trials: int, epochs: int) -> bool:

@@ -1,0 +1,26 @@
+"""Scales of charts: logarithmic where values differ much, time in a readable unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+
+def wide_scale(axis: Any, side: str, values: np.ndarray[Any, Any], beyond: float = 20.0) -> None:
+    """A logarithmic scale with plain numbers, if the values are positive and their ratio exceeds `beyond`."""
+    if values.min() <= 0 or values.max() / values.min() <= beyond:
+        axis.ticklabel_format(axis=side, useOffset=False)
+        return
+    getattr(axis, f"set_{side}scale")("log")
+    which = getattr(axis, f"{side}axis")
+    which.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if values.max() / values.min() < 500 else (1.0,)))
+    which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}")))
+    which.set_minor_formatter(NullFormatter())
+
+
+def unit_of_time(seconds: float) -> tuple[float, str]:
+    if seconds < 300:
+        return 1.0, "seconds"
+    return (60.0, "minutes") if seconds < 3 * 3600 else (3600.0, "hours")

@@ -1,0 +1,172 @@
+"""What a search spent on what, where trainings are compared before their end, and whether it stopped the right ones.
+
+    R  epochs of a full training        chain  the slots of one row, each of which goes on with the one before
+
+Whether a stop was right is known only of trainings that went to the end all the same: two of them can be compared
+on every rung that both were on, and one that was passed over for others, and taken up later, with those others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from fovnet.search.proposing import Search
+from fovnet.search.space import Level
+from fovnet.search.spend.schedule import own_epochs
+from fovnet.search.trial import Trial, latest
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """One slot on the virtual clock: when it begins and ends, in seconds, None after a missing slot.
+
+    place   number of its row in the order in which rows were begun
+    """
+
+    slot: int
+    place: int
+    rung: int
+    begins: float | None
+    ends: float | None
+    score: float | None
+
+
+@dataclass(frozen=True)
+class Rung:
+    """The trainings that ended at one rung, and what became of them.
+
+    spent   epochs of these slots alone, as the budget counts them: a failure for all that it was to have
+    pairs   of trainings with a score both here and at the end;  alike  those that ended in the same order
+    """
+
+    epochs: int
+    trained: int
+    failed: int
+    went_on: int
+    stopped: int
+    spent: int
+    pairs: int
+    alike: int
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A training with a score that was not trained to its end."""
+
+    slot: int
+    epochs: int
+    score: float
+    configuration: dict[str, Level]
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What was spent, in epochs, and what came of it.
+
+    begun, ended    rows begun, and trained to their end with a score
+    full_trainings  the epochs spent, in those of a full training
+    on_stopped, on_failed  epochs of rows that were stopped, or failed, on whatever rung
+    passed_over     rows trained to their end that were once passed over for others of their rung, one of which
+                    ended too;  better  those that ended better than all of these
+    """
+
+    kind: str
+    rungs: tuple[Rung, ...]
+    begun: int
+    ended: int
+    epochs: int
+    full_trainings: float
+    on_stopped: int
+    on_failed: int
+    passed_over: int
+    better: int
+    stopped: tuple[Stopped, ...]
+    slots: tuple[Stretch, ...]
+
+
+def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
+    """What the finished trials, by slot, were spent on; None for a search that trains every row to its end."""
+    schedule = search.schedule
+    if schedule.kind == "full":
+        return None
+    cost = {trial.proposal.slot: own_epochs(trial.proposal, schedule.epochs) for trial in trials}
+    of_row: dict[int, int] = defaultdict(int)
+    for trial in trials:
+        of_row[trial.proposal.row] += cost[trial.proposal.slot]
+    final = latest(trials)
+    stopped = [one for one in final if one.score is not None and one.proposal.rung < schedule.last]
+    failed = [one for one in final if one.score is None]
+    at_end = {one.proposal.row: one.score for one in final if one.score is not None and one.proposal.rung == schedule.last}
+    better = _better_than_those_preferred(trials, at_end)
+    total = sum(cost.values())
+    return Spending(
+        schedule.kind, tuple(_rung(search, trials, cost, at_end, rung) for rung in range(len(schedule.rungs))),
+        len(of_row), len(at_end), total, round(total / schedule.epochs, 2),
+        sum(of_row[one.proposal.row] for one in stopped), sum(of_row[one.proposal.row] for one in failed),
+        len(better), sum(better), tuple(_stopped(one) for one in _most_trained_first(stopped)),
+        _stretches(search, trials),
+    )
+
+
+def _rung(
+    search: Search, trials: Sequence[Trial], cost: Mapping[int, int], at_end: Mapping[int, float], rung: int
+) -> Rung:
+    here = [trial for trial in trials if trial.proposal.rung == rung]
+    gone_on = {trial.proposal.continues for trial in trials if trial.outcome.status != "error"}
+    scored = [trial for trial in here if trial.score is not None]
+    went_on = sum(trial.proposal.slot in gone_on for trial in scored)
+    last = rung == search.schedule.last
+    pairs = _pairs([(one.score, at_end[one.proposal.row]) for one in scored if one.proposal.row in at_end and one.score is not None])
+    return Rung(
+        search.schedule.rungs[rung], len(here), len(here) - len(scored), went_on, 0 if last else len(scored) - went_on,
+        sum(cost[trial.proposal.slot] for trial in here), *((0, 0) if last else (len(pairs), sum(pairs))),
+    )
+
+
+def _pairs(scores: Sequence[tuple[float, float]]) -> list[bool]:
+    """Whether each two trainings, equal neither here nor at the end, have the same order in both."""
+    products = [(a[0] - b[0]) * (a[1] - b[1]) for a, b in combinations(scores, 2)]
+    return [product > 0 for product in products if product != 0]
+
+
+def _better_than_those_preferred(trials: Sequence[Trial], at_end: Mapping[int, float]) -> list[bool]:
+    """Of each row that was passed over, taken up later and ended, whether it ended better than all rows that had
+    gone on from its rung meanwhile and ended too."""
+    of_slot = {trial.proposal.slot: trial.proposal for trial in trials}
+    from_rung: dict[tuple[int, int], list[Trial]] = defaultdict(list)         # the continuations, by slot
+    preferred: dict[int, set[int]] = defaultdict(set)
+    for trial in trials:
+        before = of_slot.get(-1 if trial.proposal.continues is None else trial.proposal.continues)
+        if before is None:
+            continue
+        others = from_rung[before.bracket, before.rung]
+        known = {one.proposal.row for one in others if before.slot in one.proposal.seen}
+        preferred[before.row] |= known & at_end.keys()
+        others.append(trial)
+    return [at_end[row] < min(at_end[one] for one in rows) for row, rows in preferred.items() if rows and row in at_end]
+
+
+def _most_trained_first(trials: Sequence[Trial]) -> list[Trial]:
+    return sorted(trials, key=lambda one: (-one.proposal.rung, one.score, one.proposal.slot))
+
+
+def _stopped(trial: Trial) -> Stopped:
+    proposal = trial.proposal
+    assert trial.score is not None and proposal.epochs is not None                   # as they were chosen
+    return Stopped(proposal.slot, proposal.epochs, trial.score, dict(proposal.configuration))
+
+
+def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
+    unbroken = [one.proposal.predicted_seconds for slot, one in enumerate(trials) if one.proposal.slot == slot]
+    ends = search.clock.ends(unbroken)
+    place: dict[int, int] = {}
+    found = []
+    for trial in trials:
+        slot, row = trial.proposal.slot, trial.proposal.row
+        end = ends[slot] if slot < len(ends) else None
+        begin = None if end is None else end - trial.proposal.predicted_seconds
+        found.append(Stretch(slot, place.setdefault(row, len(place)), trial.proposal.rung, begin, end, trial.score))
+    return tuple(found)
