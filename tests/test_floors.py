@@ -39,6 +39,8 @@ FOOTINGS = {        # packages within a room, and what of it they stand on: the 
     "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.formats": {"volume.checks", "volume.grid", "volume.slabs", "volume.unpacking", "volume.volume"},
     "report.exports": set(),
+    "search.look": {"search.space", "search.trial"},
+    "search.spend": {"search.trial"},
 }
 
 
@@ -86,6 +88,11 @@ def imported_within(room: str, *, packages_whole: bool) -> dict[str, set[str]]:
 @pytest.mark.parametrize("room", sorted({room_of(path) for path in FILES if path.parent != PACKAGE}))
 def test_no_imports_within_a_room_go_in_a_circle(room: str, packages_whole: bool) -> None:
     TopologicalSorter(imported_within(room, packages_whole=packages_whole)).prepare()          # its CycleError names the circle
+
+
+def test_every_folder_of_the_package_is_a_package() -> None:
+    """A folder without `__init__` is imported from a checkout all the same, and is missing from a wheel."""
+    assert {path.parent for path in FILES} <= {path.parent for path in PACKAGE.rglob("__init__.py")}
 
 
 @pytest.mark.parametrize("package", FOOTINGS)
