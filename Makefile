@@ -8,6 +8,7 @@ CORES  ?= all
 
 export PATH := $(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONDONTWRITEBYTECODE :=       # else each of some hundred processes compiles all it imports: 3 s of torch in place of 1.3
 
 .PHONY: setup demo test fast shipped clean
 .DEFAULT_GOAL := help
