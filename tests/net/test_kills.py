@@ -58,7 +58,6 @@ print(killed, "kills,", torn, "in the midst of writing, after epochs", *epochs)
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_ten_kills_at_random_moments_leave_the_bits_of_an_undisturbed_training(tmp_path: Path) -> None:
     """Tiny epochs: a large share of the time goes into writing checkpoints, so that some kills hit a half-written file."""
     line = [sys.executable, "-c", STAGE, str(tmp_path), str(KILLS), "3"]
