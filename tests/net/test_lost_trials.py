@@ -147,9 +147,9 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
     for path in journal.glob("slot-*.json"):
         json.loads(path.read_text())
 
-    sound = replace(job_, weights=tmp_path / "alone" / "networks")          # the same trainings where nothing ever fails
+    sound = replace(job_, weights=tmp_path / "alone" / "networks")          # a third of the trainings where nothing ever fails
     with TrainingPool(sound, 1) as pool:
-        for row in range(37):
+        for row in range(0, 37, 3):
             alone, trial = pool.submit(by_row[row].proposal).result(), by_row[row]
             assert (alone.training_loss, alone.validation_loss) == (trial.outcome.training_loss, trial.outcome.validation_loss)
             slot = trial.proposal.slot
