@@ -119,7 +119,7 @@ def test_a_batch_killed_twice_ends_as_one_that_was_not(
 ) -> None:
     folder, expected = incoming
     model, whole, broken = finished / "ensemble", tmp_path / "whole", tmp_path / "killed"
-    first, second = sorted(np.random.default_rng(VOLUMES).choice(np.arange(1, VOLUMES - 40), 2, replace=False).tolist())
+    first, second = sorted(np.random.default_rng(VOLUMES).choice(np.arange(1, VOLUMES // 2), 2, replace=False).tolist())
     for count in (first, second):
         killed_after(count, begin(folder, model, broken, monkeypatch), broken)
         assert answered(broken) < VOLUMES and not (broken / "spans.tsv").exists()
