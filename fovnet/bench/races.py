@@ -87,8 +87,9 @@ class Entry:
         return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
 
     def cap(self, table: Table) -> int:
-        """The epochs that a run may spend: those of `draws` full trainings unless another number is given."""
-        return self.epochs or self.draws * table.epochs
+        """The epochs that a run may spend: those of `draws` full trainings, unless there are curves and another number
+        is given."""
+        return self.epochs if self.epochs and table.epochs > 1 else self.draws * table.epochs
 
 
 @dataclass(frozen=True)

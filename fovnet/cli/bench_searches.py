@@ -72,7 +72,7 @@ def bench_search(
     methods, tables = list(dict.fromkeys(method or ["gp-ei", "random"])), list(dict.fromkeys(tables))
     spending = Spending(spend, eta, least_epochs, reuse)
     refuse_methods([*methods, *([f"random+{spend}"] if spend else [])], workers)
-    contestants = [parsed(name, spending) for name in methods]
+    contestants = dict.fromkeys(parsed(name, spending) for name in methods)
     modelling = modelling_of(
         targets=targets or ("raw" if thesis else "half-ranked"), kernel=kernel, hyperparameters=hyperparameters,
         fidelity=fidelity, choose=choose,
@@ -205,17 +205,17 @@ def _show_draws(view: RaceView) -> None:
 
 
 def _show_epochs(view: RaceView) -> None:
-    """Prints the epochs of a table with learning curves; draws are rows begun, idle is a share of the workers' time."""
+    """Prints the epochs of a table with learning curves, those as trainings of full length, and draws, which are rows
+    begun; of several workers their virtual time, and the share of it that they waited, instead."""
     from fovnet.report.racing import label
 
     title = f"{view.name}: epochs until the best row is trained to the end, and mean epochs until the good ones"
     several = any(best.workers > 1 for best, _ in _by_method(view))
-    waiting = ("virtual time", "idle") if several else ()
-    shown = _headed(title, "best", "worst", "missed", "full trainings", "draws", *waiting)
+    besides = ("virtual time", "idle") if several else ("full length", "draws")
+    shown = _headed(title, "best", "worst", "missed", *besides)
     for best, others in _by_method(view):
         cells = [f"{best.epochs:,.0f}±{best.epochs_sd:,.0f}", f"{best.epochs_worst:,}", f"{best.misses}/{best.runs}"]
-        cells += [f"{best.full_trainings:.1f}", f"{best.mean:.0f}"]
-        cells += [f"{best.time:,.1f}", f"{best.idle:.0%}"] if several else []
+        cells += [f"{best.time:,.4g}", f"{best.idle:.0%}"] if several else [f"{best.full_trainings:.1f}", f"{best.mean:.0f}"]
         shown.add_row(label(best), *cells, *(f"{row.epochs:,.0f}" for row in others))
     show_table(shown)
 
