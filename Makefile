@@ -8,6 +8,7 @@ CORES  ?= all
 
 export PATH := $(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONDONTWRITEBYTECODE :=       # else each of some hundred processes compiles all it imports: 3 s of torch in place of 1.3
 
 .PHONY: setup demo test fast shipped clean
 .DEFAULT_GOAL := help
@@ -28,12 +29,10 @@ demo: $(READY)
 
 test: $(READY)
 	ruff check .
-	@slow=$$(mktemp); python -m pytest -m "slow and not beside" > $$slow 2>&1 & running=$$!; \
-	mypy; types=$$?; python -m pytest -m "not slow or beside"; fast=$$?; \
-	wait $$running; late=$$?; cat $$slow; rm $$slow; test $$types = 0 && test $$fast = 0 && test $$late = 0
+	@mypy & types=$$!; python -m pytest -n auto --dist worksteal; tests=$$?; wait $$types && exit $$tests
 
 fast: $(READY)
-	python -m pytest -m "not slow"
+	python -m pytest -n auto --dist worksteal -m "not slow"
 
 # Each run goes on from the networks of the one before.  Interrupted, the same command goes on where it was.
 shipped: $(READY)

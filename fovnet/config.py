@@ -294,7 +294,7 @@ class Search(Section):
     initial: PositiveInt | None = None
     candidates: Literal[24, "all"] = 24
     spend: Literal["full", "hyperband", "asha"] | None = None
-    eta: int = Field(3, ge=2)
+    eta: int = 3
     least_epochs: PositiveInt = 1
     reuse: bool = True
     fidelity: Literal["latest", "axis"] = "latest"
@@ -348,6 +348,8 @@ class Search(Section):
 
     @model_validator(mode="after")
     def _what_goes_with_the_spending(self) -> Search:
+        if self.eta < 2:
+            raise ValueError(f"eta: {self.eta}: of eta trainings one goes on from a rung; set 2 or more, 3 is usual")
         if self.choose == "drawn" and self.method not in IMPROVING:
             raise ValueError(f"choose: method {self.method} has no expected improvement to draw by; leave it out, or set method to gp-ei")
         if self.fidelity == "axis" and not self.method.startswith("gp-"):

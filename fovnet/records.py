@@ -256,7 +256,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.3g}" if ROUNDING < abs(float(value)) < SMALL else f"{value:.3f}"
     text = str(value).translate(BLANKED)
-    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text.strip()) else text
+    return f"'{text}" if FORMULA.match(text.rstrip()) and not NUMBER.fullmatch(text.strip()) else text
 
 
 def as_named(cell: str) -> str:

@@ -76,8 +76,3 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     row = {"volume_id": "case-17_t1", "subject_id": "case-17", "collection": "clinic", "path": "/archive/clinic/case-17/t1.nii.gz"}
     write_tsv(results.slices / "manifest.tsv", tuple(row), [row])
     return results.folder
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Fast ones first: what is marked slow runs after everything else."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)

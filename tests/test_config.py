@@ -273,7 +273,7 @@ def test_a_method_spends_as_the_table_of_methods_says_unless_told_otherwise(meth
      "training.early_stopping.envelope: search.spend asha .*leave it out, or set search.spend to full"),
     ({"method": "hyperband", "least_epochs": 31}, {}, "search.least_epochs: 31 is more than the 30 of training.epochs; set 1 to 30"),
     ({"spend": "asha", "stop_below_regret": 0.1}, {}, "stop_below_regret: with spend asha .*leave it out, or set spend to full"),
-    ({"spend": "asha", "eta": 1}, {}, "search.eta: 1: .*greater than or equal to 2"),
+    ({"spend": "asha", "eta": 1}, {}, "eta: 1: of eta trainings one goes on from a rung; set 2 or more"),
     ({"spend": "asha", "least_epochs": 0}, {}, "search.least_epochs: 0: "),
     ({"eta": 4}, {}, "eta: of trainings that are compared before their end.*leave out, or set spend to asha"),
     ({"method": "tpe", "fidelity": "axis"}, {}, "fidelity: axis: method tpe has no model"),

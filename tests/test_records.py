@@ -97,7 +97,7 @@ def test_a_row_is_a_line_for_every_reader_whatever_a_file_is_called(tmp_path_fac
 
 
 FORMULAS = ("=1+1", "=cmd|' /C calc'!A1", "+1+cmd|x", "-2+3", "@SUM(A1)", "=HYPERLINK(\"http://x\",\"y\")", "\t=1", "\r=1", " =1", "＝1+1",
-            "-scan/t1.nii", "--out", "'=1", "''=1", "=", "==", "-12 to 5 mm", "+x", "@a", "-1e", "-1.2.3", "=\t1", "'＝1", "-inf=1")
+            "-scan/t1.nii", "--out", "'=1", "''=1", "=", "==", "-12 to 5 mm", "+x", "@a", "-1e", "-1.2.3", "=\t1", "= ", "'＝1", "-inf=1")
 
 
 @pytest.mark.parametrize("text", FORMULAS)

@@ -49,7 +49,7 @@ def run(tmp_path, workers: int, *options: str, **environment: str) -> subprocess
     where = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     known = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     line = [sys.executable, *options, str(tmp_path / "command.py"), str(workers)]
-    return subprocess.run(line, env=known | where | environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(line, env=known | where | environment, capture_output=True, text=True, timeout=900, check=False)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

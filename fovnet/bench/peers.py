@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from fovnet.bench.replay import Replay, Searcher, replay_asking
+from fovnet.bench.replay import Replay, replay_asking, replay_thawing
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
 from fovnet.maths.threads import one_thread
@@ -29,18 +30,20 @@ from fovnet.search.space import Space, places_of
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Peer:
     """A contestant: its distribution on PyPI, the modules it needs, its own first, and its constructor.
 
-    make(space, seed, initial) gives the searcher; `initial` is used only where the library has no such number of its own
+    make(space, seed, initial) gives the Searcher; `initial` is used only where the library has no such number of its own.
+    Of THAWING make(space, seed, R) gives the Thawing; R are the epochs of a full training
     """
 
     distribution: str
     modules: tuple[str, ...]
-    make: Callable[[Space, int, int], Searcher]
+    make: Callable[[Space, int, int], Any]
 
     @property
     def version(self) -> str:
@@ -68,21 +71,27 @@ def _absent(peer: Peer) -> list[str]:
     return [peer.distribution if module == peer.modules[0] else module for module in peer.modules if find_spec(module) is None]
 
 
-def replay_peer(table: Table, name: str, *, first_row: int, seed: int, draws: int, initial: int) -> Replay:
+def replay_peer(table: Table, name: str, *, first_row: int, seed: int, cap: int, initial: int) -> Replay:
     """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its library is not installed."""
     refuse_absent(name)
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")                      # of experimental features and fits that stopped early: their defaults
-        return replay_asking(table, PEERS[name].make(table.space, seed, initial), first_row=first_row, seed=seed, draws=draws)
+        if name in THAWING:
+            thawing = THAWING[name].make(table.space, seed, table.epochs)
+            return replay_thawing(table, thawing, first_row=first_row, seed=seed, cap=cap)
+        return replay_asking(table, PEERS[name].make(table.space, seed, initial), first_row=first_row, seed=seed, cap=cap)
 
 
 class Optuna:
     """A sampler of Optuna as a Searcher: its own trial is marked failed, and the row that was trained is added to the study."""
 
-    def __init__(self, space: Space, sampler: str, seed: int) -> None:
+    def __init__(self, space: Space, sampler: str, seed: int, pruner: str = "NopPruner", **settings: int) -> None:
         self.optuna = import_module("optuna")
         self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
-        self.study = self.optuna.create_study(sampler=getattr(self.optuna.samplers, sampler)(seed=seed))
+        self.study = self.optuna.create_study(                    # HyperbandPruner draws brackets by the name, else a random one
+            study_name=f"race-{seed}",
+            sampler=getattr(self.optuna.samplers, sampler)(seed=seed), pruner=getattr(self.optuna.pruners, pruner)(**settings)
+        )
         distributions = self.optuna.distributions
         self.axes = {
             axis.name: distributions.FloatDistribution(0.0, 1.0) if axis.kind == "ordinal"
@@ -99,13 +108,80 @@ class Optuna:
     def tell(self, row: int, loss: float) -> None:
         known = np.isfinite(loss)
         state = self.optuna.trial.TrialState.COMPLETE if known else self.optuna.trial.TrialState.FAIL
+        value, params = loss if known else None, self.params(row)
+        self.study.add_trial(self.optuna.trial.create_trial(state=state, value=value, params=params, distributions=self.axes))
+
+    def params(self, row: int) -> dict[str, float]:
+        """A row as Optuna's values."""
         kinds = self.optuna.distributions.FloatDistribution
-        params = {
+        return {
             name: float(place) if isinstance(kind, kinds) else int(place)
             for (name, kind), place in zip(self.axes.items(), self.places[row], strict=True)
         }
-        made = self.optuna.trial.create_trial(state=state, value=loss if known else None, params=params, distributions=self.axes)
-        self.study.add_trial(made)
+
+
+class PrunedOptuna(Optuna):
+    """A sampler and a pruner of Optuna as a Thawing: every epoch is reported to its own trial, whose values become those
+    of the row that was trained.  What it has pruned it never goes on with."""
+
+    def __init__(self, space: Space, sampler: str, seed: int, full: int, pruner: str, **settings: int) -> None:
+        super().__init__(space, sampler, seed, pruner, **settings)
+        self.trial: Any = None
+        self.full, self.row = full, -1
+        self.states = self.optuna.trial.TrialState
+
+    def ask(self, trained: Integers) -> tuple[Floats, int]:        # type: ignore[override]
+        if self.trial is not None:
+            return np.asarray(self.places[self.row]), int(trained[self.row]) + 1
+        self.trial = self.study.ask(self.axes)
+        return np.array([self.trial.params[name] for name in self.axes], dtype=np.float64), 1
+
+    def tell(self, row: int, epochs: int, score: float) -> None:   # type: ignore[override]
+        if epochs == 1:
+            self._move_to(row)
+        if not np.isfinite(score):
+            self._close(self.states.FAIL)
+            return
+        self.trial.report(score, epochs)
+        if epochs == self.full:
+            self._close(self.states.COMPLETE, score)
+        elif self.trial.should_prune():
+            self._close(self.states.PRUNED)
+
+    def _move_to(self, row: int) -> None:
+        self.row = row
+        for name, value in self.params(row).items():
+            inner = self.axes[name].to_internal_repr(value)
+            self.trial.storage.set_trial_param(self.trial._trial_id, name, inner, self.axes[name])
+
+    def _close(self, state: Any, value: float | None = None) -> None:
+        self.study.tell(self.trial, value, state=state)
+        self.trial = None
+
+
+class Dehb:
+    """DEHB, a differential evolution in the brackets of Hyperband, as a Thawing: a category is a part of [0, 1]; a
+    vector becomes that of the row that was trained.  DEHB takes a loss without bound for a failure."""
+
+    def __init__(self, space: Space, seed: int, full: int) -> None:
+        self.categories = np.array([len(axis.levels) if axis.kind == "categorical" else 0 for axis in space.axes])
+        self.places = places_of(space)
+        with TemporaryDirectory() as folder:                          # for a log that nobody reads
+            self.dehb = import_module("dehb").DEHB(
+                f=None, dimensions=len(space.axes), min_fidelity=1, max_fidelity=full, n_workers=1, seed=seed,
+                save_freq=None, output_path=folder,
+            )
+
+    def ask(self, trained: Integers) -> tuple[Floats, int]:
+        self.job = self.dehb.ask()
+        u, levels = self.job["config"], self.categories
+        point = np.where(levels > 0, np.minimum(u * levels, levels - 1) // 1, u)
+        return point, max(1, int(self.job["fidelity"] + 0.5))
+
+    def tell(self, row: int, epochs: int, score: float) -> None:
+        levels = self.categories
+        self.job["config"] = np.where(levels > 0, (self.places[row] + 0.5) / np.maximum(levels, 1), self.places[row])
+        self.dehb.tell(self.job, {"fitness": score if np.isfinite(score) else np.inf, "cost": float(epochs)})
 
 
 class Hyperopt:
@@ -197,11 +273,21 @@ def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
         torch.set_num_threads(threads)
 
 
+THAWING: Mapping[str, Peer] = {
+    "optuna-tpe+hyperband": Peer("optuna", ("optuna",), lambda space, seed, full: PrunedOptuna(
+        space, "TPESampler", seed, full, "HyperbandPruner", max_resource=full)),
+    "optuna-tpe+halving":   Peer("optuna", ("optuna",), lambda space, seed, full: PrunedOptuna(
+        space, "TPESampler", seed, full, "SuccessiveHalvingPruner")),
+    "dehb":                 Peer("dehb", ("dehb",), Dehb),
+}
+"""Contestants that spend by the epoch."""
+
 PEERS: Mapping[str, Peer] = {
     "scikit-learn-gp": Peer("scikit-learn", ("sklearn",), lambda space, seed, n: Surrogate(space, seed, n, scikit_learn_improvement)),
     "optuna-tpe":      Peer("optuna", ("optuna",), lambda space, seed, _: Optuna(space, "TPESampler", seed)),
     "optuna-gp":       Peer("optuna", ("optuna", "torch"), lambda space, seed, _: Optuna(space, "GPSampler", seed)),
     "hyperopt-tpe":    Peer("hyperopt", ("hyperopt",), lambda space, seed, _: Hyperopt(space, seed)),
     "botorch-logei":   Peer("botorch", ("botorch", "torch"), lambda space, seed, n: Surrogate(space, seed, n, botorch_improvement)),
+    **THAWING,
 }
 """Contestants by the names that `fovnet bench search --method` knows them by."""

@@ -1,29 +1,33 @@
-"""Search methods compared on recorded tables: draws until the best row, and until good ones.
+"""Search methods compared on recorded tables: draws, and where there are learning curves epochs, until the best row
+stands trained to the end, and until good ones do.
 
     goals   "best"; "within p %": a loss of at most (1 + p/100) times the best; "top p %": among that share of all rows by rank
     R  runs of a method on a table        n  draws of a run, at most
-A run that misses a goal within its draws is counted at the cap, and the number of misses is given.  All methods start from the same rows.
+A run that misses a goal within its draws, or its epochs, is counted at the cap, and the number of misses is given.
+All methods start from the same rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.bench.peers import PEERS, refuse_absent, replay_peer
+from fovnet.bench.peers import PEERS, THAWING, refuse_absent, replay_peer
 from fovnet.bench.replay import Replay, replay
+from fovnet.bench.spending import ITS_OWN, WAYS, Spending
 from fovnet.bench.tables import Table, load_table
 from fovnet.bench.together import Progress, each
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
 from fovnet.search.clock import LEAD
-from fovnet.search.look.uniform import few
+from fovnet.search.look.grid import lattice
+from fovnet.search.look.uniform import few, uniform
 from fovnet.search.look.view import RECOMMENDED, Modelling
 from fovnet.search.methods import METHODS
 
@@ -48,27 +52,55 @@ class Entry:
     modelling: Modelling = RECOMMENDED
     first: int | None = None
     lead: float = LEAD
+    spending: Spending = ITS_OWN
+    epochs: int | None = None
+
+    @property
+    def contestant(self) -> str:
+        """The method and, unless it is its own, how it spends: "gp-ei+asha"."""
+        if self.method in PEERS or self.spends == METHODS[self.method].spend:
+            return self.method
+        return f"{self.method}+{self.spends}"
+
+    @property
+    def spends(self) -> str:
+        """One of WAYS, or "thaws" of another library that spends by the epoch."""
+        if self.method in PEERS:
+            return "thaws" if self.method in THAWING else "full"
+        return self.spending.of(self.method)
 
     @property
     def setting(self) -> str:
-        """Settings that differ from the recommended ones, "initial=1 targets=raw"; another library's version;
-        empty for grid and random."""
+        """Settings that differ from the recommended ones and matter, "initial=1 targets=raw"; another library's
+        version; empty for grid and random."""
         if self.method in PEERS:
             return PEERS[self.method].version
-        if self.method in ("grid", "random"):
-            return ""
-        usual = asdict(RECOMMENDED) | {"initial": None, "lead": LEAD}
-        modelled = asdict(self.modelling) if self.method.startswith("gp-") else {}
-        mine = modelled | {"initial": self.initial, "lead": self.lead}
+        usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | {"initial": None, "lead": LEAD}
+        mine: dict[str, object] = {} if METHODS[self.method].look in (uniform, lattice) else {"initial": self.initial, "lead": self.lead}
+        if self.method.startswith("gp-"):
+            mine |= asdict(self.modelling)
+        if self.spends in ("asha", "hyperband"):
+            mine |= {"eta": self.spending.eta, "least": self.spending.least}
+            mine |= {"reuse": self.spending.reuse} if self.spends == "hyperband" else {}
+        else:
+            mine.pop("fidelity", None)
         return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
+
+    def cap(self, table: Table) -> int:
+        """The epochs that a run may spend: those of `draws` full trainings, unless there are curves and another number
+        is given."""
+        return self.epochs if self.epochs and table.epochs > 1 else self.draws * table.epochs
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The draws a method needed for one goal on one table, over its runs, counted at the cap where missed.
+    """The draws a method needed for one goal on one table, over its runs, counted at the cap where missed; where
+    trainings may be stopped early, with all rows that the run began.
 
     low, high  the 95 % interval of the mean, from resampling the runs; nan for a single run
     chance     the mean of random search, exactly, counted at the same cap
+    epochs     the mean number of epochs needed, 1 each where there are no curves;  epochs_low ... as of draws
+    full_trainings  the same in epochs of full trainings;   time  virtual;   idle  share of the workers' time
     """
 
     table: str
@@ -86,11 +118,19 @@ class Standing:
     misses: int
     seconds_per_draw: float
     time: float
+    epochs: float
+    epochs_low: float
+    epochs_high: float
+    epochs_sd: float
+    epochs_worst: int
+    full_trainings: float
+    idle: float
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The share of a method's runs that have found a goal by draw 1 .. n, (n,) each, with its 95 % interval (Wilson)."""
+    """The share of a method's runs that have found a goal by epoch 1 .. n, (n,) each, with its 95 % interval (Wilson);
+    by draw, where there are no learning curves."""
 
     method: str
     setting: str
@@ -123,9 +163,9 @@ def spread_rows(size: int, count: int) -> list[int]:
     return [number * size // count for number in range(count)]
 
 
-def modelling_of(targets: str, kernel: str, hyperparameters: str) -> Modelling:
+def modelling_of(**given: str) -> Modelling:
     """The modelling named by options of the command line.  Raises ConfigError "bench-modelling" for an unknown value."""
-    kinds, given = get_type_hints(Modelling), {"targets": targets, "kernel": kernel, "hyperparameters": hyperparameters}
+    kinds = get_type_hints(Modelling)
     for key, value in given.items():
         if value not in get_args(kinds[key]):
             raise ConfigError("bench-modelling", f"--{key} {value}: unknown; choose among {', '.join(get_args(kinds[key]))}")
@@ -139,11 +179,19 @@ def refuse_unknown(methods: Sequence[str]) -> None:
             raise ConfigError("bench-method", f"--method {name}: unknown here; choose among {', '.join(METHODS)}")
 
 
-def refuse_methods(methods: Sequence[str], workers: int) -> None:
-    """Nothing, if all methods can be run.  Raises ConfigError "bench-method", "bench-workers", or SearchError "peer-missing"."""
-    for name in methods:
-        if name not in METHODS and name not in PEERS:
-            raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join([*METHODS, *PEERS])}")
+def refuse_methods(contestants: Sequence[str], workers: int) -> None:
+    """Nothing, if all methods can be run.
+
+    Raises ConfigError "bench-method", "bench-spend", "bench-workers", or SearchError "peer-missing".
+    """
+    methods = []
+    for name in contestants:
+        method, spending = parsed(name)
+        if method not in METHODS and method not in PEERS:
+            raise ConfigError("bench-method", f"--method {method}: unknown; choose among {', '.join([*METHODS, *PEERS])}")
+        if spending.way not in (None, *WAYS):
+            raise ConfigError("bench-spend", f"--spend {spending.way}: unknown; choose among {', '.join(WAYS)}")
+        methods.append(method)
     peers = [name for name in dict.fromkeys(methods) if name in PEERS]
     refuse_absent(*peers)
     if peers and workers > 1:
@@ -151,16 +199,35 @@ def refuse_methods(methods: Sequence[str], workers: int) -> None:
         raise ConfigError("bench-workers", f"--workers {workers}: {asked}; leave --workers out, or {'it' if len(peers) == 1 else 'these'}")
 
 
+def parsed(contestant: str, spending: Spending = ITS_OWN) -> tuple[str, Spending]:
+    """The method that a contestant names, and how it spends: "gp-ei+asha" says so itself, others as `spending` says."""
+    method, _, way = (contestant, "", "") if contestant in PEERS else contestant.partition("+")
+    return method, replace(spending, way=way) if way else spending
+
+
+def refuse_spending(table: Table, entry: Entry) -> None:
+    """Raise ConfigError "bench-spend" unless the table has what an entry spends by, or SearchError "search-schedule"
+    for rungs that cannot be."""
+    if entry.spends != "full" and table.epochs == 1:
+        needed = f"the table has no learning curves, and {entry.contestant} stops trainings early"
+        wanted = f"give curves in {table.name}.npz or {table.name}.curves.npy, or take --spend full"
+        raise ConfigError("bench-spend", f"{entry.table}: {needed}; {wanted}.")
+    if entry.cap(table) < table.epochs:
+        raise ConfigError("bench-spend", f"--epochs {entry.cap(table)}: a full training of {entry.table} has {table.epochs}; give more.")
+    if entry.method not in PEERS:
+        entry.spending.schedule(entry.method, table.epochs)
+
+
 def run(entry: Entry) -> Replay:
     """One run, in this process."""
     table = load_table(entry.table)
-    first = first_row(table, entry.seed) if entry.first is None else entry.first
+    first, cap = first_row(table, entry.seed) if entry.first is None else entry.first, entry.cap(table)
     if entry.method in PEERS:
         before = entry.initial or few(table.space)
-        return replay_peer(table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=before)
+        return replay_peer(table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before)
     return replay(
         table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
-        modelling=entry.modelling, lead=entry.lead,
+        modelling=entry.modelling, lead=entry.lead, spending=entry.spending, cap=cap,
     )
 
 
@@ -171,31 +238,36 @@ def race(entries: Sequence[Entry], processes: int = 1, progress: Progress | None
 
 def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Standing]:
     """The standing of a method on a table for each of GOALS, from its runs; `entry` is that of any of them."""
-    rows = []
-    pace = float(np.median(np.concatenate([one.seconds for one in replays])))
-    for goal, loss in goal_losses(table).items():
-        found = [one.draws_until(loss) for one in replays]
-        needed = np.array([entry.draws if draw is None else draw for draw in found])
-        times = [one.time_until(loss) for one in replays]
-        time = float(np.mean([float(one.ends.max()) if at is None else at for one, at in zip(replays, times, strict=True)]))
-        low, high = mean_interval(needed)
-        rows.append(Standing(
-            table.name, entry.method, entry.setting, entry.workers, goal, len(replays), float(needed.mean()), low, high,
-            expected_draws(len(table.space), good_rows(table, loss), entry.draws), _sd(needed), int(needed.max()),
-            sum(draw is None for draw in found), pace, time,
-        ))
-    return rows
+    return [_standing(table, entry, replays, goal, loss) for goal, loss in goal_losses(table).items()]
+
+
+def _standing(table: Table, entry: Entry, replays: Sequence[Replay], goal: str, loss: float) -> Standing:
+    found = [one.draws_until(loss) for one in replays]
+    most = [entry.draws if table.epochs == 1 else int(one.drawn[-1]) for one in replays]
+    needed = np.array([cap if draw is None else draw for draw, cap in zip(found, most, strict=True)])
+    epochs = np.array([one.epochs_until(loss) or entry.cap(table) for one in replays])
+    times = [float(one.ends.max()) if (at := one.time_until(loss)) is None else at for one in replays]
+    chance = expected_draws(len(table.space), good_rows(table, loss), entry.draws)
+    (low, high), (epochs_low, epochs_high) = mean_interval(needed), mean_interval(epochs)
+    return Standing(
+        table.name, entry.contestant, entry.setting, entry.workers, goal, len(replays), float(needed.mean()), low, high,
+        chance, _sd(needed), int(needed.max()), sum(draw is None for draw in found),
+        float(np.median(np.concatenate([one.seconds for one in replays]))), float(np.mean(times)),
+        float(epochs.mean()), epochs_low, epochs_high, _sd(epochs), int(epochs.max()), float(epochs.mean()) / table.epochs,
+        float(np.mean([one.idle for one in replays])),
+    )
 
 
 def curve(table: Table, entry: Entry, replays: Sequence[Replay], goal: str = "best") -> Curve:
     """The curve of a method on a table for a goal, from its runs; `entry` is that of any of them."""
     loss, runs = goal_losses(table)[goal], len(replays)
-    found = np.zeros(entry.draws, dtype=np.int64)
-    for draw in (one.draws_until(loss) for one in replays):
-        if draw is not None:
-            found[draw - 1 :] += 1
-    ends = np.array([wilson_interval(count, runs) for count in found.tolist()])
-    return Curve(entry.method, entry.setting, runs, found / runs, ends[:, 0], ends[:, 1])
+    found = np.zeros(entry.cap(table), dtype=np.int64)
+    for epochs in (one.epochs_until(loss) for one in replays):
+        if epochs is not None:
+            found[epochs - 1 :] += 1
+    counts, back = np.unique(found, return_inverse=True)
+    ends = np.array([wilson_interval(count, runs) for count in counts.tolist()])[back]
+    return Curve(entry.contestant, entry.setting, runs, found / runs, ends[:, 0], ends[:, 1])
 
 
 def chance_curve(table: Table, draws: int, goal: str = "best") -> Floats:

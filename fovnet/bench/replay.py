@@ -7,13 +7,16 @@ The method is given exactly the trials of a real search, in the order of the vir
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.bench.spending import ITS_OWN, Spending
 from fovnet.bench.tables import Table
+from fovnet.errors import SearchError
 from fovnet.search.clock import LEAD
 from fovnet.search.look.view import RECOMMENDED, Modelling
 from fovnet.search.proposing import Search, propose_slot
@@ -21,26 +24,68 @@ from fovnet.search.space import nearest_free, places_of
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+class Slot(NamedTuple):
+    """What a slot of a run trains: a row, from the epochs `begun` before to `epochs`."""
+
+    row: int
+    begun: int
+    epochs: int
+
+
+@dataclass(frozen=True, eq=False)
 class Replay:
-    """One run: the rows drawn (n,), their losses, when each ended in virtual time, and the real seconds each proposal took."""
+    """One run, slot by slot, (n,) each.
 
-    rows: NDArray[np.int64]
+    rows, loss    the rows trained, and their losses at the end of a full training
+    epochs        of the row's training at the end of the slot;  whole  whether these are all, and it has not diverged
+    drawn, spent  rows begun, and epochs spent in all, by then
+    ends, seconds when it ended in virtual time, and the real seconds its proposal took
+    idle          share of the workers' virtual time that was spent waiting
+    """
+
+    rows: Integers
     loss: Floats
+    epochs: Integers
+    whole: NDArray[np.bool_]
+    drawn: Integers
+    spent: Integers
     ends: Floats
     seconds: Floats
+    idle: float = 0.0
 
     def draws_until(self, loss: float) -> int | None:
-        """The number of draws until a loss this low, None where the run ended before."""
-        found = np.flatnonzero(self.loss <= loss)
-        return int(found[0]) + 1 if len(found) else None
+        """The number of rows begun until one with a loss this low was trained to the end, None where the run ended
+        before."""
+        return self._until(self.drawn, loss)
+
+    def epochs_until(self, loss: float) -> int | None:
+        """The number of epochs spent until then."""
+        return self._until(self.spent, loss)
 
     def time_until(self, loss: float) -> float | None:
-        """The virtual time at which a training with a loss this low had ended, None where the run ended before."""
-        found = self.ends[self.loss <= loss]
+        """The virtual time at which such a training had ended first, None where the run ended before."""
+        found = self.ends[self.meets(loss)]
         return float(found.min()) if len(found) else None
+
+    def meets(self, loss: float) -> NDArray[np.bool_]:
+        """The slots that have trained a row with a loss this low to the end."""
+        return self.whole & (self.loss <= loss)
+
+    def _until(self, counts: Integers, loss: float) -> int | None:
+        found = np.flatnonzero(self.meets(loss))
+        return int(counts[found[0]]) if len(found) else None
+
+
+def recorded(table: Table, slots: Sequence[Slot], ends: Floats, seconds: Sequence[float], idle: float = 0.0) -> Replay:
+    """The run of these slots; a training costs fewer epochs where it diverges before."""
+    rows, begun, epochs = np.array(slots, dtype=np.int64).reshape(-1, 3).T
+    lasts = np.minimum(epochs, table.lasts[rows])
+    whole = np.isfinite(table.scores[rows, epochs]) & (epochs == table.epochs)
+    drawn, spent = np.cumsum(begun == 0), np.cumsum(lasts - begun)
+    return Replay(rows, table.loss[rows], lasts, whole, drawn, spent, ends, np.array(seconds), idle)
 
 
 class Searcher(Protocol):
@@ -55,52 +100,124 @@ class Searcher(Protocol):
     def tell(self, row: int, loss: float) -> None: ...
 
 
+class Thawing(Protocol):
+    """A searcher that spends by the epoch: it may go on with any training that has not ended.
+
+    ask   a point (d,), and up to how many epochs to train the row there; trained (M,) are the epochs each row has
+    tell  records the score that the row has after so many epochs, nan where it has diverged
+    """
+
+    def ask(self, trained: Integers) -> tuple[Floats, int]: ...
+
+    def tell(self, row: int, epochs: int, score: float) -> None: ...
+
+
 def replay(
     table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None, workers: int = 1,
-    modelling: Modelling = RECOMMENDED, lead: float = LEAD,
+    modelling: Modelling = RECOMMENDED, lead: float = LEAD, spending: Spending = ITS_OWN, cap: int | None = None,
 ) -> Replay:
-    """The run of a method from a first row, ended when the best row of the table is found, or after so many draws."""
-    size = len(table.space)
-    search = Search(table.space, method, seed, workers, first_row, initial, table.cost, np.ones(size, dtype=bool), modelling, lead=lead)
+    """The run of a method from a first row, ended when the best row of the table is trained to the end, or before
+    more than `cap` epochs are spent, without it those of so many full trainings."""
+    size, cap = len(table.space), cap or draws * table.epochs
+    schedule, spend = spending.schedule(method, table.epochs), spending.spend(method, cap)
+    feasible = np.ones(size, dtype=bool)
+    search = Search(
+        table.space, method, seed, workers, first_row, initial, table.cost, feasible, modelling, lead=lead, schedule=schedule
+    )
     proposals: list[Proposal] = []
     trials: dict[int, Trial] = {}
-    seconds = []
-    for slot in range(min(draws, size)):
+    slots, seconds, spent = list[Slot](), list[float](), 0
+    while True:
         began = time.perf_counter()
-        proposal = propose_slot(search, proposals, trials)
+        try:
+            proposal = propose_slot(search, proposals, trials, spend)
+        except SearchError as over:
+            if over.code != "space-exhausted":
+                raise
+            break
+        slot = Slot(proposal.row, proposal.begun, proposal.epochs or table.epochs)
+        if spent + slot.epochs - slot.begun > cap:
+            break
         seconds.append(time.perf_counter() - began)
         proposals.append(proposal)
-        trials[slot] = Trial(proposal, _recorded(table, proposal.row))
-        if table.loss[proposal.row] == table.best:
+        slots.append(slot)
+        trials[proposal.slot] = Trial(proposal, outcome_of(table, slot))
+        spent += min(slot.epochs, int(table.lasts[slot.row])) - slot.begun
+        if is_best(table, slot):
             break
-    rows = np.array([proposal.row for proposal in proposals])
-    ends = search.clock.ends(table.cost[rows].tolist())
-    return Replay(rows, table.loss[rows], np.array(ends), np.array(seconds))
+    predicted = [proposal.predicted_seconds for proposal in proposals]
+    ends = np.array(search.clock.ends(predicted))
+    busy = sum(predicted) / (workers * float(ends.max()))
+    return recorded(table, slots, ends, seconds, max(0.0, 1.0 - busy))
 
 
-def replay_asking(table: Table, searcher: Searcher, *, first_row: int, seed: int, draws: int) -> Replay:
+def is_best(table: Table, slot: Slot) -> bool:
+    """Whether a slot trains the best row of the table to the end."""
+    return slot.epochs == table.epochs and float(table.loss[slot.row]) == table.best
+
+
+def outcome_of(table: Table, slot: Slot) -> Outcome:
+    """The recorded outcome of a slot's training, by the score of its last epoch."""
+    score = float(table.scores[slot.row, slot.epochs])
+    spent = min(slot.epochs, int(table.lasts[slot.row])) - slot.begun
+    seconds = float(table.cost[slot.row]) * spent / table.epochs
+    if np.isfinite(score):
+        return Outcome("completed", score=score, seconds=seconds)
+    return Outcome("diverged", seconds=seconds, message="recorded without a finite loss")
+
+
+def replay_asking(table: Table, searcher: Searcher, *, first_row: int, seed: int, cap: int) -> Replay:
     """The run of a Searcher, ended as in `replay`; its seconds are those of ask and tell.
 
     A point that is no free row becomes the nearest free row, and the row that was trained is passed to `tell`.
     """
+    return replay_thawing(table, _Whole(table, searcher), first_row=first_row, seed=seed, cap=cap)
+
+
+class _Whole:
+    """A Searcher, every row of which is trained to the end."""
+
+    def __init__(self, table: Table, searcher: Searcher) -> None:
+        self.searcher, self.epochs, self.first = searcher, table.epochs, np.zeros(len(table.space.axes))
+        self.told = False
+
+    def ask(self, trained: Integers) -> tuple[Floats, int]:
+        return (self.searcher.ask(trained == 0) if self.told else self.first), self.epochs
+
+    def tell(self, row: int, epochs: int, score: float) -> None:
+        self.told = True
+        self.searcher.tell(row, score)
+
+
+def replay_thawing(table: Table, searcher: Thawing, *, first_row: int, seed: int, cap: int) -> Replay:
+    """The run of a searcher that spends by the epoch, ended as in `replay`; its seconds are those of ask and tell.
+
+    The row trained is the nearest to the point among those with fewer epochs that have not diverged; the epochs it
+    has are not paid again.
+    """
     rng = np.random.default_rng([seed, len(table.space)])
-    places, free = places_of(table.space), np.ones(len(table.space), dtype=bool)
-    rows, seconds = [], []
-    for draw in range(min(draws, len(free))):
+    places, trained = places_of(table.space), np.zeros(len(table.space), dtype=np.int64)
+    slots, seconds, spent = list[Slot](), list[float](), 0
+    while True:
         began = time.perf_counter()
-        row = nearest_free(table.space, places, searcher.ask(free), free, rng) if draw else first_row
-        searcher.tell(row, float(table.loss[row]))
-        seconds.append(time.perf_counter() - began)
-        free[row] = False
-        rows.append(row)
-        if table.loss[row] == table.best:
+        point, epochs = searcher.ask(trained)
+        free = trained < np.minimum(epochs, table.lasts)
+        if not free.any():
             break
-    drawn = np.array(rows)
-    return Replay(drawn, table.loss[drawn], np.cumsum(table.cost[drawn]), np.array(seconds))
-
-
-def _recorded(table: Table, row: int) -> Outcome:
-    loss = float(table.loss[row])
-    if np.isfinite(loss):
-        return Outcome("completed", score=loss, seconds=float(table.cost[row]))
-    return Outcome("diverged", seconds=float(table.cost[row]), message="recorded without a finite loss")
+        row = nearest_free(table.space, places, point, free, rng) if slots else first_row
+        slot = Slot(row, int(trained[row]), epochs)
+        if spent + epochs - slot.begun > cap:
+            break
+        searcher.tell(row, epochs, float(table.scores[row, epochs]))
+        trained[row] = min(epochs, int(table.lasts[row]))
+        spent += int(trained[row]) - slot.begun
+        if slots and slots[-1][::2] == (row, slot.begun):                   # the same training, one epoch later
+            slots[-1] = Slot(row, slots[-1].begun, epochs)
+            seconds[-1] += time.perf_counter() - began
+        else:
+            slots.append(slot)
+            seconds.append(time.perf_counter() - began)
+        if is_best(table, slot):
+            break
+    run = recorded(table, slots, np.zeros(len(slots)), seconds)
+    return replace(run, ends=np.cumsum(np.diff(run.spent, prepend=0) * table.cost[run.rows] / table.epochs))

@@ -3,13 +3,20 @@
     X       (M, d)  ordinals scaled to [0, 1], or category codes         kinds  (d,)  "ord" or "cat"
     y       (M,)    loss, lower is better; huge or not finite where the training diverged
     cost    (M,)    seconds, or another positive measure of effort       names  (d,)
-One npz file holds these arrays; nothing in it is unpickled.
+One npz file holds these arrays; nothing in it is unpickled.  Learning curves may come with them:
+    curves  (M, E+1)  validation loss after e epochs in column e, column 0 before the training; from the first later
+                      column on that is not finite the training has diverged, whatever y says
+    rule    "lowest" (y is the least of epochs 1 .. E) or "last" (y is the last; the default)
+    epoch_seconds  (M,)  else cost / E
+or, without a rule, in a file NAME.curves.npy beside NAME.npz.
 """
 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -25,21 +32,61 @@ NEEDED = ("X", "kinds", "y", "cost", "names")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A space whose losses (M,) and costs (M,) are known; a loss that is not finite stands for a training that diverged."""
+    """A space whose losses (M,) and costs (M,) of full trainings are known; a loss that is not finite stands for a
+    training that diverged.
+
+    curves, rule  losses (M, E+1) epoch by epoch, and which of them is a training's score; None: only the last is known
+    """
 
     name: str
     space: Space
     loss: Floats
     cost: Floats
+    curves: Floats | None = None
+    rule: str = "last"
 
     @property
     def best(self) -> float:
         """The lowest loss of the table."""
         return float(self.loss[np.isfinite(self.loss)].min())
 
+    @property
+    def epochs(self) -> int:
+        """R, the epochs of a full training: 1 where only its end is known."""
+        return 1 if self.curves is None else self.curves.shape[1] - 1
+
+    @cached_property
+    def scores(self) -> Floats:
+        """(M, R+1) the score of every training after 0 .. R epochs; nan before the first, and where it has diverged.
+
+        The last column is the loss itself: recorded curves have fewer digits.
+        """
+        if self.curves is None:
+            return np.column_stack([np.full(len(self.loss), np.nan), self.loss])
+        scores = scores_of(self.curves, self.rule)
+        scores[:, -1] = self.loss
+        return scores
+
+    @cached_property
+    def lasts(self) -> NDArray[np.int64]:
+        """(M,) epochs after which a training ends: R, or fewer where it has diverged by then."""
+        finite = np.isfinite(self.scores[:, 1:])
+        return np.where(finite.all(axis=1), self.epochs, finite.argmin(axis=1) + 1)
+
+
+def scores_of(curves: Floats, rule: str) -> Floats:
+    """(M, E+1) the scores of trainings by the losses of their epochs: the lowest so far, or the last; nan before the
+    first epoch, and from the first on that is not finite."""
+    later = np.where(np.logical_and.accumulate(np.isfinite(curves[:, 1:]), axis=1), curves[:, 1:], np.nan)
+    scores = np.minimum.accumulate(later, axis=1) if rule == "lowest" else later
+    return np.column_stack([np.full(len(curves), np.nan), scores])
+
 
 def load_table(path: Path) -> Table:
-    """The table in an npz file.  Raises SearchError: "table-missing", "table-damaged", "table-shape", "table-value", "table-repeats"."""
+    """The table in an npz file.
+
+    Raises SearchError: "table-missing", "table-damaged", "table-shape", "table-value", "table-repeats", "table-curves".
+    """
     arrays = _arrays(path)
     X, kinds, names, cost = arrays["X"], arrays["kinds"].astype(str), arrays["names"].astype(str), arrays["cost"]
     loss = _numbers(path, "y", arrays["y"])
@@ -58,9 +105,13 @@ def load_table(path: Path) -> Table:
         raise SearchError("table-value", f"{path}: a cost is {cost[~(np.isfinite(cost) & (cost > 0))][0]}; all must be positive numbers.")
     if np.isneginf(loss).any():
         raise SearchError("table-value", f"{path}: y is -inf in row {int(np.argmin(loss))}; a training that diverged is inf or nan.")
+    curves, rule = _recorded_curves(path, arrays), str(arrays.get("rule", "last"))
+    if curves is not None:
+        loss = _of_curves(path, loss, curves, rule)
+        cost = _full_cost(path, arrays, cost, curves.shape[1] - 1)
     if not np.isfinite(loss).any():
         raise SearchError("table-value", f"{path}: no loss in y is a finite number; there is nothing to search for.")
-    return Table(path.stem, _space(path, X, kinds, names), loss, cost)
+    return Table(path.stem, _space(path, X, kinds, names), loss, cost, curves, rule)
 
 
 def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
@@ -74,6 +125,51 @@ def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     if missing:
         raise SearchError("table-shape", f"{path}: has {sorted(arrays)}, lacks {', '.join(missing)}; give all of {', '.join(NEEDED)}.")
     return arrays
+
+
+def _recorded_curves(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> Floats | None:
+    """The curves in the table or beside it; None without any."""
+    beside = path.with_suffix(".curves.npy")
+    if "curves" in arrays:
+        return _numbers(path, "curves", arrays["curves"])
+    if not beside.exists():
+        return None
+    try:
+        return _numbers(beside, "curves", np.load(beside, allow_pickle=False))
+    except (OSError, ValueError, EOFError) as fault:
+        tried = "save it anew with numpy.save, or take it away to search without curves"
+        raise SearchError("table-damaged", f"{beside}: no npy file without pickles ({fault}); {tried}.") from fault
+
+
+def _of_curves(path: Path, loss: Floats, curves: Floats, rule: str) -> Floats:
+    """The losses, nan where the curve has diverged.
+
+    Float32 curves agree with y in seven digits, float16 ones in three; rows in another order agree in none.
+    """
+    if rule not in ("lowest", "last"):
+        raise SearchError("table-curves", f"{path}: rule {rule!r}; use 'lowest' or 'last', whichever y is of the curves.")
+    if curves.ndim != 2 or len(curves) != len(loss) or curves.shape[1] < 2:
+        wanted = f"({len(loss)}, E + 1), a row for each of y, from before the first epoch to the last of E"
+        raise SearchError("table-shape", f"{path}: curves are {curves.shape}; wanted {wanted}.")
+    ends = scores_of(curves, rule)[:, -1]
+    loss = np.where(np.isfinite(ends), loss, np.nan)
+    off = np.abs(loss - ends) > 1e-3 * np.maximum(np.abs(loss), np.abs(ends))
+    if off.any():
+        row = int(off.argmax())
+        seen = f"y of row {row} is {loss[row]:g}, its curve says {ends[row]:g} by the rule {rule!r}"
+        raise SearchError("table-curves", f"{path}: {seen}; put the rows in one order, or give the other rule.")
+    return loss
+
+
+def _full_cost(path: Path, arrays: Mapping[str, NDArray[np.generic]], cost: Floats, epochs: int) -> Floats:
+    """Seconds (M,) of full trainings: of so many epochs, where the seconds of one are recorded."""
+    if "epoch_seconds" not in arrays:
+        return cost
+    each = _numbers(path, "epoch_seconds", arrays["epoch_seconds"])
+    if each.shape != cost.shape or not (np.isfinite(each) & (each > 0)).all():
+        found = f"{each.shape}, the least {each.min(initial=np.inf):g}"
+        raise SearchError("table-value", f"{path}: epoch_seconds are {found}; {len(cost)} positive numbers are wanted, or none.")
+    return each * epochs
 
 
 def _numbers(path: Path, name: str, values: NDArray[np.generic]) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,8 @@ from fovnet.decision.foreign import begins_with, is_our_picture
 from fovnet.errors import ConfigError
 
 if TYPE_CHECKING:
-    pass
+    from fovnet.bench.races import Standing
+    from fovnet.report.racing import RaceView
 
 verbs = typer.Typer()
 STANDINGS = {
@@ -31,11 +32,21 @@ SCENARIO_HELP = "memory, steep, unestimated, diverging-rows, diverging-rates, ki
 
 @verbs.command("search")
 def bench_search(
-    tables: Annotated[list[Path], Given(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names.")],
+    tables: Annotated[list[Path], Given(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names, and perhaps curves.")],
     out_folder: Annotated[Path, folder_out(STANDINGS, "Where standings.tsv, runs.tsv and standings.png are written.")],
-    method: Annotated[list[str] | None, typer.Option(help="A method, or several, other libraries' too; else gp-ei and random.")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="A method, or several, other libraries' too, perhaps with a way to spend, as gp-ei+asha; else gp-ei and random.")
+    ] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; else 20.")] = None,
     draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Most epochs of a run with learning curves; else those of --draws.")] = None,
+    spend: Annotated[str | None, typer.Option(help="full, hyperband, asha, or the baseline one-epoch; else the method's own.")] = None,
+    eta: Annotated[int, typer.Option(help="Of how many trainings on a rung one goes on.")] = 3,
+    least_epochs: Annotated[int, typer.Option(help="Epochs of the first rung, at least.")] = 1,
+    reuse: Annotated[bool, typer.Option(help="hyperband may take up what an earlier bracket stopped.")] = True,
+    fidelity: Annotated[str, typer.Option(help="Scores of stopped trainings that a model sees: latest, or all, as an axis.")] = "latest",
+    choose: Annotated[str, typer.Option(help="The row of gp-ei: best, or drawn in proportion to its promise.")] = "best",
     initial: Annotated[int | None, typer.Option(min=1, help="Draws spread over the space before a model is asked; else a few.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Trainings at a time, in virtual time.")] = 1,
     lead: Annotated[float, typer.Option(min=0, max=1, help="How far they may run ahead of the results; 1: never wait.")] = 0.15,
@@ -47,17 +58,25 @@ def bench_search(
         bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
     ] = False,
 ) -> None:
-    """Replay search methods on recorded trainings: draws until the best row, and until the good ones.
+    """Replay search methods on recorded trainings: draws until the best row, and until the good ones; with learning
+    curves the epochs until these stand trained to the end.
 
     Other libraries run with their own defaults: optuna-gp and optuna-tpe (`pip
-    install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp.
+    install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp;
+    with learning curves optuna-tpe+hyperband, optuna-tpe+halving and dehb.
     """
-    from fovnet.bench.races import Entry, modelling_of, race, refuse_methods, spread_rows
+    from fovnet.bench.races import Entry, modelling_of, parsed, race, refuse_methods, refuse_spending, spread_rows
+    from fovnet.bench.spending import Spending
     from fovnet.bench.tables import load_table
 
     methods, tables = list(dict.fromkeys(method or ["gp-ei", "random"])), list(dict.fromkeys(tables))
-    refuse_methods(methods, workers)
-    modelling = modelling_of(targets or ("raw" if thesis else "half-ranked"), kernel, hyperparameters)
+    spending = Spending(spend, eta, least_epochs, reuse)
+    refuse_methods([*methods, *([f"random+{spend}"] if spend else [])], workers)
+    contestants = dict.fromkeys(parsed(name, spending) for name in methods)
+    modelling = modelling_of(
+        targets=targets or ("raw" if thesis else "half-ranked"), kernel=kernel, hyperparameters=hyperparameters,
+        fidelity=fidelity, choose=choose,
+    )
     before = initial or (1 if thesis else None)
     loaded = {path: load_table(path) for path in tables}
     firsts: dict[Path, list[int | None]] = {
@@ -65,9 +84,11 @@ def bench_search(
         for path, table in loaded.items()
     }
     entries = [
-        Entry(path, name, seed, draws, before, workers, modelling, first, lead)
-        for path in tables for name in methods for seed, first in enumerate(firsts[path])
+        Entry(path, name, seed, draws, before, workers, modelling, first, lead, how, epochs)
+        for path in tables for name, how in contestants for seed, first in enumerate(firsts[path])
     ]
+    for entry in entries:
+        refuse_spending(loaded[entry.table], entry)
     with progress_bar("racing") as advance:
         results = list(race(entries, processes, advance))
     _show_standings(out_folder, loaded, results)
@@ -161,23 +182,59 @@ def bench_edge(
 
 
 def _show_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> None:
-    """Writes standings.tsv, runs.tsv and standings.png, and prints how many draws each method needed."""
-    from fovnet.bench.races import GOALS
-    from fovnet.report.racing import label
+    """Writes standings.tsv, runs.tsv and standings.png, and prints what each method needed."""
     from fovnet.report.standings import write_standings
 
-    views = write_standings(folder, tables, results)
-    for view in views:
-        title = f"{view.name}: draws until the best row, and mean draws until the good ones"
-        shown = titled(title)
-        shown.add_column("method", overflow="fold")
-        for heading in ("best", "worst", "missed", *GOALS[1:]):
-            shown.add_column(heading.replace(" ", "\n", 1), justify="right", no_wrap=True)
-        for first in range(0, len(view.standings), len(GOALS)):
-            best, *others = view.standings[first : first + len(GOALS)]
-            spread, missed = f"{best.mean:.1f}±{best.sd:.0f}", f"{best.misses}/{best.runs}"
-            shown.add_row(label(best), spread, f"{best.worst}", missed, *(f"{row.mean:.1f}" for row in others))
-        exact = [f"{row.chance:.1f}" for row in view.standings[: len(GOALS)]]
-        shown.add_row("random, exact", exact[0], "", "", *exact[1:])
-        show_table(shown)
+    for view in write_standings(folder, tables, results):
+        (_show_epochs if view.unit == "epochs" else _show_draws)(view)
     out.print(f"{folder}: standings.tsv, runs.tsv, standings.png")
+
+
+def _show_draws(view: RaceView) -> None:
+    """Prints the draws of a table without learning curves."""
+    from fovnet.bench.races import GOALS
+    from fovnet.report.racing import label
+
+    shown = _headed(f"{view.name}: draws until the best row, and mean draws until the good ones", "best", "worst", "missed")
+    for best, others in _by_method(view):
+        spread, missed = f"{best.mean:.1f}±{best.sd:.0f}", f"{best.misses}/{best.runs}"
+        shown.add_row(label(best), spread, f"{best.worst}", missed, *(f"{row.mean:.1f}" for row in others))
+    exact = [f"{row.chance:.1f}" for row in view.standings[: len(GOALS)]]
+    shown.add_row("random, exact", exact[0], "", "", *exact[1:])
+    show_table(shown)
+
+
+def _show_epochs(view: RaceView) -> None:
+    """Prints the epochs of a table with learning curves, those as trainings of full length, and draws, which are rows
+    begun; of several workers their virtual time, and the share of it that they waited, instead."""
+    from fovnet.report.racing import label
+
+    title = f"{view.name}: epochs until the best row is trained to the end, and mean epochs until the good ones"
+    several = any(best.workers > 1 for best, _ in _by_method(view))
+    besides = ("virtual time", "idle") if several else ("full length", "draws")
+    shown = _headed(title, "best", "worst", "missed", *besides)
+    for best, others in _by_method(view):
+        cells = [f"{best.epochs:,.0f}±{best.epochs_sd:,.0f}", f"{best.epochs_worst:,}", f"{best.misses}/{best.runs}"]
+        cells += [f"{best.time:,.4g}", f"{best.idle:.0%}"] if several else [f"{best.full_trainings:.1f}", f"{best.mean:.0f}"]
+        shown.add_row(label(best), *cells, *(f"{row.epochs:,.0f}" for row in others))
+    show_table(shown)
+
+
+def _headed(title: str, *columns: str) -> Any:
+    """An empty table with a column for each of these, and for each goal but the best row."""
+    from fovnet.bench.races import GOALS
+
+    shown = titled(title)
+    shown.add_column("method", overflow="fold")
+    for heading in (*columns, *GOALS[1:]):
+        shown.add_column(heading.replace(" ", "\n", 1), justify="right", no_wrap=True)
+    return shown
+
+
+def _by_method(view: RaceView) -> Iterator[tuple[Standing, Sequence[Standing]]]:
+    """Of every method the standing for the best row, and those for the other goals."""
+    from fovnet.bench.races import GOALS
+
+    for first in range(0, len(view.standings), len(GOALS)):
+        best, *others = view.standings[first : first + len(GOALS)]
+        yield best, others

@@ -1,4 +1,5 @@
-"""The figure of a race between search methods: how soon each finds the best row, and how many draws each goal takes."""
+"""The figure of a race between search methods: how soon each finds the best row, and how many draws, or with learning
+curves epochs, each goal takes."""
 
 from __future__ import annotations
 
@@ -18,13 +19,24 @@ COLOURS = (ACCENT, WARN, "#3b7d3f", "#7a4fa0", "#b8860b", "#c2497b", "#3c9c9c", 
 
 @dataclass(frozen=True, eq=False)
 class RaceView:
-    """One table's part of the figure: exact shares (n,) of random search, and the curve and standings of each method."""
+    """One table's part of the figure: the curve (n,) and the standings of each method, and the exact shares (n,) of
+    random search, empty where not draws but epochs are counted."""
 
     name: str
     rows: int
     chance: np.ndarray
     curves: Sequence[Curve]
     standings: Sequence[Standing]
+
+    @property
+    def unit(self) -> str:
+        """What the n are."""
+        return "draws" if len(self.chance) else "epochs"
+
+    @property
+    def most(self) -> int:
+        """n, the most draws or epochs of a run."""
+        return len(self.curves[0].share)
 
 
 def race_figure(views: Sequence[RaceView]) -> Figure:
@@ -62,11 +74,12 @@ def _shades(names: Sequence[str]) -> Mapping[str, str]:
 
 
 def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
-    """Step curves: the share of runs that had found the best row after n draws.  A band ends where all runs have found it."""
-    draws = len(view.chance)
-    at = np.arange(draws + 1)
-    axis.step(at, np.concatenate([[0.0], view.chance]), where="post", color=INK, linewidth=0.9, linestyle=(0, (4, 2)),
-              label="random, exact", zorder=3)
+    """Step curves: the share of runs that had found the best row after n draws or epochs.  A band ends where all runs
+    have found it."""
+    at = np.arange(view.most + 1)
+    if len(view.chance):
+        axis.step(at, np.concatenate([[0.0], view.chance]), where="post", color=INK, linewidth=0.9, linestyle=(0, (4, 2)),
+                  label="random, exact", zorder=3)
     for curve in view.curves:
         colour = shades[label(curve)]
         low, high = (np.concatenate([[0.0], end]) for end in (curve.low, curve.high))
@@ -74,30 +87,39 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
         drawn = (share > 0.0) & ((share < 1.0) | (np.arange(len(share)) <= np.argmax(share == 1.0)))
         axis.fill_between(at, low, high, where=drawn, step="post", color=colour, alpha=0.13, linewidth=0)
         axis.step(at, share, where="post", color=colour, linewidth=1.6, label=label(curve))
-    axis.set(xlim=(0, draws), ylim=(0, 1.02), xlabel="draws", ylabel="runs that found the best row")
+    trained = "trained the best row" if view.unit == "epochs" else "found the best row"
+    axis.set(xlim=(0, view.most), ylim=(0, 1.02), xlabel=view.unit, ylabel=f"runs that {trained}")
     axis.yaxis.set_major_formatter(PercentFormatter(1.0))
     name = view.name if len(view.name) <= 48 else f"{view.name[:47]}…"
     axis.set_title(f"{name}: {view.rows:,} rows", loc="left")
 
 
 def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
-    """Mean draws to every goal with their intervals, one lane per method within the goal's band."""
+    """Mean draws or epochs to every goal with their intervals, one lane per method within the goal's band."""
     lanes = [label(curve) for curve in view.curves]
     for place, goal in enumerate(GOALS):
         rows = [row for row in view.standings if row.goal == goal]
         if place % 2:
             axis.axhspan(place - 0.5, place + 0.5, color="#f3f6f8", linewidth=0, zorder=0)
-        axis.plot([rows[0].chance] * 2, [place - 0.42, place + 0.42], color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
+        if len(view.chance):
+            axis.plot([rows[0].chance] * 2, [place - 0.42, place + 0.42], color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
         for row in rows:
+            mean, *ends = _interval(view, row)
             lane = place + 0.7 * ((lanes.index(label(row)) + 0.5) / len(lanes) - 0.5)
-            axis.plot([row.low, row.high], [lane, lane], color=shades[label(row)], linewidth=1.3)
-            axis.plot([row.mean], [lane], color=shades[label(row)], marker="o", markersize=3.6)
-    most = max(max(row.mean, row.high if np.isfinite(row.high) else 0.0, row.chance) for row in view.standings)
+            axis.plot(ends, [lane, lane], color=shades[label(row)], linewidth=1.3)
+            axis.plot([mean], [lane], color=shades[label(row)], marker="o", markersize=3.6)
+    ends_and_means = [number for row in view.standings for number in _interval(view, row) if np.isfinite(number)]
+    most = max(ends_and_means + [row.chance for row in view.standings if len(view.chance)])
     axis.set_yticks(range(len(GOALS)), GOALS)
-    axis.set(ylim=(len(GOALS) - 0.5, -0.5), xlim=(0, 1.04 * most), xlabel="draws until the goal, mean and its 95 % interval")
+    axis.set(ylim=(len(GOALS) - 0.5, -0.5), xlim=(0, 1.04 * most), xlabel=f"{view.unit} until the goal, mean and its 95 % interval")
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
-    axis.set_title(f"{_runs(view)}, 95 % intervals; one without it counts as {len(view.chance)} draws", loc="left")
+    axis.set_title(f"{_runs(view)}, 95 % intervals; one without it counts as {view.most:,} {view.unit}", loc="left")
+
+
+def _interval(view: RaceView, row: Standing) -> tuple[float, float, float]:
+    """The mean of a standing in the view's unit, and the ends of its interval."""
+    return (row.mean, row.low, row.high) if view.unit == "draws" else (row.epochs, row.epochs_low, row.epochs_high)
 
 
 def _runs(view: RaceView) -> str:

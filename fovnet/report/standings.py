@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from fovnet.bench.races import Standing, chance_curve, curve, standings
+from fovnet.bench.races import Entry, Standing, chance_curve, curve, standings
+from fovnet.bench.replay import Replay
 from fovnet.records import write_tsv
 from fovnet.report.canvas import save_png
 from fovnet.report.racing import RaceView, race_figure
+
+RUNS = ("table", "method", "seed", "draw", "row", "loss", "epochs", "spent")
+"""Columns of runs.tsv: of every slot the row, its loss at the end of a full training, the epochs to which the slot has
+trained it, and the epochs spent by then in all."""
 
 
 def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> list[RaceView]:
@@ -21,18 +26,24 @@ def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]
         runs: dict[str, list[Any]] = {}
         for entry, replay in results:
             if entry.table == path:
-                runs.setdefault(entry.method, []).append((entry, replay))
+                runs.setdefault(entry.contestant, []).append((entry, replay))
         mine = [(same[0][0], [replay for _, replay in same]) for same in runs.values()]
         stood = [row for entry, replays in mine for row in standings(table, entry, replays)]
         curves = [curve(table, entry, replays) for entry, replays in mine]
-        views.append(RaceView(table.name, len(table.space), chance_curve(table, mine[0][0].draws), curves, stood))
+        chance = chance_curve(table, mine[0][0].draws if table.epochs == 1 else 0)
+        views.append(RaceView(table.name, len(table.space), chance, curves, stood))
         rows += stood
     write_tsv(folder / "standings.tsv", [field.name for field in fields(Standing)], [asdict(row) for row in rows])
-    lines = [
-        {"table": entry.table.stem, "method": entry.method, "seed": entry.seed, "draw": draw, "row": int(row), "loss": repr(float(loss))}
-        for entry, replay in results
-        for draw, (row, loss) in enumerate(zip(replay.rows, replay.loss, strict=True), start=1)
-    ]
-    write_tsv(folder / "runs.tsv", ["table", "method", "seed", "draw", "row", "loss"], lines)
+    write_tsv(folder / "runs.tsv", RUNS, [line for entry, replay in results for line in _lines(entry, replay)])
     save_png(race_figure(views), folder / "standings.png")
     return views
+
+
+def _lines(entry: Entry, replay: Replay) -> Iterator[dict[str, Any]]:
+    """A line of runs.tsv for every slot of a run."""
+    numbers = zip(replay.rows, replay.loss, replay.epochs, replay.spent, strict=True)
+    for draw, (row, loss, epochs, spent) in enumerate(numbers, start=1):
+        yield {
+            "table": entry.table.stem, "method": entry.contestant, "seed": entry.seed, "draw": draw, "row": int(row),
+            "loss": repr(float(loss)), "epochs": int(epochs), "spent": int(spent),
+        }

@@ -1,1 +1,7 @@
-"""Search methods: which configuration to train next; independent of images and tensors."""
+"""Search methods: which configuration to train next, and how far; independent of images and tensors.
+
+    methods   look and spend by name        proposing  a Search, and its proposal for a slot
+    look      where to look                 spend      how much to spend
+    run, jobs, journal  a search in one process, or slot by slot, and what it leaves on disk
+    explaining  a search afterwards
+"""

@@ -126,8 +126,3 @@ def request_of(folder: Path, finished: int) -> Request:
     asked = header.get("asked", header.get("trials", counted))
     ends_after = slot if ending else header.get("ends_after")
     return Request(int(asked), ends_after, (*header["notes"], *ending))
-
-
-def ends(folder: Path, slot: int) -> bool:
-    """Whether the search ends before this slot, according to its proposal file."""
-    return isinstance(read_proposal(folder, slot), str)

@@ -18,7 +18,7 @@ from fovnet.search.look.uniform import few
 from fovnet.search.look.view import RECOMMENDED, Candidates, Choice, Modelling, View
 from fovnet.search.methods import FIRST_SLOTS, METHODS
 from fovnet.search.space import Space
-from fovnet.search.spend.book import Begin, Book, GoOn, Move, entries_of
+from fovnet.search.spend.book import Begin, Book, GoOn, Move, Spend, entries_of
 from fovnet.search.spend.hyperband import reusable
 from fovnet.search.spend.schedule import FULL, Schedule, newest_possible
 from fovnet.search.spend.spends import SPENDS
@@ -119,10 +119,13 @@ def training_seed(seed: int, slot: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=(slot,)).generate_state(1)[0])
 
 
-def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial]) -> Proposal:
+def propose_slot(
+    search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial], spend: Spend | None = None
+) -> Proposal:
     """The proposal of slot t = len(earlier), given the proposals of slots 0..t-1 and at least the trials that t has seen.
 
-    Other trials in `trials` are ignored.  Raises SearchError "space-exhausted" if no row is free, and with no training to go on.
+    Other trials in `trials` are ignored; `spend` is that of the schedule's name unless another is given.  Raises
+    SearchError "space-exhausted" if no row is free, and with no training to go on.
     """
     slot = len(earlier)
     seen, pending = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
@@ -131,7 +134,7 @@ def propose_slot(search: Search, earlier: Sequence[Proposal], trials: Mapping[in
     free = search.feasible.copy()
     free[[proposal.row for proposal in earlier]] = False
     book = Book(search.schedule, entries_of(earlier, {trial.proposal.slot: trial.score for trial in known}), bool(free.any()))
-    move = SPENDS[search.schedule.kind](book)
+    move = (spend or SPENDS[search.schedule.kind])(book)
     if move is None:
         raise SearchError("space-exhausted", f"every feasible configuration, {begun(earlier)} in all, has been tried; ask for no more "
                                              "trials, or give search.space more levels, or larger limits.")

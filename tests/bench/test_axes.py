@@ -77,7 +77,6 @@ def test_outlines_are_turned_as_those_of_a_turned_body_are(axes: tuple[int, ...]
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(pack: Pack, finished: Path, tmp_path: Path) -> None:
     model = tmp_path / "ensemble"
     copytree(finished / "ensemble", model)
@@ -109,7 +108,6 @@ def test_what_a_training_split_teaches_finds_the_turned_of_the_test_split(pack: 
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 @pytest.mark.parametrize(("train", "validation", "lifted_mm"), [
     (FEWEST - 1, JUDGES, 0.0), (FEWEST, JUDGES - 1, 0.0), (FEWEST, JUDGES, -40.0),
 ])
@@ -126,7 +124,6 @@ def test_few_volumes_or_headers_without_orientation_teach_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 @pytest.mark.parametrize(("way", "noticed"), [("as it is", False), ("coronal called axial", True), ("upside down", True)])
 def test_the_package_notices_a_head_under_a_wrong_header(way: str, noticed: bool, tmp_path: Path) -> None:
     """A person whom no collection holds; voxels are moved, the header stays."""

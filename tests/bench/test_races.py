@@ -22,7 +22,7 @@ from fovnet.bench.races import (
     spread_rows,
     standings,
 )
-from fovnet.bench.replay import Replay, replay
+from fovnet.bench.replay import Replay, Slot, recorded, replay
 from fovnet.bench.tables import Table, load_table
 from fovnet.errors import ConfigError, SearchError
 from fovnet.report.canvas import png
@@ -44,6 +44,11 @@ def saved(folder: Path, **changes: Any) -> Path:
     path = folder / "line.npz"
     np.savez(path, **{**arrays(), **changes})
     return path
+
+
+def ran(table: Table, rows: list[int], ends: list[float]) -> Replay:
+    """A run that trained these rows to the end, each in 0.1 s of proposing."""
+    return recorded(table, [Slot(row, 0, table.epochs) for row in rows], np.array(ends), [0.1] * len(rows))
 
 
 @pytest.fixture
@@ -90,8 +95,7 @@ def test_goals_are_counted_and_a_miss_counts_as_the_cap(table: Table) -> None:
     assert goals["within 5 %"] == pytest.approx(1.05 * table.best)
     assert (table.loss <= goals["top 10 %"]).sum() == 3
     best = int(table.loss.argmin())
-    found = Replay(np.array([0, best]), table.loss[[0, best]], np.array([1.0, 2.0]), np.array([0.1, 0.1]))
-    missed = Replay(np.array([0]), table.loss[[0]], np.array([1.0]), np.array([0.1]))
+    found, missed = ran(table, [0, best], [1.0, 2.0]), ran(table, [0], [1.0])
     first = standings(table, Entry(Path(), "random", 0, draws=50), [found, missed])[0]
     assert (first.goal, first.mean, first.worst, first.misses) == ("best", 26.0, 50, 1)
     assert (first.low, first.high, first.chance) == (2.0, 50.0, pytest.approx(15.5))         # two runs, resampled: both, either, both
@@ -109,15 +113,13 @@ def test_a_training_that_diverged_meets_no_goal(tmp_path: Path, diverged: float)
 
 
 def test_a_run_that_misses_has_taken_until_its_last_worker_ends(table: Table) -> None:
-    slow = Replay(np.array([0, 1]), table.loss[[0, 1]], np.array([500.0, 2.0]), np.array([0.1, 0.1]))
-    assert standings(table, Entry(Path(), "random", 0, draws=2, workers=2), [slow])[0].time == 500.0
+    assert standings(table, Entry(Path(), "random", 0, draws=2, workers=2), [ran(table, [0, 1], [500.0, 2.0])])[0].time == 500.0
 
 
 def test_a_curve_counts_the_runs_that_have_found_it_by_then(table: Table) -> None:
     """1 of 2 by draw 2, and never more; Wilson's interval for 1 of 2 is 9-91 %."""
     best = int(table.loss.argmin())
-    found = Replay(np.array([0, best]), table.loss[[0, best]], np.array([1.0, 2.0]), np.array([0.1, 0.1]))
-    missed = Replay(np.array([0]), table.loss[[0]], np.array([1.0]), np.array([0.1]))
+    found, missed = ran(table, [0, best], [1.0, 2.0]), ran(table, [0], [1.0])
     drawn = curve(table, Entry(Path(), "random", 0, draws=4), [found, missed])
     assert drawn.share.tolist() == [0.0, 0.5, 0.5, 0.5]
     assert (drawn.low[2], drawn.high[2]) == (pytest.approx(0.0945, abs=1e-4), pytest.approx(0.9055, abs=1e-4))
@@ -147,8 +149,8 @@ def test_the_thesis_starts_once_from_every_row_and_asks_the_model_from_the_secon
 @pytest.mark.parametrize(("words", "code"), [(("half", "matern52", "map"), "--targets half"), (("raw", "rbf", "map"), "--kernel rbf")])
 def test_another_word_for_a_model_is_refused_with_those_that_are_known(words: tuple[str, str, str], code: str) -> None:
     with pytest.raises(ConfigError, match=code):
-        modelling_of(*words)
-    assert modelling_of("raw", "squared-exponential", "sampled") == Modelling("raw", "squared-exponential", "sampled")
+        modelling_of(**dict(zip(("targets", "kernel", "hyperparameters"), words, strict=True)))
+    assert modelling_of(targets="raw", hyperparameters="sampled") == Modelling("raw", hyperparameters="sampled")
 
 
 def test_a_method_that_nobody_has_is_refused_and_so_are_several_workers_for_one_that_takes_turns() -> None:

@@ -74,7 +74,7 @@ def test_trainings_are_not_done_twice_and_give_the_same_whatever_the_number_of_p
 ) -> None:
     monkeypatch.setattr(screening, "FREE", 1)                           # 4 trainings of one factor, not 16
     factors, steps = factors_of(["without masks"], known_features()), []
-    one, two = (Study(tmp_path / str(workers), 4, 1, 32, 1, workers, "cpu", volumes=1) for workers in (1, 2))
+    one, two = (Study(tmp_path / str(workers), 3, 1, 32, 1, workers, "cpu", volumes=1) for workers in (1, 2))
     first = list(screened(one, factors, balanced_resampled, None, lambda *done: steps.append(done)))
     assert steps == [(done, 4) for done in range(1, 5)]
     assert set(first[0]) == {name for name in COLUMNS if not name.startswith("labelled_")}

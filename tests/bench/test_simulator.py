@@ -29,7 +29,7 @@ def test_what_is_no_arm_is_refused(arm: str, code: str) -> None:
 
 @pytest.mark.slow
 def test_a_study_has_a_row_an_arm_and_comes_out_the_same_again(tmp_path: Path) -> None:
-    study, steps = Study(tmp_path, 4, 1, 32, 1, 1, "cpu", volumes=1), []
+    study, steps = Study(tmp_path, 3, 1, 32, 1, 1, "cpu", volumes=1), []
     arms = arms_of(["all"], SCANNING)
     judged = tmp_path / "held-out" / "phantom"
     first = list(studied(study, arms, balanced, balanced_change, judged, lambda *done: steps.append(done), repeats=2))

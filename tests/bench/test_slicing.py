@@ -25,7 +25,6 @@ def body(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_monai_gives_the_same_slices_in_its_own_words(body):
     """Or its time would be that of other work: the same number of slices, and pictures that correlate with ours."""
     pytest.importorskip("monai")
@@ -40,7 +39,6 @@ def test_monai_gives_the_same_slices_in_its_own_words(body):
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_a_floor_is_given_only_where_a_file_holds_one_frame_as_plain_numbers(body, tmp_path):
     assert _floor(body, (96, 96, 24), 12) is not None
     frames = np.random.default_rng(0).integers(0, 900, (96, 96, 24, 2)).astype(np.int16)
@@ -56,7 +54,6 @@ def test_the_median_of_the_files_leaves_out_what_was_not_measured():
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_bench_slice_writes_a_row_a_file_and_notes_what_was_refused(body, tmp_path):
     broken = body.with_name("broken.nii.gz")
     broken.write_bytes(body.read_bytes()[:500])
@@ -70,7 +67,6 @@ def test_bench_slice_writes_a_row_a_file_and_notes_what_was_refused(body, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_a_refused_file_stops_no_other(body, tmp_path):
     (tmp_path / "text.nii").write_text("no volume " * 50)
     first, second = slicing_times([tmp_path / "text.nii", body], 1, lambda done, all_: None)

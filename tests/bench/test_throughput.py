@@ -47,7 +47,6 @@ def test_what_cannot_be_measured_is_left_out_with_the_reason() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_both_pipelines_are_timed_and_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throughput, "SPREAD", ((TINY, 4), SPREAD[-1]))
     monkeypatch.setenv("PYTHONWARNINGS", "ignore")

@@ -47,7 +47,7 @@ def borders(decision: Decision) -> dict[tuple[str, str], float]:
     return {(border.below, border.above): border.mm for border in decision.boundaries}
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(seed=integers(0, 10**6), rule=sampled_from(RULES), slice_mm=sampled_from([3, 10]))
 def test_thick_slices_are_decided_like_thin_ones(seed: int, rule: Rule, slice_mm: int) -> None:
     """The same borders, each within one thick slice of where 1 mm slices put it."""

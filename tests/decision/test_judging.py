@@ -186,7 +186,7 @@ def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> No
 
 def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_give_them_falls_below(bodies: Bodies) -> None:
     """Of 199 the second smallest; those whose headers give no axes lie anyhow and do not count, nor do slabs of which nothing is known."""
-    example = bodies(1, noise=0.5)
+    example = bodies(1, noise=0.5, spacing_mm=15.0)
     one, uprights = shown(example, 1), np.random.default_rng(2).permutation(np.arange(1, 200) / 1000)
     known = [replace(one, subject=f"s{at}", bearing=Bearing(float(upright), "side to side")) for at, upright in enumerate(uprights)]
     others = [replace(one, subject=f"t{at}", bearing=Bearing(0.0001, "side to side"), states_axes=False) for at in range(40)]
@@ -206,7 +206,7 @@ def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_give_t
 
 def test_what_is_much_smaller_than_every_validation_volume_is_doubted_where_these_are_enough(bodies: Bodies) -> None:
     """Of 99 volumes one in a hundred like them is smaller than the smallest; of 98 more than that would be, and nothing is doubted."""
-    one = shown(bodies(1, noise=0.5), 1)
+    one = shown(bodies(1, noise=0.5, spacing_mm=15.0), 1)
     volumes = [replace(one, subject=f"s{at}", extent_mm=100.0 + at) for at in range(99)]
     judge, _ = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
     assert judge.rule.least_extent_mm == pytest.approx(75.0)

@@ -34,16 +34,16 @@ def answers(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.fixture(params=["first", "second"])
-def found(request: pytest.FixtureRequest, answers: Path, shared: Path, tmp_path: Path) -> Evaluation:
+@pytest.fixture(scope="module", params=["first", "second"])
+def found(request: pytest.FixtureRequest, answers: Path, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     """What `fovnet examine` finds with a reading as the truth."""
-    regions = read_tsv(READINGS / f"{request.param}.tsv")
+    folder, regions = tmp_path_factory.mktemp("read"), read_tsv(READINGS / f"{request.param}.tsv")
     read = {row["volume_id"] for row in regions}
     volumes = [row for row in read_tsv(shared / "data" / "volumes.tsv") if row["volume_id"] in read]
     kept = [{name: row[name] for name in ("volume_id", "subject_id")} | {"path": str(shared / "data" / row["path"])} for row in volumes]
-    write_tsv(tmp_path / "volumes.tsv", tuple(kept[0]), kept)
-    write_tsv(tmp_path / "regions.tsv", tuple(regions[0]), regions)
-    cases, lacking, _ = answered_cases(answers, read_collection(tmp_path, DEFAULT), DEFAULT)
+    write_tsv(folder / "volumes.tsv", tuple(kept[0]), kept)
+    write_tsv(folder / "regions.tsv", tuple(regions[0]), regions)
+    cases, lacking, _ = answered_cases(answers, read_collection(folder, DEFAULT), DEFAULT)
     assert len(cases) == 19 and not lacking
     return evaluate(cases, DEFAULT, bootstrap=100, seed=1)
 

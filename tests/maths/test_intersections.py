@@ -47,7 +47,7 @@ def test_it_is_the_best_of_all_combinations_of_crossings(s: int, n: int, seed: i
     assert intersections.best_path(fits, beside, toll)[1] == pytest.approx(combined(fits, beside, toll), abs=1e-9)
 
 
-@settings(max_examples=2000)
+@settings(max_examples=600)
 @given(s=integers(1, 40), n=integers(1, 6), seed=integers(0, 10**6), toll=sampled_from([0.0, 1.0]))
 def test_the_exact_path_is_never_worth_less(s: int, n: int, seed: int, toll: float) -> None:
     """And the worth of either is that of the path it names."""

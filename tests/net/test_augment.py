@@ -179,7 +179,6 @@ def monais(ranges: Ranges, n: int = DRAWN) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["rotation_deg", "translation", "shear", "zoom", "noise", "gamma"])
 def test_many_draws_of_one_change_cannot_be_distinguished_from_monais_and_those_of_a_fifth_more_can(name: str) -> None:
@@ -192,7 +191,6 @@ def test_many_draws_of_one_change_cannot_be_distinguished_from_monais_and_those_
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 @pytest.mark.filterwarnings("ignore")
 def test_many_draws_of_the_whole_chain_cannot_be_distinguished_from_monais_and_those_sheared_along_the_other_axis_can() -> None:
     theirs = monais(WIDE, 2000)

@@ -147,29 +147,28 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
     for path in journal.glob("slot-*.json"):
         json.loads(path.read_text())
 
-    sound = replace(job_, weights=tmp_path / "alone" / "networks")          # the same trainings where nothing ever fails
+    sound = replace(job_, weights=tmp_path / "alone" / "networks")          # a third of the trainings where nothing ever fails
     with TrainingPool(sound, 1) as pool:
-        for row in range(37):
+        for row in range(0, 37, 3):
             alone, trial = pool.submit(by_row[row].proposal).result(), by_row[row]
             assert (alone.training_loss, alone.validation_loss) == (trial.outcome.training_loss, trial.outcome.validation_loss)
             slot = trial.proposal.slot
             assert weights_of(sound.weights, slot).read_bytes() == weights_of(job_.weights, slot).read_bytes()
 
 
-@pytest.mark.beside
-def test_one_or_four_workers_make_the_same_records(slices: Path, tmp_path: Path) -> None:
-    """Random search does not look at results: with four workers every slot has seen others, and trains the same network."""
+def test_one_or_three_workers_make_the_same_records(slices: Path, tmp_path: Path) -> None:
+    """Random search does not look at results: with three workers every slot has seen others, and trains the same network."""
     made = {}
-    for workers in (1, 4):
+    for workers in (1, 3):
         journal = tmp_path / str(workers)
-        trials = search_networks(search(workers, rows=37), job(slices, journal), journal, trials=8)
+        trials = search_networks(search(workers, rows=37), job(slices, journal), journal, trials=6)
         made[workers] = [replace(trial.proposal, seen=(), pending=()) for trial in trials], [
             replace(trial.outcome, seconds=0.0) for trial in trials
         ]
         assert not list(journal.glob("networks/*.checkpoint"))
-    assert made[1] == made[4]
-    for slot in range(8):
-        assert weights_of(tmp_path / "1/networks", slot).read_bytes() == weights_of(tmp_path / "4/networks", slot).read_bytes()
+    assert made[1] == made[3]
+    for slot in range(6):
+        assert weights_of(tmp_path / "1/networks", slot).read_bytes() == weights_of(tmp_path / "3/networks", slot).read_bytes()
 
 
 def test_what_is_pruned_follows_from_what_the_slot_had_seen(slices: Path, tmp_path: Path) -> None:

@@ -308,7 +308,6 @@ print(end.status)
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_a_network_that_does_not_fit_ends_as_out_of_memory(tmp_path: Path) -> None:
     """4.3 billion weights under a limit of 6 GiB."""
     run = subprocess.run(

@@ -74,7 +74,6 @@ print(int(peak_bytes() - before))
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_writing_takes_no_memory_worth_mentioning(tmp_path: Path) -> None:
     """268 MB in four tensors; the library's `save` takes twice as much again."""
     grown = subprocess.run([sys.executable, "-c", GROWN, str(tmp_path / "a")], capture_output=True, text=True, timeout=900, check=True)

@@ -45,7 +45,6 @@ def pool(job: Job) -> Iterator[TrainingPool]:
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(job: Job, pool: TrainingPool) -> None:
     away = pool.submit(proposal(0)).result()
     bits = weights_of(job.weights, 0).read_bytes()
@@ -95,7 +94,6 @@ def test_slices_cut_anew_while_a_search_runs_end_it(job: Job, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_a_search_that_is_stopped_waits_for_no_training(job: Job, tmp_path: Path) -> None:
     """Nobody would write down what it comes to; what it has come to is in its checkpoint."""
     epochs, weights = 2_000, tmp_path / "networks"
@@ -119,7 +117,6 @@ def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: Job, tmp_path: Pa
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharmed(pool: TrainingPool, job: Job) -> None:
     endless, before = replace(job, epochs=10_000), children()
     with TrainingPool(endless, workers=1) as doomed:
@@ -135,7 +132,6 @@ def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharm
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_a_worker_killed_while_it_is_idle_costs_one_attempt_and_no_more(job: Job) -> None:
     before = children()
     with TrainingPool(job, workers=1) as pool:
@@ -147,7 +143,6 @@ def test_a_worker_killed_while_it_is_idle_costs_one_attempt_and_no_more(job: Job
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_an_exception_in_a_training_is_an_error_with_a_sentence_and_its_traceback_in_a_file(pool: TrainingPool, job: Job) -> None:
     """b 9 pools 128 pixels away to nothing."""
     outcome = pool.submit(proposal(3, blocks=9)).result(timeout=900)

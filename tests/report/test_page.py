@@ -71,10 +71,7 @@ class TestOneFile:
         assert all(value.startswith(("data:image/", "#")) for value in named)
         assert "url(" not in html and "@import" not in html and "<script" not in html and "<link" not in html
 
-    def test_same_page_same_text(self, page, html):
-        assert pour(page) == html
-
-    def test_is_written_whole(self, page, html, tmp_path):
+    def test_same_page_same_text_and_it_is_written_whole(self, page, html, tmp_path):
         assert write_report(tmp_path / "report.html", page).read_text(encoding="utf-8") == html
         assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
@@ -249,12 +246,12 @@ def test_the_heights_the_decision_counts_on_are_told_by_region() -> None:
     assert usual_heights((), ("legs", "pelvis")) == "not used"
 
 
-def test_networks_trained_further_are_not_called_found_by_a_search(page, make_page):
+def test_networks_trained_further_are_not_called_found_by_a_search(page, html, make_page):
     """Nor the other way round; both the page and the card say so."""
     further = make_page(bootstrap=100, configuration={"training": {"begin": "shipped"}, "search": {"space": "members"}})
     assert "Each went on from a network of another ensemble" in pour(further) and "another ensemble" not in page.search.sentence
     paragraphs = [card(one)[0].paragraphs[0] for one in (page, further)]
-    assert "the search found nothing better" in pour(page) and "the search found nothing better" not in pour(further)
+    assert "the search found nothing better" in html and "the search found nothing better" not in pour(further)
     assert "found by a search" in paragraphs[0] and "trained further from those of another ensemble (shipped)" in paragraphs[1]
 
 

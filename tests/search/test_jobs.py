@@ -16,7 +16,7 @@ from fovnet.errors import SearchError
 from fovnet.search.explaining import explain
 from fovnet.search.jobs import begin, finish, gather, on_record, propose
 from fovnet.search.journal import locked, read_search, replay
-from fovnet.search.proposals import ends, is_within_budget, read_proposals, request_of, slots_awaited
+from fovnet.search.proposals import is_within_budget, read_proposal, read_proposals, request_of, slots_awaited
 from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
 from fovnet.search.space import Space
@@ -59,9 +59,10 @@ def run_as_jobs(
             finished.add(slot)
         else:
             propose(folder, slot, stop)
-            proposed += not ends(folder, slot)
+            ends = isinstance(read_proposal(folder, slot), str)
+            proposed += not ends
             made = read_proposals(folder, proposed)
-            ended = ends(folder, slot) or not is_within_budget(folder, made, trials)
+            ended = ends or not is_within_budget(folder, made, trials)
     return gather(folder, trials)
 
 

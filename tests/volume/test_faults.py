@@ -408,7 +408,6 @@ print(json.dumps(found))
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_a_bomb_takes_little_memory(tmp_path, made):
     """Every file is under 2 MB and its body under 1 MB; what is unpacked beyond that is thrown away, or never unpacked."""
     files = bombs(made, tmp_path)

@@ -523,7 +523,6 @@ REFUSED = {
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_real_volumes_become_slices_or_a_sentence(shared):
     """And what was seen in them by eye, in slice numbers of another program's RAS volume, lies within the slices that are counted here."""
     last_seen: dict[str, int] = {}

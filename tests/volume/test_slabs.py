@@ -152,7 +152,6 @@ def test_planes_beyond_count_are_refused_before_anything_is_read(tmp_path, made)
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_memory_is_that_of_a_slab_and_the_planes(tmp_path, made):
     """400 × 400 × 400 float64 are 512 MB, 256 MB as float32; its planes are 26 MB."""
     rng = np.random.default_rng(0)

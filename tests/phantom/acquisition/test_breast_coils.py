@@ -15,7 +15,7 @@ from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.scan import sensitivity
 from fovnet.phantom.scanner.tissues import AIR
 
-WOMEN = [replace(woman, prone=True) for number in range(1, 40) if of_a_kind(woman := sample_person((9, number)))][:6]
+WOMEN = [replace(woman, prone=True) for number in range(1, 40) if of_a_kind(woman := sample_person((9, number)))][:4]
 
 
 def grid_about(woman: Person) -> Grid:

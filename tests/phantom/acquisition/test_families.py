@@ -24,7 +24,7 @@ def test_a_box_lies_about_a_point_of_the_body_however_small_that_is() -> None:
     """Its middle moves by up to 6 mm from side to side; no point of a child's body is so far from others of it that this leaves it."""
     small = [person for person in (sample_person((5, number)) for number in range(150)) if person.morph.trunk[0] < 0.8]
     assert len(small) >= 3
-    for number, person in enumerate(small):
+    for number, person in enumerate(small[:4]):
         marks = landmarks(person)
         for seed in range(12):
             rng = np.random.default_rng([number, seed])
@@ -78,7 +78,7 @@ def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat()
 
 
 def test_hardly_any_of_a_field_about_breasts_lies_below_the_liver() -> None:
-    for number in range(1, 25):
+    for number in range(1, 13):
         woman = replace(sample_person((4, number)), sex="female")
         marks, rng = landmarks(woman), np.random.default_rng(number)
         for family in (drawn for drawn in (small_family(woman, marks, rng) for _ in range(25)) if drawn.hanging):
@@ -90,7 +90,7 @@ def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
     """Of those who have one, half of the tight fields: the mass lies whole within their middle three quarters, in the leg it is in."""
     people = [(person, mass) for number in range(120) if (mass := leg_mass(person := sample_person((6, number))))]
     sides = set()
-    for person, (_, middle, _) in people[:6]:
+    for person, (_, middle, _) in people[:4]:
         marks, rng = landmarks(person), np.random.default_rng(1)
         fields = [family for family in (small_family(person, marks, rng) for _ in range(60)) if family.name == LEG_MASS]
         assert 15 < len(fields) < 45

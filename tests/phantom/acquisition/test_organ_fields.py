@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.organ_fields import ORGANS, organ_field
@@ -22,17 +24,23 @@ NAMED = {family.name: family for family in ORGANS}
 STEP_MM = 8.0
 
 
+@cache
+def trunk(person: Person) -> tuple[NDArray[np.integer], NDArray[np.floating]]:
+    """The labels of a trunk, and the millimetres (3, n) of its voxels."""
+    marks, affine = landmarks(person), np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
+    affine[:3, 3] = -210, -180, marks.ischium
+    whole = Grid((53, 45, int((marks.lung_apex - marks.ischium) / STEP_MM)), affine)
+    return label_volume(person, whole).labels, np.stack(np.broadcast_arrays(*whole.coordinates())).reshape(3, -1)
+
+
 def shares(person: Person, name: str, tissue: str, number: int) -> tuple[float, float]:
     """What share of all of a tissue of the trunk lies in a field of that name, and what share of the field's voxels is air."""
     marks = landmarks(person)
     family = next(one for seed in range(400) if (one := organ_field(marks, np.random.default_rng(seed))).name == name)
     grid = plan(person, marks, replace(family, planes="i"), SITES[0], np.random.default_rng([3, number])).grid
-    affine = np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
-    affine[:3, 3] = -210, -180, marks.ischium
-    whole = Grid((53, 45, int((marks.lung_apex - marks.ischium) / STEP_MM)), affine)
-    labels, points = label_volume(person, whole).labels, np.stack(np.broadcast_arrays(*whole.coordinates())).reshape(3, -1)
+    labels, points = trunk(person)
     index = np.linalg.solve(grid.vox_to_ras[:3, :3], points - grid.vox_to_ras[:3, 3:])
-    within = ((index > -0.5) & (index < np.asarray(grid.shape)[:, None] - 0.5)).all(axis=0).reshape(whole.shape)
+    within = ((index > -0.5) & (index < np.asarray(grid.shape)[:, None] - 0.5)).all(axis=0).reshape(labels.shape)
     organ = labels == label_of(tissue)
     return float((organ & within).sum() / max(organ.sum(), 1)), float((labels[within] == AIR).mean())
 

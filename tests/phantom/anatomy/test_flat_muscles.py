@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
@@ -14,15 +16,17 @@ from fovnet.phantom.scanner.tissues import label_of
 
 WALLS = frozenset({"open walls"})
 PLAIN = frozenset({"varied bodies", "deformation", "lesions", "tissue structure", "masses in legs"})
-PAIRS = tuple((sample_person((8, number), PLAIN), sample_person((8, number), PLAIN | WALLS)) for number in range(8))
+PAIRS = tuple((sample_person((8, number), PLAIN), sample_person((8, number), PLAIN | WALLS)) for number in range(6))
 STEP_MM = 1.5
 
 
-def cut(person: Person, above_crest_mm: float) -> NDArray[np.integer]:
-    """The labels of one axial cut of the trunk without arms' reach, y from back to front: x from -198 to 198 mm."""
-    grid = np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
-    grid[:3, 3] = (-198.0, -150.0, landmarks(person).iliac_crest + above_crest_mm)
-    return label_volume(person, Grid((265, 230, 1), grid), PLAIN).labels[:, :, 0]
+@cache
+def cuts(person: Person) -> NDArray[np.integer]:
+    """The labels of two axial cuts of the trunk without arms' reach, 30 and 40 mm above the crest: x from -198 to 198 mm, y from back
+    to front."""
+    grid = np.diag([STEP_MM, STEP_MM, 10.0, 1.0])
+    grid[:3, 3] = (-198.0, -150.0, landmarks(person).iliac_crest + 30.0)
+    return label_volume(person, Grid((265, 230, 2), grid), PLAIN).labels
 
 
 def thin_places(labels: NDArray[np.integer]) -> int:
@@ -37,14 +41,14 @@ def thin_places(labels: NDArray[np.integer]) -> int:
 def test_a_cut_above_the_crest_shows_straight_and_flat_muscles_apart() -> None:
     """The white line and a sheet at either side of it; nowhere in a closed wall."""
     pairs = [pair for pair in PAIRS if pair[0].arms != "folded"]
-    open_, closed = ([thin_places(cut(person, 40.0)) for person in people] for people in zip(*pairs, strict=True))
-    assert len(pairs) >= 5 and np.median(open_) == 3 and max(closed) == 0, (open_, closed)
+    open_, closed = ([thin_places(cuts(person)[:, :, 1]) for person in people] for people in zip(*pairs, strict=True))
+    assert len(pairs) >= 4 and np.median(open_) == 3 and max(closed) == 0, (open_, closed)
 
 
 def test_nothing_but_muscle_gives_way_and_only_to_fat() -> None:
     fat = [label_of(name) for name in ("fat", "visceral fat")]
     for person, closed in PAIRS[:4]:
-        one, other = cut(person, 30.0), cut(closed, 30.0)
+        one, other = (cuts(each)[:, :, 0] for each in (person, closed))
         changed = one != other
         assert changed.mean() > 0.002
         assert np.isin(one[changed], fat).all()

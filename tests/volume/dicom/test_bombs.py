@@ -159,7 +159,7 @@ def test_what_a_small_file_asks_for_is_never_taken(tmp_path: Path, write: Simple
     for syntax in (RLE, JPEG_LS):
         paths.append(written(tmp_path / syntax, write, syntax))
         codes.append({"volume-too-large"})
-    done = subprocess.run([sys.executable, "-c", SCRIPT, *map(str, paths)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *map(str, paths)], capture_output=True, text=True, timeout=900)
     seen = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(seen) == len(paths), done.stderr
     for (code, grown_mb), allowed, path in zip(seen, codes, paths, strict=True):

@@ -18,19 +18,25 @@ from fovnet.volume.discovery import find
 from fovnet.volume.readers import read
 
 
-@pytest.fixture
-def medium(tmp_path: Path, write) -> Path:
+@pytest.fixture(scope="module")
+def burnt(tmp_path_factory: pytest.TempPathFactory, write) -> Path:
     """A folder as a scanner burns it: the DICOMDIR states its class in the file meta information alone."""
+    folder = tmp_path_factory.mktemp("burnt") / "medium"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)        # pydicom leaves its temporary folder to the garbage collector
         files = FileSet()
         for one in write.images(write.noise(), StudyDate="20200101", StudyTime="101010", StudyID="1", PatientName="A"):
             files.add(one)
-        files.write(tmp_path / "medium")
+        files.write(folder)
         del files
         gc.collect()
-    assert "SOPClassUID" not in dcmread(tmp_path / "medium" / "DICOMDIR")
-    return tmp_path / "medium"
+    assert "SOPClassUID" not in dcmread(folder / "DICOMDIR")
+    return folder
+
+
+@pytest.fixture
+def medium(burnt: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(burnt, tmp_path / "medium"))
 
 
 def whole(data: bytes) -> bytes:

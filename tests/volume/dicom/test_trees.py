@@ -215,7 +215,6 @@ def test_no_output_holds_a_name_an_id_or_a_date(tmp_path, write, spoilt):
 
 
 @pytest.mark.slow
-@pytest.mark.beside
 def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
     """Shape and spacing, brought to RAS, as the table of the volumes has them; localisers and films of one slice are refused."""
     refused = {"abd_dbdicom_loc": "volume-localizer", "pelvis_px0218_loc": "volume-localizer", "leg_knee_fodicom_enh": "volume-single"}

@@ -1,0 +1,64 @@
+"""How a replay spends epochs: as a search does, or by the baseline that shames half of this field.
+
+    B  epochs to spend in all        R  of a full training
+one-epoch: train a sample of rows for one epoch, keep the best few, and train those to the end.
+Source: Egele et al., *Is one epoch all you need for multi-fidelity hyperparameter optimization?* (2023),
+arXiv:2307.15422; the sizes of the sample and of the few are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from fovnet.search.methods import METHODS
+from fovnet.search.spend.book import Begin, Book, GoOn, Move, Spend, best_of
+from fovnet.search.spend.schedule import Kind, Schedule
+from fovnet.search.spend.spends import SPENDS
+
+ONE_EPOCH = "one-epoch"
+WAYS = (*SPENDS, ONE_EPOCH)
+
+
+@dataclass(frozen=True)
+class Spending:
+    """One of WAYS, or None for the method's own, and the numbers of a Schedule."""
+
+    way: str | None = None
+    eta: int = 3
+    least: int = 1
+    reuse: bool = True
+
+    def of(self, method: str) -> str:
+        """The way in which a method spends."""
+        return self.way or METHODS[method].spend
+
+    def schedule(self, method: str, epochs: int) -> Schedule:
+        """The rungs for trainings of so many epochs; of one-epoch 1 and R.  Raises SearchError "search-schedule"."""
+        way = self.of(method)
+        if way == ONE_EPOCH:
+            return Schedule("asha", epochs, max(2, epochs))
+        return Schedule(cast(Kind, way), epochs, self.eta, self.least, self.reuse)
+
+    def spend(self, method: str, budget: int) -> Spend:
+        """The Spend for so many epochs in all."""
+        way = self.of(method)
+        return one_epoch(budget) if way == ONE_EPOCH else SPENDS[cast(Kind, way)]
+
+
+ITS_OWN = Spending()
+
+
+def one_epoch(budget: int) -> Spend:
+    """Begins B/2 rows, or as many as there are, and goes on with the (B - n) // (R - 1) best of these n, the best
+    first; None once they are trained.  The schedule must have the rungs 1 and R."""
+
+    def spend(book: Book) -> Move | None:
+        sample = book.rungs.get((0, 0), ())
+        if book.free and len(sample) < budget / 2:
+            return Begin(0, 0)
+        few = (budget - len(sample)) // (book.schedule.epochs - 1)
+        best = [entry for entry in best_of(sample)[:few] if entry.slot not in book.gone_on]
+        return GoOn(best[0].slot, 0, book.schedule.last) if best else None
+
+    return spend
