@@ -6,15 +6,15 @@
 One npz file holds these arrays; nothing in it is unpickled.  Learning curves may come with them:
     curves  (M, E+1)  validation loss after e epochs in column e, column 0 before the training; from the first later
                       column on that is not finite the training has diverged, whatever y says
-    rule    "lowest" (y is the least of epochs 1 .. E) or "last" (y is the last; the default)
+    rule    "lowest" (y is the least of epochs 1 .. E) or "last" (y is the last); without one, as y is
     epoch_seconds  (M,)  else cost / E
-or, without a rule, in a file NAME.curves.npy beside NAME.npz.
+or, without a rule, the curves in a file NAME.curves.npy beside NAME.npz.
 """
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -105,9 +105,10 @@ def load_table(path: Path) -> Table:
         raise SearchError("table-value", f"{path}: a cost is {cost[~(np.isfinite(cost) & (cost > 0))][0]}; all must be positive numbers.")
     if np.isneginf(loss).any():
         raise SearchError("table-value", f"{path}: y is -inf in row {int(np.argmin(loss))}; a training that diverged is inf or nan.")
-    curves, rule = _recorded_curves(path, arrays), str(arrays.get("rule", "last"))
+    curves, rule = _recorded_curves(path, arrays), "last"
     if curves is not None:
-        loss = _of_curves(path, loss, curves, rule)
+        rule = _rule(path, loss, curves, [str(arrays["rule"])] if "rule" in arrays else ["last", "lowest"])
+        loss = np.where(np.isfinite(scores_of(curves, rule)[:, -1]), loss, np.nan)
         cost = _full_cost(path, arrays, cost, curves.shape[1] - 1)
     if not np.isfinite(loss).any():
         raise SearchError("table-value", f"{path}: no loss in y is a finite number; there is nothing to search for.")
@@ -141,24 +142,24 @@ def _recorded_curves(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> F
         raise SearchError("table-damaged", f"{beside}: no npy file without pickles ({fault}); {tried}.") from fault
 
 
-def _of_curves(path: Path, loss: Floats, curves: Floats, rule: str) -> Floats:
-    """The losses, nan where the curve has diverged.
+def _rule(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str:
+    """The first of the rules by which the losses follow from the curves.
 
     Float32 curves agree with y in seven digits, float16 ones in three; rows in another order agree in none.
     """
-    if rule not in ("lowest", "last"):
-        raise SearchError("table-curves", f"{path}: rule {rule!r}; use 'lowest' or 'last', whichever y is of the curves.")
+    if not {"lowest", "last"}.issuperset(rules):
+        raise SearchError("table-curves", f"{path}: rule {rules[0]!r}; use 'lowest' or 'last', whichever y is of the curves.")
     if curves.ndim != 2 or len(curves) != len(loss) or curves.shape[1] < 2:
         wanted = f"({len(loss)}, E + 1), a row for each of y, from before the first epoch to the last of E"
         raise SearchError("table-shape", f"{path}: curves are {curves.shape}; wanted {wanted}.")
-    ends = scores_of(curves, rule)[:, -1]
-    loss = np.where(np.isfinite(ends), loss, np.nan)
-    off = np.abs(loss - ends) > 1e-3 * np.maximum(np.abs(loss), np.abs(ends))
-    if off.any():
-        row = int(off.argmax())
-        seen = f"y of row {row} is {loss[row]:g}, its curve says {ends[row]:g} by the rule {rule!r}"
-        raise SearchError("table-curves", f"{path}: {seen}; put the rows in one order, or give the other rule.")
-    return loss
+    for rule in rules:
+        ends = scores_of(curves, rule)[:, -1]
+        off = np.isfinite(loss) & np.isfinite(ends) & ~np.isclose(ends, loss, rtol=1e-3, atol=1e-6)
+        if not off.any():
+            return rule
+    row = int(off.argmax())
+    seen = f"y of row {row} is {loss[row]:g}, by the rule {rule!r} its curve says {ends[row]:g}"
+    raise SearchError("table-curves", f"{path}: {seen}; put the rows in one order, or give the rule that y follows.")
 
 
 def _full_cost(path: Path, arrays: Mapping[str, NDArray[np.generic]], cost: Floats, epochs: int) -> Floats:

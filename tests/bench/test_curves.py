@@ -65,6 +65,7 @@ def test_y_follows_from_the_curves_by_their_rule(rule: str, tmp_path: Path) -> N
     made = curves()
     y = [min(row[1:]) if rule == "lowest" else row[-1] for row in made.tolist()]
     read = load_table(saved(tmp_path, y=np.array(y), rule=np.array(rule)))
+    assert load_table(saved(tmp_path, y=np.array(y))).rule == read.rule == rule
     for row, losses in enumerate(made.tolist()):
         for epochs in range(1, R + 1):
             seen = losses[1 : epochs + 1]
