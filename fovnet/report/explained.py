@@ -131,7 +131,7 @@ def _regrets(explanation: Explanation) -> Iterator[str]:
         later = f", and {_gain(last.expected_regret)} before slot {last.slot}" if len(with_regret) > 1 else ""
         yield f"The expected regret was {_gain(first.expected_regret)} before slot {first.slot}{later}."
     matter = explanation.matter
-    if matter is None:
+    if matter is None or explanation.spending is not None:      # of scores after different epochs, what is left is unknown
         return
     if matter.remaining_regret is None:
         yield "The model knows only ranks: it cannot say what is still to be gained."

@@ -116,6 +116,13 @@ def test_what_is_special_is_said(way, words):
     assert words in " ".join(sentences(run(method, slots, outcome, **changes)))
 
 
+def test_what_is_left_to_gain_is_said_only_where_all_scores_are_of_whole_trainings():
+    for way in ("done", "asha"):
+        method, slots, outcome, changes = WAYS[way]
+        said = " ".join(sentences(run(method, slots, outcome, **changes)))
+        assert ("the lowest of all untried configurations may be expected to be" in said) == (way == "done")
+
+
 def test_the_page_of_a_schedule_shows_what_was_spent_on_what(make_page):
     """Rungs, promotions and losses as a picture and a table; of 500 slots as well as of ten."""
     explanation = run(*WAYS["asha"][:3], **WAYS["asha"][3])
