@@ -21,6 +21,7 @@ def wide_scale(axis: Any, side: str, values: np.ndarray[Any, Any], beyond: float
 
 
 def unit_of_time(seconds: float) -> tuple[float, str]:
+    """The unit, in seconds and by its name, in which a time this long is readable."""
     if seconds < 300:
         return 1.0, "seconds"
     return (60.0, "minutes") if seconds < 3 * 3600 else (3600.0, "hours")

@@ -19,7 +19,6 @@ from fovnet.search.look.view import RECOMMENDED, Candidates, Choice, Modelling, 
 from fovnet.search.methods import FIRST_SLOTS, METHODS
 from fovnet.search.space import Space
 from fovnet.search.spend.book import Begin, Book, GoOn, Move, Spend, entries_of
-from fovnet.search.spend.hyperband import reusable
 from fovnet.search.spend.schedule import FULL, Schedule, newest_possible
 from fovnet.search.spend.spends import SPENDS
 from fovnet.search.trial import Forecast, Proposal, Trial
@@ -140,10 +139,10 @@ def propose_slot(
                                              "trials, or give search.space more levels, or larger limits.")
     if isinstance(move, GoOn):
         return proposal_for(search, earlier, (seen, pending), move, earlier[move.slot].row)
-    stopped = {one.row: one.slot for one in reusable(book, *move)} if search.schedule.kind == "hyperband" else {}
+    stopped = {one.row: one.slot for one in move.stopped}
     free[list(stopped)] = True
     row, forecast = _looked(search, earlier, (known, pending), free) if slot else Choice(search.first_row)
-    chosen = GoOn(stopped[row], *move) if row in stopped else move
+    chosen = GoOn(stopped[row], move.bracket, move.rung) if row in stopped else move
     return proposal_for(search, earlier, (seen, pending), chosen, row, forecast)
 
 

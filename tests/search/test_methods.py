@@ -92,7 +92,7 @@ every_look = pytest.mark.parametrize(("method", "how"), EVERY, ids=lambda one: o
 every_schedule = pytest.mark.parametrize("kind", ["hyperband", "asha"])
 
 
-def spent(search, outcome_of, trials):
+def trained(search, outcome_of, trials):
     """The trials for the epochs of so many full trainings, or until nothing is left to do."""
     done = {}
     while within_budget(proposals := [one.proposal for one in done.values()], trials, search.schedule.epochs):
@@ -117,7 +117,7 @@ def falling(proposal):
 def test_under_a_schedule_too_a_proposal_follows_from_what_it_saw_and_none_comes_twice(method, how, kind):
     seconds = np.random.default_rng(0).uniform(1, 9, len(SMALL))
     search = search_of(SMALL, method, workers=3, seconds=seconds, modelling=HOWS[how], schedule=Schedule(kind, 9))
-    trials = spent(search, falling, 4 if method in DEAR else 7)
+    trials = trained(search, falling, 4 if method in DEAR else 7)
     proposals = [trial.proposal for trial in trials]
     for slot, proposal in enumerate(proposals):
         assert propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen}) == proposal
@@ -136,7 +136,7 @@ def test_under_a_schedule_too_a_proposal_follows_from_what_it_saw_and_none_comes
 @pytest.mark.parametrize("method", ["grid", "gp-ei"])
 def test_under_a_schedule_too_the_first_rows_are_spread_evenly_whatever_went_on_meanwhile(method, kind):
     def begun(schedule):
-        trials = spent(search_of(SMALL, method, initial=6, schedule=schedule), falling, 6)
+        trials = trained(search_of(SMALL, method, initial=6, schedule=schedule), falling, 6)
         return [one.proposal.row for one in trials if one.proposal.continues is None][:6]
 
     assert begun(Schedule(kind, 9)) == begun(FULL)
@@ -148,7 +148,7 @@ def test_under_a_schedule_too_the_first_rows_are_spread_evenly_whatever_went_on_
 def test_under_a_schedule_too_a_whole_space_is_searched_and_everything_may_fail(method, how, kind, fails):
     space = Space.of({"a": range(4), "b": ["x", "y", "z"]})
     search = search_of(space, method, workers=2, modelling=HOWS[how], schedule=Schedule(kind, 9))
-    trials = spent(search, lambda one: Outcome("timeout") if fails else falling(one), 99)
+    trials = trained(search, lambda one: Outcome("timeout") if fails else falling(one), 99)
     assert {trial.proposal.row for trial in trials} == set(range(len(space)))
     failed = {trial.proposal.row for trial in trials if trial.score is None}
     ended = {trial.proposal.row for trial in trials if trial.proposal.epochs == 9}

@@ -14,21 +14,6 @@ from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Proposal
 
 
-class Begin(NamedTuple):
-    """Begin a configuration that the Look chooses, in a bracket, up to the epochs of a rung."""
-
-    bracket: int
-    rung: int
-
-
-class GoOn(NamedTuple):
-    """Go on with the training of an earlier slot, up to the epochs of a higher rung."""
-
-    slot: int
-    bracket: int
-    rung: int
-
-
 @dataclass(frozen=True)
 class Entry:
     """One earlier slot: its row and rung, whether it was seen, and its score, None if it failed or was not seen."""
@@ -40,6 +25,25 @@ class Entry:
     continues: int | None
     seen: bool
     score: float | None
+
+
+class Begin(NamedTuple):
+    """Begin a configuration that the Look chooses, in a bracket, up to the epochs of a rung.
+
+    stopped  earlier slots whose rows the Look may choose as well: then that training goes on to the rung
+    """
+
+    bracket: int
+    rung: int
+    stopped: Sequence[Entry] = ()
+
+
+class GoOn(NamedTuple):
+    """Go on with the training of an earlier slot, up to the epochs of a higher rung."""
+
+    slot: int
+    bracket: int
+    rung: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ def hyperband(book: Book) -> Move | None:
     return next((move for bracket in range(book.newest + 1) for move in _promotions(book, bracket, waits=False)), None)
 
 
-def reusable(book: Book, bracket: int, rung: int) -> list[Entry]:
+def _reusable(book: Book, bracket: int, rung: int) -> list[Entry]:
     """The slots stopped below this rung in older brackets that are closed: a bracket may take them up where it
     begins.  Older ones must have no further move, as they have when it is this bracket's turn.
 
@@ -44,9 +44,10 @@ def reusable(book: Book, bracket: int, rung: int) -> list[Entry]:
 def _beginning(book: Book, bracket: int) -> Begin | None:
     """To begin in a bracket, if it is not full, and a row is left to begin or to take up."""
     first, size = _first_rung(book.schedule, bracket), book.schedule.members(bracket)
-    if len(book.rungs.get((bracket, first), ())) >= size or not (book.free or reusable(book, bracket, first)):
+    if len(book.rungs.get((bracket, first), ())) >= size:
         return None
-    return Begin(bracket, first)
+    stopped = _reusable(book, bracket, first)
+    return Begin(bracket, first, stopped) if book.free or stopped else None
 
 
 def _promotions(book: Book, bracket: int, *, waits: bool) -> Iterator[GoOn]:

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import booleans, integers, sampled_from
 
-from fovnet.errors import SearchError
-from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.proposing import Search
 from fovnet.search.space import Space
 from fovnet.search.spend.book import Book, entries_of
-from fovnet.search.spend.schedule import FULL, Schedule, own_epochs, within_budget
+from fovnet.search.spend.schedule import FULL, Schedule, own_epochs
 from fovnet.search.spend.spends import may_go_on
-from fovnet.search.trial import Outcome, Trial
+from fovnet.search.trial import Outcome
+from tests.search.test_methods import trained
 
 WIDE = Space.of({"a": range(20), "b": range(10)})
 SMALL = Space.of({"a": range(4), "b": range(3)})
@@ -45,16 +45,7 @@ def sometimes(proposal):
 
 
 def spent(search, trials, outcome_of=loss):
-    """The trials for the epochs of so many full trainings, or until nothing is left to do."""
-    done = {}
-    while within_budget(proposals := [one.proposal for one in done.values()], trials, search.schedule.epochs):
-        try:
-            proposal = propose_slot(search, proposals, done)
-        except SearchError as over:
-            assert over.code == "space-exhausted"
-            break
-        done[len(done)] = Trial(proposal, outcome_of(proposal))
-    return list(done.values())
+    return trained(search, outcome_of, trials)
 
 
 def of_bracket(trials, bracket):
