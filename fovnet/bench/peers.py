@@ -120,23 +120,23 @@ class Optuna:
         }
 
 
-class PrunedOptuna(Optuna):
+class PrunedOptuna:
     """A sampler and a pruner of Optuna as a Thawing: every epoch is reported to its own trial, whose values become those
     of the row that was trained.  What it has pruned it never goes on with."""
 
     def __init__(self, space: Space, sampler: str, seed: int, full: int, pruner: str, **settings: int) -> None:
-        super().__init__(space, sampler, seed, pruner, **settings)
+        self.searcher = Optuna(space, sampler, seed, pruner, **settings)
         self.trial: Any = None
         self.full, self.row = full, -1
-        self.states = self.optuna.trial.TrialState
+        self.states = self.searcher.optuna.trial.TrialState
 
-    def ask(self, trained: Integers) -> tuple[Floats, int]:        # type: ignore[override]
+    def ask(self, trained: Integers) -> tuple[Floats, int]:
         if self.trial is not None:
-            return np.asarray(self.places[self.row]), int(trained[self.row]) + 1
-        self.trial = self.study.ask(self.axes)
-        return np.array([self.trial.params[name] for name in self.axes], dtype=np.float64), 1
+            return np.asarray(self.searcher.places[self.row]), int(trained[self.row]) + 1
+        self.trial = self.searcher.study.ask(self.searcher.axes)
+        return np.array([self.trial.params[name] for name in self.searcher.axes], dtype=np.float64), 1
 
-    def tell(self, row: int, epochs: int, score: float) -> None:   # type: ignore[override]
+    def tell(self, row: int, epochs: int, score: float) -> None:
         if epochs == 1:
             self._move_to(row)
         if not np.isfinite(score):
@@ -150,12 +150,12 @@ class PrunedOptuna(Optuna):
 
     def _move_to(self, row: int) -> None:
         self.row = row
-        for name, value in self.params(row).items():
-            inner = self.axes[name].to_internal_repr(value)
-            self.trial.storage.set_trial_param(self.trial._trial_id, name, inner, self.axes[name])
+        for name, value in self.searcher.params(row).items():
+            kind = self.searcher.axes[name]
+            self.trial.storage.set_trial_param(self.trial._trial_id, name, kind.to_internal_repr(value), kind)
 
     def _close(self, state: Any, value: float | None = None) -> None:
-        self.study.tell(self.trial, value, state=state)
+        self.searcher.study.tell(self.trial, value, state=state)
         self.trial = None
 
 

@@ -9,7 +9,7 @@ All methods start from the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
@@ -216,6 +216,29 @@ def refuse_spending(table: Table, entry: Entry) -> None:
         raise ConfigError("bench-spend", f"--epochs {entry.cap(table)}: a full training of {entry.table} has {table.epochs}; give more.")
     if entry.method not in PEERS:
         entry.spending.schedule(entry.method, table.epochs)
+
+
+def entries_of(
+    like: Entry, tables: Mapping[Path, Table], contestants: Sequence[tuple[str, Spending]], runs: int | None,
+    *, every_row_first: bool,
+) -> list[Entry]:
+    """The runs of every contestant on every table, with the settings of `like`.
+
+    runs  of each; None: 20.  With `every_row_first` each begins with a row of its own, evenly spread over the
+          table, and None are as many as there are rows
+    Raises ConfigError and SearchError as `refuse_spending`.
+    """
+    made = []
+    for path, table in tables.items():
+        size = len(table.space)
+        firsts = spread_rows(size, runs or size) if every_row_first else [None] * (runs or 20)
+        made += [
+            replace(like, table=path, method=name, seed=seed, first=first, spending=how)
+            for name, how in contestants for seed, first in enumerate(firsts)
+        ]
+    for entry in made:
+        refuse_spending(tables[entry.table], entry)
+    return made
 
 
 def run(entry: Entry) -> Replay:

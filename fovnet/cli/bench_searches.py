@@ -65,7 +65,7 @@ def bench_search(
     install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp;
     with learning curves optuna-tpe+hyperband, optuna-tpe+halving and dehb.
     """
-    from fovnet.bench.races import Entry, modelling_of, parsed, race, refuse_methods, refuse_spending, spread_rows
+    from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, refuse_methods
     from fovnet.bench.spending import Spending
     from fovnet.bench.tables import load_table
 
@@ -77,18 +77,9 @@ def bench_search(
         targets=targets or ("raw" if thesis else "half-ranked"), kernel=kernel, hyperparameters=hyperparameters,
         fidelity=fidelity, choose=choose,
     )
-    before = initial or (1 if thesis else None)
     loaded = {path: load_table(path) for path in tables}
-    firsts: dict[Path, list[int | None]] = {
-        path: [*spread_rows(len(table.space), runs or len(table.space))] if thesis else [None] * (runs or 20)
-        for path, table in loaded.items()
-    }
-    entries = [
-        Entry(path, name, seed, draws, before, workers, modelling, first, lead, how, epochs)
-        for path in tables for name, how in contestants for seed, first in enumerate(firsts[path])
-    ]
-    for entry in entries:
-        refuse_spending(loaded[entry.table], entry)
+    like = Entry(Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead, epochs=epochs)
+    entries = entries_of(like, loaded, list(contestants), runs, every_row_first=thesis)
     with progress_bar("racing") as advance:
         results = list(race(entries, processes, advance))
     _show_standings(out_folder, loaded, results)

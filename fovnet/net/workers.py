@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import torch
 
     from fovnet.net.progress import Progress
-    from fovnet.net.training import Data
+    from fovnet.net.training import Data, Ending
 
 Stamp = tuple[int, int, int]
 
@@ -191,6 +191,13 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     )
     if device.type == "cuda":
         torch.cuda.empty_cache()
+    return _outcome(job, proposal, ending, device)
+
+
+def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device) -> Outcome:
+    """The record of a training's end; of one that goes on in slots, the seconds are those of this slot's epochs."""
+    import torch
+
     own = None if proposal.epochs is None else ending.epoch_seconds
     return Outcome(
         status=ending.status,
