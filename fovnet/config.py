@@ -266,7 +266,9 @@ def _space(given: Any) -> Any:
 
 
 IMPROVING = ("gp-ei", "gp-hyperband")
-LATER = {"candidates": 24, "spend": None, "eta": 3, "least_epochs": 1, "reuse": True, "fidelity": "latest", "choose": "best"}
+LATER = {
+    "candidates": 24, "spend": None, "eta": 3, "least_epochs": 1, "reuse": True, "fidelity": "latest", "choose": "best",
+}
 """Keys of `search` that came after the first release, and their defaults."""
 
 
@@ -351,18 +353,20 @@ class Search(Section):
         if self.eta < 2:
             raise ValueError(f"eta: {self.eta}: of eta trainings one goes on from a rung; set 2 or more, 3 is usual")
         if self.choose == "drawn" and self.method not in IMPROVING:
-            raise ValueError(f"choose: method {self.method} has no expected improvement to draw by; leave it out, or set method to gp-ei")
+            raise ValueError(f"choose: method {self.method} has no expected improvement to draw by; leave it out, or "
+                             "set method to gp-ei")
         if self.fidelity == "axis" and not self.method.startswith("gp-"):
-            raise ValueError(f"fidelity: axis: method {self.method} has no model to see rungs; leave it out, or set method to gp-ei")
+            raise ValueError(f"fidelity: axis: method {self.method} has no model to see rungs; leave it out, or set "
+                             "method to gp-ei")
         of_rungs = [key for key in ("eta", "least_epochs", "reuse", "fidelity") if getattr(self, key) != LATER[key]]
         if self.spends == "full" and of_rungs:
-            raise ValueError(f"{', '.join(of_rungs)}: of trainings that are compared before their end, and spend full trains each to its "
-                             "end; leave out, or set spend to asha")
+            raise ValueError(f"{', '.join(of_rungs)}: of trainings that are compared before their end, and spend full "
+                             "trains each to its end; leave out, or set spend to asha")
         if self.spends != "hyperband" and not self.reuse:
             raise ValueError("reuse: false: only hyperband closes brackets; leave it out, or set spend to hyperband")
         if self.spends != "full" and self.stop_below_regret is not None:
-            raise ValueError(f"stop_below_regret: with spend {self.spends} scores are of trainings before their end, which say nothing of "
-                             "what is left to gain; leave it out, or set spend to full")
+            raise ValueError(f"stop_below_regret: with spend {self.spends} scores are of trainings before their end, "
+                             "which say nothing of what is left to gain; leave it out, or set spend to full")
         return self
 
 
@@ -452,11 +456,11 @@ class Settings(Section):
             raise ValueError("ensemble.alone: networks that never saw slices alone cannot predict them; set "
                              "training.augmentation.alone as well, to 0.25 for instance, or leave it out")
         if self.search.spends != "full" and self.training.early_stopping.envelope is not None:
-            raise ValueError(f"training.early_stopping.envelope: search.spend {self.search.spends} stops trainings by itself; leave it "
-                             "out, or set search.spend to full")
+            raise ValueError(f"training.early_stopping.envelope: search.spend {self.search.spends} stops trainings by "
+                             "itself; leave it out, or set search.spend to full")
         if self.search.least_epochs > self.training.epochs:
-            raise ValueError(f"search.least_epochs: {self.search.least_epochs} is more than the {self.training.epochs} of training.epochs; "
-                             f"set 1 to {self.training.epochs}")
+            raise ValueError(f"search.least_epochs: {self.search.least_epochs} is more than the {self.training.epochs} "
+                             f"of training.epochs; set 1 to {self.training.epochs}")
         for name in self.collections:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(f"collections.{name}: use letters, digits, - and _ only; it becomes part of file names")

@@ -37,8 +37,8 @@ Integers = NDArray[np.int64]
 class Peer:
     """A contestant: its distribution on PyPI, the modules it needs, its own first, and its constructor.
 
-    make(space, seed, initial) gives the Searcher; `initial` is used only where the library has no such number of its own.
-    Of THAWING make(space, seed, R) gives the Thawing; R are the epochs of a full training
+    make(space, seed, initial) gives the Searcher; `initial` is used only where the library has no such number
+    of its own.  Of THAWING make(space, seed, R) gives the Thawing; R are the epochs of a full training
     """
 
     distribution: str
@@ -88,9 +88,10 @@ class Optuna:
     def __init__(self, space: Space, sampler: str, seed: int, pruner: str = "NopPruner", **settings: int) -> None:
         self.optuna = import_module("optuna")
         self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
-        self.study = self.optuna.create_study(                    # HyperbandPruner draws brackets by the name, else a random one
-            study_name=f"race-{seed}",
-            sampler=getattr(self.optuna.samplers, sampler)(seed=seed), pruner=getattr(self.optuna.pruners, pruner)(**settings)
+        self.study = self.optuna.create_study(
+            study_name=f"race-{seed}",          # HyperbandPruner draws brackets by the name; without it, one by chance
+            sampler=getattr(self.optuna.samplers, sampler)(seed=seed),
+            pruner=getattr(self.optuna.pruners, pruner)(**settings),
         )
         distributions = self.optuna.distributions
         self.axes = {
@@ -109,7 +110,8 @@ class Optuna:
         known = np.isfinite(loss)
         state = self.optuna.trial.TrialState.COMPLETE if known else self.optuna.trial.TrialState.FAIL
         value, params = loss if known else None, self.params(row)
-        self.study.add_trial(self.optuna.trial.create_trial(state=state, value=value, params=params, distributions=self.axes))
+        made = self.optuna.trial.create_trial(state=state, value=value, params=params, distributions=self.axes)
+        self.study.add_trial(made)
 
     def params(self, row: int) -> dict[str, float]:
         """A row as Optuna's values."""
@@ -121,8 +123,8 @@ class Optuna:
 
 
 class PrunedOptuna:
-    """A sampler and a pruner of Optuna as a Thawing: every epoch is reported to its own trial, whose values become those
-    of the row that was trained.  What it has pruned it never goes on with."""
+    """A sampler and a pruner of Optuna as a Thawing: every epoch is reported to its own trial, whose values
+    become those of the row that was trained.  What it has pruned it never goes on with."""
 
     def __init__(self, space: Space, sampler: str, seed: int, full: int, pruner: str, **settings: int) -> None:
         self.searcher = Optuna(space, sampler, seed, pruner, **settings)
@@ -180,7 +182,8 @@ class Dehb:
 
     def tell(self, row: int, epochs: int, score: float) -> None:
         levels = self.categories
-        self.job["config"] = np.where(levels > 0, (self.places[row] + 0.5) / np.maximum(levels, 1), self.places[row])
+        middle = (self.places[row] + 0.5) / np.maximum(levels, 1)
+        self.job["config"] = np.where(levels > 0, middle, self.places[row])
         self.dehb.tell(self.job, {"fitness": score if np.isfinite(score) else np.inf, "cost": float(epochs)})
 
 

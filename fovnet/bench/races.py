@@ -1,5 +1,5 @@
-"""Search methods compared on recorded tables: draws, and where there are learning curves epochs, until the best row
-stands trained to the end, and until good ones do.
+"""Search methods compared on recorded tables: draws, and where there are learning curves epochs, until the
+best row stands trained to the end, and until good ones do.
 
     goals   "best"; "within p %": a loss of at most (1 + p/100) times the best; "top p %": among that share of all rows by rank
     R  runs of a method on a table        n  draws of a run, at most
@@ -87,8 +87,8 @@ class Entry:
         return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
 
     def cap(self, table: Table) -> int:
-        """The epochs that a run may spend: those of `draws` full trainings, unless there are curves and another number
-        is given."""
+        """The epochs that a run may spend: those of `draws` full trainings, unless there are curves and
+        another number is given."""
         return self.epochs if self.epochs and table.epochs > 1 else self.draws * table.epochs
 
 
@@ -129,8 +129,8 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The share of a method's runs that have found a goal by epoch 1 .. n, (n,) each, with its 95 % interval (Wilson);
-    by draw, where there are no learning curves."""
+    """The share of a method's runs that have found a goal by epoch 1 .. n, (n,) each, with its 95 % interval
+    (Wilson); by draw, where there are no learning curves."""
 
     method: str
     setting: str
@@ -200,14 +200,15 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
 
 
 def parsed(contestant: str, spending: Spending = ITS_OWN) -> tuple[str, Spending]:
-    """The method that a contestant names, and how it spends: "gp-ei+asha" says so itself, others as `spending` says."""
+    """The method that a contestant names, and how it spends: "gp-ei+asha" says so itself, others as
+    `spending` says."""
     method, _, way = (contestant, "", "") if contestant in PEERS else contestant.partition("+")
     return method, replace(spending, way=way) if way else spending
 
 
 def refuse_spending(table: Table, entry: Entry) -> None:
-    """Raise ConfigError "bench-spend" unless the table has what an entry spends by, or SearchError "search-schedule"
-    for rungs that cannot be."""
+    """Raise ConfigError "bench-spend" unless the table has what an entry spends by, or SearchError
+    "search-schedule" for rungs that cannot be."""
     if entry.spends != "full" and table.epochs == 1:
         needed = f"the table has no learning curves, and {entry.contestant} stops trainings early"
         wanted = f"give curves in {table.name}.npz or {table.name}.curves.npy, or take --spend full"

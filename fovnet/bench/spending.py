@@ -34,7 +34,8 @@ class Spending:
         return self.way or METHODS[method].spend
 
     def schedule(self, method: str, epochs: int) -> Schedule:
-        """The rungs for trainings of so many epochs; of one-epoch 1 and R.  Raises SearchError "search-schedule"."""
+        """The rungs for trainings of so many epochs; of one-epoch 1 and R.  Raises SearchError
+        "search-schedule"."""
         way = self.of(method)
         if way == ONE_EPOCH:
             return Schedule("asha", epochs, max(2, epochs))

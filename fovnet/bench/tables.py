@@ -57,7 +57,8 @@ class Table:
 
     @cached_property
     def scores(self) -> Floats:
-        """(M, R+1) the score of every training after 0 .. R epochs; nan before the first, and where it has diverged.
+        """(M, R+1) the score of every training after 0 .. R epochs; nan before the first, and where it has
+        diverged.
 
         The last column is the loss itself: recorded curves have fewer digits.
         """
@@ -75,8 +76,8 @@ class Table:
 
 
 def scores_of(curves: Floats, rule: str) -> Floats:
-    """(M, E+1) the scores of trainings by the losses of their epochs: the lowest so far, or the last; nan before the
-    first epoch, and from the first on that is not finite."""
+    """(M, E+1) the scores of trainings by the losses of their epochs: the lowest so far, or the last; nan
+    before the first epoch, and from the first on that is not finite."""
     later = np.where(np.logical_and.accumulate(np.isfinite(curves[:, 1:]), axis=1), curves[:, 1:], np.nan)
     scores = np.minimum.accumulate(later, axis=1) if rule == "lowest" else later
     return np.column_stack([np.full(len(curves), np.nan), scores])
@@ -85,7 +86,8 @@ def scores_of(curves: Floats, rule: str) -> Floats:
 def load_table(path: Path) -> Table:
     """The table in an npz file.
 
-    Raises SearchError: "table-missing", "table-damaged", "table-shape", "table-value", "table-repeats", "table-curves".
+    Raises SearchError: "table-missing", "table-damaged", "table-shape", "table-value", "table-repeats",
+    "table-curves".
     """
     arrays = _arrays(path)
     X, kinds, names, cost = arrays["X"], arrays["kinds"].astype(str), arrays["names"].astype(str), arrays["cost"]

@@ -58,8 +58,8 @@ def bench_search(
         bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
     ] = False,
 ) -> None:
-    """Replay search methods on recorded trainings: draws until the best row, and until the good ones; with learning
-    curves the epochs until these stand trained to the end.
+    """Replay search methods on recorded trainings: draws until the best row, and until the good ones; with
+    learning curves the epochs until these stand trained to the end.
 
     Other libraries run with their own defaults: optuna-gp and optuna-tpe (`pip
     install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp;
@@ -196,8 +196,8 @@ def _show_draws(view: RaceView) -> None:
 
 
 def _show_epochs(view: RaceView) -> None:
-    """Prints the epochs of a table with learning curves, those as trainings of full length, and draws, which are rows
-    begun; of several workers their virtual time, and the share of it that they waited, instead."""
+    """Prints the epochs of a table with learning curves, those as trainings of full length, and draws, which
+    are rows begun; of several workers their virtual time, and the share of it that they waited, instead."""
     from fovnet.report.racing import label
 
     title = f"{view.name}: epochs until the best row is trained to the end, and mean epochs until the good ones"

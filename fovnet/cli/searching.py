@@ -241,8 +241,8 @@ def _conclude(settings: Settings, results: Results, journal: Path, trials: list[
 
 
 def _write_trials(path: Path, trials: list[Any]) -> None:
-    """Writes trials.tsv: one row per trial, the axes of its configuration as columns; under a schedule also the slot it
-    continues, its bracket and its rung."""
+    """Writes trials.tsv: one row per trial, the axes of its configuration as columns; under a schedule also
+    the slot it continues, its bracket and its rung."""
     from fovnet.records import write_tsv
 
     def schedule(one: Any) -> dict[str, Any]:

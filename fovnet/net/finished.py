@@ -17,9 +17,9 @@ from fovnet.search.trial import Trial
 
 
 def finished_trainings(journal: Path, device: str, *, head: str, slices_per_epoch: int, inputs: Sequence[str] = ("slice",)) -> Timings:
-    """The completed trials of a journal that ran on a device of this name, each with the epochs and seconds of its own slot, without
-    those that it went on from.  Raises SearchError if there is none ("calibration-trials"), or
-    the journal's rows cannot be read ("journal-rows")."""
+    """The completed trials of a journal that ran on a device of this name, each with the epochs and seconds
+    of its own slot, without those that it went on from.  Raises SearchError if there is none
+    ("calibration-trials"), or the journal's rows cannot be read ("journal-rows")."""
     completed = [
         trial for trial in read_trials(journal)
         if trial.outcome.status == "completed" and trial.outcome.device == device and trial.outcome.seconds > 0

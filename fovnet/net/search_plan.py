@@ -180,7 +180,8 @@ def plan_search(settings: Settings, pack: Pack) -> Search:
 
 
 def _schedule(settings: Settings) -> Schedule:
-    """How the search spends epochs; each rung is a training of its own where a cooldown makes its rates depend on its length."""
+    """How the search spends epochs; each rung is a training of its own where a cooldown makes its rates
+    depend on its length."""
     from fovnet.search.spend.schedule import FULL, Schedule
 
     options, training = settings.search, settings.training

@@ -93,7 +93,8 @@ def train_slot(job: Job, journal: Path, slot: int) -> Trial:
 def forget_recorded(journal: Path) -> None:
     """Remove the checkpoints of all recorded trials: each is three times as large as its network.
 
-    For a search that is over; if more is asked of it, what it goes on with is trained from the first epoch, to the same result.
+    For a search that is over; if more is asked of it, what it goes on with is trained from the first epoch,
+    to the same result.
     """
     _forget(journal / "networks", journal, needed=())
 
@@ -110,7 +111,8 @@ def _submit(pool: TrainingPool, job: Job, journal: Path, search: Search) -> Subm
 
 
 def _forget_done(job: Job, journal: Path, search: Search) -> None:
-    """Remove the checkpoints of recorded trials with which a search will not go on, and the networks of those with which it has.
+    """Remove the checkpoints of recorded trials with which a search will not go on, and the networks of those
+    with which it has.
 
     While a record cannot be read, nothing that the search may need is removed.
     """

@@ -195,7 +195,8 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
 
 
 def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device) -> Outcome:
-    """The record of a training's end; of one that goes on in slots, the seconds are those of this slot's epochs."""
+    """The record of a training's end; of one that goes on in slots, the seconds are those of this slot's
+    epochs."""
     import torch
 
     own = None if proposal.epochs is None else ending.epoch_seconds

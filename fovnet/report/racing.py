@@ -1,5 +1,5 @@
-"""The figure of a race between search methods: how soon each finds the best row, and how many draws, or with learning
-curves epochs, each goal takes."""
+"""The figure of a race between search methods: how soon each finds the best row, and how many draws, or with
+learning curves epochs, each goal takes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ COLOURS = (ACCENT, WARN, "#3b7d3f", "#7a4fa0", "#b8860b", "#c2497b", "#3c9c9c", 
 
 @dataclass(frozen=True, eq=False)
 class RaceView:
-    """One table's part of the figure: the curve (n,) and the standings of each method, and the exact shares (n,) of
-    random search, empty where not draws but epochs are counted."""
+    """One table's part of the figure: the curve (n,) and the standings of each method, and the exact shares
+    (n,) of random search, empty where not draws but epochs are counted."""
 
     name: str
     rows: int
@@ -74,8 +74,8 @@ def _shades(names: Sequence[str]) -> Mapping[str, str]:
 
 
 def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
-    """Step curves: the share of runs that had found the best row after n draws or epochs.  A band ends where all runs
-    have found it."""
+    """Step curves: the share of runs that had found the best row after n draws or epochs.  A band ends where
+    all runs have found it."""
     at = np.arange(view.most + 1)
     if len(view.chance):
         axis.step(at, np.concatenate([[0.0], view.chance]), where="post", color=INK, linewidth=0.9, linestyle=(0, (4, 2)),

@@ -1,4 +1,5 @@
-"""The chart of a search that compares trainings before their end: what ran when, on which rung, and with what loss."""
+"""The chart of a search that compares trainings before their end: what ran when, on which rung, and with what
+loss."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from fovnet.report.canvas import save_png
 from fovnet.report.racing import RaceView, race_figure
 
 RUNS = ("table", "method", "seed", "draw", "row", "loss", "epochs", "spent")
-"""Columns of runs.tsv: of every slot the row, its loss at the end of a full training, the epochs to which the slot has
-trained it, and the epochs spent by then in all."""
+"""Columns of runs.tsv: of every slot the row, its loss at the end of a full training, the epochs to which the
+slot has trained it, and the epochs spent by then in all."""
 
 
 def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> list[RaceView]:

@@ -33,8 +33,8 @@ ANSWERS = {"ok": "answered", "uncertain": "cannot say", "refused": "refused"}
 
 @dataclass(frozen=True)
 class VolumePage:
-    """The content of the page, as text; `data` is for the slice viewer; `guessed` if the answer is uncertain; `heights` as
-    in `heights_of`."""
+    """The content of the page, as text; `data` is for the slice viewer; `guessed` if the answer is uncertain;
+    `heights` as in `heights_of`."""
 
     volume_id: str
     path: str

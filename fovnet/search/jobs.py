@@ -93,8 +93,8 @@ def on_record(folder: Path, slot: int) -> bool:
 
 
 def gather(folder: Path, trials: int) -> list[Trial]:
-    """The trials of all slots for the epochs of so many trainings, by slot; fewer if the search ends before.  Raises SearchError if one is
-    missing."""
+    """The trials of all slots for the epochs of so many trainings, by slot; fewer if the search ends before.
+    Raises SearchError if one is missing."""
     proposals = proposals_within(folder, trials, source_of(folder))
     return [_finished(folder, proposal) for proposal in proposals]
 
@@ -146,7 +146,9 @@ def _clear(folder: Path, source: str) -> None:
 def _refuse_other_predictions(folder: Path, search: Search) -> None:
     for path in sorted(folder.glob("proposal-*.json")):
         kept = read_proposal(folder, _slot(path))
-        if isinstance(kept, Proposal) and kept.predicted_seconds != seconds_for(search, kept.row, kept.epochs, kept.begun):
+        if isinstance(kept, str):
+            continue
+        if kept.predicted_seconds != seconds_for(search, kept.row, kept.epochs, kept.begun):
             raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
 
 

@@ -61,7 +61,8 @@ def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[
 
 
 def proposals_within(folder: Path, trials: int, source: str | None = None) -> list[Proposal]:
-    """The proposals made for the epochs of so many trials, fewer if the search ends before.  Raises SearchError as `read_proposal`."""
+    """The proposals made for the epochs of so many trials, fewer if the search ends before.  Raises
+    SearchError as `read_proposal`."""
     proposals: list[Proposal] = []
     while is_within_budget(folder, proposals, trials):
         decided = read_proposal(folder, len(proposals), source)
@@ -72,7 +73,8 @@ def proposals_within(folder: Path, trials: int, source: str | None = None) -> li
 
 
 def is_within_budget(folder: Path, proposals: Sequence[Proposal], trials: int) -> bool:
-    """Whether the search in a journal has a slot after these: those before it spend less than the epochs of so many trials."""
+    """Whether the search in a journal has a slot after these: those before it spend less than the epochs of
+    so many trials."""
     return within_budget(proposals, trials, read_header(folder).get("schedule", {}).get("epochs", 1))
 
 
@@ -100,8 +102,8 @@ def _clock(folder: Path) -> Clock:
 
 @dataclass(frozen=True)
 class Request:
-    """Number of trials requested, that of slots after which the search ends early (None: it does not), and notes in
-    sentences."""
+    """Number of trials requested, that of slots after which the search ends early (None: it does not), and
+    notes in sentences."""
 
     trials: int
     ends_after: int | None
@@ -111,10 +113,10 @@ class Request:
 def request_of(folder: Path, finished: int) -> Request:
     """The number of trials requested of the search in a journal, with so many slots `finished`.
 
-    A search whose slots are jobs stores no number: it is that of the proposed or finished slots, or, of a schedule, of
-    the full trainings whose epochs the proposed ones have.  A proposal file may contain the sentence
-    with which the search ends at its slot; later files, of an earlier search for more trials, are ignored.  Raises SearchError for an
-    unreadable journal.
+    A search whose slots are jobs stores no number: it is that of the proposed or finished slots, or, of a
+    schedule, of the full trainings whose epochs the proposed ones have.  A proposal file may contain the
+    sentence with which the search ends at its slot; later files, of an earlier search for more trials, are
+    ignored.  Raises SearchError for an unreadable journal.
     """
     header = read_header(folder)
     proposed = len(list(folder.glob("proposal-*.json")))

@@ -132,11 +132,13 @@ def propose_slot(
     known = tuple(trials[i] for i in seen)
     free = search.feasible.copy()
     free[[proposal.row for proposal in earlier]] = False
-    book = Book(search.schedule, entries_of(earlier, {trial.proposal.slot: trial.score for trial in known}), bool(free.any()))
+    scores = {trial.proposal.slot: trial.score for trial in known}
+    book = Book(search.schedule, entries_of(earlier, scores), bool(free.any()))
     move = (spend or SPENDS[search.schedule.kind])(book)
     if move is None:
-        raise SearchError("space-exhausted", f"every feasible configuration, {begun(earlier)} in all, has been tried; ask for no more "
-                                             "trials, or give search.space more levels, or larger limits.")
+        all_tried = f"every feasible configuration, {begun(earlier)} in all, has been tried"
+        remedy = "ask for no more trials, or give search.space more levels, or larger limits"
+        raise SearchError("space-exhausted", f"{all_tried}; {remedy}.")
     if isinstance(move, GoOn):
         return proposal_for(search, earlier, (seen, pending), move, earlier[move.slot].row)
     stopped = {one.row: one.slot for one in move.stopped}
@@ -147,7 +149,8 @@ def propose_slot(
 
 
 def _looked(
-    search: Search, earlier: Sequence[Proposal], sees: tuple[tuple[Trial, ...], tuple[int, ...]], free: NDArray[np.bool_]
+    search: Search, earlier: Sequence[Proposal], sees: tuple[tuple[Trial, ...], tuple[int, ...]],
+    free: NDArray[np.bool_],
 ) -> Choice:
     """The choice of the method's Look among the free rows."""
     (known, pending), slot = sees, len(earlier)
@@ -168,8 +171,8 @@ def begun(earlier: Sequence[Proposal]) -> int:
 
 
 def proposal_for(
-    search: Search, earlier: Sequence[Proposal], sees: tuple[tuple[int, ...], tuple[int, ...]], move: Move, row: int,
-    forecast: Forecast | None = None,
+    search: Search, earlier: Sequence[Proposal], sees: tuple[tuple[int, ...], tuple[int, ...]], move: Move,
+    row: int, forecast: Forecast | None = None,
 ) -> Proposal:
     """The proposal of a move: all that follows from it, the row, and what the slot has seen and not."""
     slot, schedule, configuration = len(earlier), search.schedule, search.space.configuration(row)
@@ -181,7 +184,8 @@ def proposal_for(
     epochs = schedule.rungs[move.rung]
     seconds = seconds_for(search, row, epochs, done)
     continues = None if before is None else before.slot
-    return Proposal(slot, row, configuration, seed, *sees, seconds, forecast, epochs, continues, done, move.bracket, move.rung)
+    place = move.bracket, move.rung
+    return Proposal(slot, row, configuration, seed, *sees, seconds, forecast, epochs, continues, done, *place)
 
 
 def seconds_for(search: Search, row: int, epochs: int | None = None, done: int = 0) -> float:
@@ -191,7 +195,8 @@ def seconds_for(search: Search, row: int, epochs: int | None = None, done: int =
 
 
 def is_possible(search: Search, earlier: Sequence[Proposal], made: Proposal) -> bool:
-    """Whether a recorded proposal may be this search's for the next slot; whether the method would choose it is not asked."""
+    """Whether a recorded proposal may be this search's for the next slot; whether the method would choose it
+    is not asked."""
     schedule, sees = search.schedule, search.clock.sees([proposal.predicted_seconds for proposal in earlier])
     if (made.seen, made.pending) != sees or not (0 <= made.row < len(search.space) and search.feasible[made.row]):
         return False

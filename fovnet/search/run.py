@@ -28,8 +28,8 @@ RETRIES = 2
 def go_on(
     search: Search, *, trials: int, journal: Path, submit: Submit, stop_below_regret: float | None = None, progress: Progress | None = None
 ) -> list[Trial]:
-    """The trials of all slots, by slot, that together have the epochs of so many full trainings; fewer if the space has no more feasible
-    rows, or little is left to gain.
+    """The trials of all slots, by slot, that together have the epochs of so many full trainings; fewer if the
+    space has no more feasible rows, or little is left to gain.
 
     The latter is before the first slot with an expected regret below `stop_below_regret`, in units of the score, once enough scores are
     known (`too_little_gain`); the header notes either.  Like the number of trials it is not part of the search's identity: without it the
@@ -79,7 +79,8 @@ class Run:
         return [self.finished[proposal.slot] for proposal in self.proposals]
 
     def _rows_run_out(self) -> int | None:
-        """The number of rows if each is trained to its end, and there are fewer than trials requested; else None."""
+        """The number of rows if each is trained to its end, and there are fewer than trials requested; else
+        None."""
         rows = int(self.book.search.feasible.sum())                                     # no row is begun twice
         return rows if self.book.search.schedule.kind == "full" and rows < self.trials else None
 
@@ -92,7 +93,8 @@ class Run:
     def _fill(self, slot: int) -> str | None:
         """Takes the slot's trial from the journal, or proposes it as soon as all slots it sees are finished, and submits it.
 
-        Returns the sentence with which the search ends before this slot, if too little is left to gain, or nothing to train; else None.
+        Returns the sentence with which the search ends before this slot, if too little is left to gain, or
+        nothing to train; else None.
         """
         recorded = self.book.read(slot)
         if recorded is not None:

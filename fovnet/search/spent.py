@@ -1,4 +1,5 @@
-"""What a search spent on what, where trainings are compared before their end, and whether it stopped the right ones.
+"""What a search spent on what, where trainings are compared before their end, and whether it stopped the
+right ones.
 
     R  epochs of a full training        chain  the slots of one row, each of which goes on with the one before
 
@@ -99,7 +100,8 @@ def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
     final = latest(trials)
     stopped = [one for one in final if one.score is not None and one.proposal.rung < schedule.last]
     failed = [one for one in final if one.score is None]
-    at_end = {one.proposal.row: one.score for one in final if one.score is not None and one.proposal.rung == schedule.last}
+    ended = [one for one in final if one.proposal.rung == schedule.last]
+    at_end = {one.proposal.row: one.score for one in ended if one.score is not None}
     better = _better_than_those_preferred(trials, at_end)
     total = sum(cost.values())
     return Spending(
@@ -119,7 +121,8 @@ def _rung(
     scored = [trial for trial in here if trial.score is not None]
     went_on = sum(trial.proposal.slot in gone_on for trial in scored)
     last = rung == search.schedule.last
-    pairs = _pairs([(one.score, at_end[one.proposal.row]) for one in scored if one.proposal.row in at_end and one.score is not None])
+    compared = [(one.score, at_end.get(one.proposal.row)) for one in scored]
+    pairs = _pairs([(here, end) for here, end in compared if here is not None and end is not None])
     return Rung(
         search.schedule.rungs[rung], len(here), len(here) - len(scored), went_on, 0 if last else len(scored) - went_on,
         sum(cost[trial.proposal.slot] for trial in here), *((0, 0) if last else (len(pairs), sum(pairs))),

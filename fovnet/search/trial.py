@@ -131,7 +131,8 @@ def latest(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def best(trials: Sequence[Trial], count: int) -> list[Trial]:
-    """The `count` completed trials of lowest score, best first, ties by slot, each training once; fewer where fewer completed."""
+    """The `count` completed trials of lowest score, best first, ties by slot, each training once; fewer where
+    fewer completed."""
     completed = [trial for trial in latest(trials) if trial.outcome.status == "completed"]
     return sorted(completed, key=lambda trial: (cast(float, trial.score), trial.proposal.slot))[:count]
 

@@ -1,4 +1,5 @@
-"""Replays of learning curves: scores by their rule, epochs counted by hand, and goals that count at the end only."""
+"""Replays of learning curves: scores by their rule, epochs counted by hand, and goals that count at the end
+only."""
 
 from __future__ import annotations
 

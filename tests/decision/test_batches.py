@@ -75,7 +75,8 @@ def broken(path: Path, kind: str, seed: int) -> None:
 
 @pytest.fixture(scope="module")
 def incoming(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """120 files: every tenth is broken, in ten ways in turn; names with blanks, letters of several alphabets and no UTF-8 among them."""
+    """120 files: every tenth is broken, in ten ways in turn; names with blanks, letters of several alphabets
+    and no UTF-8 among them."""
     folder = tmp_path_factory.mktemp("incoming")
     for number in range(VOLUMES):
         name = f"v{number:03d}" + (" θώραξ 胸\udcff" if number % 17 == 0 else "")

@@ -1,9 +1,9 @@
 """Whatever exception a volume raises, at whatever stage, is its own refusal: the batch goes on, and says
 where the traceback is.
 
-Every other volume raises; its name says at which stage, and what: every stage and fault once.  Processes that read ahead are
-started anew and share nothing with this one but the environment: there, Python's `sitecustomize` puts the
-same faults in place.
+Every other volume raises; its name says at which stage, and what: every stage and fault once.  Processes that
+read ahead are started anew and share nothing with this one but the environment: there, Python's
+`sitecustomize` puts the same faults in place.
 """
 
 from __future__ import annotations

@@ -172,7 +172,8 @@ def test_a_real_network_is_timed_by_the_code_that_trains_it() -> None:
 
 
 def test_a_training_that_went_on_is_timed_by_the_epochs_of_each_slot(tmp_path: Path) -> None:
-    """Three slots of one training: an epoch, two more, and none, since it had ended on a plateau; one of another device."""
+    """Three slots of one training: an epoch, two more, and none, since it had ended on a plateau; one of
+    another device."""
     curve, ran = (1.0, 0.9, 0.8), [(None, 0, 1, 2.0, "cpu"), (0, 1, 3, 5.0, "cpu"), (1, 3, 3, 0.1, "cpu"), (None, 0, 1, 9.0, "gpu")]
     for slot, (before, begun, done, seconds, device) in enumerate(ran):
         proposal = Proposal(slot, 0, BASELINE, 0, (), (), 1.0, None, 3**slot, before, begun, 0, slot)

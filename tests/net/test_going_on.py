@@ -1,4 +1,5 @@
-"""Trainings that go on in a later slot: the bits of one that was never interrupted, and no file kept for nothing."""
+"""Trainings that go on in a later slot: the bits of one that was never interrupted, and no file kept for
+nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ def damaged_checkpoint(weights: Path) -> None:
 def test_what_goes_on_in_a_later_slot_has_the_bits_of_one_training(
     job: Job, tmp_path: Path, befalls: Callable[[Path], None], ends: Ends
 ) -> None:
-    """Three slots of 1, 3 and 6 epochs against one of 6: curves and weights equal, whatever befell the files between."""
+    """Three slots of 1, 3 and 6 epochs against one of 6: curves and weights equal, whatever befell the files
+    between."""
     here = replace(job, weights=tmp_path / "networks", ends=ends)
     alone = replace(job, weights=tmp_path / "alone", ends=ends, epochs=6)
     whole = train(alone, rung(0, 6, None, 0))

@@ -157,7 +157,8 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
 
 
 def test_one_or_three_workers_make_the_same_records(slices: Path, tmp_path: Path) -> None:
-    """Random search does not look at results: with three workers every slot has seen others, and trains the same network."""
+    """Random search does not look at results: with three workers every slot has seen others, and trains the
+    same network."""
     made = {}
     for workers in (1, 3):
         journal = tmp_path / str(workers)

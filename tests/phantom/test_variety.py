@@ -70,7 +70,8 @@ def test_leaving_a_feature_out_changes_nothing_else() -> None:
 
 
 def test_echo_planar_are_most_diffusion_images_and_some_heads_and_nothing_else() -> None:
-    """Spin echoes lose no signal beside air; every other line is read backwards, so that a ghost lies half a field of view away.
+    """Spin echoes lose no signal beside air; every other line is read backwards, so that a ghost lies half a
+    field of view away.
 
     Fields drawn about the body, and about its skin, are left out: they take a body each.
     """

@@ -1,4 +1,5 @@
-"""Trainings that went on from slot to slot: counted once where trainings are counted, slot by slot where slots are."""
+"""Trainings that went on from slot to slot: counted once where trainings are counted, slot by slot where
+slots are."""
 
 from fovnet.cli.searching import _write_trials
 from fovnet.records import read_tsv

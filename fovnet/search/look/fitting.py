@@ -31,9 +31,11 @@ SAMPLES = 8
 
 
 def milestone(n: int) -> int:
-    """How many of n observations the hyper-parameters are fitted to: all up to 50, then the last of 50, 54, 58, ..., a 12th apart.
+    """How many of n observations the hyper-parameters are fitted to: all up to 50, then the last of 50, 54,
+    58, ..., a 12th apart.
 
-    A refit changes all covariances, so that the Cholesky factor is computed anew; at these intervals it costs less than extending it.
+    A refit changes all covariances, so that the Cholesky factor is computed anew; at these intervals it costs
+    less than extending it.
     """
     m = n if n <= 50 else 50
     while m + m // 12 <= n and m >= 50:
@@ -42,7 +44,8 @@ def milestone(n: int) -> int:
 
 
 def fit_subset(y: Floats, most: int = 150) -> Integers:
-    """Indices (m,) of the values that hyper-parameters are fitted to: all, or `most`: a third the best, the rest evenly spaced by rank.
+    """Indices (m,) of the values that hyper-parameters are fitted to: all, or `most`: a third the best, the
+    rest evenly spaced by rank.
 
     An iteration of the fit costs O(n³): 150 points are 300 times cheaper than 1,000.
     """
@@ -68,7 +71,8 @@ def sampled(space: Space, rows: Integers, values: Floats, targets: str | None, k
 
 @lru_cache(maxsize=32)
 def _fitted(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str) -> bytes:
-    """The fit, started from the optimum for the first half of the observations, which is mostly cached, else computed."""
+    """The fit, started from the optimum for the first half of the observations, which is mostly cached, else
+    computed."""
     X, y = _observed(space, rows, values, targets)
     half = len(rows) // NUMBER // 2
     near = None

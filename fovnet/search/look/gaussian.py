@@ -1,4 +1,5 @@
-"""gp-ei, gp-pi, gp-lcb, gp-ts: the free row of best acquisition value under a Gaussian process, given its probability to train.
+"""gp-ei, gp-pi, gp-lcb, gp-ts: the free row of best acquisition value under a Gaussian process, given its
+probability to train.
 
     n  trials with a score       M  rows of the space       m  free rows       S  processes, one per theta
 """
@@ -52,11 +53,12 @@ class Belief:
     best: float
 
     def regret(self, free: NDArray[np.bool_]) -> float | None:
-        """Upper bound of the expected difference between the best known row and the lowest free row, in units of the score; 0 if none is
-        free, None if the target uses only ranks.  Pending rows count as known (`believe`): with many of them it is no upper bound.
+        """Upper bound of the expected difference between the best known row and the lowest free row, in units
+        of the score; 0 if none is free, None if the target uses only ranks.  Pending rows count as known
+        (`believe`): with many of them it is no upper bound.
 
-        The best known row is that of the lowest mean, not of the lowest score: with noise, the lowest of 50 scores is two standard
-        deviations too low, and a search that relied on it stopped too early.
+        The best known row is that of the lowest mean, not of the lowest score: with noise, the lowest of 50
+        scores is two standard deviations too low, and a search that relied on it stopped too early.
         """
         if self.target.unit is None:
             return None
@@ -72,9 +74,9 @@ class Belief:
 def believe(view: View) -> Belief:
     """The posterior of a view with at least one score.
 
-    Pending rows count as observed at their posterior mean ("kriging believer"): the mean is unchanged, the variance near them
-    vanishes, and the next worker searches elsewhere.  Source: Ginsbourger et al., *Kriging is well-suited to parallelize
-    optimization* (2010), section 4.2.
+    Pending rows count as observed at their posterior mean ("kriging believer"): the mean is unchanged, the
+    variance near them vanishes, and the next worker searches elsewhere.  Source: Ginsbourger et al., *Kriging
+    is well-suited to parallelize optimization* (2010), section 4.2.
     """
     known, latest = view.scored
     rows, rungs, scores = view.observations
@@ -93,40 +95,45 @@ def believe(view: View) -> Belief:
     pairs = [process.posterior(observed, target.values, pending) for process in processes]
     mean = np.stack([mean for mean, _ in pairs])
     best = mean.mean(axis=0)[known] if along else target.values
-    return Belief(known, observed, target, processes, mean, np.stack([variance for _, variance in pairs]), float(best.min()))
+    variance = np.stack([variance for _, variance in pairs])
+    return Belief(known, observed, target, processes, mean, variance, float(best.min()))
 
 
 @lru_cache(maxsize=2)
 def with_rungs(space: Space, rungs: int) -> Space:
-    """The space with the rung of a training as one axis more: first its M rows on the last rung, then on the one below, and so on."""
+    """The space with the rung of a training as one axis more: first its M rows on the last rung, then on the
+    one below, and so on."""
     places = tuple(rung / max(1, rungs - 1) for rung in range(rungs))
     rows = [np.column_stack([space.rows, np.full(len(space), rung)]) for rung in reversed(range(rungs))]
     return Space((*space.axes, Axis("rung", tuple(range(rungs)), places=places)), np.concatenate(rows))
 
 
 _KEPT: dict[tuple[Space, bytes, str, int, int], tuple[Growing, ...]] = {}
-"""The last processes used.  With 1,000 trials of 34,300 rows a process takes 284 MB, so they are deleted before new ones are made."""
+"""The last processes used.  With 1,000 trials of 34,300 rows a process takes 284 MB, so they are deleted
+before new ones are made."""
 
 
 def _processes(space: Space, thetas: Floats, kernel: str, settled: int, asked: int) -> tuple[Growing, ...]:
     key = (space, thetas.tobytes(), kernel, settled, asked)
     if key not in _KEPT:
         _KEPT.clear()
-        _KEPT[key] = tuple(Growing(space.unit_cube, space.scales, theta, KERNELS[kernel], settled, asked) for theta in thetas)
+        rest = KERNELS[kernel], settled, asked
+        _KEPT[key] = tuple(Growing(space.unit_cube, space.scales, theta, *rest) for theta in thetas)
     return _KEPT[key]
 
 
 def expected_improvement(view: View) -> Choice:
-    """The row of greatest log expected improvement (with `per_second`, per predicted second), weighted by its probability to train
-    (`Chances.best`)."""
+    """The row of greatest log expected improvement (with `per_second`, per predicted second), weighted by its
+    probability to train (`Chances.best`)."""
     return chosen(view, improving)
 
 
 def probability_of_improvement(view: View) -> Choice:
-    """The row of greatest log probability to improve on the best score by 0.01 standard deviations of the warped scores, weighted by its
-    probability to train (`Chances.best`).
+    """The row of greatest log probability to improve on the best score by 0.01 standard deviations of the
+    warped scores, weighted by its probability to train (`Chances.best`).
 
-    Without that margin it would choose neighbours of the best row, which are better with a probability near 0.5, but by almost nothing.
+    Without that margin it would choose neighbours of the best row, which are better with a probability near
+    0.5, but by almost nothing.
     """
     return chosen(view, likely_improving)
 
@@ -137,10 +144,12 @@ def confidence_bound(view: View) -> Choice:
 
 
 def thompson(view: View) -> Choice:
-    """The row, likely to train, that is lowest in one function drawn from the posterior; pending rows need no assumed scores.
+    """The row, likely to train, that is lowest in one function drawn from the posterior; pending rows need no
+    assumed scores.
 
-    Source: Thompson (1933), as for Gaussian processes in Wilson et al., *Efficiently sampling functions from Gaussian process
-    posteriors* (2020), arXiv:2002.09309, eq. 13: a draw from the prior, updated with the observations.
+    Source: Thompson (1933), as for Gaussian processes in Wilson et al., *Efficiently sampling functions from
+    Gaussian process posteriors* (2020), arXiv:2002.09309, eq. 13: a draw from the prior, updated with the
+    observations.
     """
     return chosen(view, lowest_drawn)
 
@@ -150,7 +159,8 @@ Best = Callable[[View, Belief, Chances], Integers]
 
 
 def improving(view: View, belief: Belief, chances: Chances) -> Integers:
-    """The choice of gp-ei: the best, or one drawn in proportion to its improvement and its probability to train."""
+    """The choice of gp-ei: the best, or one drawn in proportion to its improvement and its probability to
+    train."""
     rows = np.flatnonzero(view.free)
     promise = log_improvement(view, belief, rows)
     if view.modelling.choose == "best":
@@ -193,7 +203,8 @@ def lowest_drawn(view: View, belief: Belief, chances: Chances) -> Integers:
     process = belief.processes[int(rng.integers(len(belief.processes)))]
     prior = process.prior_draw(rng)
     noise = np.sqrt(process.noise) * rng.standard_normal(len(belief.observed))
-    correction, _ = process.posterior(belief.observed, belief.target.values - prior[belief.observed] - noise, belief.known[:0])
+    residuals = belief.target.values - prior[belief.observed] - noise
+    correction, _ = process.posterior(belief.observed, residuals, belief.known[:0])
     value = prior[rows] + correction[rows]
     return np.asarray(rows[value == value.min()])
 

@@ -13,7 +13,8 @@ Floats = NDArray[np.float64]
 
 
 def lattice(view: View) -> Choice:
-    """The free row nearest to the point of the number of rows begun; a space is exhausted after as many as it has rows."""
+    """The free row nearest to the point of the number of rows begun; a space is exhausted after as many as it
+    has rows."""
     return nearest_to(view, point(view.begun, len(view.space.axes)))
 
 

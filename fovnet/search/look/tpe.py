@@ -55,7 +55,8 @@ def parzen(view: View) -> Choice:
 def _nearest(view: View, chances: Chances, gap: Floats) -> Integers:
     """Of the free rows, likely to train, the nearest by their distances (M,): one, or those that tie.
 
-    Rows are asked about from the nearest on, as each question costs a row of a Gaussian process: all 34,300 took 1.3 s.
+    Rows are asked about from the nearest on, as each question costs a row of a Gaussian process: all 34,300
+    took 1.3 s.
     """
     free = np.flatnonzero(view.free)
     free = free[np.argsort(gap[free], kind="stable")]

@@ -15,7 +15,8 @@ def uniform(view: View) -> Choice:
 
 
 def few(space: Space) -> int:
-    """The number of spread rows before the model is used: three, or one per level of the largest categorical axis, if that has more.
+    """The number of spread rows before the model is used: three, or one per level of the largest categorical
+    axis, if that has more.
 
     All levels of a categorical axis are equally far apart, so the model predicts nothing for a level never seen.
     """
@@ -25,8 +26,9 @@ def few(space: Space) -> int:
 def spread(view: View) -> Choice:
     """The free row nearest to the slot's point of a scrambled Sobol sequence, fixed by the search's seed.
 
-    Unlike random draws it leaves no level of an axis untried for long; unlike a maximin design it does not begin in the corners,
-    with the largest networks and learning rates.  Source: Owen, *Scrambling Sobol' and Niederreiter-Xing points* (1998).
+    Unlike random draws it leaves no level of an axis untried for long; unlike a maximin design it does not
+    begin in the corners, with the largest networks and learning rates.  Source: Owen, *Scrambling Sobol' and
+    Niederreiter-Xing points* (1998).
     """
     from scipy.stats import qmc  # 30 MB, needed for the first few slots only
 

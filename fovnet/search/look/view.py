@@ -100,14 +100,16 @@ class View:
 
     @property
     def observations(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Rows, rungs and scores, (N,) each, of all slots with a score, also of those that a later one continues."""
+        """Rows, rungs and scores, (N,) each, of all slots with a score, also of those that a later one
+        continues."""
         scored = [(one.proposal.row, one.proposal.rung, one.score) for one in self.trials if one.score is not None]
         rows, rungs, scores = zip(*scored, strict=True) if scored else ((), (), ())
         return np.array(rows, dtype=np.int64), np.array(rungs, dtype=np.int64), np.array(scores, dtype=np.float64)
 
     @property
     def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows (n,) of the trials that are informative about memory, and whether they fitted; empty without memory estimates."""
+        """Rows (n,) of the trials that are informative about memory, and whether they fitted; empty without
+        memory estimates."""
         if self.memory is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         informative = [trial for trial in self.seen if trial.outcome.status != "error"]
@@ -139,4 +141,5 @@ class Choice(NamedTuple):
 
 
 Look = Callable[[View], Choice]
-"""Where a search method looks: the next row to try.  A pure function: the same view gives the same choice, also in a replay."""
+"""Where a search method looks: the next row to try.  A pure function: the same view gives the same choice,
+also in a replay."""

@@ -16,7 +16,8 @@ from fovnet.search.trial import Proposal
 
 @dataclass(frozen=True)
 class Entry:
-    """One earlier slot: its row and rung, whether it was seen, and its score, None if it failed or was not seen."""
+    """One earlier slot: its row and rung, whether it was seen, and its score, None if it failed or was not
+    seen."""
 
     slot: int
     row: int

@@ -44,7 +44,8 @@ class Schedule:
 
     @cached_property
     def rungs(self) -> tuple[int, ...]:
-        """Epochs r_0 < ... < r_K = R: R / η^(K-k), rounded half up, with the greatest K for which least · η^K ≤ R."""
+        """Epochs r_0 < ... < r_K = R: R / η^(K-k), rounded half up, with the greatest K for which least · η^K
+        ≤ R."""
         last = 0
         while self.least * self.eta ** (last + 1) <= self.epochs:
             last += 1
@@ -82,15 +83,18 @@ def newest_possible(schedule: Schedule, proposals: Sequence[Proposal]) -> int:
 
 
 def own_epochs(proposal: Proposal, epochs: int) -> int:
-    """The epochs that a proposal spends itself, those of the training it goes on with not counted; `epochs` is R."""
+    """The epochs that a proposal spends itself, those of the training it goes on with not counted; `epochs`
+    is R."""
     return (epochs if proposal.epochs is None else proposal.epochs) - proposal.begun
 
 
 def full_trainings(proposals: Iterable[Proposal], epochs: int) -> int:
-    """How many full trainings of so many epochs these proposals spend, rounded down; without a schedule, their number."""
+    """How many full trainings of so many epochs these proposals spend, rounded down; without a schedule,
+    their number."""
     return sum(own_epochs(proposal, epochs) for proposal in proposals) // epochs
 
 
 def within_budget(proposals: Sequence[Proposal], trials: int, epochs: int) -> bool:
-    """Whether a search for the epochs of so many full trainings has a slot after these: of "full", fewer than `trials`."""
+    """Whether a search for the epochs of so many full trainings has a slot after these: of "full", fewer than
+    `trials`."""
     return sum(own_epochs(proposal, epochs) for proposal in proposals) < trials * epochs

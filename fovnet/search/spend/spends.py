@@ -13,8 +13,9 @@ from fovnet.search.spend.schedule import Kind
 SPENDS: Mapping[Kind, Spend] = {"full": full, "hyperband": hyperband, "asha": asha}
 
 SPARE = 4
-"""Checkpoints that asha keeps for places lost for a while: without them one worker trains 1.0 to 1.7 % of all epochs
-again, with them at most 0.3 %, and keeps up to 15 instead of 6 (random and gp-ei, 9 and 27 epochs, 200 slots)."""
+"""Checkpoints that asha keeps for places lost for a while: without them one worker trains 1.0 to 1.7 % of all
+epochs again, with them at most 0.3 %, and keeps up to 15 instead of 6 (random and gp-ei, 9 and 27 epochs, 200
+slots)."""
 
 
 def may_go_on(book: Book, workers: int) -> Collection[int]:

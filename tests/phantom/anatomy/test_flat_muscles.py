@@ -22,8 +22,8 @@ STEP_MM = 1.5
 
 @cache
 def cuts(person: Person) -> NDArray[np.integer]:
-    """The labels of two axial cuts of the trunk without arms' reach, 30 and 40 mm above the crest: x from -198 to 198 mm, y from back
-    to front."""
+    """The labels of two axial cuts of the trunk without arms' reach, 30 and 40 mm above the crest: x from
+    -198 to 198 mm, y from back to front."""
     grid = np.diag([STEP_MM, STEP_MM, 10.0, 1.0])
     grid[:3, 3] = (-198.0, -150.0, landmarks(person).iliac_crest + 30.0)
     return label_volume(person, Grid((265, 230, 2), grid), PLAIN).labels

@@ -1,4 +1,5 @@
-"""What the Gaussian-process methods promise: the best of all rows, honest forecasts, and the laws of their options."""
+"""What the Gaussian-process methods promise: the best of all rows, honest forecasts, and the laws of their
+options."""
 
 from dataclasses import replace
 
@@ -138,7 +139,8 @@ def test_every_sibling_finds_the_bottom_of_a_bowl(method, modelling):
 
 
 def test_scores_fall_into_their_bands_as_often_as_stated():
-    """A function drawn from the prior itself, 40 rows known, 40 asked about: 95 % of 800 bands, give or take three deviations."""
+    """A function drawn from the prior itself, 40 rows known, 40 asked about: 95 % of 800 bands, give or take
+    three deviations."""
     inside = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -172,7 +174,8 @@ def test_thompson_draws_each_row_as_often_as_it_is_the_lowest():
 
 
 def test_a_second_is_worth_what_it_costs():
-    """The bottom of the bowl costs a thousand times what its neighbours do: gp-ei goes there, gp-ei per second beside it."""
+    """The bottom of the bowl costs a thousand times what its neighbours do: gp-ei goes there, gp-ei per
+    second beside it."""
     seconds = np.where(SPACE.rows[:, 1] % 2 == 0, 1000.0, 1.0)
 
     def dear(how):
@@ -182,7 +185,8 @@ def test_a_second_is_worth_what_it_costs():
 
 
 def test_a_hidden_memory_limit_is_learned_from_the_estimate_and_not_from_the_place():
-    """Trials above the limit failed, wherever they stand: rows above it are unlikely to train, rows below it as likely as ever."""
+    """Trials above the limit failed, wherever they stand: rows above it are unlikely to train, rows below it
+    as likely as ever."""
     memory = np.exp(np.random.default_rng(0).normal(20.0, 1.0, len(SPACE)))
     limit = float(np.quantile(memory, 0.7))
     rows = np.random.default_rng(1).permutation(len(SPACE))[:40]
@@ -231,7 +235,8 @@ def test_a_single_score_is_enough_to_go_on_from(method):
 @given(order=integers(0, 10_000))
 @settings(max_examples=10)
 def test_the_order_in_which_results_arrive_changes_nothing(order):
-    """What a slot is shown is ordered by slot; asked again with the results in any order of arrival, the same row."""
+    """What a slot is shown is ordered by slot; asked again with the results in any order of arrival, the same
+    row."""
     from fovnet.search.proposing import Search, propose_slot
 
     loss = bowl(SPACE)
