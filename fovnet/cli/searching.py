@@ -12,7 +12,8 @@ from rich.table import Table
 
 from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
-from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text
+from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text, show_table, titled
+from fovnet.decision.foreign import is_our_picture
 from fovnet.errors import ConfigError
 from fovnet.net.run import explain_search, finished_search, open_run, pack_to_train_on
 from fovnet.net.search_plan import changed_start, jobs_journal, plan_search, refuse_journal_of_other_slices, search_fingerprint
@@ -60,14 +61,10 @@ def explain(
     """Explain a search afterwards: convergence, forecasts, what mattered, what failed."""
     from dataclasses import asdict
 
-    from fovnet.errors import SearchError
     from fovnet.records import write_json
     from fovnet.report.explained import brief_table, pairs_table, sentences
 
-    if not any(path.exists() for path in (run / "search.json", Results(run).search / "current.json")):
-        wanted = "give a journal (results/.../search/<twelve characters>), or a results folder whose search is done"
-        raise SearchError("explain-run", f"{run}: neither search.json nor search/current.json in it; {wanted}")
-    journal, trials = (run, None) if (run / "search.json").exists() else finished_search(Results(run))
+    journal, trials = _journal_of(run)
     owner, explanation = explain_search(journal, trials)
     path = write_json(out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed)
     for paragraph in sentences(explanation):
@@ -79,6 +76,41 @@ def explain(
                 table.add_row(*map(str, row))
             out.print(table)
     out.print(f"explained: {path}")
+
+
+@searching.command()
+def compare(
+    runs: Annotated[list[Path], Given(help="Journals of searches, or results folders whose searches are done.")],
+    out_file: Annotated[Path, file_out(is_our_picture, "A PNG file for the picture.", "a picture that fovnet drew")],
+) -> None:
+    """Draw searches side by side: the lowest score of each over the epochs that it had spent."""
+    from fovnet.report.canvas import save_png
+    from fovnet.report.side_by_side import course, courses_figure
+    from fovnet.search.journal import read_search, read_trials
+
+    courses = []
+    shown = titled("searches side by side", "search", "seed", "configurations", "full trainings spent", "lowest score", "journal")
+    for journal, trials in map(_journal_of, dict.fromkeys(runs)):
+        one = course(read_search(journal), read_trials(journal) if trials is None else trials)
+        courses.append(one)
+        spent, lowest = (f"{one.spent[-1]:.1f}", f"{one.lowest[-1]:.4f}") if len(one.spent) else ("", "none yet")
+        shown.add_row(one.contestant, str(one.seed), str(one.begun), spent, lowest, journal.name)
+    save_png(courses_figure(courses), out_file)
+    show_table(shown)
+    out.print(f"{out_file}")
+
+
+def _journal_of(run: Path) -> tuple[Path, list[Trial] | None]:
+    """The journal that a path names; of a results folder that of its finished search, and its trials.
+
+    Raises SearchError "explain-run", or as `finished_search`.
+    """
+    from fovnet.errors import SearchError
+
+    if not any(path.exists() for path in (run / "search.json", Results(run).search / "current.json")):
+        wanted = "give a journal (results/.../search/<twelve characters>), or a results folder whose search is done"
+        raise SearchError("explain-run", f"{run}: neither search.json nor search/current.json in it; {wanted}")
+    return (run, None) if (run / "search.json").exists() else finished_search(Results(run))
 
 
 @verbs.command()

@@ -322,6 +322,7 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         (["propose", ".", "--slot", "0"], "journal-header"),
         (["search"], "search-config"),
         (["search", "explain", "nowhere"], "explain-run"),
+        (["search", "compare", "nowhere", "--out", "two.png"], "explain-run"),
         (["slot", "propose", "--config", str(ROOT / "configs/smoke.yaml"), "--slot", "0"], "journal-header"),
         (["slice"], "fovnet slice: Missing option '--config'; `fovnet slice --help` says what it takes [usage]"),
         (["sliec"], "fovnet: No such command 'sliec'. Did you mean 'slice'? `fovnet --help` says what it takes [usage]"),
@@ -384,6 +385,8 @@ def test_a_search_is_explained_from_its_journal_from_its_results_and_in_the_repo
     (journal,) = (path.parent for path in (smoke / "search").glob("*/search.json"))
     said = shell("fovnet", "search", "explain", smoke, "--out", tmp_path / "mine.json").stdout
     assert shell("fovnet", "search", "explain", journal).stdout.splitlines()[:5] == said.splitlines()[:5]
+    compared = shell("fovnet", "search", "compare", journal, smoke, "--out", tmp_path / "two.png").stdout
+    assert compared.count(journal.name) == 2 and (tmp_path / "two.png").stat().st_size > 10_000
     facts, mine = read_json(journal / "explain.json"), read_json(tmp_path / "mine.json")
     assert facts == mine and facts["finished"] == 4
     assert [step["slot"] for step in facts["steps"]] == [0, 1, 2, 3]
