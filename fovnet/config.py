@@ -266,10 +266,30 @@ def _space(given: Any) -> Any:
 
 
 IMPROVING = ("gp-ei", "gp-hyperband")
-LATER = {
+POLLING = ("mads", "a-mads")
+LATER: Mapping[str, Any] = {
     "candidates": 24, "spend": None, "eta": 3, "least_epochs": 1, "reuse": True, "fidelity": "latest", "choose": "best",
+    "neighbours": {}, "mads": None,
 }
 """Keys of `search` that came after the first release, and their defaults."""
+
+
+class Neighbours(Section):
+    """Which neighbours a configuration has along an axis, and the levels that other axes get in these."""
+
+    to: Literal["all", "next", "steps"] = "all"
+    reset: dict[str, Level] = {}
+
+
+class Mads(Section):
+    """How "mads" and "a-mads" poll, as in `fovnet.search.look.view.Polling`; the last three are of "a-mads" alone."""
+
+    order: Literal["shepard", "none"] = "shepard"
+    speculative: bool = True
+    extended: float = Field(0.25, ge=0, le=1)
+    every: PositiveInt = 2
+    categories: Literal["free", "fixed"] = "free"
+    target_step: float = Field(0.1, gt=0, lt=1)
 
 
 class Search(Section):
@@ -279,11 +299,13 @@ class Search(Section):
            None: as the method does
     eta, least_epochs, reuse  of the rungs, as in `fovnet.search.spend.schedule`
     fidelity, choose          as in `fovnet.search.look.view`
+    neighbours, mads          of the methods "mads" and "a-mads"
     space  with "members" each network that training.begin names is trained with its own configuration; `start` is then the first of them
     """
 
     method: Literal[
-        "grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe", "hyperband", "gp-hyperband"
+        "grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe", "hyperband", "gp-hyperband",
+        "mads", "a-mads",
     ] = "gp-ei"
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
     kernel: Literal["matern52", "squared-exponential"] = "matern52"
@@ -301,6 +323,8 @@ class Search(Section):
     reuse: bool = True
     fidelity: Literal["latest", "axis"] = "latest"
     choose: Literal["best", "drawn"] = "best"
+    neighbours: dict[str, Neighbours] = {}
+    mads: Mads | None = None
     space: Annotated[dict[str, Any] | str, BeforeValidator(_space)] = "paper"
     start: dict[str, Level] = Field(
         default_factory=lambda: {  # type: ignore[arg-type]
@@ -329,7 +353,7 @@ class Search(Section):
         """Random search took such keys without a word from the first, so that its configurations still do."""
         of_a_process = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
         given = [key for key in of_a_process if getattr(self, key) != type(self).model_fields[key].default]
-        if given and self.method in ("grid", "tpe", "hyperband"):
+        if given and self.method in ("grid", "tpe", "hyperband", *POLLING):
             which = "it" if len(given) == 1 else "them"
             raise ValueError(f"{', '.join(given)}: of a Gaussian process, and method {self.method} asks none; leave {which} out, or set "
                              "method to gp-ei")
@@ -346,6 +370,17 @@ class Search(Section):
             what = "method random models nothing" if self.method == "random" else "targets ranked know no distances"
             raise ValueError(f"stop_below_regret: {what}, so that what is left to gain is unknown; leave it out, or set method to "
                              "gp-ei and targets to half-ranked")
+        return self
+
+    @model_validator(mode="after")
+    def _what_polls(self) -> Search:
+        of_polls = [key for key in ("neighbours", "mads") if getattr(self, key) != LATER[key]]
+        if of_polls and self.method not in POLLING:
+            raise ValueError(f"{', '.join(of_polls)}: method {self.method} does not poll; leave out, or set method to mads or a-mads")
+        usual, given = Mads(), self.mads or Mads()
+        of_search = [key for key in ("every", "categories", "target_step") if getattr(given, key) != getattr(usual, key)]
+        if of_search and self.method == "mads":
+            raise ValueError(f"mads.{', mads.'.join(of_search)}: of a global search, and mads has none; leave out, or set method to a-mads")
         return self
 
     @model_validator(mode="after")
@@ -683,7 +718,8 @@ def _fault(fault: Any) -> str:
     if fault["type"] == "extra_forbidden":
         section: Any = Settings
         for step in fault["loc"][:-1]:
-            section = _section(section.model_fields[step].annotation)
+            if step in section.model_fields:                          # else a name of the user's, of which each has a section
+                section = _section(section.model_fields[step].annotation)
         return f"{where}: unknown key; {_nearest(str(fault['loc'][-1]), tuple(section.model_fields))}"
     if fault["type"] == "value_error":
         return f"{where}: {fault['ctx']['error']}" if where else str(fault["ctx"]["error"])

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 from pathlib import Path
 
 import hypothesis
 import pytest
 from hypothesis.strategies import dictionaries, floats, integers, lists, none, recursive, text
 
-from fovnet.config import LATER, Phantom, Settings, deciding, doubled_keys, load, parse, shown, vocabulary, write_settings
+from fovnet.config import LATER, Mads, Phantom, Settings, deciding, doubled_keys, load, parse, shown, vocabulary, write_settings
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
-from fovnet.search.look.view import RECOMMENDED
+from fovnet.search.look.view import POLLING, RECOMMENDED
 from fovnet.search.methods import METHODS
 from fovnet.search.space import BASELINE, Axis, paper_space
 from fovnet.volume.collection import region_named
@@ -246,11 +246,13 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
     assert search.lead == LEAD
     configured = (search.targets, search.kernel, search.hyperparameters, search.per_second, search.choose, search.fidelity)
     assert configured == astuple(RECOMMENDED)
+    assert Mads().model_dump() == {key: value for key, value in asdict(POLLING).items() if key != "neighbours"}
 
 
 @pytest.mark.parametrize(("method", "later"), [
     ("tpe", {"candidates": "all"}), ("gp-ei", {"spend": "asha"}), ("gp-ei", {"choose": "drawn"}),
     ("gp-hyperband", {"eta": 4, "least_epochs": 2, "reuse": False, "fidelity": "axis"}),
+    ("mads", {"neighbours": {"separable": {"to": "next", "reset": {"kernel": 3}}}, "mads": Mads(order="none").model_dump()}),
 ])
 def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(method: str, later: dict[str, object]) -> None:
     """What decides the trials of a search, and the whole configuration, are written as before there was the key;
@@ -312,10 +314,14 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
     ({"method": "random", "per_second": True}, "per_second: random"), ({"method": "gp-ts", "per_second": True}, "per_second: gp-ts"),
     ({"method": "random", "stop_below_regret": 0.1}, "method random models nothing"),
     ({"targets": "ranked", "stop_below_regret": 0.1}, "targets ranked know no distances"),
+    ({"neighbours": {"separable": {}}, "mads": {}}, "neighbours, mads: method gp-ei does not poll; .*set method to mads or a-mads"),
+    ({"method": "mads", "mads": {"every": 3, "categories": "fixed"}}, "mads.every, mads.categories: of a global search.*to a-mads"),
+    ({"method": "mads", "neighbours": {"separable": {"too": "next"}}}, "search.neighbours.separable.too: unknown key.*'to'"),
+    ({"method": "mads", "mads": {"extended": 2}}, "search.mads.extended: 2: "),
     ({"candidates": "all"}, "candidates: method gp-ei compares no candidates; leave it out, or set method to tpe"),
     *(({"method": method, **given}, rf"search: {', '.join(given)}: of a Gaussian process, and method {method} asks none; leave .* out, or "
                                     "set method to gp-ei")
-      for method in ("grid", "tpe")
+      for method in ("grid", "tpe", "mads", "a-mads")
       for given in ({"targets": "raw"}, {"kernel": "squared-exponential"}, {"hyperparameters": "sampled"}, {"per_second": True},
                     {"stop_below_regret": 0.1}, {"targets": "ranked", "kernel": "squared-exponential"})),
 ])

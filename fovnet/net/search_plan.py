@@ -5,6 +5,7 @@ Heavy packages are imported only when needed: pricing a space does not need torc
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fovnet.net.prices import Prices
     from fovnet.net.probing import Bench
     from fovnet.net.speed import Timings
+    from fovnet.search.look.view import Polling
     from fovnet.search.proposing import Search
     from fovnet.search.space import Space
     from fovnet.search.spend.schedule import Kind, Schedule
@@ -29,19 +31,24 @@ if TYPE_CHECKING:
 def search_space(settings: Settings) -> Space:
     """The search space: the paper's 34,300 rows, the configurations of the warm-start networks, or the axes of the settings.
 
-    Raises SearchError as `fovnet.net.axes.in_order`, and ModelError as `warm_start_networks`.
+    Raises SearchError as `fovnet.net.axes.in_order`, ModelError as `warm_start_networks`, and ConfigError as
+    `refuse_neighbours`.
     """
     from fovnet.config import MEMBERS
     from fovnet.net.axes import in_order
     from fovnet.net.warm_start import space_of_members, warm_start_networks
+    from fovnet.search.look.mesh import refuse_neighbours
     from fovnet.search.space import Axis, Space, paper_space
 
     if settings.search.space == "paper":
-        return paper_space()
-    if settings.search.space == MEMBERS:
-        return space_of_members(warm_start_networks(settings))
-    given = settings.search.model_dump()["space"]
-    return Space(in_order([Axis.of(name, levels) for name, levels in given.items()]))
+        space = paper_space()
+    elif settings.search.space == MEMBERS:
+        space = space_of_members(warm_start_networks(settings))
+    else:
+        given = settings.search.model_dump()["space"]
+        space = Space(in_order([Axis.of(name, levels) for name, levels in given.items()]))
+    refuse_neighbours(space, _polling(settings))
+    return space
 
 
 def start_configuration(settings: Settings) -> dict[str, Any]:
@@ -175,8 +182,17 @@ def plan_search(settings: Settings, pack: Pack) -> Search:
     return Search(
         space, options.method, settings.seed, options.workers, space.row_of(start), options.initial, priced.seconds, priced.fits,
         Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second, options.choose, options.fidelity),
-        priced.memory, options.lead, options.candidates, _schedule(settings),
+        priced.memory, options.lead, options.candidates, _schedule(settings), _polling(settings),
     )
+
+
+def _polling(settings: Settings) -> Polling:
+    """How the search polls, if it does."""
+    from fovnet.search.look.view import POLLING, Neighbour, Polling
+
+    options = settings.search
+    rules = tuple(Neighbour(axis, one.to, tuple(one.reset.items())) for axis, one in options.neighbours.items())
+    return Polling(neighbours=rules, **options.mads.model_dump()) if options.mads else replace(POLLING, neighbours=rules)
 
 
 def _schedule(settings: Settings) -> Schedule:

@@ -9,6 +9,7 @@ from scipy.stats import binom
 from fovnet.report import wording
 from fovnet.report.page import ExplainedView, Shown, Table
 from fovnet.report.wording import duration, percent, score, settings
+from fovnet.search.descent import Descent
 from fovnet.search.explaining import Explanation, FailureGroup, Share
 from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.search.spent import Spending
@@ -44,15 +45,17 @@ def explained_view(explanation: Explanation) -> ExplainedView:
         spending=spending(explanation.spending) if explanation.spending else "",
         rungs=rungs_table(explanation.spending),
         stopped=_stopped_table(explanation.spending),
+        descending=descending(explanation.descent) if explanation.descent else "",
     )
 
 
 def sentences(explanation: Explanation) -> tuple[str, ...]:
-    """A paragraph each: how the search ended, how it converged, what was spent on what if not the same on all,
-    whether its forecasts held, what mattered, what failed."""
+    """A paragraph each: how the search ended, how it converged, the steps of a direct search, what was spent on what
+    if not the same on all, whether its forecasts held, what mattered, what failed."""
     spent = (spending(explanation.spending),) if explanation.spending else ()
+    polled = (descending(explanation.descent),) if explanation.descent else ()
     last = (honesty, mattering, failing)
-    return (ending(explanation), convergence(explanation), *spent, *(paragraph(explanation) for paragraph in last))
+    return (ending(explanation), convergence(explanation), *polled, *spent, *(paragraph(explanation) for paragraph in last))
 
 
 def ending(explanation: Explanation) -> str:
@@ -154,6 +157,30 @@ def _slot(explanation: Explanation) -> str:
 
 def _since(count: int, slot: str) -> list[str]:
     return [f"{several(count, slot)} after it brought nothing better."] if count else [f"No {slot} came after it."]
+
+
+def descending(course: Descent) -> str:
+    """How a direct search came to its answer, step by step, and whether a neighbour of it may be better."""
+    counts = ", ".join(f"{count} by {STEPS[step]}" for step, count in course.steps)
+    words = [f"It chose its configurations so: {counts}."] if counts else []
+    one = course.certificate
+    if one is None:
+        return " ".join([*words, "Without a score there is no centre to poll around."])
+    words.append(f"The centre moved {several(course.moves, 'time')}, and is now slot {one.slot}.")
+    near = "the listed rows nearest to it" if one.listed else "its neighbours, one level or one category away"
+    beyond = f" ({one.beyond} more fit no limit)" if one.beyond else ""
+    if one.tried == one.neighbours:
+        words.append(f"All {one.neighbours} of {near}, were tried{beyond}: none is better.")
+    else:
+        words.append(f"Of {near}, {one.tried} of {one.neighbours} were tried{beyond}: one of the others may be better.")
+    return " ".join(words)
+
+
+STEPS = {
+    "start": "the start", "spread": "being spread over the space", "poll": "polls around the best", "search": "global search",
+    "extended poll": "polls around a good one of another category", "speculative": "going as far again",
+    "restart": "polls around others, the smallest used up",
+}
 
 
 def spending(spent: Spending) -> str:

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fovnet.report import wording
 from fovnet.report.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
+from fovnet.report.descent_figure import descent_figure
 from fovnet.report.scales import unit_of_time, wide_scale
 from fovnet.report.spent_figure import rungs_figure
 from fovnet.report.wording import percent
@@ -33,6 +34,7 @@ def explained_figures(explanation: Explanation) -> dict[str, Figure | None]:
     axes = [axis for axis in explanation.matter.axes if len(axis.levels) > 1] if explanation.matter else []
     return {
         "convergence": convergence_figure(explanation.steps) if explanation.best_slot is not None else None,
+        "descent": descent_figure(explanation.descent) if explanation.descent else None,
         "rungs": rungs_figure(explanation.spending) if explanation.spending else None,
         "forecasts": forecast_figure(scored) if scored else None,
         "effects": effects_figure(explanation.matter, axes) if explanation.matter and axes else None,

@@ -142,6 +142,7 @@ class ExplainedView:
     spending: str = ""
     rungs: Table = Table((), ())
     stopped: Table = Table((), ())
+    descending: str = ""
 
 
 @dataclass(frozen=True)

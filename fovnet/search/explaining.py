@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fovnet.maths.intervals import wilson_interval
 from fovnet.maths.threads import one_thread
+from fovnet.search.descent import Descent, descent
 from fovnet.search.mattering import Matter, what_matters
 from fovnet.search.proposing import Search
 from fovnet.search.refining import pace_of, refined, seconds_of
@@ -143,6 +144,7 @@ class Explanation:
     ends_after  number of slots after which the search ended early; None if it did not
     finished, scored  numbers of slots
     spending  what was spent on what; None if every training went to its end
+    descent   the course of a direct search; None for another method
     pace    quartiles (25 %, median, 75 %) of measured over predicted seconds, of the completed trials
     seconds accuracy of predicted training times, None before the first completed training
     """
@@ -168,6 +170,7 @@ class Explanation:
     seconds: Seconds | None = None
     ends_after: int | None = None
     spending: Spending | None = None
+    descent: Descent | None = None
 
     @property
     def done(self) -> int:
@@ -213,7 +216,7 @@ def explain(
         None if best is None else dict(best.proposal.configuration),
         _steps(search, trials), _forecasts(search, trials), matter, _grouped(failures), failures,
         _seconds(search, trials, _epochs_left(search, trials, asked, ends_after)), ends_after,
-        what_was_spent(search, trials),
+        what_was_spent(search, trials), descent(search, trials),
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from fovnet.search.look.a_mads import adogs_and_mads
 from fovnet.search.look.entropic import entropy_search, entropy_search_portfolio, max_value_entropy
 from fovnet.search.look.gaussian import confidence_bound, expected_improvement, probability_of_improvement, thompson
 from fovnet.search.look.grid import lattice
+from fovnet.search.look.mads import mads
 from fovnet.search.look.tpe import STARTUPS, parzen
 from fovnet.search.look.uniform import uniform
 from fovnet.search.look.view import Look
@@ -34,7 +36,10 @@ METHODS: Mapping[str, Method] = {
     "gp-esp": Method(entropy_search_portfolio),
     "hyperband":    Method(uniform, "hyperband"),
     "gp-hyperband": Method(expected_improvement, "hyperband"),
+    "mads":   Method(mads),
+    "a-mads": Method(adogs_and_mads),
 }
+POLLING_METHODS = ("mads", "a-mads")
 
-FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS}
+FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS, "mads": 3, "a-mads": 3}
 """Slots without a model before it is asked, where a method's are not given by `few`."""

@@ -14,9 +14,10 @@ from fovnet.errors import SearchError
 from fovnet.maths.threads import one_thread
 from fovnet.records import digest
 from fovnet.search.clock import LEAD, Clock
+from fovnet.search.look.mesh import refuse_neighbours
 from fovnet.search.look.uniform import few
-from fovnet.search.look.view import RECOMMENDED, Candidates, Choice, Modelling, View
-from fovnet.search.methods import FIRST_SLOTS, METHODS
+from fovnet.search.look.view import POLLING, RECOMMENDED, Candidates, Choice, Modelling, Polling, View
+from fovnet.search.methods import FIRST_SLOTS, METHODS, POLLING_METHODS
 from fovnet.search.space import Space
 from fovnet.search.spend.book import Begin, Book, GoOn, Move, Spend, entries_of
 from fovnet.search.spend.schedule import FULL, Schedule, newest_possible
@@ -38,9 +39,10 @@ class Search:
     lead               how far the workers may run ahead of the results, as in clock.py
     candidates         what "tpe" compares, as in view.py
     schedule           how epochs are spent
+    polling            how "mads" and "a-mads" poll
     memory             (M,) estimated bytes that each row's training needs, on which the actual limit is learned; None: unknown
     Raises SearchError for an unknown method, invalid workers, seed or lead, arrays of wrong shape, predictions or memory estimates that are
-    not positive numbers, or a space without a feasible row.
+    not positive numbers, or a space without a feasible row, and ConfigError as `refuse_neighbours`.
     """
 
     space: Space
@@ -56,6 +58,7 @@ class Search:
     lead: float = LEAD
     candidates: Candidates = 24
     schedule: Schedule = FULL
+    polling: Polling = POLLING
 
     def __post_init__(self) -> None:
         size = len(self.space)
@@ -72,6 +75,7 @@ class Search:
             least = self.memory.min(initial=np.inf)
             raise SearchError("search-memory", f"{self.memory.size} estimates of memory, the least {least:g} bytes; give {size} numbers "
                                                "above 0, one for each row of the space.")
+        refuse_neighbours(self.space, self.polling)
         if not self.feasible.any():
             raise SearchError("no-feasible-row", f"none of the {size} configurations fits; allow more memory or smaller networks.")
         unsound = self.feasible & ~(np.isfinite(self.predicted_seconds) & (self.predicted_seconds > 0.0))
@@ -110,6 +114,7 @@ class Search:
             "memory_sha256": None if self.memory is None else digest(self.memory),
             **({} if self.candidates == 24 else {"candidates": self.candidates}),      # journals of before do not have it
             **self.schedule.facts,
+            **({"polling": self.polling.facts} if self.method in POLLING_METHODS else {}),
         }
 
 
@@ -143,9 +148,9 @@ def propose_slot(
         return proposal_for(search, earlier, (seen, pending), move, earlier[move.slot].row)
     stopped = {one.row: one.slot for one in move.stopped}
     free[list(stopped)] = True
-    row, forecast = _looked(search, earlier, (known, pending), free) if slot else Choice(search.first_row)
+    row, forecast, step = _looked(search, earlier, (known, pending), free) if slot else Choice(search.first_row)
     chosen = GoOn(stopped[row], move.bracket, move.rung) if row in stopped else move
-    return proposal_for(search, earlier, (seen, pending), chosen, row, forecast)
+    return proposal_for(search, earlier, (seen, pending), chosen, row, forecast, step)
 
 
 def _looked(
@@ -159,7 +164,7 @@ def _looked(
     view = View(
         search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,
         search.memory, search.modelling, search.candidates, slot - begun(earlier),
-        () if search.schedule.kind == "full" else search.schedule.rungs,
+        () if search.schedule.kind == "full" else search.schedule.rungs, search.polling,
     )
     with one_thread():                  # the same bits on every number of cores, and no competition with running trainings
         return METHODS[search.method].look(view)
@@ -172,20 +177,20 @@ def begun(earlier: Sequence[Proposal]) -> int:
 
 def proposal_for(
     search: Search, earlier: Sequence[Proposal], sees: tuple[tuple[int, ...], tuple[int, ...]], move: Move,
-    row: int, forecast: Forecast | None = None,
+    row: int, forecast: Forecast | None = None, step: str = "",
 ) -> Proposal:
     """The proposal of a move: all that follows from it, the row, and what the slot has seen and not."""
     slot, schedule, configuration = len(earlier), search.schedule, search.space.configuration(row)
     before = earlier[move.slot] if isinstance(move, GoOn) else None
     seed = before.seed if before else training_seed(search.seed, slot)
     if schedule.kind == "full":
-        return Proposal(slot, row, configuration, seed, *sees, seconds_for(search, row), forecast)
+        return Proposal(slot, row, configuration, seed, *sees, seconds_for(search, row), forecast, step=step)
     done = 0 if before is None or schedule.restarts else int(before.epochs or 0)
     epochs = schedule.rungs[move.rung]
     seconds = seconds_for(search, row, epochs, done)
     continues = None if before is None else before.slot
     place = move.bracket, move.rung
-    return Proposal(slot, row, configuration, seed, *sees, seconds, forecast, epochs, continues, done, *place)
+    return Proposal(slot, row, configuration, seed, *sees, seconds, forecast, epochs, continues, done, *place, step)
 
 
 def seconds_for(search: Search, row: int, epochs: int | None = None, done: int = 0) -> float:
@@ -208,7 +213,7 @@ def is_possible(search: Search, earlier: Sequence[Proposal], made: Proposal) -> 
     else:
         move = GoOn(made.continues, made.bracket, made.rung)
         possible = made.continues in made.seen and _may_follow(earlier, earlier[made.continues], made)
-    return possible and proposal_for(search, earlier, sees, move, made.row, made.forecast) == made
+    return possible and proposal_for(search, earlier, sees, move, made.row, made.forecast, made.step) == made
 
 
 def _may_follow(earlier: Sequence[Proposal], before: Proposal, made: Proposal) -> bool:

@@ -48,6 +48,7 @@ class Proposal:
     epochs              of the training at this slot's end, those of the slots it continues included; None: all there are
     continues, begun    the earlier slot whose training goes on here, and how many of the epochs it has done
     bracket, rung       their numbers in a search that compares trainings before their last epoch
+    step                of a method with several steps, the one that chose the row
     """
 
     slot: int
@@ -63,6 +64,7 @@ class Proposal:
     begun: int = 0
     bracket: int = 0
     rung: int = 0
+    step: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ OF_SCHEDULES = ("epochs", "continues", "begun", "bracket", "rung")
 
 def proposal_facts(proposal: Proposal) -> dict[str, Any]:
     """The proposal in the form of JSON."""
-    left_out = OF_SCHEDULES if proposal.epochs is None else ()
+    left_out = (*(OF_SCHEDULES if proposal.epochs is None else ()), *(() if proposal.step else ("step",)))
     return {name: value for name, value in asdict(proposal).items() if name not in left_out}
 
 

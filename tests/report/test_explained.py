@@ -59,7 +59,11 @@ OF_AXIS = {"schedule": Schedule("asha", 9), "modelling": Modelling(fidelity="axi
 WAYS = {
     "no score in the spread": ("gp-ei", 6, all_but_the_first_three, {}),
     "done": ("gp-ei", 12, score, {}),
-    **{method: (method, 12, score, {}) for method in ("random", "grid", "tpe")},
+    **{method: (method, 12, score, {}) for method in ("random", "grid", "tpe", "mads", "a-mads")},
+    "mads, no score": ("mads", 5, lambda proposal: Outcome("timeout"), {}),
+    "mads, nothing yet": ("mads", 0, score, {}),
+    "mads, every row": ("mads", 36, score, {}),
+    "a-mads, asha": ("a-mads", 40, falling, {"schedule": Schedule("asha", 9), "asked": 7}),
     "under way": ("gp-ei", 7, score, {}),
     "nothing yet": ("gp-ei", 0, score, {}),
     "no score": ("gp-ei", 5, lambda proposal: Outcome("timeout"), {}),
@@ -84,7 +88,8 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     method, slots, outcome, changes = WAYS[way]
     view = explained_view(run(method, slots, outcome, **changes))
     paragraphs = sentences(view.explanation)
-    assert len(paragraphs) == 5 + (view.explanation.spending is not None) and all(paragraph.endswith(".") for paragraph in paragraphs)
+    more = (view.explanation.spending is not None) + (view.explanation.descent is not None)
+    assert len(paragraphs) == 5 + more and all(paragraph.endswith(".") for paragraph in paragraphs)
     cells = [str(cell) for table in (view.axes, view.pairs, view.failures, view.every_failure) for row in table.rows for cell in row]
     assert not [words for words in (*paragraphs, *cells) if re.search(r"\b(nan|inf|None)\b", words.replace("<nan>", ""))]
     for figure in explained_figures(view.explanation).values():
@@ -95,7 +100,10 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     ("way", "words"),
     [
         ("done", "all trials that were asked for are done"),
-        *((method, f"{method} asks no model of the scores") for method in ("random", "grid", "tpe")),
+        *((method, f"{method} asks no model of the scores") for method in ("random", "grid", "tpe", "mads")),
+        ("mads", "were tried: one of the others may be better"),
+        ("mads, no score", "Without a score there is no centre to poll around"),
+        ("mads, every row", "neighbours, one level or one category away, were tried: none is better"),
         ("under way", "the same search command goes on from here"),
         ("nothing yet", "No trial is finished"),
         ("no score", "No trial came to a score"),

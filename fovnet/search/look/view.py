@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.search.space import Space
+from fovnet.search.space import Level, Space
 from fovnet.search.trial import Forecast, Trial, configuration_is_to_blame, latest
 
 Floats = NDArray[np.float64]
@@ -47,6 +47,51 @@ class Modelling:
 RECOMMENDED = Modelling()
 
 
+class Neighbour(NamedTuple):
+    """Which neighbours a row has along an axis: all other levels, the next one in a cycle, or one up and one down;
+    in these the axes of `reset` get the given levels."""
+
+    axis: str
+    to: Literal["all", "next", "steps"] = "all"
+    reset: tuple[tuple[str, Level], ...] = ()
+
+
+@dataclass(frozen=True)
+class Polling:
+    """How "mads" and "a-mads" poll; the defaults are recommended.
+
+    order        of a poll: by "shepard"'s mean of the ranks known near a point, or "none"
+    speculative  after a success, try as far again in its direction
+    extended     share of the best rows, one category away, around which a poll is extended; 0: none
+    neighbours   exceptions from all levels of every category
+    every        of how many slots one is a global search, "a-mads" only
+    categories   of that search "free", or "fixed" to those of the best row
+    target_step  by which it moves its target, as a share of the distance from the lowest score to the median
+    """
+
+    order: Literal["shepard", "none"] = "shepard"
+    speculative: bool = True
+    extended: float = 0.25
+    neighbours: tuple[Neighbour, ...] = ()
+    every: int = 2
+    categories: Literal["free", "fixed"] = "free"
+    target_step: float = 0.1
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The polling as JSON."""
+        return {**asdict(self), "neighbours": [[one.axis, one.to, dict(one.reset)] for one in self.neighbours]}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Polling:
+        """The polling from its JSON form."""
+        rules = tuple(Neighbour(axis, to, tuple(reset.items())) for axis, to, reset in facts["neighbours"])
+        return cls(**{**facts, "neighbours": rules})
+
+
+POLLING = Polling()
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """The search as slot `slot` sees it.
@@ -60,7 +105,7 @@ class View:
     initial   number of rows, the first included, spread over the space before a model is used
     seed      of the whole search
     predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if unknown
-    candidates  of "tpe": the values drawn along each axis, or "all" free rows
+    candidates  of "tpe": the values drawn along each axis, or "all" free rows;     polling  of "mads" and "a-mads"
     """
 
     space: Space
@@ -76,6 +121,7 @@ class View:
     candidates: Candidates = 24
     continued: int = 0
     rungs: tuple[int, ...] = ()
+    polling: Polling = POLLING
 
     @property
     def begun(self) -> int:
@@ -134,10 +180,12 @@ class View:
 
 
 class Choice(NamedTuple):
-    """A free row, and the forecast of the method's model; None if no model was used."""
+    """A free row, the forecast of the method's model, None if no model was used, and the step of a method that
+    has several."""
 
     row: int
     forecast: Forecast | None = None
+    step: str = ""
 
 
 Look = Callable[[View], Choice]

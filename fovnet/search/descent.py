@@ -1,0 +1,101 @@
+"""The course of a direct search: its centres, its frame and its steps slot by slot, and what its answer is sure of.
+
+The state of each slot is folded again from the trials, as the method itself does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fovnet.maths.poll import SIZES
+from fovnet.search.look.mads import State, nearest, states
+from fovnet.search.look.mesh import Mesh, mesh_of
+from fovnet.search.methods import POLLING_METHODS
+from fovnet.search.proposing import Search
+from fovnet.search.space import Level
+from fovnet.search.trial import Trial, latest
+
+
+@dataclass(frozen=True)
+class Point:
+    """One configuration of the search, by its last slot.
+
+    begun   its number among the configurations begun;  step  by which it was chosen
+    lowest  the score of the centre after it;  rung, frame  of the poll, and how far it reaches along an axis, as a share
+    moved   whether it became the centre
+    """
+
+    slot: int
+    begun: int
+    step: str
+    score: float | None
+    lowest: float | None
+    rung: int | None
+    frame: float | None
+    moved: bool
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How many neighbours the best row has, and how many of them were tried: one level along an axis, or one
+    category away; of a list of rows, those nearest to it.
+
+    beyond  those that are never proposed, because they fit no limit
+    """
+
+    slot: int
+    configuration: dict[str, Level]
+    listed: bool
+    neighbours: int
+    tried: int
+    beyond: int
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The course of a direct search: configurations by step, how often the centre moved, each of them, and the
+    certificate of the best, None before the first score."""
+
+    steps: tuple[tuple[str, int], ...]
+    moves: int
+    points: tuple[Point, ...]
+    certificate: Certificate | None
+
+
+def descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
+    """The course of a search from its finished trials by slot; None for a method that does not poll."""
+    if search.method not in POLLING_METHODS:
+        return None
+    mesh, rows = mesh_of(search.space, search.polling, search.seed), latest(trials)
+    steps = {trial.proposal.row: trial.proposal.step for trial in trials if trial.proposal.step}
+    before, *after = states(mesh, rows)
+    points = []
+    for begun, (trial, state) in enumerate(zip(rows, after, strict=True)):
+        points.append(_point(mesh, trial, state, begun, steps.get(trial.proposal.row, "start")))
+    counts = Counter("poll" if point.step.startswith("poll") else point.step for point in points)
+    last = after[-1] if after else before
+    certificate = None if last is None else _certificate(search, mesh, last.centre, trials)
+    return Descent(tuple(counts.most_common()), sum(point.moved for point in points) - 1, tuple(points), certificate)
+
+
+def _point(mesh: Mesh, trial: Trial, state: State | None, begun: int, step: str) -> Point:
+    if state is None:
+        return Point(trial.proposal.slot, begun, step, trial.score, None, None, None, False)
+    rung = min(state.rung, mesh.last)
+    moved = state.centre is trial
+    return Point(trial.proposal.slot, begun, step, trial.score, state.centre.score, rung, SIZES[rung], moved)
+
+
+def _certificate(search: Search, mesh: Mesh, best: Trial, trials: Sequence[Trial]) -> Certificate:
+    row, every = best.proposal.row, np.ones(len(search.space), dtype=bool)
+    around = nearest(mesh, row, every) if mesh.full else mesh.beside(row, every)
+    within = around[search.feasible[around]]
+    known = {trial.proposal.row for trial in trials}
+    return Certificate(
+        best.proposal.slot, dict(best.proposal.configuration), not mesh.full, len(within),
+        sum(one in known for one in within.tolist()), len(around) - len(within),
+    )

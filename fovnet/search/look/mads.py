@@ -1,0 +1,182 @@
+"""mads: mesh-adaptive direct search.  The best row is the centre, its neighbours are polled, and the frame of the
+poll shrinks where all of them are worse, down to the nearest; no model, only comparisons.
+
+    t  trials        n, K  as in mesh.py        failures never become a centre, and have the worst rank (extreme barrier)
+What is known of a search is folded from its trials by slot, and nothing else is kept: a late success of an early
+slot changes the past of the fold, as if it had come in time.
+
+A declared limit of memory or seconds keeps rows out before they are trained, so that no row beyond it has a score:
+of NOMAD's progressive barrier (a second centre, the best among the rows that violate a limit least) nothing is left
+to do.  With a soft limit it would be that centre, and a tolerance that falls when neither centre improves.
+Sources: as in mesh.py; the thesis's algorithms 1, 2 and 4, merged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.maths.interpolant import shepard
+from fovnet.search.look.failing import Chances
+from fovnet.search.look.mesh import Mesh, mesh_of
+from fovnet.search.look.uniform import spread
+from fovnet.search.look.view import Choice, View
+from fovnet.search.trial import Trial
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class State:
+    """The centre and its poll.
+
+    tried     points of the rung that were worse;  fresh  whether it is the centre's first rung, with its categories
+    beside    points left of the poll's extension;  since  trials after the success
+    before    the centre before
+    """
+
+    centre: Trial
+    rung: int
+    tried: int = 0
+    beside: int = 0
+    fresh: bool = True
+    before: int | None = None
+    since: int = 0
+
+    def worse(self, mesh: Mesh) -> State:
+        """After a trial that was no success."""
+        since = self.since + 1
+        if self.beside:
+            return replace(self, since=since, beside=self.beside - 1)
+        around = 2 * len(mesh.ordinal)
+        if self.tried + 1 < around + (mesh.aside if self.fresh else 0):
+            return replace(self, since=since, tried=self.tried + 1)
+        extended = around if self.fresh and mesh.aside and mesh.polling.extended else 0
+        return replace(self, since=since, rung=self.rung + 1, tried=0, beside=extended, fresh=False)
+
+    def better(self, trial: Trial, mesh: Mesh) -> State:
+        """After a success: the centre is there, and the frame one rung wider."""
+        rung = max(mesh.first, min(self.rung, mesh.last) - 1)
+        return State(trial, rung, before=self.centre.proposal.row)
+
+
+def fold(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> State | None:
+    """The state after these trials, and `pending` ones that count as worse until they are known; None before the
+    first score.  Trials that the machine ended, or that were pruned, are no success."""
+    *_, state = states(mesh, trials, pending)
+    return state
+
+
+def states(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> Iterator[State | None]:
+    """As `fold`, before the first trial and after each one; those that the machine ended change nothing."""
+    state: State | None = None
+    yield state
+    for trial in trials:
+        if trial.outcome.status == "error":
+            pass
+        elif trial.outcome.status == "completed" and (state is None or _lower(trial, state.centre)):
+            state = State(trial, mesh.first) if state is None else state.better(trial, mesh)
+        elif state is not None:
+            state = state.worse(mesh)
+        yield state
+    for _ in range(pending if state else 0):
+        assert state is not None
+        state = state.worse(mesh)
+        yield state
+
+
+def _lower(one: Trial, other: Trial) -> bool:
+    assert one.score is not None and other.score is not None             # both completed
+    return one.score < other.score
+
+
+def mads(view: View) -> Choice:
+    """The next point of the poll around the best row, of the lowest mean of ranks known near it; where the smallest
+    poll is used up, of that around the next best.  No forecast; `step` says which part of the search it is."""
+    view = likely_to_fit(view)
+    ranked = Ranked.of(view)
+    if view.begun < view.initial or not len(ranked.best):
+        return spread(view)._replace(step="spread")
+    mesh = mesh_of(view.space, view.polling, view.seed)
+    state = fold(mesh, view.seen, len(view.pending))
+    assert state is not None                                             # a trial has a score
+    steps = ((step, rows) for step, rows in _steps(mesh, state, ranked, view.free) if len(rows))
+    step, rows = next(steps, ("", None))
+    if rows is None:
+        return spread(view)._replace(step="spread")
+    return Choice(_pick(view, ranked, rows), step=step)
+
+
+def likely_to_fit(view: View) -> View:
+    """The view without free rows that are likely to run out of memory, by the limit that the trials have taught."""
+    if view.memory is None or view.fitted[1].all():
+        return view
+    free = np.zeros_like(view.free)
+    free[Chances(view).fitting(np.flatnonzero(view.free))] = True
+    return replace(view, free=free)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The trials but those that the machine ended: rows (t,) by slot, and their ranks by score, all failures the
+    last one; best (s,) the rows with a score, lowest first."""
+
+    rows: Integers
+    ranks: Floats
+    best: Integers
+
+    @classmethod
+    def of(cls, view: View) -> Ranked:
+        """The ranks of the trials that the view has seen."""
+        counted = [trial for trial in view.seen if trial.outcome.status != "error"]
+        rows = np.array([trial.proposal.row for trial in counted], dtype=np.int64)
+        scores = np.array([np.inf if trial.score is None else trial.score for trial in counted])
+        order = np.argsort(scores, kind="stable")
+        scored = int(np.isfinite(scores).sum())
+        ranks = np.empty(len(scores))
+        ranks[order] = np.minimum(np.arange(len(scores)), scored)
+        return cls(rows, ranks, rows[order[:scored]])
+
+
+def _steps(mesh: Mesh, state: State, ranked: Ranked, free: Mask) -> Iterator[tuple[str, Integers]]:
+    """The steps of the search in their order, each with the rows that it may take; of most there are none."""
+    centre = state.centre.proposal.row
+    if mesh.polling.speculative and state.since == 0 and state.before is not None:
+        yield "speculative", mesh.land(mesh.stepped(state.before, centre), centre, state.rung, free)
+    if state.beside:
+        close = _close(mesh, centre, ranked)
+        if close is not None:
+            yield "extended poll", mesh.land(mesh.poll(close, state.rung - 1), close, state.rung - 1, free)
+    for rung in range(state.rung, mesh.last + 1):
+        points = np.vstack([mesh.poll(centre, rung), mesh.neighbours(centre)])
+        yield f"poll {rung}", mesh.land(points, centre, rung, free)
+    for other in ranked.best.tolist():
+        yield "restart", nearest(mesh, other, free) if mesh.full else mesh.beside(other, free)
+
+
+def nearest(mesh: Mesh, row: int, free: Mask) -> Integers:
+    """The free rows among those of the smallest poll around a row of a full grid: one level, or one category away."""
+    points = np.vstack([mesh.poll(row, mesh.last), mesh.neighbours(row)])
+    return mesh.land(points, row, mesh.last, free)
+
+
+def _close(mesh: Mesh, centre: int, ranked: Ranked) -> int | None:
+    """The best row that differs from the centre in exactly one category, if it is among the best quarter."""
+    categorical = [a for a, axis in enumerate(mesh.space.axes) if axis.kind == "categorical"]
+    near = ranked.best[: math.ceil(mesh.polling.extended * len(ranked.best))]
+    differ = (mesh.space.rows[near][:, categorical] != mesh.space.rows[centre][categorical]).sum(axis=1)
+    return next(iter(near[differ == 1].tolist()), None)
+
+
+def _pick(view: View, ranked: Ranked, rows: Integers) -> int:
+    if len(rows) == 1 or view.polling.order == "none":
+        return int(rows[0])
+    cube = view.space.unit_cube
+    expected = shepard(cube[ranked.rows], ranked.ranks, cube[rows])
+    return int(rows[np.argmin(np.round(expected, 9))])
