@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from fovnet.bench.nomad import replay_nomad
 from fovnet.bench.replay import Replay, replay_asking, replay_thawing
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
@@ -38,12 +39,13 @@ class Peer:
     """A contestant: its distribution on PyPI, the modules it needs, its own first, and its constructor.
 
     make(space, seed, initial) gives the Searcher; `initial` is used only where the library has no such number
-    of its own.  Of THAWING make(space, seed, R) gives the Thawing; R are the epochs of a full training
+    of its own.  Of THAWING make(space, seed, R) gives the Thawing; R are the epochs of a full training.  None: it
+    owns its loop
     """
 
     distribution: str
     modules: tuple[str, ...]
-    make: Callable[[Space, int, int], Any]
+    make: Callable[[Space, int, int], Any] | None
 
     @property
     def version(self) -> str:
@@ -74,12 +76,14 @@ def _absent(peer: Peer) -> list[str]:
 def replay_peer(table: Table, name: str, *, first_row: int, seed: int, cap: int, initial: int) -> Replay:
     """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its library is not installed."""
     refuse_absent(name)
+    make = PEERS[name].make
+    if make is None:
+        return replay_nomad(table, first_row=first_row, seed=seed, cap=cap)
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")                      # of experimental features and fits that stopped early: their defaults
         if name in THAWING:
-            thawing = THAWING[name].make(table.space, seed, table.epochs)
-            return replay_thawing(table, thawing, first_row=first_row, seed=seed, cap=cap)
-        return replay_asking(table, PEERS[name].make(table.space, seed, initial), first_row=first_row, seed=seed, cap=cap)
+            return replay_thawing(table, make(table.space, seed, table.epochs), first_row=first_row, seed=seed, cap=cap)
+        return replay_asking(table, make(table.space, seed, initial), first_row=first_row, seed=seed, cap=cap)
 
 
 class Optuna:
@@ -291,6 +295,7 @@ PEERS: Mapping[str, Peer] = {
     "optuna-gp":       Peer("optuna", ("optuna", "torch"), lambda space, seed, _: Optuna(space, "GPSampler", seed)),
     "hyperopt-tpe":    Peer("hyperopt", ("hyperopt",), lambda space, seed, _: Hyperopt(space, seed)),
     "botorch-logei":   Peer("botorch", ("botorch", "torch"), lambda space, seed, n: Surrogate(space, seed, n, botorch_improvement)),
+    "nomad":           Peer("PyNomadBBO", ("PyNomad",), None),
     **THAWING,
 }
 """Contestants by the names that `fovnet bench search --method` knows them by."""

@@ -172,6 +172,49 @@ def bench_edge(
     out.print(f"{out_folder / 'edge.tsv'}")
 
 
+@verbs.command("another-model")
+def bench_another_model(
+    out_folder: Annotated[Path, folder_out(
+        {"another-model.tsv": table_of("fovnet.bench.another_model")}, "Where another-model.tsv and the searches' journals are written.")],
+    method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else a-mads and random.")] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Trainings of each search, about two seconds each.")] = 60,
+    seeds: Annotated[int, typer.Option(min=1, help="Searches of each method, with seeds 0, 1, ...")] = 3,
+    start: Annotated[str, typer.Option(help="The configuration tried first: good, or bad.")] = "good",
+    thesis: Annotated[bool, typer.Option("--thesis", help="mads and a-mads: optimisers in a cycle, the next with its usual rate.")] = False,
+    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+) -> None:
+    """Search another model, an autoencoder that tells interrupted digits from complete ones, as an example of a space
+    of one's own: a journal for each search, which `fovnet search explain` explains."""
+    from fovnet.bench.another_model import COLUMNS, STARTS, Task, searches
+    from fovnet.bench.races import refuse_unknown
+    from fovnet.records import write_tsv
+
+    methods = list(dict.fromkeys(method or ["a-mads", "random"]))
+    refuse_unknown(methods)
+    if start not in STARTS:
+        raise ConfigError("bench-start", f"--start {start}: unknown; choose among {', '.join(STARTS)}")
+    how = "-thesis" if thesis else ""
+    tasks = [
+        Task(out_folder / f"{name}-{start}{how}-{seed}", name, start, seed, trials, thesis) for name in methods for seed in range(seeds)
+    ]
+    with progress_bar("searching") as advance:
+        found = list(searches(tasks, processes, advance))
+    write_tsv(out_folder / "another-model.tsv", COLUMNS, [vars(one) for one in found])
+    title = f"{trials} trainings from a {start} start, each search's best by validation"
+    shown = titled(title, "method", "validation score", "test F1, complete / interrupted", "their mean, at test", "failed")
+    for name in methods:
+        mine = [one for one in found if one.method == name]
+        cells = [
+            (f"{one.score:.3f}", f"{one.complete:.2f} / {one.interrupted:.2f}", f"{one.mean:.2f} ({one.low:.2f}-{one.high:.2f})")
+            for one in mine
+        ]
+        shown.add_row(name, *("\n".join(column) for column in zip(*cells, strict=True)), f"{sum(one.failed for one in mine)}")
+    show_table(shown)
+    share = f"{100 * found[0].prevalence:.0f} % of the test pictures are interrupted"
+    out.print(f"{share}; in brackets the 95 % interval (bootstrap of the pictures)")
+    out.print(f"{out_folder}: another-model.tsv, and a journal for each search")
+
+
 def _show_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> None:
     """Writes standings.tsv, runs.tsv and standings.png, and prints what each method needed."""
     from fovnet.report.standings import write_standings

@@ -1,0 +1,82 @@
+"""NOMAD, the reference of mesh-adaptive direct search, as a contestant that owns its loop.
+
+Every axis is an integer, a category too, for which its Python interface has no type.  A point becomes the nearest row
+that was not trained yet, ties by lot, and NOMAD is told that row's loss; it may end before its trainings are spent.
+Two faults of PyNomadBBO 4.6.0 are kept away: its default directions (ORTHO N+1 QUAD) crash on integers by chance, and
+in one process a seed equal to that of the run before has no effect, so that each run is a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from fovnet.bench.replay import Replay, Slot, is_best, recorded
+from fovnet.bench.tables import Table
+from fovnet.errors import SearchError
+from fovnet.search.space import nearest_free, places_of
+
+OPTIONS = ("BB_OUTPUT_TYPE OBJ", "DISPLAY_DEGREE 0", "DIRECTION_TYPE ORTHO 2N")
+DIVERGED = 1e20
+"""The loss that stands for none: where the first point is reported as failed, NOMAD ends."""
+
+
+def replay_nomad(table: Table, *, first_row: int, seed: int, cap: int) -> Replay:
+    """The run of NOMAD from a first row, cut where it draws the best one; it proposes in no time that could be told
+    from its own.  Raises SearchError "peer-crashed" if its process ends without an answer."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_be_silent) as pool:
+        try:
+            rows = pool.submit(rows_of, table, first_row, seed, cap // table.epochs).result()
+        except BrokenProcessPool as crash:
+            raise SearchError("peer-crashed", f"nomad, seed {seed} on {table.name}: its process ended without an answer; leave it out, or "
+                                              "give another number of --runs") from crash
+    slots = [Slot(row, 0, table.epochs) for row in rows]
+    found = next((place + 1 for place, slot in enumerate(slots) if is_best(table, slot)), len(slots))
+    run = recorded(table, slots[:found], np.zeros(found), [0.0] * found)
+    run.ends[:] = np.cumsum(np.diff(run.spent, prepend=0) * table.cost[run.rows] / table.epochs)
+    return run
+
+
+def _be_silent() -> None:
+    """What the library prints goes nowhere: it cannot be told to keep quiet about its limits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def rows_of(table: Table, first_row: int, seed: int, draws: int) -> list[int]:
+    """The rows that NOMAD trains, at most `draws`, in a process without an earlier run of it."""
+    places, rng = places_of(table.space), np.random.default_rng([seed, len(table.space)])
+    axes = [a for a, axis in enumerate(table.space.axes) if len(axis.levels) > 1]
+    free, rows = np.ones(len(table.space), dtype=bool), list[int]()
+
+    def train(point: Any) -> int:
+        if len(rows) == min(draws, len(free)):
+            return 0
+        levels = table.space.rows[first_row].copy()
+        levels[axes] = [round(point.get_coord(number)) for number in range(point.size())]
+        row = nearest_free(table.space, places, _place(table, levels.tolist()), free, rng) if rows else first_row
+        free[row] = False
+        rows.append(row)
+        loss = float(table.loss[row])
+        point.setBBO(repr(loss if np.isfinite(loss) else DIVERGED).encode())
+        return 1
+
+    highest = [len(table.space.axes[a].levels) - 1 for a in axes]
+    kinds = f"BB_INPUT_TYPE ( {' '.join('I' for _ in axes)} )"
+    import_module("PyNomad").optimize(
+        train, table.space.rows[first_row][axes].tolist(), [0] * len(axes), highest,
+        [kinds, f"MAX_BB_EVAL {draws}", f"SEED {seed + 1}", *OPTIONS],
+    )
+    return rows
+
+
+def _place(table: Table, levels: list[int]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A point (d,) as in `places_of`."""
+    return np.array([
+        axis.columns[level, 0] if axis.kind == "ordinal" else level for axis, level in zip(table.space.axes, levels, strict=True)
+    ], dtype=np.float64)
