@@ -1,13 +1,15 @@
-"""Search methods ranked on many tables: mean ranks and regrets by draw, with intervals, and critical differences.
+"""Search methods ranked on many tables: mean ranks and regrets by draw, with intervals, and critical
+differences.
 
-    N  tables        R  runs: a table and a seed, of which every method has one        T  draws        k  methods
-The regret of a run at a draw is the distance of its lowest loss so far from the table's best, in units of median −
-best of the table (worst − best in published incumbents).  Tables, not runs, are the independent observations: five
-seeds of a table are nearly one, so intervals resample tables, and tests compare means over seeds.
-Ranks depend on who else competes; regrets do not, so both are given.
+    N  tables      R  runs: a table and a seed, of which every method has one      T  draws      k  methods
+The regret of a run at a draw is the distance of its lowest loss so far from the table's best, in units of
+median − best of the table (worst − best in published incumbents).  Tables, not runs, are the independent
+observations: five seeds of a table are nearly one, so intervals resample tables, and tests compare means over
+seeds. Ranks depend on who else competes; regrets do not, so both are given.
 
-Sources: Demšar, *J. Machine Learning Research* 7 (2006) 1-30 (Friedman, Nemenyi, the picture); Benavoli, Corani &
-Mangili, *J. Machine Learning Research* 17 (2016) 1-10 (Wilcoxon's test of pairs); Holm, *Scand. J. Stat.* 6 (1979) 65-70.
+Sources: Demšar, *J. Machine Learning Research* 7 (2006) 1-30 (Friedman, Nemenyi, the picture); Benavoli,
+Corani & Mangili, *J. Machine Learning Research* 17 (2016) 1-10 (Wilcoxon's test of pairs); Holm, *Scand. J.
+Stat.* 6 (1979) 65-70.
 """
 
 from __future__ import annotations
@@ -32,11 +34,13 @@ LEVEL = 0.05
 DIGITS = 8
 """Regrets that agree in so many decimals are equal, and share their rank."""
 MEANS = 10
-"""Decimals of their means over seeds: two of five values of 8 differ by 2e-9 or not at all, and sums by 1e-16."""
+"""Decimals of their means over seeds: two of five values of 8 differ by 2e-9 or not at all, and sums by
+1e-16."""
 MOMENTS = (5, 10, 25, 50, 100)
 """Draws at which methods are tested against one another."""
 REPEATS = 4000
-"""Resamples of the tables: with 1,000 the ends of a mean rank of 86 tables are off by up to 0.015, with these by 0.005."""
+"""Resamples of the tables: with 1,000 the ends of a mean rank of 86 tables are off by up to 0.015, with these
+by 0.005."""
 COLUMNS = ("draw", "method", "rank", "rank_low", "rank_high", "regret", "regret_low", "regret_high")
 PAIRS = ("draw", "method", "other", "p", "p_holm", "ahead", "ahead_low", "ahead_high")
 NEEDED = ("table", "method", "seed", "setting", "best", "median", "draw", "loss", "epochs")
@@ -44,7 +48,8 @@ NEEDED = ("table", "method", "seed", "setting", "best", "median", "draw", "loss"
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Regrets (R, T, k) of methods in the same runs, at the draws `at` (T,); `table` (R,) numbers each run's table."""
+    """Regrets (R, T, k) of methods in the same runs, at the draws `at` (T,); `table` (R,) numbers each run's
+    table."""
 
     methods: tuple[str, ...]
     at: NDArray[np.int64]
@@ -77,8 +82,8 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Critical:
-    """Which methods differ at a draw: mean ranks (k,) over blocks, Friedman's p, and p of pairs (k, k), as they are
-    and after Holm.
+    """Which methods differ at a draw: mean ranks (k,) over blocks, Friedman's p, and p of pairs (k, k), as
+    they are and after Holm.
 
     nemenyi   ranks that differ by more do so by Nemenyi's test, which is weaker than that of pairs
     possible  whether so few blocks could show a difference between two methods at all
@@ -104,8 +109,8 @@ class Critical:
 
     @property
     def groups(self) -> list[tuple[int, ...]]:
-        """Methods without a significant difference among them, each as numbers by rank; none within another, and
-        none at all where no difference could be shown."""
+        """Methods without a significant difference among them, each as numbers by rank; none within another,
+        and none at all where no difference could be shown."""
         order = np.argsort(self.ranks, kind="stable").tolist()
         found: list[tuple[int, ...]] = []
         for first in range(len(order) if self.possible else 0):
@@ -182,8 +187,8 @@ def lines(compared: Compared) -> Iterator[dict[str, Any]]:
 
 
 def pairs(compared: Compared, tests: Sequence[Critical]) -> Iterator[dict[str, Any]]:
-    """A line of PAIRS for every test and pair; `ahead` is the share of runs in which the first has the lower regret,
-    equal ones counted half, with its interval."""
+    """A line of PAIRS for every test and pair; `ahead` is the share of runs in which the first has the lower
+    regret, equal ones counted half, with its interval."""
     for test in tests:
         ranked = compared.regret[:, compared.at == test.draw][:, 0].round(DIGITS)
         for a, b in combinations(range(len(test.methods)), 2):
@@ -205,8 +210,8 @@ def _mean(values: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def incumbents(path: Path, methods: Sequence[str] = ()) -> Compared:
-    """The runs in an npz file of `keys` (R, 3), the space, task and seed of each, and per method the best value by
-    draw (R, T) in [0, 1], 1 the task's optimum; of the methods named, or all.
+    """The runs in an npz file of `keys` (R, 3), the space, task and seed of each, and per method the best
+    value by draw (R, T) in [0, 1], 1 the task's optimum; of the methods named, or all.
 
     Raises SearchError "incumbents-damaged", ConfigError "bench-method".
     """
@@ -231,8 +236,8 @@ def incumbents(path: Path, methods: Sequence[str] = ()) -> Compared:
 
 
 def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Compared:
-    """The runs that `fovnet bench search` left in these folders, methods with other settings apart; a run that ended
-    goes on with its last value.  Of the methods named, or all.
+    """The runs that `fovnet bench search` left in these folders, methods with other settings apart; a run
+    that ended goes on with its last value.  Of the methods named, or all.
 
     Raises SearchError "runs-missing", "runs-damaged", ConfigError "bench-method", "ranks-runs".
     """
@@ -265,8 +270,8 @@ def refuse_one(methods: Sequence[str]) -> None:
 
 
 def regret_of(losses: Floats, best: float, median: float) -> Floats:
-    """(n,) regrets by draw from the losses drawn: 0 at the table's best, at most 1, which is also that of a training
-    that diverged.  Without the limit a single loss of 1e9 would decide every mean."""
+    """(n,) regrets by draw from the losses drawn: 0 at the table's best, at most 1, which is also that of a
+    training that diverged.  Without the limit a single loss of 1e9 would decide every mean."""
     lowest = np.minimum.accumulate(np.where(np.isfinite(losses), losses, np.inf))
     scale = median - best if median > best else 1.0
     return np.clip((lowest - best) / scale, 0.0, 1.0)

@@ -1,4 +1,5 @@
-"""The figures of search methods ranked on many tables: ranks and regrets by draw, and which differences are critical."""
+"""The figures of search methods ranked on many tables: ranks and regrets by draw, and which differences are
+critical."""
 
 from __future__ import annotations
 
@@ -14,13 +15,15 @@ from fovnet.report.canvas import FAINT, INK, SOFT, house_style
 from fovnet.report.racing import COLOURS
 
 FLOOR = 1e-5
-"""Regrets below are drawn here: a method that has found the best row of every table has none on this scale."""
+"""Regrets below are drawn here: a method that has found the best row of every table has none on this
+scale."""
 STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
 """Of more methods than colours the further ones are dashed."""
 
 
 def ranks_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Mean rank, and mean regret, by draw, with bands of their 95 % intervals, from the lines of `ranks.lines`."""
+    """Mean rank, and mean regret, by draw, with bands of their 95 % intervals, from the lines of
+    `ranks.lines`."""
     methods = list(dict.fromkeys(row["method"] for row in rows))
     legend = 0.1 + 0.18 * -(-len(methods) // 4)
     with house_style():
@@ -52,8 +55,8 @@ def _draw(axis: Axes, rows: Sequence[Mapping[str, Any]], what: str, number: int)
 
 
 def critical_figure(tests: Sequence[Critical]) -> Figure:
-    """One chart a moment: methods on an axis of their mean rank, the best at the left; a bar joins those between
-    which no difference is significant."""
+    """One chart a moment: methods on an axis of their mean rank, the best at the left; a bar joins those
+    between which no difference is significant."""
     heights = [0.95 + 0.19 * -(-len(test.methods) // 2) + 0.1 * len(test.groups) for test in tests]
     with house_style():
         figure = Figure(figsize=(8.4, sum(heights)))
@@ -69,7 +72,7 @@ def _draw_test(axis: Axes, test: Critical, height: float) -> None:
     k, line = len(test.methods), 0.55
     axis.set(xlim=(1, k), ylim=(height, 0))
     axis.set_axis_off()
-    axis.text(-0.55, 0.14, f"after {test.draw}: {test.sentence}", transform=axis.get_yaxis_transform(), va="center")
+    axis.text(-0.55, 0.14, f"after {test.draw} draws: {test.sentence}", transform=axis.get_yaxis_transform(), va="center")
     axis.plot([1, k], [line, line], color=INK, linewidth=0.9, clip_on=False)
     for place in range(1, k + 1):
         axis.plot([place, place], [line - 0.05, line], color=INK, linewidth=0.9, clip_on=False)

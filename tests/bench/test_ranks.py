@@ -59,7 +59,8 @@ def test_the_acquisitions_end_at_the_published_regrets(hpob: Path) -> None:
 
 
 def test_intervals_and_p_values_by_tasks_and_by_runs_are_as_published(hpob: Path) -> None:
-    """By runs a difference that 86 tasks do not show (p = 0.07 after 50 draws) would be significant (0.015)."""
+    """By runs a difference that 86 tasks do not show (p = 0.07 after 50 draws) would be significant
+    (0.015)."""
     compared = incumbents(hpob, FOUR)
     ends = [(line["rank_low"], line["rank_high"]) for line in lines(compared) if line["draw"] == 25]
     assert ends[3] == pytest.approx((1.85, 2.04), abs=0.01) and ends[2] == pytest.approx((2.14, 2.33), abs=0.01)
@@ -111,7 +112,8 @@ def test_other_peoples_tests_agree() -> None:
 
 @pytest.mark.parametrize(("tables", "k", "possible"), [(5, 2, False), (6, 2, True), (6, 3, False), (8, 3, True)])
 def test_so_few_tables_can_show_nothing_and_are_said_to(tables: int, k: int, possible: bool) -> None:
-    """The rarest outcome, one method ahead on every table, has a p of 2^(1 − N), times the pairs after Holm."""
+    """The rarest outcome, one method ahead on every table, has a p of 2^(1 − N), times the pairs after
+    Holm."""
     losses = np.arange(tables)[:, None] / 10 + np.arange(k) + np.arange(tables)[:, None] * np.arange(k) / 100
     test = critical(5, "abc"[:k], losses)
     assert test.holm[0, -1] == pytest.approx(test.least)
