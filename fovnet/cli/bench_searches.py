@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import Given, file_out, folder_out, table_of
+from fovnet.cli.options import Given, GivenBy, file_out, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.decision.foreign import begins_with, is_our_picture
 from fovnet.errors import ConfigError
@@ -26,6 +26,10 @@ STANDINGS = {
 WALKS = {
     "edge.tsv": partial(begins_with, columns=("scenario", "method", "runs")),
     "walks.tsv": partial(begins_with, columns=("scenario", "method", "seed")),
+}
+RANKS = {
+    "ranks.tsv": table_of("fovnet.bench.ranks"), "pairs.tsv": partial(begins_with, columns=("draw", "method", "other")),
+    "ranks.png": is_our_picture, "critical.png": is_our_picture,
 }
 SCENARIO_HELP = "memory, steep, unestimated, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 
@@ -83,6 +87,40 @@ def bench_search(
     with progress_bar("racing") as advance:
         results = list(race(entries, processes, advance))
     _show_standings(out_folder, loaded, results)
+
+
+@verbs.command("ranks")
+def bench_ranks(
+    out_folder: Annotated[Path, folder_out(RANKS, "Where ranks.tsv, pairs.tsv, ranks.png and critical.png are written.")],
+    runs: Annotated[list[Path] | None, Given(help="Folders that `fovnet bench search --out` wrote.", show_default=False)] = None,
+    incumbents: Annotated[Path | None, GivenBy(
+        help="Published runs instead: an npz file of keys, and of each method the best value so far, 1 the best of all.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="A method with its setting, as in ranks.tsv, or several; else all.")] = None,
+) -> None:
+    """Rank search methods on many tables: mean ranks and regrets by draw, with intervals that resample tables, and
+    which differences between methods are significant."""
+    from fovnet.bench import ranks
+    from fovnet.records import write_tsv
+    from fovnet.report.canvas import save_png
+    from fovnet.report.ranks_figure import critical_figure, ranks_figure
+
+    if bool(runs) == (incumbents is not None):
+        raise ConfigError("ranks-runs", "folders of runs or --incumbents FILE: give one of the two")
+    compared = ranks.replays(runs, method or ()) if runs else ranks.incumbents(incumbents or Path(), method or ())
+    lines, tests = list(ranks.lines(compared)), ranks.differences(compared)
+    write_tsv(out_folder / "ranks.tsv", ranks.COLUMNS, lines)
+    write_tsv(out_folder / "pairs.tsv", ranks.PAIRS, ranks.pairs(compared, tests))
+    save_png(ranks_figure(lines), out_folder / "ranks.png")
+    save_png(critical_figure(tests), out_folder / "critical.png")
+    title = f"{len(compared.table)} runs on {compared.tables} tables: mean rank (regret) by draw"
+    shown = titled(title, "method", *(f"{draw}" for draw in compared.moments))
+    for name in compared.methods:
+        mine = {line["draw"]: f"{line['rank']:.2f} ({line['regret']:.4f})" for line in lines if line["method"] == name}
+        shown.add_row(name, *(mine[draw] for draw in compared.moments))
+    show_table(shown)
+    for test in tests:
+        out.print(f"at {test.draw}: {test.sentence}")
+    out.print(f"{out_folder}: {', '.join(RANKS)}")
 
 
 @verbs.command("bound")

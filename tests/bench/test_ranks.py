@@ -1,0 +1,169 @@
+"""Ranks, regrets and critical differences: published figures met again, and laws on small tables."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import friedmanchisquare, norm, wilcoxon
+
+from fovnet.bench.ranks import Compared, critical, differences, holm, incumbents, lines, nemenyi, pairs, regret_of, replays
+from fovnet.errors import FovnetError
+from fovnet.records import read_tsv
+from tests.bench.test_verbs import bench
+
+PUBLISHED = {       # mean ranks @5, 25, 50, 100, and mean regrets @5, 25, 100, of HPO-B-v3
+    "Random": (6.33, 6.93, 7.02, 6.94, .1419, .0864, .0540), "GP": (5.18, 5.29, 5.32, 5.38, .1059, .0511, .0258),
+    "RGPE": (4.85, 4.67, 4.68, 4.69, .1036, .0562, .0278), "TAF": (5.39, 5.22, 5.06, 5.00, .1011, .0467, .0254),
+    "FSBO": (4.99, 4.54, 4.37, 4.23, .0874, .0356, .0125), "listw": (5.27, 5.05, 4.92, 4.81, .0976, .0445, .0206),
+    "listw-T": (4.13, 4.15, 4.18, 4.25, .0649, .0281, .0147), "listw-ds-T": (4.16, 3.82, 3.90, 4.05, .0668, .0278, .0152),
+    "listw-ds-T-noft": (4.70, 5.32, 5.55, 5.67, .0788, .0498, .0334),
+}
+FOUR = ("Random", "GP", "FSBO", "listw-ds-T")
+
+
+@pytest.fixture
+def hpob(shared: Path) -> Path:
+    return shared / "bench" / "hpob-incumbents.npz"
+
+
+def means(compared: Compared, what: str) -> dict[tuple[str, int], float]:
+    return {(line["method"], line["draw"]): line[what] for line in lines(compared)}
+
+
+def test_the_published_ranks_and_regrets_of_nine_methods_are_met(hpob: Path) -> None:
+    compared = incumbents(hpob, list(PUBLISHED))
+    assert (len(compared.table), compared.tables) == (430, 86)
+    ranks, regrets = means(compared, "rank"), means(compared, "regret")
+    for name, published in PUBLISHED.items():
+        found = [round(ranks[name, at], 2) for at in (5, 25, 50, 100)] + [round(regrets[name, at], 4) for at in (5, 25, 100)]
+        assert found == pytest.approx(published, abs=1e-9)
+
+
+@pytest.mark.parametrize(("methods", "at", "published"), [
+    (FOUR, 25, (3.30, 2.53, 2.23, 1.94)), (FOUR, 100, (3.30, 2.58, 2.10, 2.03)),
+    (("listw-T-avg", "listw-T-ucb", "listw-T-ei"), 100, (2.05, 2.03, 1.92)),
+    (("listw-ds", "list", "listw", "pair", "GP", "point", "reg", "Random"), 25, (4.05, 4.11, 4.14, 4.22, 4.35, 4.45, 4.66, 6.03)),
+])
+def test_published_ranks_among_others_are_met(hpob: Path, methods: tuple[str, ...], at: int, published: tuple[float, ...]) -> None:
+    ranks = means(incumbents(hpob, methods), "rank")
+    assert [ranks[name, at] for name in methods] == pytest.approx(published, abs=0.0051)
+
+
+def test_the_acquisitions_end_at_the_published_regrets(hpob: Path) -> None:
+    names = ("listw-T-avg", "listw-T-ucb", "listw-T-ei")
+    regrets = means(incumbents(hpob, names), "regret")
+    assert [round(regrets[name, 100], 4) for name in names] == [.0204, .0235, .0144]
+
+
+def test_intervals_and_p_values_by_tasks_and_by_runs_are_as_published(hpob: Path) -> None:
+    """By runs a difference that 86 tasks do not show (p = 0.07 after 50 draws) would be significant
+    (0.015)."""
+    compared = incumbents(hpob, FOUR)
+    ends = [(line["rank_low"], line["rank_high"]) for line in lines(compared) if line["draw"] == 25]
+    assert ends[3] == pytest.approx((1.85, 2.04), abs=0.01) and ends[2] == pytest.approx((2.14, 2.33), abs=0.01)
+    for at, runs, tasks in ((25, 5.7e-5, 1.5e-3), (50, .015, .071), (100, .50, .40)):
+        by_run = critical(at, FOUR, compared.regret[:, at].round(8))
+        by_task = critical(at, FOUR, compared.losses_at(at))
+        assert float(f"{by_run.p[2, 3]:.2g}") == runs and float(f"{by_task.p[2, 3]:.2g}") == tasks
+        assert (round(by_run.nemenyi, 3), round(by_task.nemenyi, 3)) == (.226, .506)
+
+
+def made(seed: int, tables: int, k: int, *, seeds: int = 3) -> Compared:
+    """The last method is worse by a standard deviation or two, the others are alike."""
+    regret = np.random.default_rng(seed).random((tables * seeds, 30, k)) / 3
+    regret[..., -1] += 0.6
+    table = np.repeat(np.arange(tables), seeds)
+    return Compared(tuple("abcdef"[:k]), np.arange(1, 31), table, np.minimum.accumulate(regret, axis=1))
+
+
+def test_tests_of_tables_are_those_of_scipy_with_holm_and_bars_join_what_they_do_not_part() -> None:
+    compared = made(1, 12, 4)
+    test = differences(compared)[1]
+    losses = np.array([compared.regret[compared.table == number, 9].mean(axis=0) for number in range(12)])
+    assert test.friedman == pytest.approx(friedmanchisquare(*losses.T).pvalue)
+    for a, b in combinations(range(4), 2):
+        assert test.p[a, b] == test.p[b, a] == pytest.approx(wilcoxon(losses[:, a], losses[:, b]).pvalue)
+    joined = {frozenset(pair) for group in test.groups for pair in combinations(group, 2)}
+    assert joined == {frozenset(pair) for pair in combinations(range(3), 2)}
+
+
+def test_holm_is_the_textbook_example_and_never_below_p() -> None:
+    assert holm(np.array([0.01, 0.04, 0.03, 0.005])) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    p = np.random.default_rng(2).random(9)
+    assert (holm(p) >= p).all() and holm(p).max() <= 1
+
+
+def test_nemenyis_difference_of_two_methods_is_that_of_a_normal_deviate() -> None:
+    """Its studentized range of two is |z| √2; Demšar's table has 2.343 for three."""
+    assert nemenyi(2, 6) == pytest.approx(norm.ppf(0.975) / 6**0.5, abs=1e-4)
+    assert nemenyi(3, 12) == pytest.approx(2.343 / 6**0.5, abs=1e-3)
+
+
+def test_other_peoples_tests_agree() -> None:
+    posthocs = pytest.importorskip("scikit_posthocs")
+    losses = made(3, 20, 4).losses_at(10)
+    test = critical(10, "abcd", losses)
+    adjusted = posthocs.posthoc_wilcoxon(list(losses.T), p_adjust="holm").to_numpy()
+    assert test.holm == pytest.approx(adjusted)
+
+
+@pytest.mark.parametrize(("tables", "k", "possible"), [(5, 2, False), (6, 2, True), (6, 3, False), (8, 3, True)])
+def test_so_few_tables_can_show_nothing_and_are_said_to(tables: int, k: int, possible: bool) -> None:
+    """The rarest outcome, one method ahead on every table, has a p of 2^(1 − N), times the pairs after
+    Holm."""
+    losses = np.arange(tables)[:, None] / 10 + np.arange(k) + np.arange(tables)[:, None] * np.arange(k) / 100
+    test = critical(5, "abc"[:k], losses)
+    assert test.holm[0, -1] == pytest.approx(test.least)
+    assert test.possible == possible == (test.holm[0, -1] < 0.05) and ("no bars" in test.sentence) != possible
+
+
+def test_equal_methods_share_ranks_and_differ_nowhere() -> None:
+    regret = np.repeat(np.random.default_rng(4).random((20, 10, 1)).round(8), 3, axis=2)
+    compared = Compared(("a", "b", "c"), np.arange(1, 11), np.arange(20), regret + np.array([0, 1e-10, 0]))
+    test, = (one for one in differences(compared) if one.draw == 10)
+    assert (compared.ranks == 2).all() and test.friedman == 1 and test.groups == [(0, 1, 2)]
+    assert {line["ahead"] for line in pairs(compared, [test])} == {0.5}
+
+
+def test_a_clone_changes_ranks_and_no_regret() -> None:
+    alone = made(5, 6, 3)
+    cloned = Compared((*alone.methods, "z"), alone.at, alone.table, alone.regret[..., [0, 1, 2, 0]])
+    assert means(cloned, "rank")["c", 5] != means(alone, "rank")["c", 5]
+    assert means(cloned, "regret")["c", 5] == means(alone, "regret")["c", 5]
+
+
+def test_seeds_of_a_table_are_one_observation() -> None:
+    """Each run five times over: the interval stays as wide."""
+    once = made(6, 8, 3, seeds=1)
+    often = Compared(once.methods, once.at, np.repeat(once.table, 5), np.repeat(once.regret, 5, axis=0))
+    for a, b in zip(lines(once), lines(often), strict=True):
+        assert a == pytest.approx(b) and a["rank_low"] <= a["rank"] <= a["rank_high"]
+
+
+def test_regret_is_measured_by_the_median_and_a_training_that_diverged_has_the_most() -> None:
+    assert regret_of(np.array([np.nan, 1e9, 3.0, 5.0, 2.0, 1.0]), 1.0, 5.0).tolist() == [1, 1, 0.5, 0.5, 0.25, 0]
+
+
+def test_races_are_ranked_and_drawn(tmp_path: Path) -> None:
+    rng, tables = np.random.default_rng(7), []
+    for number in range(3):
+        y = (np.arange(20) - 6 - number) ** 2 + rng.random(20)
+        np.savez(tmp_path / f"{number}.npz", X=np.arange(20.0)[:, None], kinds=["ord"], names=["x"], y=y, cost=np.ones(20))
+        tables.append(tmp_path / f"{number}.npz")
+    bench("search", *tables, "--out", tmp_path / "r", "--runs", 2, "--draws", 8, "--method", "random", "--method", "grid")
+    bench("search", *tables, "--out", tmp_path / "s", "--runs", 2, "--draws", 12, "--method", "tpe")
+    said = bench("ranks", tmp_path / "r", tmp_path / "s", "--out", tmp_path / "ranks")
+    assert "6 runs on 3 tables" in said and "no bars" in said
+    rows = read_tsv(tmp_path / "ranks" / "ranks.tsv")
+    assert len(rows) == 12 * 3 and sum(float(row["rank"]) for row in rows) == pytest.approx(12 * 6, abs=0.02)
+    compared, best = replays([tmp_path / "r", tmp_path / "s"]), read_tsv(tmp_path / "r" / "runs.tsv")
+    assert (compared.regret[:, 7:, 0] == compared.regret[:, 7:8, 0]).all()                  # random ended after 8
+    first = [float(row["loss"]) for row in best if (row["table"], row["seed"], row["method"]) == ("0", "0", "random")]
+    y = np.load(tables[0])["y"]
+    assert compared.regret[0, 7, 0] == pytest.approx(min(1, (min(first) - y.min()) / (np.median(y) - y.min())))
+    for words in (["ranks", tmp_path / "r", tmp_path / "r"], ["ranks"], ["ranks", tmp_path / "r", "--method", "grid"]):
+        with pytest.raises(FovnetError, match="ranks-runs"):
+            bench(*words, "--out", tmp_path / "other")
