@@ -24,8 +24,8 @@ SHARPNESS = 4.0
 """Of the levels in `list_net`: the best place is then wanted e⁴ times as probable as the last."""
 
 
-def tie_starts(y: Floats) -> Integers:
-    """`first` of a sorted list of losses (n,)."""
+def tie_starts(y: Floats | Integers) -> Integers:
+    """`first` of a sorted list of losses (n,), or of a part of another `first`."""
     return np.searchsorted(y, y, side="left")
 
 
