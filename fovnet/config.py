@@ -269,9 +269,11 @@ IMPROVING = ("gp-ei", "gp-hyperband")
 POLLING = ("mads", "a-mads")
 LATER: Mapping[str, Any] = {
     "candidates": 24, "spend": None, "eta": 3, "least_epochs": 1, "reuse": True, "fidelity": "latest", "choose": "best",
-    "neighbours": {}, "mads": None,
+    "neighbours": {}, "mads": None, "ranking": None,
 }
 """Keys of `search` that came after the first release, and their defaults."""
+LEAST_FALL = 40
+"""By what a rate falls at least in the fits of "ranking"."""
 
 
 class Neighbours(Section):
@@ -292,6 +294,30 @@ class Mads(Section):
     target_step: float = Field(0.1, gt=0, lt=1)
 
 
+class Ranking(Section):
+    """How "ranking" learns the order of the scores, as in `fovnet.search.look.view.Ranking`."""
+
+    loss: Literal["list", "pair", "net", "point"] = "list"
+    weight: Literal["log", "inverse", "linear", "one"] = "log"
+    members: PositiveInt = 10
+    hidden: list[PositiveInt] = [32, 32]
+    epochs: PositiveInt = 300
+    rate: PositiveFloat = 0.02
+    rate_end: PositiveFloat = 0.0005
+    acquisition: Literal["mean-rank", "log-rank", "rank-ei", "log-ei", "thompson"] = "log-ei"
+    range: PositiveFloat | None = None
+
+    @model_validator(mode="after")
+    def _ends_low(self) -> Ranking:
+        """A rate that stays high makes of a last bit another row: `fovnet.maths.scorers.train`."""
+        if self.rate_end > self.rate / LEAST_FALL:
+            raise ValueError(f"rate_end: {self.rate_end:g} is more than a {LEAST_FALL}th of rate {self.rate:g}, and other machines "
+                             f"would then propose other rows; set {self.rate / LEAST_FALL:g} or less")
+        if self.weight != "log" and self.loss != "list":
+            raise ValueError(f"weight: loss {self.loss} weighs no places; leave it out, or set loss to list")
+        return self
+
+
 class Search(Section):
     """Search method, space and budget.
 
@@ -299,13 +325,13 @@ class Search(Section):
            None: as the method does
     eta, least_epochs, reuse  of the rungs, as in `fovnet.search.spend.schedule`
     fidelity, choose          as in `fovnet.search.look.view`
-    neighbours, mads          of the methods "mads" and "a-mads"
+    neighbours, mads          of the methods "mads" and "a-mads";    ranking  of the method "ranking"
     space  with "members" each network that training.begin names is trained with its own configuration; `start` is then the first of them
     """
 
     method: Literal[
         "grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe", "hyperband", "gp-hyperband",
-        "mads", "a-mads",
+        "mads", "a-mads", "ranking",
     ] = "gp-ei"
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
     kernel: Literal["matern52", "squared-exponential"] = "matern52"
@@ -325,6 +351,7 @@ class Search(Section):
     choose: Literal["best", "drawn"] = "best"
     neighbours: dict[str, Neighbours] = {}
     mads: Mads | None = None
+    ranking: Ranking | None = None
     space: Annotated[dict[str, Any] | str, BeforeValidator(_space)] = "paper"
     start: dict[str, Level] = Field(
         default_factory=lambda: {  # type: ignore[arg-type]
@@ -353,7 +380,7 @@ class Search(Section):
         """Random search took such keys without a word from the first, so that its configurations still do."""
         of_a_process = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
         given = [key for key in of_a_process if getattr(self, key) != type(self).model_fields[key].default]
-        if given and self.method in ("grid", "tpe", "hyperband", *POLLING):
+        if given and self.method in ("grid", "tpe", "hyperband", "ranking", *POLLING):
             which = "it" if len(given) == 1 else "them"
             raise ValueError(f"{', '.join(given)}: of a Gaussian process, and method {self.method} asks none; leave {which} out, or set "
                              "method to gp-ei")
@@ -381,6 +408,12 @@ class Search(Section):
         of_search = [key for key in ("every", "categories", "target_step") if getattr(given, key) != getattr(usual, key)]
         if of_search and self.method == "mads":
             raise ValueError(f"mads.{', mads.'.join(of_search)}: of a global search, and mads has none; leave out, or set method to a-mads")
+        return self
+
+    @model_validator(mode="after")
+    def _what_ranks(self) -> Search:
+        if self.ranking and self.method != "ranking":
+            raise ValueError(f"ranking: method {self.method} learns no order; leave it out, or set method to ranking")
         return self
 
     @model_validator(mode="after")

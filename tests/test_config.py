@@ -10,11 +10,11 @@ import hypothesis
 import pytest
 from hypothesis.strategies import dictionaries, floats, integers, lists, none, recursive, text
 
-from fovnet.config import LATER, Mads, Phantom, Settings, deciding, doubled_keys, load, parse, shown, vocabulary, write_settings
+from fovnet.config import LATER, Mads, Phantom, Ranking, Settings, deciding, doubled_keys, load, parse, shown, vocabulary, write_settings
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
-from fovnet.search.look.view import POLLING, RECOMMENDED
+from fovnet.search.look.view import POLLING, RANKING, RECOMMENDED
 from fovnet.search.methods import METHODS
 from fovnet.search.space import BASELINE, Axis, paper_space
 from fovnet.volume.collection import region_named
@@ -247,12 +247,14 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
     configured = (search.targets, search.kernel, search.hyperparameters, search.per_second, search.choose, search.fidelity)
     assert configured == astuple(RECOMMENDED)
     assert Mads().model_dump() == {key: value for key, value in asdict(POLLING).items() if key != "neighbours"}
+    assert Ranking().model_dump() == RANKING.facts
 
 
 @pytest.mark.parametrize(("method", "later"), [
     ("tpe", {"candidates": "all"}), ("gp-ei", {"spend": "asha"}), ("gp-ei", {"choose": "drawn"}),
     ("gp-hyperband", {"eta": 4, "least_epochs": 2, "reuse": False, "fidelity": "axis"}),
     ("mads", {"neighbours": {"separable": {"to": "next", "reset": {"kernel": 3}}}, "mads": Mads(order="none").model_dump()}),
+    ("ranking", {"ranking": Ranking(loss="pair", hidden=[16, 8]).model_dump()}),
 ])
 def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(method: str, later: dict[str, object]) -> None:
     """What decides the trials of a search, and the whole configuration, are written as before there was the key;
@@ -318,10 +320,14 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
     ({"method": "mads", "mads": {"every": 3, "categories": "fixed"}}, "mads.every, mads.categories: of a global search.*to a-mads"),
     ({"method": "mads", "neighbours": {"separable": {"too": "next"}}}, "search.neighbours.separable.too: unknown key.*'to'"),
     ({"method": "mads", "mads": {"extended": 2}}, "search.mads.extended: 2: "),
+    ({"ranking": {}}, "ranking: method gp-ei learns no order; leave it out, or set method to ranking"),
+    ({"method": "ranking", "ranking": {"rate_end": 0.001}}, "rate_end: 0.001 is more than a 40th of rate 0.02.*set 0.0005 or less"),
+    ({"method": "ranking", "ranking": {"loss": "pair", "weight": "one"}}, "weight: loss pair weighs no places"),
+    ({"method": "ranking", "ranking": {"members": 0}}, "search.ranking.members: 0: "),
     ({"candidates": "all"}, "candidates: method gp-ei compares no candidates; leave it out, or set method to tpe"),
     *(({"method": method, **given}, rf"search: {', '.join(given)}: of a Gaussian process, and method {method} asks none; leave .* out, or "
                                     "set method to gp-ei")
-      for method in ("grid", "tpe", "mads", "a-mads")
+      for method in ("grid", "tpe", "mads", "a-mads", "ranking")
       for given in ({"targets": "raw"}, {"kernel": "squared-exponential"}, {"hyperparameters": "sampled"}, {"per_second": True},
                     {"stop_below_regret": 0.1}, {"targets": "ranked", "kernel": "squared-exponential"})),
 ])

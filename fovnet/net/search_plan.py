@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fovnet.net.prices import Prices
     from fovnet.net.probing import Bench
     from fovnet.net.speed import Timings
-    from fovnet.search.look.view import Polling
+    from fovnet.search.look.view import Polling, Ranking
     from fovnet.search.proposing import Search
     from fovnet.search.space import Space
     from fovnet.search.spend.schedule import Kind, Schedule
@@ -183,6 +183,7 @@ def plan_search(settings: Settings, pack: Pack) -> Search:
         space, options.method, settings.seed, options.workers, space.row_of(start), options.initial, priced.seconds, priced.fits,
         Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second, options.choose, options.fidelity),
         priced.memory, options.lead, options.candidates, _schedule(settings), _polling(settings),
+        _ranking(settings),
     )
 
 
@@ -193,6 +194,14 @@ def _polling(settings: Settings) -> Polling:
     options = settings.search
     rules = tuple(Neighbour(axis, one.to, tuple(one.reset.items())) for axis, one in options.neighbours.items())
     return Polling(neighbours=rules, **options.mads.model_dump()) if options.mads else replace(POLLING, neighbours=rules)
+
+
+def _ranking(settings: Settings) -> Ranking:
+    """How the search learns the order of the scores, if it does."""
+    from fovnet.search.look.view import RANKING, Ranking
+
+    given = settings.search.ranking
+    return Ranking.from_facts(given.model_dump()) if given else RANKING
 
 
 def _schedule(settings: Settings) -> Schedule:

@@ -19,7 +19,7 @@ from fovnet.errors import SearchError
 from fovnet.locks import take
 from fovnet.records import read_json, read_npz, write_json, write_npz
 from fovnet.results import JOBS
-from fovnet.search.look.view import POLLING, Modelling, Polling
+from fovnet.search.look.view import POLLING, RANKING, Modelling, Polling, Ranking
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Axis, Space
 from fovnet.search.spend.schedule import Schedule
@@ -110,7 +110,8 @@ def _holds_arrays(path: Path) -> bool:
 def refuse_another_search(folder: Path, search: Search) -> None:
     """Raises SearchError if the journal in `folder` is another search's; the number of trials may differ."""
     header = read_header(folder)
-    for key, mine in {"candidates": None, "schedule": None, "polling": None, **search.identity}.items():
+    later = dict.fromkeys(("candidates", "schedule", "polling", "ranking"))
+    for key, mine in {**later, **search.identity}.items():
         if header.get(key) != mine:
             if key == "predicted_seconds_sha256":
                 raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
@@ -172,6 +173,7 @@ def read_search(folder: Path) -> Search:
             candidates=header.get("candidates", 24),
             schedule=Schedule(**header.get("schedule", {})),
             polling=Polling.from_facts(header["polling"]) if "polling" in header else POLLING,
+            ranking=Ranking.from_facts(header["ranking"]) if "ranking" in header else RANKING,
         )
     except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
         raise SearchError("journal-header", f"{folder}: search.json or search.npz is no journal's ({fault!r}); the search's own "

@@ -10,6 +10,7 @@ from fovnet.search.look.entropic import entropy_search, entropy_search_portfolio
 from fovnet.search.look.gaussian import confidence_bound, expected_improvement, probability_of_improvement, thompson
 from fovnet.search.look.grid import lattice
 from fovnet.search.look.mads import mads
+from fovnet.search.look.ranking import best_ranked
 from fovnet.search.look.tpe import STARTUPS, parzen
 from fovnet.search.look.uniform import uniform
 from fovnet.search.look.view import Look
@@ -38,6 +39,7 @@ METHODS: Mapping[str, Method] = {
     "gp-hyperband": Method(expected_improvement, "hyperband"),
     "mads":   Method(mads),
     "a-mads": Method(adogs_and_mads),
+    "ranking": Method(best_ranked),
 }
 POLLING_METHODS = ("mads", "a-mads")
 

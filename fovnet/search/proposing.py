@@ -16,7 +16,7 @@ from fovnet.records import digest
 from fovnet.search.clock import LEAD, Clock
 from fovnet.search.look.mesh import refuse_neighbours
 from fovnet.search.look.uniform import few
-from fovnet.search.look.view import POLLING, RECOMMENDED, Candidates, Choice, Modelling, Polling, View
+from fovnet.search.look.view import POLLING, RANKING, RECOMMENDED, Candidates, Choice, Modelling, Polling, Ranking, View
 from fovnet.search.methods import FIRST_SLOTS, METHODS, POLLING_METHODS
 from fovnet.search.space import Space
 from fovnet.search.spend.book import Begin, Book, GoOn, Move, Spend, entries_of
@@ -40,6 +40,7 @@ class Search:
     candidates         what "tpe" compares, as in view.py
     schedule           how epochs are spent
     polling            how "mads" and "a-mads" poll
+    ranking            how "ranking" learns the order of the scores
     memory             (M,) estimated bytes that each row's training needs, on which the actual limit is learned; None: unknown
     Raises SearchError for an unknown method, invalid workers, seed or lead, arrays of wrong shape, predictions or memory estimates that are
     not positive numbers, or a space without a feasible row, and ConfigError as `refuse_neighbours`.
@@ -59,6 +60,7 @@ class Search:
     candidates: Candidates = 24
     schedule: Schedule = FULL
     polling: Polling = POLLING
+    ranking: Ranking = RANKING
 
     def __post_init__(self) -> None:
         size = len(self.space)
@@ -115,6 +117,7 @@ class Search:
             **({} if self.candidates == 24 else {"candidates": self.candidates}),      # journals of before do not have it
             **self.schedule.facts,
             **({"polling": self.polling.facts} if self.method in POLLING_METHODS else {}),
+            **({"ranking": self.ranking.facts} if self.method == "ranking" else {}),
         }
 
 
@@ -165,6 +168,7 @@ def _looked(
         search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,
         search.memory, search.modelling, search.candidates, slot - begun(earlier),
         () if search.schedule.kind == "full" else search.schedule.rungs, search.polling,
+        search.ranking,
     )
     with one_thread():                  # the same bits on every number of cores, and no competition with running trainings
         return METHODS[search.method].look(view)

@@ -7,7 +7,7 @@ probability to train.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -25,7 +25,7 @@ from fovnet.maths.kernels import KERNELS
 from fovnet.maths.warping import TARGETS, Target
 from fovnet.search.look import fitting
 from fovnet.search.look.failing import Chances
-from fovnet.search.look.uniform import spread
+from fovnet.search.look.uniform import spread_among
 from fovnet.search.look.view import Choice, View
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Forecast
@@ -224,9 +224,7 @@ def chosen(view: View, best: Best) -> Choice:
 
 
 def _spread_where_it_fits(view: View) -> Choice:
-    fits = np.zeros(len(view.space), dtype=bool)
-    fits[Chances(view).fitting(np.flatnonzero(view.free))] = True
-    return spread(replace(view, free=fits))
+    return spread_among(view, Chances(view).fitting(np.flatnonzero(view.free)))
 
 
 def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,6 +37,13 @@ def spread(view: View) -> Choice:
     sequence = qmc.Sobol(len(view.space.axes), scramble=True, seed=np.random.default_rng(view.seed))
     sequence.fast_forward(view.begun)
     return nearest_to(view, sequence.random(1)[0])
+
+
+def spread_among(view: View, rows: NDArray[np.int64]) -> Choice:
+    """As `spread`, of these free rows alone."""
+    allowed = np.zeros(len(view.space), dtype=bool)
+    allowed[rows] = True
+    return spread(replace(view, free=allowed))
 
 
 def nearest_to(view: View, point: NDArray[np.float64]) -> Choice:

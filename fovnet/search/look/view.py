@@ -92,6 +92,43 @@ class Polling:
 POLLING = Polling()
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """How "ranking" learns the order of the scores, and what it does with it; the defaults are recommended.
+
+    loss         "list": of the whole order; "pair": of its pairs; "net": of two softmax distributions; "point": of levels
+    weight       of the places in the loss "list": "log" 1/ln(place + 1), "inverse", "linear", or "one" for all alike
+    members      networks, each from a start of its own;     hidden  widths of their hidden layers
+    epochs       of each fit;     rate, rate_end  at which it begins and ends
+    acquisition  of a row's places in the members' rankings: the mean of them ("mean-rank") or of their logarithms
+                 ("log-rank"), their expected improvement ("rank-ei", "log-ei"), or that of a member drawn ("thompson")
+    range        k: scores s are kept within ±k by k·tanh(s/100); None: they are not
+    """
+
+    loss: Literal["list", "pair", "net", "point"] = "list"
+    weight: Literal["log", "inverse", "linear", "one"] = "log"
+    members: int = 10
+    hidden: tuple[int, ...] = (32, 32)
+    epochs: int = 300
+    rate: float = 0.02
+    rate_end: float = 0.0005
+    acquisition: Literal["mean-rank", "log-rank", "rank-ei", "log-ei", "thompson"] = "log-ei"
+    range: float | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The ranking as JSON."""
+        return {**asdict(self), "hidden": list(self.hidden)}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Ranking:
+        """The ranking from its JSON form."""
+        return cls(**{**facts, "hidden": tuple(facts["hidden"])})
+
+
+RANKING = Ranking()
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """The search as slot `slot` sees it.
@@ -106,6 +143,7 @@ class View:
     seed      of the whole search
     predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if unknown
     candidates  of "tpe": the values drawn along each axis, or "all" free rows;     polling  of "mads" and "a-mads"
+    ranking   of "ranking"
     """
 
     space: Space
@@ -122,6 +160,7 @@ class View:
     continued: int = 0
     rungs: tuple[int, ...] = ()
     polling: Polling = POLLING
+    ranking: Ranking = RANKING
 
     @property
     def begun(self) -> int:

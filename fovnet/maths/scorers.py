@@ -1,0 +1,132 @@
+"""M small networks of equal widths, trained at once: fully connected, with ReLU between the layers.
+
+    x     (n, D)  inputs, the same for all networks, or (M, n, D)
+    flat  (M, K)  all parameters of each network; weights (M, in, out) and biases (M, 1, out) are views of it
+
+float64 numpy: with 1,400 parameters a network an epoch is bound by overhead, and takes a third of torch's time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Batch = Callable[[], tuple[Floats, Callable[[Floats], Floats]]]
+"""Gives inputs x of n rows, and the gradient (M, n) of a loss in the scores (M, n) of these."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """The networks; widths are those of the input, of each hidden layer, and of the output."""
+
+    widths: tuple[int, ...]
+    flat: Floats
+
+    @classmethod
+    def drawn(cls, widths: tuple[int, ...], members: int, rng: np.random.Generator) -> Layers:
+        """Networks with weights and biases uniform within ±1/√in, as torch's."""
+        layers = cls(widths, np.empty((members, size_of(widths))))
+        for weights, biases in layers.views:
+            bound = 1.0 / np.sqrt(weights.shape[1])
+            weights[:] = rng.uniform(-bound, bound, weights.shape)
+            biases[:] = rng.uniform(-bound, bound, biases.shape)
+        return layers
+
+    @cached_property
+    def views(self) -> tuple[tuple[Floats, Floats], ...]:
+        """Weights and biases of each layer, which share their memory with `flat`."""
+        found, begin = [], 0
+        for inputs, outputs in pairwise(self.widths):
+            middle, end = begin + inputs * outputs, begin + (inputs + 1) * outputs
+            weights = self.flat[:, begin:middle].reshape(-1, inputs, outputs)
+            found.append((weights, self.flat[:, middle:end].reshape(-1, 1, outputs)))
+            begin = end
+        return tuple(found)
+
+
+def size_of(widths: tuple[int, ...]) -> int:
+    """The number K of parameters of one network."""
+    return sum((inputs + 1) * outputs for inputs, outputs in pairwise(widths))
+
+
+def forward(layers: Layers, x: Floats) -> list[Floats]:
+    """The inputs and the values (M, n, width) of each layer; the last are the outputs."""
+    values = [x]
+    for weights, biases in layers.views:
+        into = values[-1] if len(values) == 1 else np.maximum(values[-1], 0.0, out=values[-1])
+        values.append(np.matmul(into, weights))
+        values[-1] += biases
+    return values
+
+
+def backward(layers: Layers, values: list[Floats], gradient: Floats) -> Floats:
+    """(M, K), the gradient in `flat`, given that in the outputs (M, n, out) and the values of `forward`."""
+    found = Layers(layers.widths, np.empty_like(layers.flat))
+    for i in reversed(range(len(layers.views))):
+        of_weights, of_biases = found.views[i]
+        np.matmul(values[i].swapaxes(-1, -2), gradient, out=of_weights)
+        gradient.sum(axis=1, keepdims=True, out=of_biases)
+        if i:
+            gradient = np.matmul(gradient, layers.views[i][0].swapaxes(1, 2))
+            gradient *= values[i] > 0.0
+    return found.flat
+
+
+def scores(layers: Layers, x: Floats) -> Floats:
+    """The scores (M, n): the only output of each network."""
+    return forward(layers, x)[-1][..., 0]
+
+
+@dataclass(eq=False)
+class Adam:
+    """Steps on parameters, which change in place.
+
+    Source: Kingma & Ba, *Adam: a method for stochastic optimization* (2015), algorithm 1.
+    """
+
+    parameters: Floats
+    decay: tuple[float, float] = (0.9, 0.999)
+    least: float = 1e-8
+    steps: int = 0
+    mean: Floats = field(init=False)
+    square: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mean, self.square = np.zeros_like(self.parameters), np.zeros_like(self.parameters)
+
+    def step(self, gradient: Floats, rate: float) -> None:
+        """One step against the gradient, of the parameters' shape."""
+        self.steps += 1
+        slow, slower = self.decay
+        self.mean += (1.0 - slow) * (gradient - self.mean)
+        self.square += (1.0 - slower) * (gradient * gradient - self.square)
+        root = np.sqrt(self.square / (1.0 - slower**self.steps)) + self.least
+        self.parameters -= rate / (1.0 - slow**self.steps) * self.mean / root
+
+
+def cosine(step: int, steps: int, begin: float, end: float) -> float:
+    """The rate of a step counted from 0: from `begin` along half a cosine, to `end` at `steps`.
+
+    Source: Loshchilov & Hutter, *SGDR: stochastic gradient descent with warm restarts* (2017), eq. 5.
+    """
+    return float(end + 0.5 * (begin - end) * (1.0 + np.cos(np.pi * step / steps)))
+
+
+def train(layers: Layers, batch: Batch, epochs: int, rate: float, rate_end: float) -> None:
+    """Trains the networks in place, each apart from the others, one step an epoch.
+
+    The rate must end far below where it began: at 0.02 throughout, inputs changed by 1e-15 change the scores of
+    40 rows by 3 % after 1000 epochs; with 300 epochs down to 0.0005, by 1e-10.
+    """
+    adam = Adam(layers.flat)
+    for epoch in range(epochs):
+        x, slope = batch()
+        values = forward(layers, x)
+        gradient = slope(values[-1][..., 0])
+        adam.step(backward(layers, values, gradient[..., None]), cosine(epoch, epochs, rate, rate_end))

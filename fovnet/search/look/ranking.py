@@ -1,0 +1,201 @@
+"""ranking: networks learn the order of the scores alone, and the row next tried is the one of best places in their
+rankings of all free rows.
+
+    n  trials with a score, sorted by it from the lowest     M  members     m  free rows likely to train
+    s  scores of the members: the higher the better          place 1 is the best
+
+Only the order of the losses and their ties are used, so that no increasing function of them changes a proposal.
+Source of the loss, its weights and the ensemble of rankings: an MSc thesis on hyper-parameter optimisation with
+ranking losses (Freiburg 2022); of what differs from it, the expected improvement is of the logarithms of places,
+and the rate falls, so that the last bits of a machine decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from fovnet.maths.acquisition import log_expected_improvement
+from fovnet.maths.ranking_losses import LOSSES, tie_starts, weights
+from fovnet.maths.scorers import Layers, scores, train
+from fovnet.search.look.failing import Chances
+from fovnet.search.look.gaussian import six_digits
+from fovnet.search.look.uniform import spread_among
+from fovnet.search.look.view import Choice, Ranking, View
+from fovnet.search.space import Space
+from fovnet.search.trial import Forecast, Trial
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LONGEST, ALWAYS = 128, 32
+"""Most rows in the list of an epoch; from more, these best ones and others drawn anew."""
+CHUNK = 8192
+"""Rows scored at once: a layer of ten networks then takes 21 MB."""
+DIGITS = 9
+"""Decimals of scores and of what is made of their places: members and machines that agree to this far agree."""
+ENOUGH_FORECASTS = 20
+"""Recorded forecasts from which it is known how far the members' agreement deceives."""
+
+
+def best_ranked(view: View) -> Choice:
+    """The free row, likely to train, of the greatest promise by its places in the members' rankings; ties at random.
+
+    The first slots are spread, and so are all before two scores differ: an order of one place teaches nothing.
+    """
+    rows, chances = np.flatnonzero(view.free), Chances(view)
+    if view.begun < view.initial:
+        return spread_among(view, chances.fitting(rows))
+    rows, seen = chances.likely(rows), in_order(*view.scored)
+    if len(np.unique(seen.losses)) < 2:
+        return spread_among(view, rows)
+    members = fitted(view.space, seen.key, view.ranking, view.seed, view.slot)
+    found = scored(members, view.space.unit_cube, np.concatenate([rows, seen.rows]))
+    promise = promises(found[:, : len(rows) + 1], view)
+    at = int(view.rng.choice(np.flatnonzero(promise == promise.max())))
+    row = int(rows[at])
+    return Choice(row, None if view.rungs else forecast(view, seen, found[:, len(rows) :], found[:, at], row))
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Rows and losses (n,) from the lowest loss, equal ones by their rows; the order in which they came is lost."""
+
+    rows: Integers
+    losses: Floats
+
+    @property
+    def key(self) -> tuple[bytes, bytes]:
+        """All that a fit depends on: rows and groups of ties."""
+        return self.rows.tobytes(), tie_starts(self.losses).tobytes()
+
+
+def in_order(rows: Integers, losses: Floats) -> Seen:
+    """The list of these rows and their losses."""
+    order = np.lexsort((rows, losses))
+    return Seen(rows[order], losses[order])
+
+
+@lru_cache(maxsize=8)
+def fitted(space: Space, key: tuple[bytes, bytes], how: Ranking, seed: int, slot: int) -> Layers:
+    """The members, fitted to the list of a key from starts that seed and slot determine."""
+    rows, first = (np.frombuffer(part, dtype=np.int64) for part in key)
+    x, rng = space.unit_cube[rows], np.random.default_rng([seed, slot])
+    members = Layers.drawn((x.shape[1], *how.hidden, 1), how.members, rng)
+
+    def batch() -> tuple[Floats, Callable[[Floats], Floats]]:
+        some = _listed(len(rows), rng)
+        return x[some], _slope(how, tie_starts(first[some]))
+
+    whole = x, _slope(how, first)
+    train(members, batch if len(rows) > LONGEST else lambda: whole, how.epochs, how.rate, how.rate_end)
+    return members
+
+
+def _listed(n: int, rng: np.random.Generator) -> Integers:
+    """The places (LONGEST,) that are in the list of an epoch."""
+    others = ALWAYS + rng.choice(n - ALWAYS, LONGEST - ALWAYS, replace=False)
+    return np.concatenate([np.arange(ALWAYS), np.sort(others)])
+
+
+def _slope(how: Ranking, first: Integers) -> Callable[[Floats], Floats]:
+    """The gradient of the loss, a mean over the list, in the members' raw scores."""
+    loss, c = LOSSES[how.loss], weights(how.weight, first)
+    if how.range is None:
+        return lambda s: loss(s, c, first)[1] / len(first)
+    k = how.range
+
+    def within(s: Floats) -> Floats:
+        bent = np.tanh(0.01 * s)
+        return loss(k * bent, c, first)[1] * (0.01 * k * (1.0 - bent**2)) / len(first)
+
+    return within
+
+
+def scored(members: Layers, cube: Floats, rows: Integers) -> Floats:
+    """The members' scores (M, rows), rounded so that equal ones are ties on every machine."""
+    parts = np.split(rows, range(CHUNK, len(rows), CHUNK))
+    return np.round(np.concatenate([scores(members, cube[part]) for part in parts], axis=1), DIGITS)
+
+
+def promises(s: Floats, view: View) -> Floats:
+    """What the acquisition makes (m,) of scores (M, m + 1), of which the last are those of the best row seen.
+
+    While other rows are pending, members are weighted at random, and the workers' rows differ more (the Bayesian
+    bootstrap of Rubin, *Ann. Stat.* 9 (1981) 130-134).
+    """
+    rng, count = view.rng, len(s)
+    share = rng.dirichlet(np.ones(count)) if view.pending else np.full(count, 1.0 / count)
+    return np.round(ACQUISITIONS[view.ranking.acquisition](places(s), share, rng), DIGITS)
+
+
+def places(s: Floats) -> Floats:
+    """The place of each score (M, m) within its member's; ties share their mean place."""
+    return np.asarray(rankdata(-s, axis=1))
+
+
+Acquisition = Callable[[Floats, Floats, np.random.Generator], Floats]
+
+
+def _lowest(place: Floats, share: Floats, rng: np.random.Generator) -> Floats:
+    return -(share @ place)[:-1]
+
+
+def _improvement(place: Floats, share: Floats, rng: np.random.Generator) -> Floats:
+    mean = share @ place
+    variance = share @ (place - mean) ** 2
+    return log_expected_improvement(mean[:-1], variance[:-1], float(mean[-1]))
+
+
+def _drawn(place: Floats, share: Floats, rng: np.random.Generator) -> Floats:
+    return -place[rng.integers(len(place)), :-1]
+
+
+ACQUISITIONS: Mapping[str, Acquisition] = {
+    "mean-rank": _lowest,
+    "log-rank": lambda place, share, rng: _lowest(np.log(place), share, rng),
+    "rank-ei": _improvement,
+    "log-ei": lambda place, share, rng: _improvement(np.log(place), share, rng),
+    "thompson": _drawn,
+}
+
+
+def forecast(view: View, seen: Seen, known: Floats, asked: Floats, row: int) -> Forecast:
+    """The forecast of a row: the places of its scores (M,) among those of the seen rows (M, n), as losses.
+
+    The band is widened by how far earlier forecasts were out of place; before enough of them its lower end is open.
+    No regret: ranks know no distances.
+    """
+    n = len(seen.rows)
+    among = 0.5 + 0.5 * ((known > asked[:, None]).sum(axis=1) + (known >= asked[:, None]).sum(axis=1))
+    faults = misplaced(view.trials)
+    wide = n * float(np.quantile(faults, 0.95)) if len(faults) >= ENOUGH_FORECASTS else 0.0
+    low, middle, high = np.quantile(among, [0.025, 0.5, 0.975])
+    low, high = low - wide, high + wide
+    chance = float(np.exp(Chances(view).log_chance(np.array([row]))[0]))
+    lowest = _loss_at(seen, low) if len(faults) >= ENOUGH_FORECASTS and low >= 1.0 else None
+    highest = _loss_at(seen, high) if high <= n else None
+    return Forecast(_loss_at(seen, middle), lowest, highest, six_digits(chance), None)
+
+
+def _loss_at(seen: Seen, place: float) -> float:
+    """The loss at a place between those seen."""
+    return six_digits(float(np.interp(place, np.arange(1.0, len(seen.losses) + 1.0), seen.losses)))
+
+
+def misplaced(trials: tuple[Trial, ...]) -> Floats:
+    """|place forecast - place taken| / n of each trial with a forecast and a score, among the n scores its slot
+    had seen."""
+    losses = {one.proposal.slot: one.score for one in trials}
+    found = []
+    for one in trials:
+        if one.proposal.forecast is not None and one.score is not None:
+            then = np.array([loss for slot in one.proposal.seen if (loss := losses.get(slot)) is not None])
+            said, taken = (((then < at).mean() + (then <= at).mean()) / 2 for at in (one.proposal.forecast.score, one.score))
+            found.append(abs(said - taken))
+    return np.array(found)

@@ -1,0 +1,206 @@
+"""ranking: what may not change a proposal, what the acquisitions and forecasts say, and that it learns."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fovnet.errors import SearchError
+from fovnet.maths.scorers import scores
+from fovnet.search.journal import opened, read_search, refuse_another_search
+from fovnet.search.look import ranking
+from fovnet.search.look.ranking import best_ranked, fitted, forecast, in_order, misplaced, places, promises
+from fovnet.search.look.view import RANKING, Ranking
+from fovnet.search.space import Space, places_of
+from fovnet.search.trial import Forecast, Outcome, Proposal, Trial
+from tests.search.test_methods import path, search_of, view_of
+
+GRID = Space.of({"a": range(11), "b": range(5), "c": ["x", "y", "z"], "d": [False, True]})
+SIZE = len(GRID)
+ROWS = np.random.default_rng(7).permutation(SIZE)
+LOSSES = np.round(np.random.default_rng(8).normal(size=SIZE), 1)               # with ties
+QUICK, BRISK = Ranking(epochs=40), Ranking(epochs=100, members=5)
+
+
+def bowl():
+    """(SIZE,), least at a = 3, b = 4, c = y."""
+    at = places_of(GRID)
+    return (at[:, 0] - 0.3) ** 2 + (at[:, 1] - 1.0) ** 2 + 0.3 * (at[:, 2] != 1) + 0.01 * at[:, 3]
+
+
+def view(losses, rows=ROWS, **changes):
+    """As the slot after these trials sees it."""
+    trials = [
+        Trial(Proposal(i, int(row), {}, 0, (), (), 1.0), Outcome("completed", score=float(loss)))
+        for i, (row, loss) in enumerate(zip(rows, losses, strict=False))
+    ]
+    free = np.ones(SIZE, dtype=bool)
+    free[rows[: len(losses)]] = False
+    return view_of(GRID, trials, **{"free": free, "ranking": QUICK, **changes})
+
+
+@pytest.mark.parametrize("loss", ["list", "pair", "net", "point"])
+@pytest.mark.parametrize("increasing", [np.exp, lambda y: y**3, lambda y: y * 1e300, lambda y: np.unique(y, return_inverse=True)[1]],
+                         ids=["exp", "cube", "1e300", "rank"])
+def test_an_increasing_function_of_the_losses_changes_no_proposal(loss, increasing):
+    how = replace(QUICK, loss=loss)
+    seen, mapped = (in_order(ROWS[:25], losses) for losses in (LOSSES[:25], increasing(LOSSES[:25])))
+    assert seen.key == mapped.key
+    assert best_ranked(view(LOSSES[:25], ranking=how)).row == best_ranked(view(increasing(LOSSES[:25]), ranking=how)).row
+
+
+def test_the_order_in_which_trials_came_changes_no_bit():
+    order = np.random.default_rng(9).permutation(25)
+    one, other = in_order(ROWS[:25], LOSSES[:25]), in_order(ROWS[order], LOSSES[order])
+    assert one.key == other.key
+    ranking.fitted.cache_clear()
+    before = fitted(GRID, one.key, QUICK, 0, 25).flat
+    ranking.fitted.cache_clear()
+    assert (fitted(GRID, other.key, QUICK, 0, 25).flat == before).all()
+    rows = np.concatenate([ROWS[order], ROWS[25:]])
+    assert best_ranked(view(LOSSES[order], rows)) == best_ranked(view(LOSSES[:25]))
+
+
+def test_the_scores_of_rows_follow_them_wherever_they_stand_also_beyond_a_chunk(monkeypatch):
+    members = fitted(GRID, in_order(ROWS[:25], LOSSES[:25]).key, QUICK, 0, 25)
+    whole = ranking.scored(members, GRID.unit_cube, np.arange(SIZE))
+    assert np.abs(whole - scores(members, GRID.unit_cube)).max() < 1e-9
+    monkeypatch.setattr(ranking, "CHUNK", 100)
+    assert (ranking.scored(members, GRID.unit_cube, ROWS) == whole[:, ROWS]).all()
+
+
+def test_the_last_bits_of_the_inputs_change_no_row():
+    """Inputs changed by one part in 10^15 at every slot: the search takes the same path."""
+    loss = bowl()
+
+    def rows(seed, change):
+        space = Space(GRID.axes, GRID.rows)
+        space.__dict__["unit_cube"] = GRID.unit_cube * (1.0 + change)
+        search = replace(search_of(space, "ranking", seed=seed), ranking=BRISK)
+        return [one.proposal.row for one in path(search, lambda one: Outcome("completed", score=float(loss[one.row])), 20)]
+
+    assert all(rows(seed, 1e-15) == rows(seed, 0.0) for seed in range(4))
+
+
+def test_from_long_lists_the_best_and_others_drawn_are_learned_and_their_ties_kept():
+    drawn = [ranking._listed(300, np.random.default_rng(seed)) for seed in range(40)]
+    assert all((one[:32] == np.arange(32)).all() and (np.diff(one) > 0).all() and len(one) == 128 for one in drawn)
+    assert len(np.unique(np.concatenate(drawn))) == 300
+    seen = in_order(ROWS[:300], bowl()[ROWS[:300]])
+    members = fitted(GRID, seen.key, RANKING, 0, 300)
+    mean = places(scores(members, GRID.unit_cube[seen.rows])).mean(axis=0)
+    assert np.corrcoef(mean, np.arange(300))[0, 1] > 0.9
+
+
+def test_range_control_keeps_the_odds_of_two_rows_below_its_bound():
+    """exp of at most ±k: the loss then cannot fall as far, and the order is learned all the same."""
+    seen = in_order(ROWS[:12], bowl()[ROWS[:12]])
+    free, kept = (fitted(GRID, seen.key, replace(RANKING, range=k), 0, 12) for k in (None, 2.0))
+    spans = [np.ptp(scores(one, GRID.unit_cube[seen.rows]), axis=1).mean() for one in (free, kept)]
+    assert spans[1] > 2.0 * spans[0]                                 # raw ones, which grow for the same odds
+    assert (places(scores(kept, GRID.unit_cube[seen.rows])).mean(axis=0).argsort()[:3] < 4).all()
+
+
+def test_acquisitions_by_hand():
+    """Three members rank two free rows and the best seen: 1, 3, 2 twice, and 3, 1, 2."""
+    s = np.array([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0], [1.0, 3.0, 2.0]])
+
+    def of(name):
+        return promises(s, view(LOSSES[:9], ranking=Ranking(acquisition=name)))
+
+    assert of("mean-rank") == pytest.approx([-5 / 3, -7 / 3])
+    assert of("log-rank") == pytest.approx([-np.log(3) / 3, -np.log(9) / 3])
+    assert (of("rank-ei")[0] > of("rank-ei")[1]) and (of("log-ei")[0] > of("log-ei")[1])
+    assert of("thompson").tolist() in ([-1.0, -3.0], [-3.0, -1.0])
+    assert (places(np.array([[5.0, 7.0, 5.0]])) == [[2.5, 1.0, 2.5]]).all()
+
+
+def test_pending_rows_weigh_the_members_anew_and_none_weigh_them_alike():
+    s = np.random.default_rng(3).normal(size=(10, 40))
+    alone, beside = (promises(s, view(LOSSES[:9], pending=pending, ranking=RANKING)) for pending in ((), (int(ROWS[20]),)))
+    assert not np.allclose(alone, beside) and np.corrcoef(alone, beside)[0, 1] > 0.3
+
+
+@pytest.mark.parametrize("losses", [[], [0.3], [0.3] * 9])
+def test_without_two_different_losses_rows_are_spread_without_a_fit(losses):
+    ranking.fitted.cache_clear()
+    choice = best_ranked(view(np.array(losses), initial=1, slot=9))
+    assert choice.forecast is None and ranking.fitted.cache_info().misses == 0
+
+
+@pytest.mark.parametrize("how", [Ranking(members=1, epochs=5), Ranking(hidden=(), epochs=5), Ranking(hidden=(3,), epochs=1)])
+def test_one_member_one_free_row_and_an_axis_of_one_level_are_no_special_cases(how):
+    space = Space.of({"a": range(6), "b": [1]})
+    search = replace(search_of(space, "ranking"), ranking=how)
+    trials = path(search, lambda one: Outcome("completed", score=float(one.row)), 6)
+    assert {one.proposal.row for one in trials} == set(range(6))
+
+
+def recorded(count, wrong):
+    """Trials with the losses 0, 1, 2, ..., each forecast to lie as many places off among those seen before."""
+    trials = []
+    for i in range(count):
+        said = Forecast(float(i) - wrong - 0.25, None, None, 1.0, None)
+        proposal = Proposal(i, int(ROWS[i]), {}, 0, tuple(range(i)), (), 1.0, said if i > 5 else None)
+        trials.append(Trial(proposal, Outcome("completed", score=float(i))))
+    return tuple(trials)
+
+
+def test_a_forecast_is_the_loss_at_the_members_places_and_its_lower_end_open_until_20_were_made():
+    seen = in_order(ROWS[:9], np.arange(9.0))
+    known = np.tile(np.arange(9.0)[::-1], (3, 1))                  # every member ranks the seen rows rightly
+    middle = forecast(view(np.arange(9.0)), seen, known, np.array([5.5, 6.5, 4.5]), int(ROWS[9]))
+    assert (middle.score, middle.low, middle.expected_regret, middle.chance_to_train) == (2.5, None, None, 1.0)
+    assert middle.high == pytest.approx(3.45)
+    best = forecast(view(np.arange(9.0)), seen, known, np.full(3, 99.0), int(ROWS[9]))
+    worst = forecast(view(np.arange(9.0)), seen, known, np.full(3, -1.0), int(ROWS[9]))
+    assert (best.score, best.high) == (0.0, 0.0) and (worst.score, worst.high) == (8.0, None)
+
+
+def test_earlier_forecasts_out_of_place_widen_the_band_by_places():
+    losses = np.arange(40.0)
+    seen, known = in_order(ROWS[:40], losses), np.tile(-losses, (3, 1))
+    sure, unsure = (
+        forecast(replace(view(losses), trials=recorded(40, wrong)), seen, known, np.full(3, -20.5), int(ROWS[40]))
+        for wrong in (0, 3)
+    )
+    assert sure.score == unsure.score == 20.5 and (sure.low, sure.high) == (20.5, 20.5)
+    assert unsure.low < 20.5 - 3 and unsure.high > 20.5 + 3
+    assert misplaced(recorded(40, 3)).max() == pytest.approx(3 / 6)
+    assert len(misplaced(recorded(6, 3))) == 0
+
+
+def test_rows_near_divergences_are_left_alone():
+    """All of a > 5 diverge, and the loss falls towards that cliff: few of the later trials go over it."""
+    loss = -places_of(GRID)[:, 0]
+
+    def outcome(one):
+        return Outcome("diverged") if one.configuration["a"] > 5 else Outcome("completed", score=float(loss[one.row]))
+
+    search = replace(search_of(GRID, "ranking"), ranking=QUICK)
+    late = [one.outcome.status for one in path(search, outcome, 30)[12:]]
+    assert late.count("diverged") <= 4
+
+
+def test_it_beats_chance_on_a_bowl():
+    """25 trials each, three seeds."""
+    loss = bowl()
+
+    def end(method, seed):
+        search = replace(search_of(GRID, method, seed=seed), ranking=BRISK)
+        trials = path(search, lambda one: Outcome("completed", score=float(loss[one.row])), 25)
+        return min(one.score for one in trials)
+
+    ends = np.array([[end(method, seed) for method in ("ranking", "random")] for seed in range(3)])
+    assert (ends[:, 0] <= ends[:, 1]).all() and np.median(ends[:, 0]) <= np.sort(loss)[2]
+
+
+def test_the_settings_are_the_searchs_of_this_method_alone_and_its_journal_keeps_them(tmp_path):
+    usual = search_of(GRID, "ranking")
+    other = replace(usual, ranking=Ranking(loss="pair", hidden=(16, 8), range=2.0))
+    assert usual.identity["ranking"]["hidden"] == [32, 32] and other.identity != usual.identity
+    assert "ranking" not in search_of(GRID, "gp-ei").identity
+    opened(tmp_path, other).write_header(30, 30, None, [])
+    assert read_search(tmp_path).ranking == other.ranking
+    with pytest.raises(SearchError, match=r"its search has ranking = .*'pair'.*journal-of-another-search"):
+        refuse_another_search(tmp_path, usual)
