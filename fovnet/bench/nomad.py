@@ -20,7 +20,7 @@ import numpy as np
 from fovnet.bench.replay import Replay, Slot, is_best, recorded
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
-from fovnet.search.space import nearest_free, places_of
+from fovnet.search.space import Space, nearest_free, places_of
 
 OPTIONS = ("BB_OUTPUT_TYPE OBJ", "DISPLAY_DEGREE 0", "DIRECTION_TYPE ORTHO 2N")
 DIVERGED = 1e20
@@ -59,7 +59,8 @@ def rows_of(table: Table, first_row: int, seed: int, draws: int) -> list[int]:
             return 0
         levels = table.space.rows[first_row].copy()
         levels[axes] = [round(point.get_coord(number)) for number in range(point.size())]
-        row = nearest_free(table.space, places, _place(table, levels.tolist()), free, rng) if rows else first_row
+        asked = places_of(Space(table.space.axes, levels[None]))[0]
+        row = nearest_free(table.space, places, asked, free, rng) if rows else first_row
         free[row] = False
         rows.append(row)
         loss = float(table.loss[row])
@@ -73,10 +74,3 @@ def rows_of(table: Table, first_row: int, seed: int, draws: int) -> list[int]:
         [kinds, f"MAX_BB_EVAL {draws}", f"SEED {seed + 1}", *OPTIONS],
     )
     return rows
-
-
-def _place(table: Table, levels: list[int]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A point (d,) as in `places_of`."""
-    return np.array([
-        axis.columns[level, 0] if axis.kind == "ordinal" else level for axis, level in zip(table.space.axes, levels, strict=True)
-    ], dtype=np.float64)

@@ -40,7 +40,7 @@ def descent_figure(course: Descent) -> Figure | None:
 
 def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
     for name, (colour, mark) in STEPS.items():
-        here = [one for one in points if _name(one) == name]
+        here = [one for one in points if one.kind == name]
         scored = [one for one in here if one.score is not None]
         if here:
             sizes = [34 if one.moved else 12 for one in scored]
@@ -67,9 +67,5 @@ def _draw_frames(axis: Any, points: list[Point]) -> None:
     axis.set(xlabel="configuration, as begun", ylabel="reach of the poll")
     axis.xaxis.get_major_locator().set_params(integer=True)
     for one in points:
-        if _name(one) == "restart":
+        if one.kind == "restart":
             axis.axvline(one.begun, color=FAINT, linewidth=0.5, zorder=0)
-
-
-def _name(point: Point) -> str:
-    return "poll" if point.step.startswith("poll") else point.step

@@ -38,6 +38,11 @@ class Point:
     frame: float | None
     moved: bool
 
+    @property
+    def kind(self) -> str:
+        """The step, polls of all rungs alike."""
+        return "poll" if self.step.startswith("poll") else self.step
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -76,7 +81,7 @@ def descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
     points = []
     for begun, (trial, state) in enumerate(zip(rows, after, strict=True)):
         points.append(_point(mesh, trial, state, begun, steps.get(trial.proposal.row, "start")))
-    counts = Counter("poll" if point.step.startswith("poll") else point.step for point in points)
+    counts = Counter(point.kind for point in points)
     last = after[-1] if after else before
     certificate = None if last is None else _certificate(search, mesh, last.centre, trials)
     return Descent(tuple(counts.most_common()), sum(point.moved for point in points) - 1, tuple(points), certificate)
