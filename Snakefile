@@ -22,6 +22,7 @@ rule all:
 
 include: "workflow/rules/prepare.smk"
 include: "workflow/rules/calibrate.smk"
+include: "workflow/rules/learn.smk"
 include: "workflow/rules/slots.smk" if SETTINGS.search.jobs else "workflow/rules/search.smk"
 include: "workflow/rules/ensemble.smk"
 include: "workflow/rules/decide.smk"

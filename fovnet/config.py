@@ -267,9 +267,10 @@ def _space(given: Any) -> Any:
 
 IMPROVING = ("gp-ei", "gp-hyperband")
 POLLING = ("mads", "a-mads")
+TAUGHT = ("ranking",)
 LATER: Mapping[str, Any] = {
     "candidates": 24, "spend": None, "eta": 3, "least_epochs": 1, "reuse": True, "fidelity": "latest", "choose": "best",
-    "neighbours": {}, "mads": None, "ranking": None,
+    "neighbours": {}, "mads": None, "ranking": None, "prior": None, "learn_from": [],
 }
 """Keys of `search` that came after the first release, and their defaults."""
 LEAST_FALL = 40
@@ -304,8 +305,9 @@ class Ranking(Section):
     epochs: PositiveInt = 300
     rate: PositiveFloat = 0.02
     rate_end: PositiveFloat = 0.0005
-    acquisition: Literal["mean-rank", "log-rank", "rank-ei", "log-ei", "thompson"] = "log-ei"
+    acquisition: Literal["mean-rank", "log-rank", "rank-ei", "log-ei", "thompson"] | None = None
     range: PositiveFloat | None = None
+    guard: bool = True
 
     @model_validator(mode="after")
     def _ends_low(self) -> Ranking:
@@ -326,6 +328,8 @@ class Search(Section):
     eta, least_epochs, reuse  of the rungs, as in `fovnet.search.spend.schedule`
     fidelity, choose          as in `fovnet.search.look.view`
     neighbours, mads          of the methods "mads" and "a-mads";    ranking  of the method "ranking"
+    prior, learn_from         of the method "ranking": a file of `fovnet search learn`, or the journals and results folders
+                              that the prior of this run is learned from
     space  with "members" each network that training.begin names is trained with its own configuration; `start` is then the first of them
     """
 
@@ -352,6 +356,8 @@ class Search(Section):
     neighbours: dict[str, Neighbours] = {}
     mads: Mads | None = None
     ranking: Ranking | None = None
+    prior: str | None = None
+    learn_from: list[str] = []
     space: Annotated[dict[str, Any] | str, BeforeValidator(_space)] = "paper"
     start: dict[str, Level] = Field(
         default_factory=lambda: {  # type: ignore[arg-type]
@@ -414,6 +420,12 @@ class Search(Section):
     def _what_ranks(self) -> Search:
         if self.ranking and self.method != "ranking":
             raise ValueError(f"ranking: method {self.method} learns no order; leave it out, or set method to ranking")
+        given = [key for key in ("prior", "learn_from") if getattr(self, key)]
+        if given and self.method not in TAUGHT:
+            raise ValueError(f"{', '.join(given)}: method {self.method} learns nothing from other searches; leave out, or set method "
+                             f"to {' or '.join(TAUGHT)}")
+        if len(given) > 1:
+            raise ValueError("prior, learn_from: a prior is given and to be learned; leave one of them out")
         return self
 
     @model_validator(mode="after")

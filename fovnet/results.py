@@ -56,6 +56,11 @@ class Results:
         return self.folder / "calibration.json"
 
     @property
+    def prior(self) -> Path:
+        """What the searches of `search.learn_from` taught."""
+        return self.folder / "prior.safetensors"
+
+    @property
     def search(self) -> Path:
         """`trials.tsv`, `current.json`, and one folder per journal."""
         return self.folder / "search"

@@ -10,8 +10,9 @@ from typing import Any
 import yaml
 
 from fovnet.config import Settings, vocabulary
+from fovnet.errors import ConfigError
 from fovnet.records import digest
-from fovnet.results import SHIPPED_NETWORKS
+from fovnet.results import SHIPPED_NETWORKS, Results
 
 
 def sections(settings: Settings) -> dict[str, Any]:
@@ -48,6 +49,29 @@ def warm_start_files(settings: Settings) -> list[str]:
         return []
     folder = SHIPPED_NETWORKS if settings.training.begin == "shipped" else settings.training.begin
     return [path for path in [f"{folder}/ensemble.json"] if Path(path).exists()]
+
+
+def prior_files(settings: Settings) -> list[str]:
+    """The file of what earlier searches taught, named or to be learned; empty without one.  Raises ConfigError
+    "prior-missing" for a named one that is not there."""
+    named, learned = settings.search.prior, Results(Path(settings.results)).prior
+    if named and not Path(named).exists():
+        made = f"`fovnet search learn JOURNAL... --config CONFIG --out {named}` makes it"
+        raise ConfigError("prior-missing", f"search.prior: {named} is not there; {made}, or leave search.prior out.")
+    return [named] if named else [str(learned)] * bool(settings.search.learn_from)
+
+
+def lesson_files(settings: Settings) -> list[str]:
+    """Of each search to learn from the file that says what it was.  Raises ConfigError "learn-sources" where there is
+    none."""
+    found = []
+    for folder in settings.search.learn_from:
+        heads = [path for path in (Path(folder, "search.json"), Results(Path(folder)).search / "current.json") if path.exists()]
+        if not heads:
+            wanted = "give a journal, or a results folder whose search is done"
+            raise ConfigError("learn-sources", f"search.learn_from: {folder} has neither search.json nor search/current.json; {wanted}")
+        found.append(str(heads[0]))
+    return found
 
 
 def unnoticed_changes(settings_file: Path, settings: Settings, *, recorded: bool) -> str | None:

@@ -13,10 +13,17 @@ from rich.table import Table
 from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text, show_table, titled
-from fovnet.decision.foreign import is_our_picture
+from fovnet.decision.foreign import is_our_picture, is_our_prior
 from fovnet.errors import ConfigError
 from fovnet.net.run import explain_search, finished_search, open_run, pack_to_train_on
-from fovnet.net.search_plan import changed_start, jobs_journal, plan_search, refuse_journal_of_other_slices, search_fingerprint
+from fovnet.net.search_plan import (
+    changed_start,
+    jobs_journal,
+    plan_search,
+    refuse_journal_of_other_slices,
+    search_fingerprint,
+    search_space,
+)
 from fovnet.net.training_job import plan_single_training, training_job, training_rows
 from fovnet.records import is_stamped, read_json
 from fovnet.results import Results
@@ -25,6 +32,7 @@ from fovnet.words import several
 if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.net.single_training import SingleTraining
+    from fovnet.search.prior import Prior
     from fovnet.search.trial import Outcome, Trial
 
 verbs = typer.Typer()
@@ -98,6 +106,54 @@ def compare(
     save_png(courses_figure(courses), out_file)
     show_table(shown)
     out.print(f"{out_file}")
+
+
+@searching.command()
+def learn(
+    config: ConfigFile,
+    sources: Annotated[list[Path] | None, Given(
+        help="Journals of searches, or results folders whose searches are done; else those of search.learn_from.", show_default=False,
+    )] = None,
+    out_file: Annotated[Path | None, file_out(is_our_prior, "Else prior.safetensors in the results folder.", "a prior")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Of the training; each is one list of one source.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the training.")] = 1,
+    context: Annotated[bool | None, typer.Option(
+        "--context/--no-context", show_default=False,
+        help="Networks that are told what a search has seen so far; else where the sources are large.",
+    )] = None,
+) -> None:
+    """Learn from earlier searches of the same axes what a new one should try first (search.prior)."""
+    from fovnet.search.meta_training import Lessons, unusable
+    from fovnet.search.meta_training import learn as learned
+    from fovnet.search.prior import write_prior
+    from fovnet.search.sources import read_journal
+
+    settings = settings_of(config)
+    axes = search_space(settings).axes
+    folders = sources or [Path(folder) for folder in settings.search.learn_from]
+    if not folders:
+        raise ConfigError("learn-sources", f"{config}: no search to learn from; name journals, or give search.learn_from")
+    read = [read_journal(_journal_of(folder)[0], axes) for folder in dict.fromkeys(folders)]
+    for one in read:
+        if one.left_out:
+            err.print(f"{one.source.name}: {several(one.left_out, 'configuration')} left out, not of this space")
+        if why := unusable(one.source):
+            err.print(f"{one.source.name}: passed over; {why}")
+    with progress_bar("learning") as advance:
+        prior = learned([one.source for one in read], axes, Lessons(steps=steps, context=context), seed, advance)
+    path = write_prior(prior, out_file or Results(Path(settings.results)).prior)
+    show_table(_taught(prior))
+    out.print(f"learned: {path}")
+
+
+def _taught(prior: Prior) -> Table:
+    """What each source gave, and how well the others foretold it."""
+    shown = titled("what was learned", "source", "rows", "Kendall's tau, held out", "place of its best row")
+    held_out = prior.facts["held_out"] or [None] * len(prior.sources)
+    for source, one in zip(prior.sources, held_out, strict=True):
+        tau, place = (f"{one['tau']:.2f}", f"{one['place_of_best']} of {one['of']}") if one else ("", "")
+        shown.add_row(source.name, str(source.scored), tau, place)
+    return shown
 
 
 def _journal_of(run: Path) -> tuple[Path, list[Trial] | None]:

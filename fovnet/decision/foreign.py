@@ -52,6 +52,11 @@ def is_our_picture(path: Path) -> bool:
     return SOFTWARE in _opening(path)
 
 
+def is_our_prior(path: Path) -> bool:
+    """Whether a file is of what searches taught."""
+    return b'"__metadata__":{"fovnet":' in _opening(path)
+
+
 def is_our_table(path: Path) -> bool:
     """Whether a table is one of spans, or of DICOM series found."""
     return _opening(path).startswith(TABLES)

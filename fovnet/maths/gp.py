@@ -100,15 +100,21 @@ def fit(
     return np.asarray(min(ends, key=lambda end: float(end.fun)).x)
 
 
+def factor(X: Floats, theta: Floats, scales: Scales | None = None, kernel: Kernel = matern52) -> Floats:
+    """L (n, n) of the observed points."""
+    X = X / (scales or Scales.plain(X.shape[1])).lengthscales(theta)
+    K, _ = kernel(cdist(X, X, "sqeuclidean"))
+    return np.asarray(cholesky(np.exp(theta[-2]) * K + np.exp(theta[-1]) * np.eye(len(X)), lower=True, check_finite=False))
+
+
 def posterior(
     x: Floats, X: Floats, y: Floats, theta: Floats, scales: Scales | None = None, kernel: Kernel = matern52
 ) -> tuple[Floats, Floats]:
     """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs 2.25 and 2.26."""
     ell = (scales or Scales.plain(X.shape[1])).lengthscales(theta)
-    s2, noise = np.exp(theta[-2]), np.exp(theta[-1])
+    s2 = np.exp(theta[-2])
+    L = factor(X, theta, scales, kernel)
     X, x = X / ell, x / ell
-    K, _ = kernel(cdist(X, X, "sqeuclidean"))
-    L = cholesky(s2 * K + noise * np.eye(len(X)), lower=True, check_finite=False)
     alpha = cho_solve((L, True), y, check_finite=False)
     mean, variance = np.empty(len(x)), np.empty(len(x))
     for first in range(0, len(x), QUERY_BLOCK):

@@ -8,7 +8,6 @@ float64 numpy: with 1,400 parameters a network an epoch is bound by overhead, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -17,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Batch = Callable[[], tuple[Floats, Callable[[Floats], Floats]]]
-"""Gives inputs x of n rows, and the gradient (M, n) of a loss in the scores (M, n) of these."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +62,9 @@ def forward(layers: Layers, x: Floats) -> list[Floats]:
     return values
 
 
-def backward(layers: Layers, values: list[Floats], gradient: Floats) -> Floats:
-    """(M, K), the gradient in `flat`, given that in the outputs (M, n, out) and the values of `forward`."""
+def backward(layers: Layers, values: list[Floats], gradient: Floats) -> tuple[Floats, Floats]:
+    """(M, K), the gradient in `flat`, given that in the outputs (M, n, out) and the values of `forward`; and that in
+    the first layer's values before its ReLU (M, n, width)."""
     found = Layers(layers.widths, np.empty_like(layers.flat))
     for i in reversed(range(len(layers.views))):
         of_weights, of_biases = found.views[i]
@@ -75,7 +73,7 @@ def backward(layers: Layers, values: list[Floats], gradient: Floats) -> Floats:
         if i:
             gradient = np.matmul(gradient, layers.views[i][0].swapaxes(1, 2))
             gradient *= values[i] > 0.0
-    return found.flat
+    return found.flat, gradient
 
 
 def scores(layers: Layers, x: Floats) -> Floats:
@@ -117,16 +115,3 @@ def cosine(step: int, steps: int, begin: float, end: float) -> float:
     """
     return float(end + 0.5 * (begin - end) * (1.0 + np.cos(np.pi * step / steps)))
 
-
-def train(layers: Layers, batch: Batch, epochs: int, rate: float, rate_end: float) -> None:
-    """Trains the networks in place, each apart from the others, one step an epoch.
-
-    The rate must end far below where it began: at 0.02 throughout, inputs changed by 1e-15 change the scores of
-    40 rows by 3 % after 1000 epochs; with 300 epochs down to 0.0005, by 1e-10.
-    """
-    adam = Adam(layers.flat)
-    for epoch in range(epochs):
-        x, slope = batch()
-        values = forward(layers, x)
-        gradient = slope(values[-1][..., 0])
-        adam.step(backward(layers, values, gradient[..., None]), cosine(epoch, epochs, rate, rate_end))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fovnet.net.probing import Bench
     from fovnet.net.speed import Timings
     from fovnet.search.look.view import Polling, Ranking
+    from fovnet.search.prior import Prior
     from fovnet.search.proposing import Search
     from fovnet.search.space import Space
     from fovnet.search.spend.schedule import Kind, Schedule
@@ -183,7 +184,7 @@ def plan_search(settings: Settings, pack: Pack) -> Search:
         space, options.method, settings.seed, options.workers, space.row_of(start), options.initial, priced.seconds, priced.fits,
         Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second, options.choose, options.fidelity),
         priced.memory, options.lead, options.candidates, _schedule(settings), _polling(settings),
-        _ranking(settings),
+        _ranking(settings), search_prior(settings, space),
     )
 
 
@@ -204,6 +205,21 @@ def _ranking(settings: Settings) -> Ranking:
     return Ranking.from_facts(given.model_dump()) if given else RANKING
 
 
+def prior_path(settings: Settings) -> Path | None:
+    """The file of what earlier searches taught, as named, or to be learned from `learn_from`; None without either."""
+    if settings.search.learn_from:
+        return Results(Path(settings.results)).prior
+    return Path(settings.search.prior) if settings.search.prior else None
+
+
+def search_prior(settings: Settings, space: Space) -> Prior | None:
+    """What earlier searches taught, if it is to be used.  Raises SearchError as `read_prior`."""
+    from fovnet.search.prior import read_prior
+
+    path = prior_path(settings)
+    return read_prior(path, space.axes) if path else None
+
+
 def _schedule(settings: Settings) -> Schedule:
     """How the search spends epochs; each rung is a training of its own where a cooldown makes its rates
     depend on its length."""
@@ -218,12 +234,14 @@ def _schedule(settings: Settings) -> Schedule:
 
 def search_fingerprint(settings: Settings, pack: Pack) -> str:
     """A hash of what a journal depends on: settings of search and training except the number of trials, labelled slices, warm-start
-    networks."""
+    networks, what earlier searches taught."""
     from fovnet.config import deciding
     from fovnet.net.warm_start import warm_start_networks
 
     begun = [member.sha256 for member in warm_start_networks(settings)]
-    return digest([*deciding(settings), *training_fingerprint(pack), *([begun] if begun else [])])
+    prior = search_prior(settings, search_space(settings)) if prior_path(settings) else None
+    later = [*([begun] if begun else []), *([prior.sha256] if prior else [])]
+    return digest([*deciding(settings), *training_fingerprint(pack), *later])
 
 
 def jobs_journal(settings: Settings, results: Results) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scipy.stats import binom
 
@@ -13,6 +13,7 @@ from fovnet.search.descent import Descent
 from fovnet.search.explaining import Explanation, FailureGroup, Share
 from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.search.spent import Spending
+from fovnet.search.taught import Taught
 from fovnet.words import several
 
 STATED, RARE = 0.95, 0.025
@@ -46,16 +47,19 @@ def explained_view(explanation: Explanation) -> ExplainedView:
         rungs=rungs_table(explanation.spending),
         stopped=_stopped_table(explanation.spending),
         descending=descending(explanation.descent) if explanation.descent else "",
+        teaching=teaching(explanation.taught) if explanation.taught else "",
+        believed=_believed(explanation.taught),
     )
 
 
 def sentences(explanation: Explanation) -> tuple[str, ...]:
-    """A paragraph each: how the search ended, how it converged, the steps of a direct search, what was spent on what
+    """A paragraph each: how the search ended, what it was taught, how it converged, the steps of a direct search, what was spent on what
     if not the same on all, whether its forecasts held, what mattered, what failed."""
     spent = (spending(explanation.spending),) if explanation.spending else ()
     polled = (descending(explanation.descent),) if explanation.descent else ()
     last = (honesty, mattering, failing)
-    return (ending(explanation), convergence(explanation), *polled, *spent, *(paragraph(explanation) for paragraph in last))
+    learned = (teaching(explanation.taught),) if explanation.taught else ()
+    return (ending(explanation), *learned, convergence(explanation), *polled, *spent, *(paragraph(explanation) for paragraph in last))
 
 
 def ending(explanation: Explanation) -> str:
@@ -181,6 +185,42 @@ STEPS = {
     "extended poll": "polls around a good one of another category", "speculative": "going as far again",
     "restart": "polls around others, the smallest used up",
 }
+
+
+def teaching(one: Taught) -> str:
+    """What earlier searches taught, whether it was right, and which slots the guard gave to the Gaussian process."""
+    names = ", ".join(f"{name} ({several(rows, 'row')})" for name, rows in one.sources)
+    words = [f"Its first choices come from what {several(len(one.sources), 'earlier search', 'earlier searches')} taught: {names}."]
+    if one.place_of_best is not None:
+        words.append(f"The best configuration found stood at place {one.place_of_best:,} of {one.of:,} by that alone.")
+    if one.tau is not None:
+        words.append(f"Kendall's correlation of its order with the scores found is {one.tau:.2f}.".replace("-", "\N{MINUS SIGN}"))
+    if not one.verdicts:
+        return " ".join([*words, "Too few scores are known to judge it."])
+    last, slots = one.verdicts[-1], [verdict.slot for verdict in one.verdicts if verdict.guarded]
+    words.append(
+        f"Before the last slot it had {last.prior:g} of {last.pairs} pairs of scores in the wrong order, a Gaussian process "
+        f"that knew the others {last.process:g}."
+    )
+    given = f"in {several(len(slots), 'slot')} the process chose ({_ranges(slots)})" if slots else "it was always followed"
+    return " ".join([*words, f"Of {len(one.verdicts)} slots in which it was judged, {given}."])
+
+
+def _ranges(slots: Sequence[int]) -> str:
+    """ "4–9, 12"."""
+    groups: list[list[int]] = []
+    for slot in slots:
+        if groups and slot == groups[-1][-1] + 1:
+            groups[-1].append(slot)
+        else:
+            groups.append([slot])
+    return ", ".join(str(one[0]) if len(one) == 1 else f"{one[0]}–{one[-1]}" for one in groups)
+
+
+def _believed(one: Taught | None) -> Table:
+    """What the prior puts first, and the scores found there."""
+    rows = [(str(belief.place), settings(belief.configuration), score(belief.score)) for belief in (one.first if one else ())]
+    return Table(("place", "configuration", "score found"), tuple(rows), name="taught")
 
 
 def spending(spent: Spending) -> str:

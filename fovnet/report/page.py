@@ -143,6 +143,8 @@ class ExplainedView:
     rungs: Table = Table((), ())
     stopped: Table = Table((), ())
     descending: str = ""
+    teaching: str = ""
+    believed: Table = Table((), ())
 
 
 @dataclass(frozen=True)

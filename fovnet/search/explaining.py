@@ -23,6 +23,7 @@ from fovnet.search.refining import pace_of, refined, seconds_of
 from fovnet.search.space import Level
 from fovnet.search.spend.schedule import own_epochs
 from fovnet.search.spent import Spending, what_was_spent
+from fovnet.search.taught import Taught, taught
 from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame, latest
 
 NEAR = 0.25
@@ -144,7 +145,7 @@ class Explanation:
     ends_after  number of slots after which the search ended early; None if it did not
     finished, scored  numbers of slots
     spending  what was spent on what; None if every training went to its end
-    descent   the course of a direct search; None for another method
+    descent   the course of a direct search; None for another method;  taught  by earlier searches, None if it was not
     pace    quartiles (25 %, median, 75 %) of measured over predicted seconds, of the completed trials
     seconds accuracy of predicted training times, None before the first completed training
     """
@@ -171,6 +172,7 @@ class Explanation:
     ends_after: int | None = None
     spending: Spending | None = None
     descent: Descent | None = None
+    taught: Taught | None = None
 
     @property
     def done(self) -> int:
@@ -208,6 +210,7 @@ def explain(
     best = min(final, key=lambda trial: (trial.score, trial.proposal.slot), default=None)
     with one_thread():
         matter = what_matters(search, trials) if len(final) >= FEWEST_SCORES else None
+        taught_by = taught(search, trials)
     failures = tuple(_failure(trial) for trial in trials if trial.score is None)
     return Explanation(
         search.method, search.seed, search.workers, search.first_slots, len(search.space), int(search.feasible.sum()),
@@ -217,6 +220,7 @@ def explain(
         _steps(search, trials), _forecasts(search, trials), matter, _grouped(failures), failures,
         _seconds(search, trials, _epochs_left(search, trials, asked, ends_after)), ends_after,
         what_was_spent(search, trials), descent(search, trials),
+        taught_by,
     )
 
 

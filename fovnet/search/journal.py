@@ -3,6 +3,7 @@
     search.json      the search's identity (Search.identity), number of trials requested, the number after which it ends, notes
     search.npz       rows of the space, predicted seconds, memory and mask, so that a slot can be replayed from the journal alone
     slot-0007.json   one finished trial, written atomically
+    prior.safetensors  what earlier searches taught this one, where it uses that
     owner.lock       held by the running search; the kernel releases it when the process ends, in whatever way
 """
 
@@ -20,11 +21,13 @@ from fovnet.locks import take
 from fovnet.records import read_json, read_npz, write_json, write_npz
 from fovnet.results import JOBS
 from fovnet.search.look.view import POLLING, RANKING, Modelling, Polling, Ranking
+from fovnet.search.prior import read_prior, write_prior
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Axis, Space
 from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
 
+PRIOR = "prior.safetensors"
 OTHER_PREDICTIONS = (
     "its search began with other predictions (predicted_seconds), and they order its clock: put the calibration.json back that it began "
     "with, or the numbers of search.speed; or give another results folder to search anew."
@@ -97,6 +100,8 @@ def opened(folder: Path, search: Search) -> Journal:
         memory = {} if search.memory is None else {"memory": search.memory}
         arrays = {"rows": search.space.rows, "predicted_seconds": search.predicted_seconds, "feasible": search.feasible}
         write_npz(folder / "search.npz", **arrays, **memory)
+    if search.prior is not None:
+        write_prior(search.prior, folder / PRIOR)
     return Journal(folder, search)
 
 
@@ -110,7 +115,7 @@ def _holds_arrays(path: Path) -> bool:
 def refuse_another_search(folder: Path, search: Search) -> None:
     """Raises SearchError if the journal in `folder` is another search's; the number of trials may differ."""
     header = read_header(folder)
-    later = dict.fromkeys(("candidates", "schedule", "polling", "ranking"))
+    later = dict.fromkeys(("candidates", "schedule", "polling", "ranking", "prior_sha256"))
     for key, mine in {**later, **search.identity}.items():
         if header.get(key) != mine:
             if key == "predicted_seconds_sha256":
@@ -174,6 +179,7 @@ def read_search(folder: Path) -> Search:
             schedule=Schedule(**header.get("schedule", {})),
             polling=Polling.from_facts(header["polling"]) if "polling" in header else POLLING,
             ranking=Ranking.from_facts(header["ranking"]) if "ranking" in header else RANKING,
+            prior=read_prior(folder / PRIOR, axes) if "prior_sha256" in header else None,
         )
     except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
         raise SearchError("journal-header", f"{folder}: search.json or search.npz is no journal's ({fault!r}); the search's own "

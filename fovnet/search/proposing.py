@@ -18,6 +18,7 @@ from fovnet.search.look.mesh import refuse_neighbours
 from fovnet.search.look.uniform import few
 from fovnet.search.look.view import POLLING, RANKING, RECOMMENDED, Candidates, Choice, Modelling, Polling, Ranking, View
 from fovnet.search.methods import FIRST_SLOTS, METHODS, POLLING_METHODS
+from fovnet.search.prior import Prior
 from fovnet.search.space import Space
 from fovnet.search.spend.book import Begin, Book, GoOn, Move, Spend, entries_of
 from fovnet.search.spend.schedule import FULL, Schedule, newest_possible
@@ -40,7 +41,7 @@ class Search:
     candidates         what "tpe" compares, as in view.py
     schedule           how epochs are spent
     polling            how "mads" and "a-mads" poll
-    ranking            how "ranking" learns the order of the scores
+    ranking, prior     how "ranking" learns the order of the scores, and what earlier searches taught
     memory             (M,) estimated bytes that each row's training needs, on which the actual limit is learned; None: unknown
     Raises SearchError for an unknown method, invalid workers, seed or lead, arrays of wrong shape, predictions or memory estimates that are
     not positive numbers, or a space without a feasible row, and ConfigError as `refuse_neighbours`.
@@ -61,6 +62,7 @@ class Search:
     schedule: Schedule = FULL
     polling: Polling = POLLING
     ranking: Ranking = RANKING
+    prior: Prior | None = None
 
     def __post_init__(self) -> None:
         size = len(self.space)
@@ -118,6 +120,7 @@ class Search:
             **self.schedule.facts,
             **({"polling": self.polling.facts} if self.method in POLLING_METHODS else {}),
             **({"ranking": self.ranking.facts} if self.method == "ranking" else {}),
+            **({"prior_sha256": self.prior.sha256} if self.prior else {}),
         }
 
 
@@ -168,7 +171,7 @@ def _looked(
         search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,
         search.memory, search.modelling, search.candidates, slot - begun(earlier),
         () if search.schedule.kind == "full" else search.schedule.rungs, search.polling,
-        search.ranking,
+        search.ranking, search.prior,
     )
     with one_thread():                  # the same bits on every number of cores, and no competition with running trainings
         return METHODS[search.method].look(view)

@@ -5,8 +5,9 @@ import pytest
 import torch
 from scipy.stats import kendalltau
 
+from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, list_mle, tie_starts, weights
-from fovnet.maths.scorers import Adam, Layers, backward, cosine, forward, scores, size_of, train
+from fovnet.maths.scorers import Adam, Layers, backward, cosine, forward, scores, size_of
 
 rng = np.random.default_rng(0)
 WIDTHS = (5, 32, 32, 1)
@@ -20,7 +21,7 @@ def drawn(members=4, seed=1, widths=WIDTHS):
 
 
 def one_list(x, c=LOG, first=SINGLE, loss=list_mle):
-    return lambda: (x, lambda s: loss(s, c, first)[1] / len(first))
+    return lambda: Batch(x, x[:0], lambda s: loss(s, c, first)[1] / len(first))
 
 
 def torch_scores(layers, member, x):
@@ -50,7 +51,7 @@ def test_scores_and_gradients_of_whole_networks_are_torchs(name, widths):
     c = weights("log", first)
     values = forward(layers, X)
     _, slope = LOSSES[name](values[-1][..., 0], c, first)
-    found = Layers(widths, backward(layers, values, slope[..., None])).views
+    found = Layers(widths, backward(layers, values, slope[..., None])[0]).views
     for member in range(4):
         theirs, leaves = torch_scores(layers, member, X)
         assert np.allclose(scores(layers, X)[member], theirs.detach(), atol=1e-13)
@@ -62,7 +63,7 @@ def test_scores_and_gradients_of_whole_networks_are_torchs(name, widths):
 def test_gradients_are_those_of_central_differences():
     layers, step = drawn(), 1e-6
     values = forward(layers, X)
-    gradient = backward(layers, values, list_mle(values[-1][..., 0], LOG, SINGLE)[1][..., None])
+    gradient = backward(layers, values, list_mle(values[-1][..., 0], LOG, SINGLE)[1][..., None])[0]
     for k in rng.integers(0, size_of(WIDTHS), 40):
         ends = []
         for side in (step, -step):
@@ -77,19 +78,19 @@ def test_networks_trained_at_once_are_those_trained_alone():
     lone = np.concatenate([scores(one, X) for one in alone])
     assert np.abs(scores(together, X) - lone).max() < 1e-12
     for layers in (together, *alone):
-        train(layers, one_list(X), 300, 0.02, 0.0005)
+        train(Ranker(layers), one_list(X), 300, 0.02, 0.0005)
     assert np.abs(together.flat - np.concatenate([one.flat for one in alone])).max() < 1e-9
 
 
 def test_inputs_of_each_network_its_own_are_scored_apart():
     layers, own = drawn(), rng.random((4, 20, 5))
     values = forward(layers, own)
-    gradient = backward(layers, values, np.ones((4, 20, 1)))
+    gradient = backward(layers, values, np.ones((4, 20, 1)))[0]
     for member in range(4):
         alone = Layers(WIDTHS, layers.flat[[member]])
         values = forward(alone, own[member])
         assert np.allclose(scores(layers, own)[member], values[-1][0, :, 0], atol=1e-13)
-        assert np.allclose(gradient[member], backward(alone, values, np.ones((1, 20, 1))), atol=1e-11)
+        assert np.allclose(gradient[member], backward(alone, values, np.ones((1, 20, 1)))[0], atol=1e-11)
 
 
 def test_adam_and_its_rate_are_torchs():
@@ -115,7 +116,7 @@ def test_the_order_of_200_rows_is_learned_from_30(loss_of, least):
     known = rng.choice(200, 30, replace=False)
     known = known[np.argsort(loss_of(every[known, 0]))]
     layers, first = drawn(10, widths=(1, 32, 32, 1)), np.arange(30)
-    train(layers, one_list(every[known], weights("log", first), first), 300, 0.02, 0.0005)
+    train(Ranker(layers), one_list(every[known], weights("log", first), first), 300, 0.02, 0.0005)
     order = scores(layers, every).argsort(axis=1).argsort(axis=1).mean(axis=0)
     assert kendalltau(order, -loss_of(every[:, 0])).statistic >= least
 
@@ -128,7 +129,7 @@ def test_lists_of_a_hundred_numbers_are_sorted_without_a_fault():
         return one_list(np.sort(draw.random((100, 1)), axis=0)[::-1], np.ones(100), first)()
 
     layers = drawn(1, widths=(1, 32, 32, 1))
-    train(layers, batch, 1000, 0.005, 0.0)
+    train(Ranker(layers), batch, 1000, 0.005, 0.0)
     lists = np.sort(draw.integers(1, 101, (1000, 100)), axis=1)[:, ::-1] / 100.0
     found = scores(layers, lists.reshape(-1, 1)).reshape(1000, 100)
     assert ((np.diff(found, axis=1) < 0.0) | (np.diff(lists, axis=1) == 0.0)).all()

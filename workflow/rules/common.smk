@@ -11,7 +11,9 @@ import fovnet.config        # by its full name: Snakemake defines `parse` and `c
 from fovnet.commands import predicting
 from fovnet.errors import ConfigError
 from fovnet.results import Results
-from fovnet.workflow import calibration_files, fingerprint, gpus, sections, unnoticed_changes, warm_start_files
+from fovnet.workflow import (
+    calibration_files, fingerprint, gpus, lesson_files, prior_files, sections, unnoticed_changes, warm_start_files,
+)
 
 sys.setrecursionlimit(20000)    # Snakemake traverses the graph recursively; long chains of jobs exceed Python's 1,000
 
@@ -19,7 +21,7 @@ try:
     GIVEN = ", ".join(map(str, workflow.overwrite_configfiles)) or "--config"
     SETTINGS = fovnet.config.parse(config, GIVEN)
     fovnet.config.refuse_file(SETTINGS, GIVEN)
-    SECTIONS = sections(SETTINGS)
+    SECTIONS, PRIOR, LESSONS = sections(SETTINGS), prior_files(SETTINGS), lesson_files(SETTINGS)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 

@@ -1,6 +1,7 @@
 """
 Act 2: search.
-    NEEDS  {RESULTS}/slices/; {RESULTS}/calibration.json where search.speed is "measure"
+    NEEDS  {RESULTS}/slices/; {RESULTS}/calibration.json where search.speed is "measure"; {RESULTS}/prior.safetensors where
+           search.learn_from names searches, or search.prior
     GIVES  {RESULTS}/search/    search.json, one slot-*.json a trial, networks/, trials.tsv when all are done
 """
 
@@ -13,6 +14,7 @@ rule search:
         volumes=f"{RESULTS}/slices/volumes.json",
         calibration=CALIBRATION,
         begun=WARM_START,
+        prior=PRIOR,
     output: f"{RESULTS}/search/trials.tsv"
     params:
         settings=fingerprint_of("search", "training", "seed"),

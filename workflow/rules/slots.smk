@@ -57,6 +57,7 @@ checkpoint begin:
         volumes=f"{RESULTS}/slices/volumes.json",
         calibration=CALIBRATION,
         begun=WARM_START,
+        prior=PRIOR,
     output:
         facts=f"{JOURNAL}/search.json",
         arrays=f"{JOURNAL}/search.npz",

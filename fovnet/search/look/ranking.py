@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from fovnet.maths.acquisition import log_expected_improvement
+from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, tie_starts, weights
-from fovnet.maths.scorers import Layers, scores, train
 from fovnet.search.look.failing import Chances
-from fovnet.search.look.gaussian import six_digits
+from fovnet.search.look.gaussian import expected_improvement, six_digits
+from fovnet.search.look.guard import judged
 from fovnet.search.look.uniform import spread_among
 from fovnet.search.look.view import Choice, Ranking, View
+from fovnet.search.prior import Prior, support_of
 from fovnet.search.space import Space
 from fovnet.search.trial import Forecast, Trial
 
@@ -39,6 +41,8 @@ CHUNK = 8192
 """Rows scored at once: a layer of ten networks then takes 21 MB."""
 DIGITS = 9
 """Decimals of scores and of what is made of their places: members and machines that agree to this far agree."""
+GUARDED = "gp-ei"
+"""The step of a row that the Gaussian process chose, because the prior misleads."""
 ENOUGH_FORECASTS = 20
 """Recorded forecasts from which it is known how far the members' agreement deceives."""
 
@@ -46,20 +50,26 @@ ENOUGH_FORECASTS = 20
 def best_ranked(view: View) -> Choice:
     """The free row, likely to train, of the greatest promise by its places in the members' rankings; ties at random.
 
-    The first slots are spread, and so are all before two scores differ: an order of one place teaches nothing.
+    Without a prior the first slots are spread, and so are all before two scores differ: an order of one place
+    teaches nothing.  With one, its networks propose from the first slot on, trained further on what is seen, unless
+    it misleads; then the choice is that of gp-ei, and its step says so.
     """
     rows, chances = np.flatnonzero(view.free), Chances(view)
-    if view.begun < view.initial:
+    if view.prior is None and view.begun < view.initial:
         return spread_among(view, chances.fitting(rows))
     rows, seen = chances.likely(rows), in_order(*view.scored)
-    if len(np.unique(seen.losses)) < 2:
+    if view.prior is None and len(np.unique(seen.losses)) < 2:
         return spread_among(view, rows)
-    members = fitted(view.space, seen.key, view.ranking, view.seed, view.slot)
-    found = scored(members, view.space.unit_cube, np.concatenate([rows, seen.rows]))
-    promise = promises(found[:, : len(rows) + 1], view)
+    if view.prior and view.ranking.guard and (verdict := judged(view.prior, view)) and verdict.misleads:
+        return expected_improvement(view)._replace(step=GUARDED)
+    members = fitted(view.space, seen.key, view.ranking, view.seed, view.slot, view.prior)
+    support = support_of(view.space.unit_cube[seen.rows], tie_starts(seen.losses))
+    found = scored(members, view.space.unit_cube, np.concatenate([rows, seen.rows]), support)
+    promise = promises(found[:, : len(rows) + 1] if len(seen.rows) else found, view)
     at = int(view.rng.choice(np.flatnonzero(promise == promise.max())))
     row = int(rows[at])
-    return Choice(row, None if view.rungs else forecast(view, seen, found[:, len(rows) :], found[:, at], row))
+    told = None if view.rungs or not len(seen.rows) else forecast(view, seen, found[:, len(rows) :], found[:, at], row)
+    return Choice(row, told)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +92,43 @@ def in_order(rows: Integers, losses: Floats) -> Seen:
 
 
 @lru_cache(maxsize=8)
-def fitted(space: Space, key: tuple[bytes, bytes], how: Ranking, seed: int, slot: int) -> Layers:
-    """The members, fitted to the list of a key from starts that seed and slot determine."""
+def fitted(
+    space: Space, key: tuple[bytes, bytes], how: Ranking, seed: int, slot: int, prior: Prior | None = None
+) -> Ranker:
+    """The members, fitted to the list of a key: from starts that seed and slot determine, or from the prior's networks,
+    which stay as they are while no two rows differ."""
     rows, first = (np.frombuffer(part, dtype=np.int64) for part in key)
     x, rng = space.unit_cube[rows], np.random.default_rng([seed, slot])
-    members = Layers.drawn((x.shape[1], *how.hidden, 1), how.members, rng)
+    ranker = prior.ranker.copy() if prior else Ranker.drawn(x.shape[1], how.hidden, how.members, rng)
+    epochs, rate, rate_end = _training(how, len(rows), prior)
+    listed = np.arange(len(rows))
 
-    def batch() -> tuple[Floats, Callable[[Floats], Floats]]:
-        some = _listed(len(rows), rng)
-        return x[some], _slope(how, tie_starts(first[some]))
+    def batch() -> Batch:
+        asked = listed if len(rows) <= LONGEST else _listed(len(rows), rng)
+        known = asked if ranker.task is None else _known(asked, rng)
+        asked = asked if ranker.task is None or len(asked) < 5 else np.setdiff1d(asked, known)
+        return Batch(x[asked], support_of(x[known], tie_starts(first[known])), _slope(how, tie_starts(first[asked])))
 
-    whole = x, _slope(how, first)
-    train(members, batch if len(rows) > LONGEST else lambda: whole, how.epochs, how.rate, how.rate_end)
-    return members
+    if len(np.unique(first)) > 1 and epochs:
+        train(ranker, batch, epochs, rate, rate_end)
+    return ranker
+
+
+def _training(how: Ranking, n: int, prior: Prior | None) -> tuple[int, float, float]:
+    """Epochs of a fit to n rows, and the rates at which it begins and ends."""
+    if prior is None:
+        return how.epochs, how.rate, how.rate_end
+    import os
+    e = os.environ.get("FT", "0")
+    epochs = int(e[1:]) * n if e.startswith("n") else int(e)
+    r = float(os.environ.get("FTR", "0.001"))
+    return min(300, epochs), r, r / 100
+
+
+def _known(asked: Integers, rng: np.random.Generator) -> Integers:
+    """The part of a list that is its support: a fifth of it, all of fewer than five."""
+    n = len(asked)
+    return asked if n < 5 else np.sort(rng.choice(asked, max(1, n // 5), replace=False))
 
 
 def _listed(n: int, rng: np.random.Generator) -> Integers:
@@ -117,10 +151,10 @@ def _slope(how: Ranking, first: Integers) -> Callable[[Floats], Floats]:
     return within
 
 
-def scored(members: Layers, cube: Floats, rows: Integers) -> Floats:
+def scored(members: Ranker, cube: Floats, rows: Integers, support: Floats) -> Floats:
     """The members' scores (M, rows), rounded so that equal ones are ties on every machine."""
     parts = np.split(rows, range(CHUNK, len(rows), CHUNK))
-    return np.round(np.concatenate([scores(members, cube[part]) for part in parts], axis=1), DIGITS)
+    return np.round(np.concatenate([members.scores(cube[part], support) for part in parts], axis=1), DIGITS)
 
 
 def promises(s: Floats, view: View) -> Floats:
@@ -131,7 +165,11 @@ def promises(s: Floats, view: View) -> Floats:
     """
     rng, count = view.rng, len(s)
     share = rng.dirichlet(np.ones(count)) if view.pending else np.full(count, 1.0 / count)
-    return np.round(ACQUISITIONS[view.ranking.acquisition](places(s), share, rng), DIGITS)
+    return np.round(ACQUISITIONS[_acquisition(view)](places(s), share, rng), DIGITS)
+
+
+def _acquisition(view: View) -> str:
+    return view.ranking.acquisition or ("log-ei" if view.prior is None else "mean-rank")
 
 
 def places(s: Floats) -> Floats:

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.search.prior import Prior
 from fovnet.search.space import Level, Space
 from fovnet.search.trial import Forecast, Trial, configuration_is_to_blame, latest
 
@@ -102,7 +103,9 @@ class Ranking:
     epochs       of each fit;     rate, rate_end  at which it begins and ends
     acquisition  of a row's places in the members' rankings: the mean of them ("mean-rank") or of their logarithms
                  ("log-rank"), their expected improvement ("rank-ei", "log-ei"), or that of a member drawn ("thompson")
+                 None: "mean-rank" with a prior, else "log-ei"
     range        k: scores s are kept within ±k by k·tanh(s/100); None: they are not
+    guard        against a prior that misleads
     """
 
     loss: Literal["list", "pair", "net", "point"] = "list"
@@ -112,8 +115,9 @@ class Ranking:
     epochs: int = 300
     rate: float = 0.02
     rate_end: float = 0.0005
-    acquisition: Literal["mean-rank", "log-rank", "rank-ei", "log-ei", "thompson"] = "log-ei"
+    acquisition: Literal["mean-rank", "log-rank", "rank-ei", "log-ei", "thompson"] | None = None
     range: float | None = None
+    guard: bool = True
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -143,7 +147,7 @@ class View:
     seed      of the whole search
     predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if unknown
     candidates  of "tpe": the values drawn along each axis, or "all" free rows;     polling  of "mads" and "a-mads"
-    ranking   of "ranking"
+    ranking, prior  of "ranking";  the prior is what earlier searches taught
     """
 
     space: Space
@@ -161,6 +165,7 @@ class View:
     rungs: tuple[int, ...] = ()
     polling: Polling = POLLING
     ranking: Ranking = RANKING
+    prior: Prior | None = None
 
     @property
     def begun(self) -> int:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.maths.scorers import scores
 from fovnet.search.journal import opened, read_search, refuse_another_search
 from fovnet.search.look import ranking
 from fovnet.search.look.ranking import best_ranked, fitted, forecast, in_order, misplaced, places, promises
@@ -19,6 +18,7 @@ GRID = Space.of({"a": range(11), "b": range(5), "c": ["x", "y", "z"], "d": [Fals
 SIZE = len(GRID)
 ROWS = np.random.default_rng(7).permutation(SIZE)
 LOSSES = np.round(np.random.default_rng(8).normal(size=SIZE), 1)               # with ties
+NONE = GRID.unit_cube[:0]
 QUICK, BRISK = Ranking(epochs=40), Ranking(epochs=100, members=5)
 
 
@@ -54,19 +54,19 @@ def test_the_order_in_which_trials_came_changes_no_bit():
     one, other = in_order(ROWS[:25], LOSSES[:25]), in_order(ROWS[order], LOSSES[order])
     assert one.key == other.key
     ranking.fitted.cache_clear()
-    before = fitted(GRID, one.key, QUICK, 0, 25).flat
+    before = fitted(GRID, one.key, QUICK, 0, 25).members.flat
     ranking.fitted.cache_clear()
-    assert (fitted(GRID, other.key, QUICK, 0, 25).flat == before).all()
+    assert (fitted(GRID, other.key, QUICK, 0, 25).members.flat == before).all()
     rows = np.concatenate([ROWS[order], ROWS[25:]])
     assert best_ranked(view(LOSSES[order], rows)) == best_ranked(view(LOSSES[:25]))
 
 
 def test_the_scores_of_rows_follow_them_wherever_they_stand_also_beyond_a_chunk(monkeypatch):
     members = fitted(GRID, in_order(ROWS[:25], LOSSES[:25]).key, QUICK, 0, 25)
-    whole = ranking.scored(members, GRID.unit_cube, np.arange(SIZE))
-    assert np.abs(whole - scores(members, GRID.unit_cube)).max() < 1e-9
+    whole = ranking.scored(members, GRID.unit_cube, np.arange(SIZE), NONE)
+    assert np.abs(whole - members.scores(GRID.unit_cube, NONE)).max() < 1e-9
     monkeypatch.setattr(ranking, "CHUNK", 100)
-    assert (ranking.scored(members, GRID.unit_cube, ROWS) == whole[:, ROWS]).all()
+    assert (ranking.scored(members, GRID.unit_cube, ROWS, NONE) == whole[:, ROWS]).all()
 
 
 def test_the_last_bits_of_the_inputs_change_no_row():
@@ -88,7 +88,7 @@ def test_from_long_lists_the_best_and_others_drawn_are_learned_and_their_ties_ke
     assert len(np.unique(np.concatenate(drawn))) == 300
     seen = in_order(ROWS[:300], bowl()[ROWS[:300]])
     members = fitted(GRID, seen.key, RANKING, 0, 300)
-    mean = places(scores(members, GRID.unit_cube[seen.rows])).mean(axis=0)
+    mean = places(members.scores(GRID.unit_cube[seen.rows], NONE)).mean(axis=0)
     assert np.corrcoef(mean, np.arange(300))[0, 1] > 0.9
 
 
@@ -96,9 +96,9 @@ def test_range_control_keeps_the_odds_of_two_rows_below_its_bound():
     """exp of at most ±k: the loss then cannot fall as far, and the order is learned all the same."""
     seen = in_order(ROWS[:12], bowl()[ROWS[:12]])
     free, kept = (fitted(GRID, seen.key, replace(RANKING, range=k), 0, 12) for k in (None, 2.0))
-    spans = [np.ptp(scores(one, GRID.unit_cube[seen.rows]), axis=1).mean() for one in (free, kept)]
+    spans = [np.ptp(one.scores(GRID.unit_cube[seen.rows], NONE), axis=1).mean() for one in (free, kept)]
     assert spans[1] > 2.0 * spans[0]                                 # raw ones, which grow for the same odds
-    assert (places(scores(kept, GRID.unit_cube[seen.rows])).mean(axis=0).argsort()[:3] < 4).all()
+    assert (places(kept.scores(GRID.unit_cube[seen.rows], NONE)).mean(axis=0).argsort()[:3] < 4).all()
 
 
 def test_acquisitions_by_hand():

@@ -1,0 +1,121 @@
+"""Networks that score points, and that may know the task: a code of it, made from points and levels seen there, is
+put before each point.
+
+    M  members      n  points x (n, D)      u  of the support: points and their levels (u, D + 1), in [0, 1]     C  numbers of the code
+    members  (C + D) → score, apart from one another;    each  (D + 1) → latent, of every point of the support;
+    whole    mean latent → code.  An empty support has the mean latent 0.
+
+Source of the code: Zaheer et al., *Deep sets* (2017), theorem 2, with a mean for the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.maths.scorers import Adam, Layers, backward, cosine, forward, scores
+
+Floats = NDArray[np.float64]
+LATENT, CODE = 32, 16
+SPREAD = 2.0 * 3.0**0.5
+"""Gives what is uniform on [0, 1] a mean of 0 and a deviation of 1.  Of two tasks that are each other's reverse, a code of
+numbers as they are told nothing after 4,000 steps, of these all after 1,000."""
+
+
+class Batch(NamedTuple):
+    """Points x (n, D), a support (u, D + 1), and the gradient (M, n) of a loss in the scores (M, n) of the
+    points."""
+
+    x: Floats
+    support: Floats
+    slope: Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class DeepSet:
+    """The networks of a code."""
+
+    each: Layers
+    whole: Layers
+
+    @classmethod
+    def drawn(cls, inputs: int, rng: np.random.Generator) -> DeepSet:
+        """New networks for supports of so many columns."""
+        each = Layers.drawn((inputs, LATENT, LATENT, LATENT), 1, rng)
+        return cls(each, Layers.drawn((LATENT, LATENT, LATENT, CODE), 1, rng))
+
+    def forward(self, support: Floats) -> tuple[list[Floats], list[Floats]]:
+        """The values of both networks' layers; the last of the second are the code (1, 1, C)."""
+        latent = forward(self.each, SPREAD * (support - 0.5))
+        pooled = latent[-1].sum(axis=1, keepdims=True) / max(1, len(support))
+        return latent, forward(self.whole, pooled)
+
+    def backward(self, values: tuple[list[Floats], list[Floats]], gradient: Floats) -> tuple[Floats, Floats]:
+        """The gradients in the parameters of both, given that in the code (1, 1, C)."""
+        latent, coded = values
+        of_whole, first = backward(self.whole, coded, gradient)
+        pooled = first @ self.whole.views[0][0].swapaxes(1, 2)
+        spread = np.broadcast_to(pooled / max(1, latent[0].shape[-2]), latent[-1].shape)
+        return backward(self.each, latent, spread)[0], of_whole
+
+
+@dataclass(frozen=True, eq=False)
+class Ranker:
+    """The members, and what tells them the task; None: nothing does, and supports are ignored."""
+
+    members: Layers
+    task: DeepSet | None = None
+
+    @classmethod
+    def drawn(cls, inputs: int, hidden: tuple[int, ...], members: int, rng: np.random.Generator, *, knows: bool = False) -> Ranker:
+        """New networks for points of so many columns; `knows` whether they know the task."""
+        widths = (inputs + CODE * knows, *hidden, 1)
+        return cls(Layers.drawn(widths, members, rng), DeepSet.drawn(inputs + 1, rng) if knows else None)
+
+    @property
+    def parts(self) -> tuple[Layers, ...]:
+        """All networks: the members, and those of the code."""
+        return (self.members,) if self.task is None else (self.members, self.task.each, self.task.whole)
+
+    def copy(self) -> Ranker:
+        """The same networks, to be trained further."""
+        members, *others = (Layers(part.widths, part.flat.copy()) for part in self.parts)
+        return Ranker(members, DeepSet(*others) if others else None)
+
+    def scores(self, x: Floats, support: Floats) -> Floats:
+        """The scores (M, n) of points."""
+        code = None if self.task is None else self.task.forward(support)[1][-1]
+        return scores(self.members, _coded(code, x))
+
+    def gradients(self, batch: Batch) -> list[Floats]:
+        """Of each part, the gradient in its parameters; the code's is that of the mean of the members' losses."""
+        coded = None if self.task is None else self.task.forward(batch.support)
+        values = forward(self.members, _coded(None if coded is None else coded[1][-1], batch.x))
+        found, first = backward(self.members, values, batch.slope(values[-1][..., 0])[..., None])
+        if self.task is None or coded is None:
+            return [found]
+        weights = self.members.views[0][0][:, :CODE]
+        of_code = (first.sum(axis=1, keepdims=True) @ weights.swapaxes(1, 2)).mean(axis=0, keepdims=True)
+        return [found, *self.task.backward(coded, of_code)]
+
+
+def _coded(code: Floats | None, x: Floats) -> Floats:
+    """The points, the code (1, 1, C) before each."""
+    return x if code is None else np.hstack([np.broadcast_to(code[0], (len(x), CODE)), x])
+
+
+def train(ranker: Ranker, batch: Callable[[], Batch], epochs: int, rate: float, rate_end: float) -> None:
+    """Trains the networks in place, one step an epoch; members know of one another only through the code.
+
+    The rate must end far below where it began: at 0.02 throughout, inputs changed by 1e-15 change the scores of
+    40 rows by 3 % after 1000 epochs; with 300 epochs down to 0.0005, by 1e-10.
+    """
+    steps = [Adam(part.flat) for part in ranker.parts]
+    for epoch in range(epochs):
+        now = cosine(epoch, epochs, rate, rate_end)
+        for adam, gradient in zip(steps, ranker.gradients(batch()), strict=True):
+            adam.step(gradient, now)

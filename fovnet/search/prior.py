@@ -1,0 +1,170 @@
+"""What earlier searches taught: networks trained on the orders of their losses, and the losses themselves.
+
+    axes  of the space         D  columns of its unit cube        n  rows of a source
+One safetensors file; the same sources, settings and seed give the same bytes.  Nothing in it is unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from fovnet.errors import SearchError
+from fovnet.maths.rankers import CODE, LATENT, DeepSet, Ranker
+from fovnet.maths.scorers import Layers
+from fovnet.records import replace_with
+from fovnet.search.space import Axis, Space
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+FACTS = "fovnet"
+"""The only entry of the file's metadata, a JSON text: the order of several is undefined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """An earlier search: levels (n, d) and losses (n,) of the rows it trained, from the lowest loss; a large
+    one's are thinned out in a file.
+
+    scored  number of its rows with a loss
+    """
+
+    name: str
+    sha256: str
+    scored: int
+    levels: Integers
+    losses: Floats
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All but the arrays, as JSON."""
+        return {"name": self.name, "sha256": self.sha256, "scored": self.scored}
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """The parsed file, and its bytes.
+
+    facts  fovnet's version, settings, seed, number of steps, and how well held-out sources were foretold
+    """
+
+    axes: tuple[Axis, ...]
+    ranker: Ranker
+    sources: tuple[Source, ...]
+    facts: Mapping[str, Any]
+    data: bytes
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the file."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+def support_of(x: Floats, first: Integers) -> Floats:
+    """The support (n, D + 1) of sorted points: each with its level among them, the share of better ones."""
+    return np.column_stack([x, (first + 0.5) / max(1, len(first))])
+
+
+def prior_of(axes: Sequence[Axis], ranker: Ranker, sources: Sequence[Source], facts: Mapping[str, Any]) -> Prior:
+    """The prior of these parts, as it is read again from its file."""
+    tensors: dict[str, NDArray[Any]] = {}
+    for name, part in zip(_parts(ranker.task is not None), ranker.parts, strict=True):
+        for i, (weights, biases) in enumerate(part.views):
+            tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"] = weights.copy(), biases.copy()
+    for i, one in enumerate(sources):
+        tensors[f"source.{i}.levels"], tensors[f"source.{i}.losses"] = one.levels.copy(), one.losses.copy()
+    told = {"axes": [axis.facts for axis in axes], "sources": [one.facts for one in sources], **facts}
+    return parsed(save(tensors, {FACTS: json.dumps(told)}))
+
+
+def write_prior(prior: Prior, path: Path) -> Path:
+    """The path, holding the prior's bytes."""
+    return replace_with(path, lambda file: file.write(prior.data))
+
+
+def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
+    """The prior in a file, for a space of these axes.
+
+    Raises SearchError "prior-missing", "prior-damaged", or "prior-space" where it is of other axes.
+    """
+    try:
+        prior = parsed(path.read_bytes())
+    except FileNotFoundError:
+        makes = f"`fovnet search learn JOURNAL... --config CONFIG --out {path}` makes it"
+        raise SearchError("prior-missing", f"{path}: there is no such prior; {makes}, or leave search.prior out.") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as fault:
+        raise SearchError("prior-damaged", f"{path}: no readable prior ({fault}); learn it again with `fovnet search learn`.") from fault
+    if difference := _difference(prior.axes, axes):
+        raise SearchError("prior-space", f"{path}: {difference}; learn it again for this space with `fovnet search learn`.")
+    return prior
+
+
+def parsed(data: bytes) -> Prior:
+    """The prior of a file's bytes.  Raises ValueError, KeyError, TypeError, AttributeError or SafetensorError for
+    what is none."""
+    tensors = load(data)
+    told = _metadata(data)
+    axes = tuple(Axis.from_facts(facts) for facts in told.pop("axes"))
+    inputs = Space(axes, np.zeros((1, len(axes)), dtype=np.int64)).unit_cube.shape[1]
+    knows = "each.0.weight" in tensors
+    parts = [_layers(tensors, name) for name in _parts(knows)]
+    wanted = [inputs + CODE * knows, inputs + 1, LATENT][: len(parts)]
+    if [part.widths[0] for part in parts] != wanted or [part.widths[-1] for part in parts] != [1, LATENT, CODE][: len(parts)]:
+        raise ValueError(f"networks of widths {[part.widths for part in parts]}, inputs {wanted} are wanted")
+    ranker = Ranker(parts[0], DeepSet(*parts[1:]) if knows else None)
+    sources = tuple(_source(tensors, axes, i, facts) for i, facts in enumerate(told.pop("sources")))
+    return Prior(axes, ranker, sources, told, data)
+
+
+def _metadata(data: bytes) -> dict[str, Any]:
+    """The facts in the header: its length in 8 bytes, then a JSON text."""
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    told: dict[str, Any] = json.loads(header["__metadata__"][FACTS])
+    return told
+
+
+def _parts(knows: bool) -> tuple[str, ...]:
+    return ("scorer", "each", "whole") if knows else ("scorer",)
+
+
+def _layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
+    """The networks of a name, of float64 and finite.  Raises ValueError and KeyError."""
+    count = sum(key.startswith(f"{name}.") for key in tensors) // 2
+    pairs = [(tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"]) for i in range(count)]
+    members = len(pairs[0][0]) if pairs else 0
+    widths = (pairs[0][0].shape[1], *(bias.shape[-1] for _, bias in pairs)) if members else ()
+    shapes = [((members, into, out), (members, 1, out)) for into, out in pairwise(widths)]
+    if not members or [(weight.shape, bias.shape) for weight, bias in pairs] != shapes:
+        raise ValueError(f"{name}: its layers have the shapes {[weight.shape for weight, _ in pairs]}")
+    flat = np.concatenate([part.reshape(members, -1) for pair in pairs for part in pair], axis=1)
+    if {part.dtype for pair in pairs for part in pair} != {np.dtype(np.float64)} or not np.isfinite(flat).all():
+        raise ValueError(f"{name}: weights are not finite numbers of 64 bits")
+    return Layers(widths, flat)
+
+
+def _source(tensors: Mapping[str, NDArray[Any]], axes: tuple[Axis, ...], number: int, facts: Mapping[str, Any]) -> Source:
+    levels, losses = tensors[f"source.{number}.levels"], tensors[f"source.{number}.losses"]
+    counts = np.array([len(axis.levels) for axis in axes])
+    if levels.shape != (len(losses), len(axes)) or not ((levels >= 0) & (levels < counts)).all() or not np.isfinite(losses).all():
+        raise ValueError(f"source {number}: {levels.shape} levels beyond the axes, or {losses.shape} losses that are not finite")
+    return Source(**facts, levels=levels, losses=losses)
+
+
+def _difference(mine: Sequence[Axis], wanted: Sequence[Axis]) -> str:
+    """In words, the first axis in which two spaces differ; empty where they agree."""
+    for i in range(max(len(mine), len(wanted))):
+        theirs, ours = (axes[i].facts if i < len(axes) else None for axes in (mine, wanted))
+        if theirs != ours:
+            return f"its axis {i + 1} is {theirs or 'missing'}, that of the search {ours or 'missing'}"
+    return ""

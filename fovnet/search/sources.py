@@ -1,0 +1,46 @@
+"""Earlier searches, as sources of a prior: the configurations that their journals hold and a space knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fovnet.records import digest
+from fovnet.search.journal import read_header, read_trials
+from fovnet.search.prior import Source
+from fovnet.search.space import Axis
+from fovnet.search.trial import latest
+
+
+class Read(NamedTuple):
+    """A source, and the number of its scored rows that the space does not have."""
+
+    source: Source
+    left_out: int
+
+
+def read_journal(folder: Path, axes: Sequence[Axis]) -> Read:
+    """The latest score of every configuration of a journal; failures have none.
+
+    Raises SearchError as `read_header` and `read_trials`.
+    """
+    read_header(folder)
+    scored = [(one.proposal.configuration, one.score) for one in latest(read_trials(folder)) if one.score is not None]
+    return source_of(str(folder), axes, scored)
+
+
+def source_of(name: str, axes: Sequence[Axis], scored: Iterable[tuple[Mapping[str, Any], float]]) -> Read:
+    """The source of configurations with finite losses, those of unknown axes or levels left out."""
+    numbers = {axis.name: {level: i for i, level in enumerate(axis.levels)} for axis in axes}
+    every = list(scored)
+    found = sorted(
+        (loss, [numbers[name][configuration[name]] for name in numbers])
+        for configuration, loss in every
+        if configuration.keys() == numbers.keys() and all(configuration[name] in numbers[name] for name in numbers)
+    )
+    levels = np.array([row for _, row in found], dtype=np.int64).reshape(-1, len(axes))
+    losses = np.array([loss for loss, _ in found], dtype=np.float64)
+    return Read(Source(name, digest([levels, losses]), len(found), levels, losses), len(every) - len(found))
