@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Batch = Callable[[], tuple[Floats, Callable[[Floats], Floats]]]
-"""Gives inputs x of n rows, and the gradient (M, n) of a loss in the scores (M, n) of these."""
+"""Gives inputs x of n rows, and the gradient (M, n, out) of a loss in the outputs (M, n, out) for these."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,5 +128,4 @@ def train(layers: Layers, batch: Batch, epochs: int, rate: float, rate_end: floa
     for epoch in range(epochs):
         x, slope = batch()
         values = forward(layers, x)
-        gradient = slope(values[-1][..., 0])
-        adam.step(backward(layers, values, gradient[..., None]), cosine(epoch, epochs, rate, rate_end))
+        adam.step(backward(layers, values, slope(values[-1])), cosine(epoch, epochs, rate, rate_end))

@@ -104,15 +104,15 @@ def _listed(n: int, rng: np.random.Generator) -> Integers:
 
 
 def _slope(how: Ranking, first: Integers) -> Callable[[Floats], Floats]:
-    """The gradient of the loss, a mean over the list, in the members' raw scores."""
+    """The gradient of the loss, a mean over the list, in the members' raw scores (M, n, 1)."""
     loss, c = LOSSES[how.loss], weights(how.weight, first)
     if how.range is None:
-        return lambda s: loss(s, c, first)[1] / len(first)
+        return lambda s: loss(s[..., 0], c, first)[1][..., None] / len(first)
     k = how.range
 
     def within(s: Floats) -> Floats:
         bent = np.tanh(0.01 * s)
-        return loss(k * bent, c, first)[1] * (0.01 * k * (1.0 - bent**2)) / len(first)
+        return loss(k * bent[..., 0], c, first)[1][..., None] * (0.01 * k * (1.0 - bent**2)) / len(first)
 
     return within
 
