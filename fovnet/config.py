@@ -265,7 +265,7 @@ def _space(given: Any) -> Any:
     return checked
 
 
-IMPROVING = ("gp-ei", "gp-hyperband")
+IMPROVING = ("gp-ei", "gp-hyperband", "ensemble-ei")
 POLLING = ("mads", "a-mads")
 TAUGHT = ("ranking",)
 LATER: Mapping[str, Any] = {
@@ -335,7 +335,7 @@ class Search(Section):
 
     method: Literal[
         "grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe", "hyperband", "gp-hyperband",
-        "mads", "a-mads", "ranking",
+        "mads", "a-mads", "ranking", "ensemble-ei",
     ] = "gp-ei"
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
     kernel: Literal["matern52", "squared-exponential"] = "matern52"
@@ -385,8 +385,9 @@ class Search(Section):
     def _nothing_of_a_process_that_is_not_there(self) -> Search:
         """Random search took such keys without a word from the first, so that its configurations still do."""
         of_a_process = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
-        given = [key for key in of_a_process if getattr(self, key) != type(self).model_fields[key].default]
-        if given and self.method in ("grid", "tpe", "hyperband", "ranking", *POLLING):
+        heeded = ("targets", "per_second") if self.method == "ensemble-ei" else ()
+        given = [key for key in of_a_process if key not in heeded and getattr(self, key) != type(self).model_fields[key].default]
+        if given and self.method in ("grid", "tpe", "hyperband", "ranking", "ensemble-ei", *POLLING):
             which = "it" if len(given) == 1 else "them"
             raise ValueError(f"{', '.join(given)}: of a Gaussian process, and method {self.method} asks none; leave {which} out, or set "
                              "method to gp-ei")

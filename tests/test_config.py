@@ -324,6 +324,8 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
     ({"method": "ranking", "ranking": {"rate_end": 0.001}}, "rate_end: 0.001 is more than a 40th of rate 0.02.*set 0.0005 or less"),
     ({"method": "ranking", "ranking": {"loss": "pair", "weight": "one"}}, "weight: loss pair weighs no places"),
     ({"method": "ranking", "ranking": {"members": 0}}, "search.ranking.members: 0: "),
+    ({"method": "ensemble-ei", "targets": "raw", "stop_below_regret": 0.1}, "search: stop_below_regret: of a Gaussian process"),
+    ({"method": "ensemble-ei", "targets": "raw", "kernel": "squared-exponential"}, "search: kernel: of a Gaussian process"),
     ({"candidates": "all"}, "candidates: method gp-ei compares no candidates; leave it out, or set method to tpe"),
     *(({"method": method, **given}, rf"search: {', '.join(given)}: of a Gaussian process, and method {method} asks none; leave .* out, or "
                                     "set method to gp-ei")

@@ -39,7 +39,7 @@ FOOTINGS = {        # packages within a room, and what of it they stand on: the 
     "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.formats": {"volume.checks", "volume.grid", "volume.slabs", "volume.unpacking", "volume.volume"},
     "report.exports": set(),
-    "search.look": {"search.space", "search.trial"},
+    "search.look": {"search.space", "search.trial", "search.prior"},
     "search.spend": {"search.trial"},
 }
 

@@ -77,7 +77,7 @@ class Entry:
             return PEERS[self.method].version
         usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | {"initial": None, "lead": LEAD}
         mine: dict[str, object] = {} if METHODS[self.method].look in (uniform, lattice) else {"initial": self.initial, "lead": self.lead}
-        if self.method.startswith("gp-"):
+        if self.method.startswith("gp-") or self.method == "ensemble-ei":
             mine |= asdict(self.modelling)
         if self.spends in ("asha", "hyperband"):
             mine |= {"eta": self.spending.eta, "least": self.spending.least}

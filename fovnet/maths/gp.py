@@ -124,3 +124,12 @@ def posterior(
         v = solve_triangular(L, Ks, lower=True, check_finite=False)
         variance[block] = s2 - np.einsum("nm,nm->m", v, v)
     return mean, np.maximum(variance, 0.0)                                      # at a training point rounding gives -1e-16
+
+
+def leave_one_out(L: Floats, y: Floats) -> Floats:
+    """Mean (n,) at each evaluated point, given the other n - 1 observations; 0, the prior's, where it is the only one.
+
+    R&W eq. 5.12, with theta unchanged.
+    """
+    inverse = solve_triangular(L, np.eye(len(y)), lower=True, check_finite=False)
+    return np.asarray(y - inverse.T @ (inverse @ y) / np.einsum("nm,nm->m", inverse, inverse))

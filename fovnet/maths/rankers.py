@@ -27,8 +27,8 @@ numbers as they are told nothing after 4,000 steps, of these all after 1,000."""
 
 
 class Batch(NamedTuple):
-    """Points x (n, D), a support (u, D + 1), and the gradient (M, n) of a loss in the scores (M, n) of the
-    points."""
+    """Points x (n, D), a support (u, D + 1), and the gradient (M, n, out) of a loss in the outputs (M, n, out) for
+    the points."""
 
     x: Floats
     support: Floats
@@ -95,7 +95,7 @@ class Ranker:
         """Of each part, the gradient in its parameters; the code's is that of the mean of the members' losses."""
         coded = None if self.task is None else self.task.forward(batch.support)
         values = forward(self.members, _coded(None if coded is None else coded[1][-1], batch.x))
-        found, first = backward(self.members, values, batch.slope(values[-1][..., 0])[..., None])
+        found, first = backward(self.members, values, batch.slope(values[-1]))
         if self.task is None or coded is None:
             return [found]
         weights = self.members.views[0][0][:, :CODE]

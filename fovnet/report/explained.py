@@ -264,6 +264,10 @@ def _their(count: int) -> str:
     return "its" if count == 1 else "their"
 
 
+NETWORKS = ("ranking", "ensemble-ei")
+"""Methods whose model is no Gaussian process."""
+
+
 def honesty(explanation: Explanation) -> str:
     """Whether scores fell inside their forecast bands, and as many trials trained as expected."""
     forecasts = explanation.forecasts
@@ -271,7 +275,9 @@ def honesty(explanation: Explanation) -> str:
         if explanation.spending and explanation.method.startswith("gp-"):
             return ("No score was forecast: the model saw trainings of different lengths, and foretells where they end only "
                     "with search.fidelity: axis, after the first slots.")
-        if not explanation.method.startswith("gp-"):
+        if explanation.spending and explanation.method in NETWORKS:
+            return "No score was forecast: the model saw trainings of different lengths."
+        if not explanation.method.startswith("gp-") and explanation.method not in NETWORKS:
             return f"No score was forecast: {explanation.method} asks no model of the scores."
         spread = several(explanation.initial, "slot")
         return f"No score was forecast: the model is asked after the first {spread}, once a trial has a score."

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve
 
 from fovnet.maths.draws import expected_draws
 from fovnet.maths.effects import Effects, deviations_of_level_means, effects, is_full_grid
+from fovnet.maths.gp import leave_one_out
 from fovnet.maths.warping import Target
 from fovnet.search.look.gaussian import Belief, believe, six_digits
 from fovnet.search.look.uniform import few
@@ -201,8 +201,7 @@ def _explained(belief: Belief) -> float | None:
         return None
     residuals = np.zeros(n)
     for process in belief.processes:
-        inverse = cho_solve((process.factor(belief.known), True), np.eye(n))
-        residuals += inverse @ y / np.diag(inverse) / len(belief.processes)
+        residuals += (y - leave_one_out(process.factor(belief.known), y)) / len(belief.processes)
     constant = y * (n / (n - 1.0))                                             # y has mean zero: difference from the mean of the others
     return six_digits(float(1.0 - residuals @ residuals / (constant @ constant)))
 

@@ -127,7 +127,7 @@ def _lesson(task: Task, rng: np.random.Generator, context: bool) -> Batch:
     c = weights("log", first)
     return Batch(
         task.x[asked], support_of(task.x[support], tie_starts(task.first[support])),
-        lambda s: LOSSES["list"](s, c, first)[1] / len(first),
+        lambda s: LOSSES["list"](s[..., 0], c, first)[1][..., None] / len(first),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from fovnet.search.look.a_mads import adogs_and_mads
+from fovnet.search.look.ensemble import ensemble_improvement
 from fovnet.search.look.entropic import entropy_search, entropy_search_portfolio, max_value_entropy
 from fovnet.search.look.gaussian import confidence_bound, expected_improvement, probability_of_improvement, thompson
 from fovnet.search.look.grid import lattice
@@ -40,6 +41,7 @@ METHODS: Mapping[str, Method] = {
     "mads":   Method(mads),
     "a-mads": Method(adogs_and_mads),
     "ranking": Method(best_ranked),
+    "ensemble-ei": Method(ensemble_improvement),
 }
 POLLING_METHODS = ("mads", "a-mads")
 

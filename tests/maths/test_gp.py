@@ -12,6 +12,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from fovnet.maths import gp
+from fovnet.maths.growing import Growing
 from fovnet.maths.scales import Scales
 
 
@@ -114,3 +115,23 @@ def test_an_axis_without_influence_gets_a_long_lengthscale():
 def test_the_posterior_falls_back_to_the_prior_far_away():
     mean, variance = gp.posterior(np.array([[1e6]]), np.array([[0.0]]), np.array([3.0]), np.log([1.0, 2.0, 0.1]))
     assert mean[0] == pytest.approx(0.0) and variance[0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("n", "d", "scale"), [(1, 1, 1.0), (2, 7, 1.0), (30, 3, 1.0), (80, 2, 1e-6), (80, 2, 1e12)])
+def test_leave_one_out_means_are_those_of_the_process_without_each_point(n, d, scale):
+    """From the factor that a growing process keeps."""
+    X, y, theta, _ = problem(n, d, 3)
+    means = gp.leave_one_out(Growing(X, Scales.plain(d), theta, settled=n // 2).factor(np.arange(n)), scale * y)
+    for i in range(n):
+        others = np.arange(n) != i
+        apart = gp.posterior(X[[i]], X[others], scale * y[others], theta)[0][0] if n > 1 else 0.0
+        assert means[i] == pytest.approx(apart, rel=1e-7, abs=1e-9 * scale)
+
+
+def test_leave_one_out_sees_through_values_that_one_point_alone_explains():
+    """Twins confirm one another; a lone point is not foretold by its own value."""
+    X = np.array([[0.0], [0.0], [50.0]])
+    y, theta = np.array([2.0, 2.0, -3.0]), np.log([1.0, 1.0, 0.01])
+    K = np.array([[1.01, 1.0, 0.0], [1.0, 1.01, 0.0], [0.0, 0.0, 1.01]])
+    assert gp.leave_one_out(np.linalg.cholesky(K), y) == pytest.approx([2.0 / 1.01, 2.0 / 1.01, 0.0])
+    assert gp.posterior(X, X, y, theta)[0][2] == pytest.approx(-3.0 / 1.01)

@@ -38,7 +38,7 @@ def test_scores_and_gradients_of_all_networks_are_torchs(name, support):
     assert np.allclose(ranker.scores(X, support), theirs.detach(), atol=1e-13)
     slope = LOSSES[name](theirs.detach().numpy(), c, first)[1]
     theirs.backward(torch.tensor(slope))
-    found = ranker.gradients(Batch(X, support, lambda s: LOSSES[name](s, c, first)[1]))
+    found = ranker.gradients(Batch(X, support, lambda s: LOSSES[name](s[..., 0], c, first)[1][..., None]))
     for k, (mine, part) in enumerate(zip(found, (members, each, whole), strict=True)):
         flat = np.concatenate([t.grad.numpy().reshape(len(mine), -1) for pair in part for t in pair], axis=1)
         shared = 1.0 if k == 0 else 3.0                              # torch has the sum over members, the code their mean
@@ -56,7 +56,7 @@ def test_a_support_is_a_set_of_which_only_the_shares_count():
 def test_a_copy_is_trained_and_the_original_stays():
     ranker = drawn()
     before, copy = [part.flat.copy() for part in ranker.parts], ranker.copy()
-    train(copy, lambda: Batch(X, SUPPORT, lambda s: list_mle(s, np.ones(20), SINGLE)[1]), 5, 0.02, 0.0005)
+    train(copy, lambda: Batch(X, SUPPORT, lambda s: list_mle(s[..., 0], np.ones(20), SINGLE)[1][..., None]), 5, 0.02, 0.0005)
     assert all((part.flat == old).all() for part, old in zip(ranker.parts, before, strict=True))
     assert all((part.flat != old).any() for part, old in zip(copy.parts, before, strict=True))
 
@@ -72,7 +72,7 @@ def test_of_two_tasks_that_are_each_others_reverse_the_support_tells_which():
 
     def batch():
         sign = int(draw.choice([-1, 1]))
-        return Batch(task(sign, 20)[0], task(sign, 20)[1], lambda s: list_mle(s, np.ones(20), SINGLE)[1] / 20)
+        return Batch(task(sign, 20)[0], task(sign, 20)[1], lambda s: list_mle(s[..., 0], np.ones(20), SINGLE)[1][..., None] / 20)
 
     train(ranker, batch, 1000, 0.003, 0.0)
     for sign in (1, -1):

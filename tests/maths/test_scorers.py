@@ -21,7 +21,7 @@ def drawn(members=4, seed=1, widths=WIDTHS):
 
 
 def one_list(x, c=LOG, first=SINGLE, loss=list_mle):
-    return lambda: Batch(x, x[:0], lambda s: loss(s, c, first)[1] / len(first))
+    return lambda: Batch(x, x[:0], lambda s: loss(s[..., 0], c, first)[1][..., None] / len(first))
 
 
 def torch_scores(layers, member, x):

@@ -124,6 +124,15 @@ def test_what_is_special_is_said(way, words):
     assert words in " ".join(sentences(run(method, slots, outcome, **changes)))
 
 
+@pytest.mark.parametrize("method", ["ranking", "ensemble-ei"])
+def test_of_networks_it_is_said_why_they_have_foretold_nothing(method):
+    first = " ".join(sentences(run(method, 3, score)))
+    assert "the model is asked after the first" in first and "no model of the scores" not in first
+    _, _, outcome, changes = WAYS["asha"]
+    of_rungs = " ".join(sentences(run(method, 8, outcome, **changes)))
+    assert "the model saw trainings of different lengths." in of_rungs and "fidelity" not in of_rungs
+
+
 def test_what_is_left_to_gain_is_said_only_where_all_scores_are_of_whole_trainings():
     for way in ("done", "asha"):
         method, slots, outcome, changes = WAYS[way]

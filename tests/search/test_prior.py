@@ -194,7 +194,7 @@ def test_a_taught_search_begins_at_its_start_and_then_where_the_others_ended(pri
     losses = loss_of(CENTRES[4], 9)
     trials = path(taught(prior), scored(losses), 6)
     assert trials[0].proposal.row == taught(prior).first_row
-    assert min(losses[one.proposal.row] for one in trials[1:]) <= np.sort(losses)[SIZE // 50]
+    assert min(losses[one.proposal.row] for one in trials[1:]) <= np.sort(losses)[SIZE // 10]
 
 
 def test_a_taught_search_killed_at_any_slot_goes_on_to_the_same_bytes(prior, tmp_path):
@@ -231,12 +231,20 @@ def reversed_prior():
     return learn([source(-loss_of(centre, i)) for i, centre in enumerate(CENTRES[:4])], SPACE.axes, replace(SHORT, context=False), 1)
 
 
-def test_a_prior_that_misleads_is_not_followed_and_one_that_does_not_is():
+def test_a_prior_that_misleads_is_not_followed_once_four_scores_are_known():
     losses = loss_of(CENTRES[4], 9)
-    for prior, least, most in ((reversed_prior(), 14, 20), (learn(SOURCES, SPACE.axes, SHORT, 1), 0, 6)):
-        trials = path(taught(prior), scored(losses), 20)
-        assert least <= sum(one.proposal.step == "gp-ei" for one in trials) <= most
-        assert min(losses[one.proposal.row] for one in trials) <= np.sort(losses)[5]
+    trials = path(taught(reversed_prior()), scored(losses), 20)
+    assert [one.proposal.step for one in trials[5:]] == ["gp-ei"] * 15
+    assert min(losses[one.proposal.row] for one in trials) <= np.sort(losses)[5]
+
+
+def test_with_a_prior_of_like_tasks_five_draws_leave_less_than_half_of_what_gp_ei_leaves():
+    prior, left = learn(SOURCES, SPACE.axes, SHORT, 1), []
+    for seed in range(6):
+        losses = loss_of(CENTRES[4], 20 + seed)
+        trials = [path(replace(one, seed=seed), scored(losses), 5) for one in (taught(prior), search_of(SPACE, "gp-ei"))]
+        left.append([min(losses[trial.proposal.row] for trial in one) - losses.min() for one in trials])
+    assert np.mean(left, axis=0)[0] < 0.5 * np.mean(left, axis=0)[1]
 
 
 def test_without_the_guard_a_misleading_prior_is_followed():

@@ -71,7 +71,7 @@ def scaled(scores: Floats) -> Floats:
     lowest, range_ = finite.min(), np.median(finite) - finite.min()
     if range_ == 0:
         return np.where(scores > lowest, 1.0, 0.0)
-    return np.asarray(np.minimum((scores - lowest) / range_, 1.0))
+    return np.asarray(np.minimum(scores - lowest, range_) / range_)            # a range of 1e-300 overflows the quotient
 
 
 def target(values: Floats, step: float) -> float:

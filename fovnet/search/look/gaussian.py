@@ -40,7 +40,7 @@ class Belief:
 
     known   (n,) rows with a score         observed, target  (N,) numbers and warped scores of the observations:
                                            the known rows, or rows of `with_rungs`
-    processes  (S,) Gaussian processes;    mean, variance  (S, M) of each at the end of a training
+    processes  (S,) Gaussian processes, none of another model;    mean, variance  (S, M) of each at the end of a training
     best    the lowest warped score, on which to improve, or the lowest mean of a known row at the end of a training
     """
 
@@ -156,6 +156,8 @@ def thompson(view: View) -> Choice:
 
 Best = Callable[[View, Belief, Chances], Integers]
 """The best free rows by some measure: one, or those that tie."""
+Foretold = Callable[[View, Belief, Chances, int], Forecast]
+"""The forecast of a row."""
 
 
 def improving(view: View, belief: Belief, chances: Chances) -> Integers:
@@ -209,18 +211,20 @@ def lowest_drawn(view: View, belief: Belief, chances: Chances) -> Integers:
     return np.asarray(rows[value == value.min()])
 
 
-def chosen(view: View, best: Best) -> Choice:
+def chosen(
+    view: View, best: Best, believed: Callable[[View], Belief] = believe, told: Foretold | None = None
+) -> Choice:
     """One of the best rows, ties at random; the first slots are spread, and without any score it is the row
-    most likely to train."""
+    most likely to train.  `believed` and `told` are those of another model."""
     if view.begun < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
         return _spread_where_it_fits(view)             # also before the first outcome, if many workers begin at once
     rows, chances = np.flatnonzero(view.free), Chances(view)
     if not len(view.scored[0]):
         return Choice(int(view.rng.choice(chances.best(rows, np.zeros(len(rows))))))
-    belief = believe(view)
+    belief = believed(view)
     row = int(view.rng.choice(best(view, belief, chances)))
     before_the_end = bool(view.rungs) and view.modelling.fidelity == "latest"
-    return Choice(row, None if before_the_end else forecast(view, belief, chances, row))
+    return Choice(row, None if before_the_end else (told or forecast)(view, belief, chances, row))
 
 
 def _spread_where_it_fits(view: View) -> Choice:

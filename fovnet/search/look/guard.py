@@ -35,9 +35,7 @@ class Judged(NamedTuple):
     @property
     def misleads(self) -> bool:
         """Whether the prior is the worse of the two."""
-        import os
-        z = float(os.environ.get("GZ", "0"))
-        return bool(self.prior - self.process > z * np.sqrt(self.pairs))
+        return self.prior > self.process
 
 
 def judged(prior: Prior, view: View) -> Judged | None:
