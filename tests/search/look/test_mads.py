@@ -272,6 +272,7 @@ def test_the_best_row_of_a_grid_is_found_in_as_many_draws_as_a_prototype_needed(
 def test_scores_are_scaled_by_the_median_and_failures_bend_nothing():
     assert scaled(np.array([1.0, 3.0, 2.0, np.inf, 50.0])).tolist() == [0.0, 1.0, pytest.approx(2 / 3), 1.0, 1.0]
     assert scaled(np.array([2.0, 2.0, np.inf])).tolist() == [0.0, 0.0, 1.0]
+    assert scaled(np.array([0.0, 1e-287, 1e30])).tolist() == [0.0, 1.0, 1.0]
 
 
 def test_the_target_falls_with_success_rises_without_and_stays_below_the_best():
