@@ -58,6 +58,10 @@ def bench_search(
     targets: Annotated[str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")] = None,
     kernel: Annotated[str, typer.Option(help="matern52 or squared-exponential.")] = "matern52",
     hyperparameters: Annotated[str, typer.Option(help="map or sampled.")] = "map",
+    ranking: Annotated[
+        list[str] | None,
+        typer.Option(help="A setting of search.ranking, or several: acquisition=mean-rank, hidden=[64, 64].")
+    ] = None,
     thesis: Annotated[
         bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
     ] = False,
@@ -69,7 +73,7 @@ def bench_search(
     install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp;
     with learning curves optuna-tpe+hyperband, optuna-tpe+halving and dehb.
     """
-    from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, refuse_methods
+    from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, ranking_of, refuse_methods
     from fovnet.bench.spending import Spending
     from fovnet.bench.tables import load_table
 
@@ -81,8 +85,12 @@ def bench_search(
         targets=targets or ("raw" if thesis else "half-ranked"), kernel=kernel, hyperparameters=hyperparameters,
         fidelity=fidelity, choose=choose,
     )
+    ranks = ranking_of(ranking or [])
     loaded = {path: load_table(path) for path in tables}
-    like = Entry(Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead, epochs=epochs)
+    like = Entry(
+        Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead, epochs=epochs,
+        ranking=ranks,
+    )
     entries = entries_of(like, loaded, list(contestants), runs, every_row_first=thesis)
     with progress_bar("racing") as advance:
         results = list(race(entries, processes, advance))
