@@ -131,6 +131,31 @@ def bench_ranks(
     out.print(f"{out_folder}: {', '.join(RANKS)}")
 
 
+@verbs.command("sorting")
+def bench_sorting(
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.sorting"), "A TSV file for the numbers.")],
+    rate: Annotated[list[float] | None, typer.Option(min=0, help="A rate of the training, or several; else 0.001.")] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+) -> None:
+    """Train the networks of `ranking` to sort numbers, and compare with the study of sorting in the thesis that
+    the method comes from."""
+    from fovnet.bench.sorting import COLUMNS, compared
+    from fovnet.records import write_tsv
+
+    with progress_bar("sorting") as advance:
+        lines = list(compared(rate or [0.001], processes, advance))
+    write_tsv(out_file, COLUMNS, lines)
+    title = "share of lists sorted without a fault"
+    shown = titled(title, "numbers a list", "epochs", "between", "rate", "here", "thesis")
+    for line in lines:
+        between, near = f"{line['low']:g} and {line['high']:g}", "" if line["near"] else " *"
+        cells = [f"{line[key]:g}" for key in ("size", "epochs")]
+        shown.add_row(*cells, between, f"{line['rate']:g}", f"{line['share']:.3f}", f"{line['thesis']:.2f}{near}")
+    show_table(shown)
+    out.print("* more than 0.05 from the thesis, which names no optimiser")
+    out.print(f"{out_file}")
+
+
 @verbs.command("bound")
 def bench_bound(
     rows: Annotated[int, typer.Option(min=1, help="Rows of the space.")] = 34_300,
