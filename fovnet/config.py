@@ -304,7 +304,7 @@ class Ranking(Section):
     epochs: PositiveInt = 300
     rate: PositiveFloat = 0.02
     rate_end: PositiveFloat = 0.0005
-    acquisition: Literal["mean-rank", "log-rank", "rank-ei", "log-ei", "thompson"] = "log-ei"
+    acquisition: Literal["log-ei", "thompson", "mean-rank"] = "log-ei"
     range: PositiveFloat | None = None
 
     @model_validator(mode="after")

@@ -142,26 +142,16 @@ def places(s: Floats) -> Floats:
 Acquisition = Callable[[Floats, Floats, np.random.Generator], Floats]
 
 
-def _lowest(place: Floats, share: Floats, rng: np.random.Generator) -> Floats:
-    return -(share @ place)[:-1]
-
-
-def _improvement(place: Floats, share: Floats, rng: np.random.Generator) -> Floats:
-    mean = share @ place
-    variance = share @ (place - mean) ** 2
+def _improvement(log_place: Floats, share: Floats) -> Floats:
+    mean = share @ log_place
+    variance = share @ (log_place - mean) ** 2
     return log_expected_improvement(mean[:-1], variance[:-1], float(mean[-1]))
 
 
-def _drawn(place: Floats, share: Floats, rng: np.random.Generator) -> Floats:
-    return -place[rng.integers(len(place)), :-1]
-
-
 ACQUISITIONS: Mapping[str, Acquisition] = {
-    "mean-rank": _lowest,
-    "log-rank": lambda place, share, rng: _lowest(np.log(place), share, rng),
-    "rank-ei": _improvement,
-    "log-ei": lambda place, share, rng: _improvement(np.log(place), share, rng),
-    "thompson": _drawn,
+    "log-ei": lambda place, share, rng: _improvement(np.log(place), share),
+    "thompson": lambda place, share, rng: -place[rng.integers(len(place)), :-1],
+    "mean-rank": lambda place, share, rng: -(share @ place)[:-1],
 }
 
 
