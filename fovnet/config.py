@@ -305,7 +305,7 @@ class Ranking(Section):
     epochs: PositiveInt = 300
     rate: PositiveFloat = 0.02
     rate_end: PositiveFloat = 0.0005
-    acquisition: Literal["mean-rank", "log-rank", "rank-ei", "log-ei", "thompson"] | None = None
+    acquisition: Literal["log-ei", "thompson", "mean-rank"] | None = None
     range: PositiveFloat | None = None
     guard: bool = True
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from fovnet.bench.peers import PEERS, THAWING, refuse_absent, replay_peer
@@ -22,13 +23,14 @@ from fovnet.bench.replay import Replay, replay
 from fovnet.bench.spending import ITS_OWN, WAYS, Spending
 from fovnet.bench.tables import Table, load_table
 from fovnet.bench.together import Progress, each
+from fovnet.config import parse
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
 from fovnet.search.clock import LEAD
 from fovnet.search.look.grid import lattice
 from fovnet.search.look.uniform import few, uniform
-from fovnet.search.look.view import RECOMMENDED, Modelling
+from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
 from fovnet.search.methods import METHODS
 
 Floats = NDArray[np.float64]
@@ -54,6 +56,7 @@ class Entry:
     lead: float = LEAD
     spending: Spending = ITS_OWN
     epochs: int | None = None
+    ranking: Ranking = RANKING
 
     @property
     def contestant(self) -> str:
@@ -75,16 +78,18 @@ class Entry:
         version; empty for grid and random."""
         if self.method in PEERS:
             return PEERS[self.method].version
-        usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | {"initial": None, "lead": LEAD}
+        usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | RANKING.facts | {"initial": None, "lead": LEAD}
         mine: dict[str, object] = {} if METHODS[self.method].look in (uniform, lattice) else {"initial": self.initial, "lead": self.lead}
         if self.method.startswith("gp-") or self.method == "ensemble-ei":
             mine |= asdict(self.modelling)
+        mine |= self.ranking.facts if self.method == "ranking" else {}
         if self.spends in ("asha", "hyperband"):
             mine |= {"eta": self.spending.eta, "least": self.spending.least}
             mine |= {"reuse": self.spending.reuse} if self.spends == "hyperband" else {}
         else:
             mine.pop("fidelity", None)
-        return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
+        given = {key: f"{mine[key]}".replace(" ", "") for key in sorted(mine) if mine[key] != usual[key]}
+        return " ".join(f"{key}={value}" for key, value in given.items())
 
     def cap(self, table: Table) -> int:
         """The epochs that a run may spend: those of `draws` full trainings, unless there are curves and
@@ -172,6 +177,25 @@ def modelling_of(**given: str) -> Modelling:
     return Modelling(**cast(dict[str, Any], given))
 
 
+def ranking_of(given: Sequence[str]) -> Ranking:
+    """The ranking named by options of the command line, "epochs=1000" or "hidden=[64, 64]", with values as in a
+    configuration.
+
+    Raises ConfigError "bench-modelling" for a word that is no setting, or "config-invalid" as `fovnet.config.parse`.
+    """
+    values = {}
+    for one in given:
+        key, sign, value = one.partition("=")
+        try:
+            values[key] = yaml.safe_load(value if sign else "[")
+        except yaml.YAMLError:
+            wanted = "give a setting and its value, such as epochs=1000"
+            raise ConfigError("bench-modelling", f"--ranking {one}: {wanted}") from None
+    whole = {"phantom": {"subjects": 8}, "search": {"method": "ranking", "ranking": values}}
+    checked = parse(whole, "--ranking").search.ranking
+    return Ranking.from_facts(checked.model_dump()) if checked else RANKING
+
+
 def refuse_unknown(methods: Sequence[str]) -> None:
     """Nothing, if all are fovnet's own methods.  Raises ConfigError "bench-method"."""
     for name in methods:
@@ -251,7 +275,7 @@ def run(entry: Entry) -> Replay:
         return replay_peer(table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before)
     return replay(
         table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
-        modelling=entry.modelling, lead=entry.lead, spending=entry.spending, cap=cap,
+        modelling=entry.modelling, ranking=entry.ranking, lead=entry.lead, spending=entry.spending, cap=cap,
     )
 
 

@@ -18,7 +18,7 @@ from fovnet.bench.spending import ITS_OWN, Spending
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
 from fovnet.search.clock import LEAD
-from fovnet.search.look.view import RECOMMENDED, Modelling
+from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import nearest_free, places_of
 from fovnet.search.trial import Outcome, Proposal, Trial
@@ -114,7 +114,8 @@ class Thawing(Protocol):
 
 def replay(
     table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None, workers: int = 1,
-    modelling: Modelling = RECOMMENDED, lead: float = LEAD, spending: Spending = ITS_OWN, cap: int | None = None,
+    modelling: Modelling = RECOMMENDED, ranking: Ranking = RANKING, lead: float = LEAD, spending: Spending = ITS_OWN,
+    cap: int | None = None,
 ) -> Replay:
     """The run of a method from a first row, ended when the best row of the table is trained to the end, or before
     more than `cap` epochs are spent, without it those of so many full trainings."""
@@ -122,7 +123,8 @@ def replay(
     schedule, spend = spending.schedule(method, table.epochs), spending.spend(method, cap)
     feasible = np.ones(size, dtype=bool)
     search = Search(
-        table.space, method, seed, workers, first_row, initial, table.cost, feasible, modelling, lead=lead, schedule=schedule
+        table.space, method, seed, workers, first_row, initial, table.cost, feasible, modelling, lead=lead,
+        schedule=schedule, ranking=ranking,
     )
     proposals: list[Proposal] = []
     trials: dict[int, Trial] = {}

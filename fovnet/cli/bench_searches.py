@@ -58,6 +58,10 @@ def bench_search(
     targets: Annotated[str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")] = None,
     kernel: Annotated[str, typer.Option(help="matern52 or squared-exponential.")] = "matern52",
     hyperparameters: Annotated[str, typer.Option(help="map or sampled.")] = "map",
+    ranking: Annotated[
+        list[str] | None,
+        typer.Option(help="A setting of search.ranking, or several: acquisition=mean-rank, hidden=[64, 64].")
+    ] = None,
     thesis: Annotated[
         bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
     ] = False,
@@ -69,7 +73,7 @@ def bench_search(
     install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp;
     with learning curves optuna-tpe+hyperband, optuna-tpe+halving and dehb.
     """
-    from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, refuse_methods
+    from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, ranking_of, refuse_methods
     from fovnet.bench.spending import Spending
     from fovnet.bench.tables import load_table
 
@@ -81,8 +85,12 @@ def bench_search(
         targets=targets or ("raw" if thesis else "half-ranked"), kernel=kernel, hyperparameters=hyperparameters,
         fidelity=fidelity, choose=choose,
     )
+    ranks = ranking_of(ranking or [])
     loaded = {path: load_table(path) for path in tables}
-    like = Entry(Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead, epochs=epochs)
+    like = Entry(
+        Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead, epochs=epochs,
+        ranking=ranks,
+    )
     entries = entries_of(like, loaded, list(contestants), runs, every_row_first=thesis)
     with progress_bar("racing") as advance:
         results = list(race(entries, processes, advance))
@@ -121,6 +129,31 @@ def bench_ranks(
     for test in tests:
         out.print(f"at {test.draw}: {test.sentence}")
     out.print(f"{out_folder}: {', '.join(RANKS)}")
+
+
+@verbs.command("sorting")
+def bench_sorting(
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.sorting"), "A TSV file for the numbers.")],
+    rate: Annotated[list[float] | None, typer.Option(min=0, help="A rate of the training, or several; else 0.001.")] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+) -> None:
+    """Train the networks of `ranking` to sort numbers, and compare with the study of sorting in the thesis that
+    the method comes from."""
+    from fovnet.bench.sorting import COLUMNS, compared
+    from fovnet.records import write_tsv
+
+    with progress_bar("sorting") as advance:
+        lines = list(compared(rate or [0.001], processes, advance))
+    write_tsv(out_file, COLUMNS, lines)
+    title = "share of lists sorted without a fault"
+    shown = titled(title, "numbers a list", "epochs", "between", "rate", "here", "thesis")
+    for line in lines:
+        between, near = f"{line['low']:g} and {line['high']:g}", "" if line["near"] else " *"
+        cells = [f"{line[key]:g}" for key in ("size", "epochs")]
+        shown.add_row(*cells, between, f"{line['rate']:g}", f"{line['share']:.3f}", f"{line['thesis']:.2f}{near}")
+    show_table(shown)
+    out.print("* more than 0.05 from the thesis, which names no optimiser")
+    out.print(f"{out_file}")
 
 
 @verbs.command("bound")

@@ -18,6 +18,7 @@ from fovnet.bench.races import (
     goal_losses,
     modelling_of,
     race,
+    ranking_of,
     refuse_methods,
     spread_rows,
     standings,
@@ -27,7 +28,7 @@ from fovnet.bench.tables import Table, load_table
 from fovnet.errors import ConfigError, SearchError
 from fovnet.report.canvas import png
 from fovnet.report.racing import RaceView, race_figure
-from fovnet.search.look.view import Modelling
+from fovnet.search.look.view import Modelling, Ranking
 
 
 def arrays(rows: int = 30, seed: int = 0) -> dict[str, Any]:
@@ -151,6 +152,28 @@ def test_another_word_for_a_model_is_refused_with_those_that_are_known(words: tu
     with pytest.raises(ConfigError, match=code):
         modelling_of(**dict(zip(("targets", "kernel", "hyperparameters"), words, strict=True)))
     assert modelling_of(targets="raw", hyperparameters="sampled") == Modelling("raw", hyperparameters="sampled")
+
+
+@pytest.mark.parametrize(("given", "wrong"), [
+    ("epochs", "give a setting.*bench-modelling"), ("hidden=[", "give a setting.*bench-modelling"),
+    ("epoch=3", "search.ranking.epoch: unknown key; did you mean 'epochs'"), ("acquisition=best", "'best'.*'mean-rank'"),
+    ("rate_end=0.001", "more than a 40th of rate 0.02"),
+])
+def test_settings_of_ranking_that_no_configuration_could_have_are_refused(given: str, wrong: str) -> None:
+    with pytest.raises(ConfigError, match=f"(?s){wrong}"):
+        ranking_of([given])
+
+
+def test_settings_of_ranking_reach_the_search_and_name_its_runs(tmp_path: Path) -> None:
+    """At a rate this low no network learns, and the rows are other ones."""
+    how = ranking_of(["hidden=[8, 8]", "rate=1e-9", "rate_end=1e-11", "epochs=20", "range=null"])
+    assert how == Ranking(hidden=(8, 8), rate=1e-9, rate_end=1e-11, epochs=20) and ranking_of([]) == Ranking()
+    usual = Entry(saved(tmp_path), "ranking", 0, 12, 3, ranking=Ranking(hidden=(8, 8), epochs=20))
+    given = replace(usual, ranking=how)
+    (_, one), (_, other) = race([usual, given])
+    assert one.rows[:3].tolist() == other.rows[:3].tolist() and one.rows.tolist() != other.rows.tolist()
+    assert given.setting == "epochs=20 hidden=[8,8] initial=3 rate=1e-09 rate_end=1e-11"
+    assert replace(given, method="random").setting == replace(given, method="ranking", ranking=Ranking(), initial=None).setting == ""
 
 
 def test_a_method_that_nobody_has_is_refused_and_so_are_several_workers_for_one_that_takes_turns() -> None:

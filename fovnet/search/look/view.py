@@ -101,9 +101,9 @@ class Ranking:
     weight       of the places in the loss "list": "log" 1/ln(place + 1), "inverse", "linear", or "one" for all alike
     members      networks, each from a start of its own;     hidden  widths of their hidden layers
     epochs       of each fit;     rate, rate_end  at which it begins and ends
-    acquisition  of a row's places in the members' rankings: the mean of them ("mean-rank") or of their logarithms
-                 ("log-rank"), their expected improvement ("rank-ei", "log-ei"), or that of a member drawn ("thompson")
-                 None: "mean-rank" with a prior, else "log-ei"
+    acquisition  of a row's places in the members' rankings: the expected improvement of their logarithms ("log-ei"),
+                 that of a member drawn ("thompson"), or their mean ("mean-rank"); None: the last with a prior, else
+                 the first
     range        k: scores s are kept within ±k by k·tanh(s/100); None: they are not
     guard        against a prior that misleads
     """
@@ -115,7 +115,7 @@ class Ranking:
     epochs: int = 300
     rate: float = 0.02
     rate_end: float = 0.0005
-    acquisition: Literal["mean-rank", "log-rank", "rank-ei", "log-ei", "thompson"] | None = None
+    acquisition: Literal["log-ei", "thompson", "mean-rank"] | None = None
     range: float | None = None
     guard: bool = True
 

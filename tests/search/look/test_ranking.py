@@ -109,8 +109,7 @@ def test_acquisitions_by_hand():
         return promises(s, view(LOSSES[:9], ranking=Ranking(acquisition=name)))
 
     assert of("mean-rank") == pytest.approx([-5 / 3, -7 / 3])
-    assert of("log-rank") == pytest.approx([-np.log(3) / 3, -np.log(9) / 3])
-    assert (of("rank-ei")[0] > of("rank-ei")[1]) and (of("log-ei")[0] > of("log-ei")[1])
+    assert of("log-ei")[0] > of("log-ei")[1]
     assert of("thompson").tolist() in ([-1.0, -3.0], [-3.0, -1.0])
     assert (places(np.array([[5.0, 7.0, 5.0]])) == [[2.5, 1.0, 2.5]]).all()
 
