@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fovnet._version import __version__
+
 if TYPE_CHECKING:                               # importing fovnet costs no torch
     from os import PathLike
 
     from fovnet.decision.model import Model
 
 __all__ = ["__version__", "load"]
-__version__ = "0.1.0"
 
 
 def load(folder: str | PathLike[str] | None = None, device: str = "auto", engine: str = "auto") -> Model:

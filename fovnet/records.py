@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from fovnet import __version__
+from fovnet._version import __version__
 
 Array = np.ndarray[Any, Any]
 SMALL = 0.1             # numbers below keep three digits in a table, not three decimals

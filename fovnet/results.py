@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from fovnet.errors import ConfigError
-from fovnet.locks import take
+from fovnet.machine.locks import take
 from fovnet.records import checksum
 
 SHIPPED_NETWORKS = Path(__file__).parent / "decision" / "shipped"

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import TypeGuard
 
-from fovnet import __version__
+from fovnet._version import __version__
 from fovnet.errors import VolumeError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -14,7 +14,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "fovnet"
 FLOORS = {
-    "regions": 0, "errors": 0, "records": 0, "results": 0, "locks": 0, "levels": 0, "words": 0, "unforeseen": 0,
+    "regions": 0, "errors": 0, "records": 0, "results": 0, "levels": 0, "words": 0, "unforeseen": 0,
+    "_version": 0, "machine": 0, "own_files": 0,
     "maths": 1, "config": 1,
     "volume": 2, "search": 2, "commands": 2, "workflow": 2,
     "net": 3, "phantom": 3,

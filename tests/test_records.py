@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import booleans, dictionaries, floats, integers, lists, text
 
-from fovnet import __version__
+from fovnet._version import __version__
 from fovnet.records import BLANKED, clear_unfinished, digest, read_json, read_npz, read_tsv, replace_with, write_json, write_npz, write_tsv
 
 

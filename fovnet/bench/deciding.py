@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from fovnet.decision.chain_model import ChainModel
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import decide, outer_edges
+from fovnet.machine.threads import one_thread
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.maths.smoothing import smooth_along_body
-from fovnet.maths.threads import one_thread
 from fovnet.regions import DEFAULT
 
 Floats = NDArray[np.float64]

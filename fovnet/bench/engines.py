@@ -19,7 +19,7 @@ from fovnet.bench.throughput import drawn_slices
 from fovnet.bench.together import Progress
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.errors import CollectionError
-from fovnet.maths.cores import cores
+from fovnet.machine.cores import cores
 from fovnet.net.engines import Engine, engine_of, installed
 from fovnet.net.inference import Outputs, answers_in_parts
 from fovnet.net.inputs import inputs_of

@@ -17,7 +17,7 @@ from multiprocessing import get_context
 import numpy as np
 
 from fovnet.bench.landscape import smooth_loss
-from fovnet.maths.memory import peak_bytes
+from fovnet.machine.memory import peak_bytes
 from fovnet.search.look.fitting import milestone
 from fovnet.search.proposing import Search, propose_slot, training_seed
 from fovnet.search.space import paper_space

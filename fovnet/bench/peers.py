@@ -26,7 +26,7 @@ from fovnet.bench.nomad import replay_nomad
 from fovnet.bench.replay import Replay, replay_asking, replay_thawing
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
-from fovnet.maths.threads import one_thread
+from fovnet.machine.threads import one_thread
 from fovnet.search.space import Space, places_of
 
 Floats = NDArray[np.float64]

@@ -31,9 +31,9 @@ from fovnet.decision.answer import facts, table_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predicting import predict
 from fovnet.errors import FovnetError, VolumeError
-from fovnet.maths.allocation import give_back_freed_memory, keep_freed_memory
-from fovnet.maths.cores import cores
-from fovnet.maths.memory import forget_peak, peak_bytes
+from fovnet.machine.allocation import give_back_freed_memory, keep_freed_memory
+from fovnet.machine.cores import cores
+from fovnet.machine.memory import forget_peak, peak_bytes
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.collection import nifti_bytes

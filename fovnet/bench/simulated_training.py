@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
-from fovnet.maths.allocation import keep_freed_memory
+from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net.architecture import Architecture
 from fovnet.phantom.collection import simulate_collection
 from fovnet.records import checksum

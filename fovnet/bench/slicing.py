@@ -24,7 +24,7 @@ import numpy as np
 from fovnet.bench.together import Progress
 from fovnet.bench.tutorial import monai_is_here
 from fovnet.errors import VolumeError
-from fovnet.maths.allocation import keep_freed_memory
+from fovnet.machine.allocation import keep_freed_memory
 from fovnet.volume.orient import to_ras
 from fovnet.volume.readers import read
 from fovnet.volume.resizing import SIDE

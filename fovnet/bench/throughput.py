@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.tutorial import Tutorial, monai_is_here
-from fovnet.maths.allocation import keep_freed_memory
-from fovnet.maths.memory import peak_bytes
+from fovnet.machine.allocation import keep_freed_memory
+from fovnet.machine.memory import peak_bytes
 from fovnet.net.architecture import Architecture
 from fovnet.net.cost import cost_of, training_bytes
 

@@ -18,11 +18,11 @@ from io import TextIOWrapper
 from threading import Timer
 from typing import Annotated, NoReturn
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"        # before numpy is read: see fovnet.maths.threads
+os.environ["OPENBLAS_NUM_THREADS"] = "1"        # before numpy is read: see fovnet.machine.threads
 
 import typer
 
-from fovnet import __version__
+from fovnet._version import __version__
 from fovnet.cli import (
     bench_answers,
     bench_searches,

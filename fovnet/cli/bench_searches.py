@@ -11,8 +11,8 @@ import typer
 
 from fovnet.cli.options import Given, GivenBy, file_out, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
-from fovnet.decision.foreign import begins_with, is_our_picture
 from fovnet.errors import ConfigError
+from fovnet.own_files import begins_with, is_our_picture
 
 if TYPE_CHECKING:
     from fovnet.bench.races import Standing

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from fovnet.cli.options import Given, GivenBy, ModelFolder, file_out, folder_out, model_folder, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
-from fovnet.decision.foreign import is_our_picture
+from fovnet.own_files import is_our_picture
 from fovnet.words import several
 
 verbs = typer.Typer()

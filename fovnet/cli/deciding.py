@@ -33,7 +33,7 @@ def ensemble(config: ConfigFile) -> None:
     from fovnet.decision.rule import Rule
     from fovnet.decision.scoring import oriented, score, weighed, with_turned_and_brightened
     from fovnet.evaluate.guards import learned_from
-    from fovnet.maths.allocation import keep_freed_memory
+    from fovnet.machine.allocation import keep_freed_memory
     from fovnet.records import write_npz
 
     keep_freed_memory()

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.decision.foreign import refuse_foreign
 from fovnet.errors import ConfigError
+from fovnet.own_files import refuse_foreign
 from fovnet.records import header_of, unwritable
 
 

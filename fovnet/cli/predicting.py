@@ -52,7 +52,7 @@ def predict(
     """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with the same command."""
     from fovnet.decision.ensemble import load
     from fovnet.decision.predicting import predict as predicted
-    from fovnet.maths.allocation import keep_freed_memory
+    from fovnet.machine.allocation import keep_freed_memory
     from fovnet.volume.discovery import find
 
     keep_freed_memory()
@@ -123,7 +123,7 @@ def _kept(
 
 def _show_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
     """Prints how many earlier answers in the folder are of other files and will be replaced."""
-    from fovnet.decision.foreign import answered_before
+    from fovnet.own_files import answered_before
 
     other = [volume_id for volume_id, path in fresh if answered_before(folder, volume_id) not in ("", str(path))]
     if other:

@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from fovnet.maths.pace import Pace
+from fovnet.machine.pace import Pace
 
 if TYPE_CHECKING:
     from fovnet.evaluate.measures import Measure

@@ -13,7 +13,6 @@ from rich.table import Table
 from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text, show_table, titled
-from fovnet.decision.foreign import is_our_picture, is_our_prior
 from fovnet.errors import ConfigError
 from fovnet.net.run import explain_search, finished_search, open_run, pack_to_train_on
 from fovnet.net.search_plan import (
@@ -25,6 +24,7 @@ from fovnet.net.search_plan import (
     search_space,
 )
 from fovnet.net.training_job import plan_single_training, training_job, training_rows
+from fovnet.own_files import is_our_picture, is_our_prior
 from fovnet.records import is_stamped, read_json
 from fovnet.results import Results
 from fovnet.words import several

@@ -15,14 +15,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fovnet import __version__
+from fovnet._version import __version__
 from fovnet.decision import novelty, orientation
 from fovnet.decision.answer import COLUMNS, TABLE
 from fovnet.decision.ensemble import FACTS, RULE, Ensemble, facts_of, load
-from fovnet.decision.foreign import answered_before, is_our_table, refuse_foreign
 from fovnet.decision.model import Model
 from fovnet.decision.parts import write_sums
 from fovnet.errors import ModelError
+from fovnet.own_files import answered_before, is_our_table, refuse_foreign
 from fovnet.records import copy, write_json, write_text, write_tsv
 from fovnet.volume.resizing import SIDE
 

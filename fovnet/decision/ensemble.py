@@ -29,8 +29,8 @@ from fovnet.decision.parts import AGAIN, MOST_NETWORK_BYTES, SUMS, facts_in, par
 from fovnet.decision.rule import Rule
 from fovnet.decision.weighing import Weighing
 from fovnet.errors import ModelError
+from fovnet.machine.threads import one_thread
 from fovnet.maths.ladder_with_heights import Height
-from fovnet.maths.threads import one_thread
 from fovnet.records import checksum, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.journal import to_repeat

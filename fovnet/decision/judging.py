@@ -18,8 +18,8 @@ from fovnet.decision.orientation import Bearing, Orientation
 from fovnet.decision.phantoms import resembles_phantom
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import Decision, decide, outer_edges
+from fovnet.machine.threads import one_thread
 from fovnet.maths.agreement import agreement
-from fovnet.maths.threads import one_thread
 from fovnet.regions import Vocabulary
 from fovnet.volume.planes import extents_mm
 from fovnet.volume.slices import SliceStack

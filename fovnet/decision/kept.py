@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fovnet import __version__
+from fovnet._version import __version__
 from fovnet.errors import FovnetError
 from fovnet.records import checksum, read_json
 from fovnet.volume.readers import beside_of, file_checksum, files_of

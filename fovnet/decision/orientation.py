@@ -20,7 +20,7 @@ from scipy.special import log_softmax
 
 from fovnet.decision.parts import part
 from fovnet.errors import ModelError
-from fovnet.maths.threads import one_thread
+from fovnet.machine.threads import one_thread
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
 from fovnet.volume.outlines import SHAPE, outlines
 from fovnet.volume.planes import LEAST_MM, extents_mm, pictures

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fovnet.decision.foreign import begins_with, is_our_json, refuse_foreign
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.measures import FEWEST_SUBJECTS
 from fovnet.evaluate.overlaps import LEAST_OVERLAP
+from fovnet.own_files import begins_with, is_our_json, refuse_foreign
 from fovnet.records import clear_unfinished, write_json, write_tsv
 
 RATES = ["group", "measure", "stage", "region", "subjects", "numerator", "denominator", "value", "low", "high", "interval"]

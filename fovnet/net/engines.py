@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fovnet.errors import ConfigError, FovnetError, ModelError
-from fovnet.maths.cores import cores
+from fovnet.machine.cores import cores
 from fovnet.net.faults import is_starved
 from fovnet.net.graph import FEATURES, IMAGES, PROBABILITIES, graph_of
 from fovnet.net.side_by_side import side_by_side

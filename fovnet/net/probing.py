@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from fovnet.maths.allocation import keep_freed_memory
-from fovnet.maths.memory import peak_bytes
+from fovnet.machine.allocation import keep_freed_memory
+from fovnet.machine.memory import peak_bytes
 from fovnet.net import training
 from fovnet.net.architecture import INPUTS, Architecture
 from fovnet.net.augment import Ranges

@@ -143,7 +143,7 @@ def probing_bench(settings: Settings) -> Bench:
     """A bench on the configured device, with threads and memory allocation set as in a worker."""
     import torch
 
-    from fovnet.maths.allocation import keep_freed_memory
+    from fovnet.machine.allocation import keep_freed_memory
     from fovnet.net.augment import Ranges
     from fovnet.net.probing import Bench
     from fovnet.net.training import choose_device

@@ -14,7 +14,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from fovnet.maths.cores import cores
+from fovnet.machine.cores import cores
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.allocation import keep_freed_memory
+from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net.paths import forget
 from fovnet.net.trials import Labelled, drawn
 from fovnet.net.workers import Job, train

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fovnet.errors import SearchError
-from fovnet.maths.allocation import keep_freed_memory
+from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net import axes
 from fovnet.net.architecture import from_configuration
 from fovnet.net.paths import inherit, weights_of

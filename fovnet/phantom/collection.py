@@ -18,8 +18,8 @@ from nibabel.orientations import apply_orientation, inv_ornt_aff
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
-from fovnet.locks import alone
-from fovnet.maths.threads import one_thread
+from fovnet.machine.locks import alone
+from fovnet.machine.threads import one_thread
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
 from fovnet.phantom.acquisition.protocols import SITES, Plan, Site, plan

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from fovnet.decision.foreign import page_name
+from fovnet.own_files import page_name
 from fovnet.records import read_json, write_text
 from fovnet.regions import NONE
 from fovnet.report.doubt_words import doubt_in_words

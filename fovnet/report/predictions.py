@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fovnet.decision.foreign import PAGES, is_our_json, is_our_page, is_our_table, page_name, refuse_foreign
 from fovnet.errors import ConfigError
-from fovnet.locks import alone
+from fovnet.machine.locks import alone
+from fovnet.own_files import PAGES, is_our_json, is_our_page, is_our_table, page_name, refuse_foreign
 from fovnet.records import clear_unfinished, read_json
 from fovnet.results import Results
 from fovnet.unforeseen import is_disk_full

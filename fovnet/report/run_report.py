@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fovnet import __version__
+from fovnet._version import __version__
 from fovnet.evaluate import finished_run
 from fovnet.net.run import explain_search, finished_search, run_vocabulary
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.machine.threads import one_thread
 from fovnet.maths.intervals import wilson_interval
-from fovnet.maths.threads import one_thread
 from fovnet.search.descent import Descent, descent
 from fovnet.search.mattering import Matter, what_matters
 from fovnet.search.proposing import Search

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fovnet.errors import SearchError
-from fovnet.locks import take
+from fovnet.machine.locks import take
 from fovnet.records import write_json
 from fovnet.search.journal import OTHER_PREDICTIONS, Journal, locked, opened, read_header, read_search, read_slot, slot_path
 from fovnet.search.proposals import proposal_path, proposals_within, read_proposal, read_proposals, write_proposal

@@ -17,7 +17,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from fovnet.errors import SearchError
-from fovnet.locks import take
+from fovnet.machine.locks import take
 from fovnet.records import read_json, read_npz, write_json, write_npz
 from fovnet.results import JOBS
 from fovnet.search.look.view import POLLING, RANKING, Modelling, Polling, Ranking

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau, rankdata
 
-from fovnet import __version__
+from fovnet._version import __version__
 from fovnet.errors import SearchError
+from fovnet.machine.threads import one_thread
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, tie_starts, weights
-from fovnet.maths.threads import one_thread
 from fovnet.search.look.fitting import fit_subset
 from fovnet.search.prior import Prior, Source, prior_of, support_of
 from fovnet.search.space import Axis, Space

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
-from fovnet.maths.threads import one_thread
+from fovnet.machine.threads import one_thread
 from fovnet.records import digest
 from fovnet.search.clock import LEAD, Clock
 from fovnet.search.look.mesh import refuse_neighbours

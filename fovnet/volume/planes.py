@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.threads import one_thread
+from fovnet.machine.threads import one_thread
 from fovnet.volume.resizing import SIDE, resize_weights
 from fovnet.volume.sections import PIXEL_MM, middle, rows_along
 from fovnet.volume.slices import SliceStack

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.threads import one_thread
+from fovnet.machine.threads import one_thread
 from fovnet.volume import noisy_air, readers
 from fovnet.volume.checks import refuse_plane
 from fovnet.volume.formats import nifti

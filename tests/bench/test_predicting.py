@@ -19,7 +19,7 @@ from fovnet.cli import app
 from fovnet.decision.ensemble import load
 from fovnet.decision.model import Model
 from fovnet.errors import ConfigError, VolumeError
-from fovnet.maths.memory import forget_peak
+from fovnet.machine.memory import forget_peak
 from fovnet.records import read_json, read_tsv
 from fovnet.volume.slices import slice_volume
 

@@ -18,7 +18,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from fovnet import __version__
+from fovnet._version import __version__
 from fovnet.cli import app
 from fovnet.decision.answer import refusal
 from fovnet.decision.ensemble import assemble, save_rule

@@ -63,7 +63,7 @@ GROWN = """
 import sys
 from pathlib import Path
 import torch
-from fovnet.maths.memory import peak_bytes
+from fovnet.machine.memory import peak_bytes
 from fovnet.net.weights import save_tensors
 tensors = {name: torch.ones(2**24) for name in "abcd"}
 save_tensors(Path(sys.argv[1]), {"small": torch.ones(1)}, {})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.decision.foreign import page_name
+from fovnet.own_files import page_name
 from fovnet.regions import DEFAULT
 from fovnet.report.index_page import index_page, write_index
 from fovnet.report.pour import pour

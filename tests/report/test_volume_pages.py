@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.decision import doubting
-from fovnet.decision.foreign import page_name
+from fovnet.own_files import page_name
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.body_drawing import LEFT, body_drawing

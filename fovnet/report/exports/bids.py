@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from fovnet import __version__
+from fovnet._version import __version__
 from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_json, write_text
 from fovnet.regions import Vocabulary

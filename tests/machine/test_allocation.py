@@ -10,7 +10,7 @@ import pytest
 FAULTS = """
 import resource, sys
 import numpy as np
-from fovnet.maths.allocation import keep_freed_memory
+from fovnet.machine.allocation import keep_freed_memory
 kept = keep_freed_memory() if sys.argv[1] == "kept" else False
 def fill():
     np.ones(8 << 20, dtype=np.uint8)

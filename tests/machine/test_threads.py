@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threadpoolctl import ThreadpoolController
 
-from fovnet.maths.threads import one_thread
+from fovnet.machine.threads import one_thread
 
 
 def threads() -> set[int]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.maths.pace import LINE_S, WINDOW_S, Pace
+from fovnet.machine.pace import LINE_S, WINDOW_S, Pace
 
 
 @given(st.integers(0, 10**5), st.floats(0.02, 500.0), st.integers(3, 60))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.maths import cores as counted
-from fovnet.maths.cores import cores, processor_share
+from fovnet.machine import cores as counted
+from fovnet.machine.cores import cores, processor_share
 
 
 @pytest.fixture
