@@ -91,8 +91,8 @@ class Recording:
         if seed != search.seed:
             first = {trial.proposal.row for trial in self.finished() if trial.proposal.slot < count}
             if len(first) < count:
-                wanted = f"{count} are to be trained again; train them once before"
-                raise SearchError("table-again", f"{self.journal}: of its first rows {len(first)} are trained, and {wanted}")
+                wanted = "all are wanted, to be trained again; train them once, without --again"
+                raise SearchError("table-again", f"{self.journal}: {len(first)} of its first {count} rows are trained, and {wanted}")
             search = replace(search, seed=seed, feasible=np.isin(np.arange(len(search.space)), list(first)))
         return replace(self, search=search, count=count, journal=place)
 
