@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 DRAWN = 0       # seed of the draw of rows
-AT_ONCE = 1024  # slices averaged at a time
 
 
 @dataclass(frozen=True)
@@ -136,8 +135,7 @@ def rows_drawn(known: Prices, count: int) -> NDArray[np.int64]:
 def averaged_file(path: Path, pixels: NDArray[np.uint8], side: int) -> Path:
     """`path`, an npy file of slices averaged to this side; one that is there is kept, as trainings compare its date."""
     if not path.exists():
-        small = np.concatenate([averaged(pixels[at : at + AT_ONCE], side) for at in range(0, len(pixels), AT_ONCE)])
-        replace_with(path, lambda file: np.save(file, small))
+        replace_with(path, lambda file: np.save(file, averaged(pixels, side)))
     return path
 
 

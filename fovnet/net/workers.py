@@ -57,7 +57,7 @@ class Job:
     begin    networks of which each training begins with the nearest; empty: weights are drawn
     rate_factor  factor on the learning rates of the configurations
     source   a hash of the training and validation data, needed if `weights` may hold a checkpoint from other data
-    process_seconds  whether the seconds of each epoch are recorded, of this process on its processor
+    process_seconds  whether each epoch's seconds are recorded, on a CPU those of this process alone, which others do not lengthen
     stamp    of the pixels' file when the search, or this slot's own job, began; None: not compared
     """
 
@@ -192,7 +192,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         report=report,
         begin=nearest(job.begin, proposal.configuration) if job.begin else None,
         source=job.source,
-        now=time.process_time if job.process_seconds else time.monotonic,
+        now=time.process_time if job.process_seconds and device.type == "cpu" else time.monotonic,
     )
     if device.type == "cuda":
         torch.cuda.empty_cache()
