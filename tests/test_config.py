@@ -45,7 +45,7 @@ def test_the_same_key_in_two_sections_is_no_double(tmp_path: Path) -> None:
     assert doubled_keys("regions: [{name: calf, rung: 0, name: thigh}]") == ["line 1: regions.0.name stands in line 1 already"]
 
 
-@pytest.mark.parametrize("name", ["default", "demo", "smoke", "compact", "compact-gpu"])
+@pytest.mark.parametrize("name", ["default", "demo", "smoke", "compact", "compact-gpu", "table-600"])
 def test_the_configurations_that_come_with_it_can_be_meant(name: str) -> None:
     assert load(CONFIGS / f"{name}.yaml").results == f"results/{name}"
 

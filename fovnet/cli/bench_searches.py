@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import Given, GivenBy, file_out, folder_out, table_of
+from fovnet.cli.load_run import settings_of
+from fovnet.cli.options import ConfigFile, Given, GivenBy, file_out, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
 from fovnet.own_files import begins_with, is_our_picture
@@ -95,6 +96,44 @@ def bench_search(
     with progress_bar("racing") as advance:
         results = list(race(entries, processes, advance))
     _show_standings(out_folder, loaded, results)
+
+
+def _is_recording(path: Path) -> bool:
+    from fovnet.bench.recording import is_recording
+
+    return is_recording(path)
+
+
+@verbs.command("table")
+def bench_table(
+    config: ConfigFile,
+    out_file: Annotated[Path, file_out(_is_recording, "The npz file that `bench search` replays.", "a table of this command's")],
+    side: Annotated[int, typer.Option(min=1, help="Pixels to which the slices are averaged.")] = 32,
+    done: Annotated[bool, typer.Option("--done", help="Train nothing: a table of the trainings that have ended.")] = False,
+    again: Annotated[int | None, typer.Option(min=1, help="Train so many of the rows again instead, for their noise.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of --again; else the configuration's, for the same bits.")] = None,
+) -> None:
+    """Record a table of trained networks: `search.trials` rows drawn from the configuration's space, each trained to its
+    end, with their learning curves; goes on where it was after a kill."""
+    from collections import Counter
+
+    from fovnet.bench.recording import recording, write_table
+    from fovnet.net.run import pack_to_train_on
+
+    if seed is not None and again is None:
+        raise ConfigError("table-again", f"--seed {seed}: it is that of --again; give both, or set `seed` in {config}")
+    settings = settings_of(config)
+    made = recording(settings, pack_to_train_on(settings, config), side)
+    if again is not None:
+        made = made.again(again, settings.seed if seed is None else seed)
+    if not done:
+        with progress_bar("training") as advance:
+            made.trained(advance)
+    trials = made.finished()
+    write_table(out_file, trials, made)
+    counts = ", ".join(f"{number} {status}" for status, number in Counter(trial.outcome.status for trial in trials).items())
+    out.print(f"{len(trials)} of {made.count} rows: {counts}; journal {made.journal}")
+    out.print(f"{out_file}")
 
 
 @verbs.command("ranks")

@@ -200,6 +200,7 @@ def calibrate(
         Path | None, GivenBy("--from", help="A results folder whose finished trials, of the same training, are taken into the fit.")
     ] = None,
     check: Annotated[int, typer.Option(min=0, help="Train so many other networks for a moment, and compare with what is predicted.")] = 0,
+    side: Annotated[int, typer.Option(min=1, help="Of the slices, in pixels; 32 for `bench table`, if nothing else is to follow.")] = 128,
 ) -> None:
     """Measure the device for the cost model, in about a minute: calibration.json in the results folder; one that is there is kept."""
     from dataclasses import asdict
@@ -212,7 +213,7 @@ def calibrate(
         journal_of_same_training(settings, trials_of)        # raises, before a minute of measuring, if there is no such search
     provenance: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
     if again or not path.exists():
-        write_calibration(path, _calibrated(settings), **provenance)
+        write_calibration(path, _calibrated(settings, side), **provenance)
     elif trials_of is None:
         out.print("kept as it is, for predictions order the clock of a search; --again measures anew")
     if settings.search.speed != "measure":
@@ -229,15 +230,16 @@ def calibrate(
         _check_predictions(settings, known, check, path.with_name("calibration-check.tsv"))
 
 
-def _calibrated(settings: Settings) -> Calibration:
+def _calibrated(settings: Settings, side: int) -> Calibration:
     """The calibration of the device, from short trainings of networks of the configured space."""
     from fovnet.net.calibration import LARGEST_BYTES, calibrate, candidates
     from fovnet.net.columns import columns_of_space
     from fovnet.net.probing import device_name
 
     classes, training = len(run_vocabulary(settings).classes), settings.training
-    rows = candidates(columns_of_space(search_space(settings), classes=classes, head=training.head, inputs=training.inputs))
-    bench = probing_bench(settings)
+    space = search_space(settings)
+    rows = candidates(columns_of_space(space, classes=classes, head=training.head, inputs=training.inputs, side=side))
+    bench = probing_bench(settings, side)
     with progress_bar("timing") as advance:
         return calibrate(
             rows, bench.probe, device_name(bench.device), now=bench.now, progress=advance,

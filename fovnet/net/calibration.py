@@ -68,7 +68,7 @@ def candidates(rows: Columns) -> Columns:
         return own
     heads = {HEADS[head] for head in rows.head.tolist()}
     head = heads.pop() if len(heads) == 1 else "fc"
-    paper = columns_of_space(paper_space(), classes=rows.classes, head=head, inputs=rows.inputs)
+    paper = columns_of_space(paper_space(), classes=rows.classes, head=head, inputs=rows.inputs, side=rows.side)
     return joined(own, paper).distinct()
 
 

@@ -88,14 +88,16 @@ class Columns:
         return cls(blocks, convolutions, filters, kernel, separable, head, residual, widen, stride, normalised, batch, *shared)
 
 
-def columns_of_space(space: Space, *, classes: int, head: str, inputs: Sequence[str] = ("slice",)) -> Columns:
+def columns_of_space(
+    space: Space, *, classes: int, head: str, inputs: Sequence[str] = ("slice",), side: int = 128
+) -> Columns:
     """The rows of a space; `head` is used if the space has no axis of that name."""
     words = {name for names in axes.OPTIONAL for name in names}
     named = {
         axis.name: np.array(axis.levels, dtype=object if axis.name in words else None)[level]
         for axis, level in zip(space.axes, space.rows.T, strict=True)
     }
-    return _columns(named, len(space), classes, head, tuple(inputs))
+    return replace(_columns(named, len(space), classes, head, tuple(inputs)), side=side)
 
 
 def columns_of(

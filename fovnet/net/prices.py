@@ -37,10 +37,10 @@ class Prices:
 
 def prices(
     space: Space, *, classes: int, head: str, averaged: bool = False, work: Work, device: Device, limits: Limits,
-    inputs: Sequence[str] = ("slice",),
+    inputs: Sequence[str] = ("slice",), side: int = 128,
 ) -> Prices:
     """The rows of a space, priced on a device."""
-    rows = columns_of_space(space, classes=classes, head=head, inputs=inputs)
+    rows = columns_of_space(space, classes=classes, head=head, inputs=inputs, side=side)
     cost = costs(rows)
     memory = training_bytes(cost, rows.batch, averaged=averaged)
     seconds = training_seconds(cost, rows.batch, **vars(work), device=device)

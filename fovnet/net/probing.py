@@ -22,6 +22,7 @@ from fovnet.net import training
 from fovnet.net.architecture import INPUTS, Architecture
 from fovnet.net.augment import Ranges
 from fovnet.volume.placing import Placing
+from fovnet.volume.resizing import SIDE
 
 VALIDATED = 32              # slices; one batch
 STEPS = (3, 30)             # least and largest number of steps timed
@@ -50,7 +51,8 @@ class Bench:
         targets = np.eye(classes, dtype=np.float32)[rng.integers(0, classes, slices + VALIDATED)]
         rows = np.arange(slices + VALIDATED)
         placing = Placing(np.repeat(rng.uniform(200.0, 500.0, -(-len(rows) // 20)), 20)[: len(rows)], rows // 20, rows.astype(np.float64))
-        self._data = training.place(pixels, targets, rows[:slices], rows[slices:], device, placing, tuple(INPUTS))
+        kinds = tuple(INPUTS) if side == SIDE else ("slice",)           # the others are made of slices as they were cut
+        self._data = training.place(pixels, targets, rows[:slices], rows[slices:], device, placing, kinds)
         self._weights = training.class_weights(self._data.targets)
         self._ranges, self._precision = ranges, precision
         self.now = _clock(device)

@@ -105,10 +105,11 @@ def search_prices(settings: Settings, device: Device | None = None) -> Prices:
     if (Path(settings.results) / "slices" / "slices.npz").exists():
         there = len(open_run(settings)[1].rows("validation"))
         validation = there if validation is None else min(validation, there)
-    return _priced(settings, search_space(settings), validation or 0, device or cost_device(settings))
+    return priced(settings, search_space(settings), validation or 0, device or cost_device(settings))
 
 
-def _priced(settings: Settings, space: Space, validation_slices: int, device: Device) -> Prices:
+def priced(settings: Settings, space: Space, validation_slices: int, device: Device, side: int = 128) -> Prices:
+    """The rows of a space, priced for slices of this side."""
     from fovnet.net.cost import Work
     from fovnet.net.prices import prices
 
@@ -116,14 +117,15 @@ def _priced(settings: Settings, space: Space, validation_slices: int, device: De
     return prices(
         space, classes=len(run_vocabulary(settings).classes), head=training.head, inputs=training.inputs, averaged=training.averaging > 0,
         device=device, work=Work(training.slices_per_epoch, validation_slices, training.epochs), limits=cost_limits(settings),
+        side=side,
     )
 
 
-def refuse_where_nothing_fits(settings: Settings, priced: Prices) -> None:
+def refuse_where_nothing_fits(settings: Settings, known: Prices) -> None:
     """Raises SearchError as `fovnet.net.cost.fits` if no configuration is predicted to be within the limits of memory and seconds."""
     from fovnet.net.cost import fits
 
-    fits(priced.memory, priced.seconds, cost_limits(settings))
+    fits(known.memory, known.seconds, cost_limits(settings))
 
 
 def count_fitting(settings: Settings) -> int:
@@ -134,12 +136,12 @@ def count_fitting(settings: Settings) -> int:
     unknown = isinstance(settings.search.speed, str) and not Results(Path(settings.results)).calibration.exists()
     if unknown:
         settings = settings.model_copy(update={"search": settings.search.model_copy(update={"seconds_limit": None})})
-    priced = search_prices(settings, Device(1.0, 1.0, 1.0) if unknown else None)
-    refuse_where_nothing_fits(settings, priced)
-    return int(priced.fits.sum())
+    known = search_prices(settings, Device(1.0, 1.0, 1.0) if unknown else None)
+    refuse_where_nothing_fits(settings, known)
+    return int(known.fits.sum())
 
 
-def probing_bench(settings: Settings) -> Bench:
+def probing_bench(settings: Settings, side: int = 128) -> Bench:
     """A bench on the configured device, with threads and memory allocation set as in a worker."""
     import torch
 
@@ -152,7 +154,7 @@ def probing_bench(settings: Settings) -> Bench:
     keep_freed_memory()
     ranges = Ranges(**settings.training.augmentation.model_dump())
     training = settings.training
-    return Bench(choose_device(training.device), ranges, len(run_vocabulary(settings).classes), precision=training.precision)
+    return Bench(choose_device(training.device), ranges, len(run_vocabulary(settings).classes), side=side, precision=training.precision)
 
 
 def timings_of_same_training(settings: Settings, folder: Path, device: str) -> Timings:
@@ -178,12 +180,12 @@ def plan_search(settings: Settings, pack: Pack) -> Search:
     options, space, data = settings.search, search_space(settings), training_rows(settings, pack)
     device, start = cost_device(settings), start_configuration(settings)
     refuse_without_slices(data)
-    priced = _priced(settings, space, len(data.validation), device)
-    refuse_where_nothing_fits(settings, priced)
+    known = priced(settings, space, len(data.validation), device)
+    refuse_where_nothing_fits(settings, known)
     return Search(
-        space, options.method, settings.seed, options.workers, space.row_of(start), options.initial, priced.seconds, priced.fits,
+        space, options.method, settings.seed, options.workers, space.row_of(start), options.initial, known.seconds, known.fits,
         Modelling(options.targets, options.kernel, options.hyperparameters, options.per_second, options.choose, options.fidelity),
-        priced.memory, options.lead, options.candidates, _schedule(settings), _polling(settings),
+        known.memory, options.lead, options.candidates, _schedule(settings), _polling(settings),
         _ranking(settings), search_prior(settings, space),
     )
 

@@ -42,6 +42,7 @@ from fovnet.volume.sections import sections
 
 MOMENTUM = 0.9
 DECAY = 1e-6
+CHECKPOINTS_APART = 20.0    # seconds: a checkpoint holds three copies of the weights, up to 0.5 GB with the head "fc"
 AVERAGE_EVERY = 5           # steps: each costs a pass over all weights, which at every step would be a tenth of a small batch's time
 
 
@@ -182,12 +183,14 @@ def train_network(
     report: Callable[[Progress, int], None] | None = None,
     begin: Beginning | None = None,
     source: str = "",
+    now: Callable[[], float] = time.monotonic,
 ) -> Ending:
     """The end of a trial; the weights of its best epoch, if any, are at `keep`.  It begins with the network of `begin`, if any.
 
-    After a kill it resumes after the last whole epoch, on a CPU with the same bits; so does a finished one if more epochs are requested,
-    until `forget(keep)`.  `source` is a hash of the data, needed if a checkpoint may be from other data.  `facts` are stored with the
-    weights; `report` is called after each epoch, with the number of epochs requested.
+    After a kill it resumes after a whole epoch, at most CHECKPOINTS_APART before its last one, on a CPU with the same bits; so does a
+    finished one if more epochs are requested, until `forget(keep)`.  `source` is a hash of the data, needed if a checkpoint may be from
+    other data.  `facts` are stored with the weights; `report` is called after each epoch, with the number of epochs requested; `now` is
+    the clock of `epoch_seconds`.
     Exceptions in training become a status.  Only a full disk raises, SearchError ("disk-full"), as no configuration causes it.
     """
     if data.device.type == "cuda":
@@ -202,7 +205,7 @@ def train_network(
         checkpoint = Checkpoint(keep, {**decides, **{name: digits for name, digits in given.items() if digits}})
         checkpoint.resume(progress)
         before = progress.seconds
-        end = _Epochs(net, learning_rate, batch, data, recipe, checkpoint, facts, report).run(progress)
+        end = _Epochs(net, learning_rate, batch, data, recipe, checkpoint, facts, report, now).run(progress)
     except Exception as fault:
         end = end_of(fault)
         trace = traceback.format_exc() if end.status == "error" else ""
@@ -234,6 +237,7 @@ class _Epochs:
     checkpoint: Checkpoint
     facts: Mapping[str, Any]
     report: Callable[[Progress, int], None] | None
+    now: Callable[[], float] = time.monotonic
 
     def run(self, progress: Progress) -> End:
         """Train epoch by epoch until an end; a resumed training that is already finished ends at once."""
@@ -242,8 +246,14 @@ class _Epochs:
         weights = class_weights(data.targets[data.train], often)
         guess = Guess(guessing_loss(data.targets[data.train], weights, often), guessing_loss(data.targets[data.validation], weights))
         losses = progress.training_loss, progress.validation_loss
-        while (end := ends.end(*losses, epochs=self.recipe.epochs, seconds=progress.seconds, guess=guess)) is None:
-            started = time.monotonic()
+        saved = -np.inf
+
+        def ended() -> End | None:
+            return ends.end(*losses, epochs=self.recipe.epochs, seconds=progress.seconds, guess=guess)
+
+        end = ended()
+        while end is None:
+            started = self.now()
             rate = self.learning_rate * ends.rate_factor(progress.validation_loss) * self.recipe.cooled(len(progress.validation_loss))
             _train_epoch(progress, data, weights, self.recipe, rate, self.batch)
             with _kept(progress, self.recipe):
@@ -251,9 +261,12 @@ class _Epochs:
                 if progress.score == progress.validation_loss[-1] and np.isfinite(progress.score):
                     best = {"epoch": len(progress.validation_loss), "score": progress.score}
                     save_network(self.checkpoint.keep, progress.model, self.net, {**self.facts, **best})
-            progress.epoch_seconds.append(time.monotonic() - started)
-            if np.isfinite([progress.training_loss[-1], progress.validation_loss[-1]]).all():
+            progress.epoch_seconds.append(self.now() - started)
+            end = ended()
+            due = end is not None or time.monotonic() - saved >= CHECKPOINTS_APART
+            if due and np.isfinite([progress.training_loss[-1], progress.validation_loss[-1]]).all():
                 self.checkpoint.save(progress)
+                saved = time.monotonic()
             if self.report:
                 self.report(progress, self.recipe.epochs)
         return end

@@ -49,7 +49,7 @@ Stamp = tuple[int, int, int]
 class Job:
     """The settings of every training of a search, small enough to send to another process.
 
-    pixels   npy file (n, 128, 128) uint8      rows  npz file: targets (n, k), row numbers train and validation; sides_mm, volume, z_mm (n,)
+    pixels   npy file (n, side, side) uint8      rows  npz file: targets (n, k), row numbers train, validation; sides_mm, volume, z_mm (n,)
     weights  folder for the networks; device, head and the recipe's numbers as configured
     ends     rules that end a training early;      envelope  makes each proposal's `ends.envelope`; None: nothing is pruned
     inputs   the format of the slices, as in `fovnet.volume.pack`, and the names of the classes: stored with the weights
@@ -57,6 +57,7 @@ class Job:
     begin    networks of which each training begins with the nearest; empty: weights are drawn
     rate_factor  factor on the learning rates of the configurations
     source   a hash of the training and validation data, needed if `weights` may hold a checkpoint from other data
+    process_seconds  whether each epoch's seconds are recorded, on a CPU those of this process alone, which others do not lengthen
     stamp    of the pixels' file when the search, or this slot's own job, began; None: not compared
     """
 
@@ -93,6 +94,7 @@ class Job:
     rate_factor: float = 1.0
     source: str = ""
     stamp: Stamp | None = None
+    process_seconds: bool = False
 
 
 class TrainingPool:
@@ -172,7 +174,9 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     path = keep or weights_of(job.weights, proposal.slot)
     if proposal.begun and proposal.continues is not None:
         inherit(weights_of(job.weights, proposal.continues), path)
-    net = from_configuration(proposal.configuration, classes=data.targets.shape[1], head=job.head, inputs=job.kinds)
+    net = from_configuration(
+        proposal.configuration, classes=data.targets.shape[1], head=job.head, side=data.slices.shape[-1], inputs=job.kinds
+    )
     ranges = Ranges(**{each.name: getattr(job, each.name) for each in fields(Ranges)})
     ending = train_network(
         net,
@@ -188,6 +192,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
         report=report,
         begin=nearest(job.begin, proposal.configuration) if job.begin else None,
         source=job.source,
+        now=time.process_time if job.process_seconds and device.type == "cpu" else time.monotonic,
     )
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -195,11 +200,10 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
 
 
 def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device) -> Outcome:
-    """The record of a training's end; of one that goes on in slots, the seconds are those of this slot's
-    epochs."""
+    """The record of a training's end; where epochs have seconds of their own, those of this slot's epochs."""
     import torch
 
-    own = None if proposal.epochs is None else ending.epoch_seconds
+    own = ending.epoch_seconds if job.process_seconds or proposal.epochs is not None else None
     return Outcome(
         status=ending.status,
         training_loss=ending.training_loss,

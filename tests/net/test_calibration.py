@@ -163,9 +163,11 @@ def test_held_out_networks_were_not_timed_and_are_of_all_widths(space: Columns) 
         assert ((net.blocks, net.convolutions, net.log2_filters, net.kernel, net.separable), int(batch)) not in timed
 
 
-def test_a_real_network_is_timed_by_the_code_that_trains_it() -> None:
-    bench = Bench(torch.device("cpu"), Ranges(10, 0.05, 0.05, 0.1, 0.02), classes=3, slices=16)
-    small, large = bench.probe(Architecture(5, 1, 2, 3, False, 3, "gap"), 4), bench.probe(Architecture(5, 2, 4, 5, False, 3, "gap"), 4)
+@pytest.mark.parametrize("side", [32, 128])
+def test_a_real_network_is_timed_by_the_code_that_trains_it(side: int) -> None:
+    bench = Bench(torch.device("cpu"), Ranges(10, 0.05, 0.05, 0.1, 0.02), classes=3, slices=16, side=side)
+    nets = Architecture(5, 1, 2, 3, False, 3, "gap", side), Architecture(5, 2, 4, 5, False, 3, "gap", side)
+    small, large = (bench.probe(net, 4) for net in nets)
     assert 0 < small.step_seconds < large.step_seconds
     assert 0 < small.validated_seconds < large.validated_seconds
     assert small.steps >= 3 and small.peak_bytes == 0

@@ -125,6 +125,14 @@ def test_a_column_is_priced_as_each_of_its_rows_alone() -> None:
     np.testing.assert_array_equal(price(listed, work, device)[1], seconds[::7])
 
 
+def test_rows_of_small_slices_are_priced_as_networks_of_that_side() -> None:
+    space = paper_space()
+    rows = columns_of_space(space, classes=7, head="small", side=32)
+    for row in np.random.default_rng(1).integers(0, len(space), 5):
+        net = from_configuration(space.configuration(row), classes=7, head="small", side=32)
+        assert rows.architecture(row) == net and costs(rows).weights[row] == cost_of(net).weights
+
+
 def test_every_row_of_a_space_of_all_axes_is_priced_as_it_would_be_built() -> None:
     """Rows as columns and rows as configurations agree, and each is the network that its configuration means."""
     levels = {"blocks": [4, 5], "convolutions": [1, 2], "log2_filters": [3, 6], "kernel": [3], "separable": [False, True],

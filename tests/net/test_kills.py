@@ -22,7 +22,10 @@ import numpy as np, torch
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges
 from fovnet.net.checkpoint import curves_of
+from fovnet.net import training
 from fovnet.net.training import Recipe, place, train_network
+
+training.CHECKPOINTS_APART = 0.0
 
 torch.set_num_threads(1)
 folder, kills = Path(sys.argv[1]), int(sys.argv[2])

@@ -17,6 +17,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import Ranges
+from fovnet.net.checkpoint import curves_of
 from fovnet.net.inputs import normalised
 from fovnet.net.model import build
 from fovnet.net.paths import checkpoint_of, forget
@@ -114,6 +115,16 @@ def test_a_trial_killed_between_epochs_ends_with_the_same_bits(
     assert all(torch.equal(first[name], second[name]) for name in first)
     forget(tmp_path / "cut.safetensors")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cut.safetensors", "whole.checkpoint", "whole.safetensors"]
+
+
+@pytest.mark.parametrize(("apart", "epochs_kept"), [(1e9, [1, 1, 3]), (0.0, [1, 2, 3])])
+def test_checkpoints_are_written_after_the_first_epoch_the_last_one_and_some_seconds_apart(
+    shapes: Data, recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apart: float, epochs_kept: list[int]
+) -> None:
+    monkeypatch.setattr("fovnet.net.training.CHECKPOINTS_APART", apart)
+    keep, kept = tmp_path / "net.safetensors", []
+    train(shapes, recipe, keep, report=lambda *_: kept.append(len(curves_of(keep)[0])))
+    assert kept == epochs_kept
 
 
 def test_averaging_leaves_the_steps_alone_and_changes_only_what_is_kept(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
