@@ -199,8 +199,9 @@ sys.meta_path.insert(0, Nothing())
 import numpy as np
 from pathlib import Path
 from fovnet.net.architecture import Architecture
-from fovnet.net.augment import Ranges
-from fovnet.net.training import Recipe, place, train_network
+from fovnet.net.recipe import Ranges
+from fovnet.net.training import place, train_network
+from fovnet.net.recipe import Recipe
 import torch
 pixels, rows = np.zeros((24, 128, 128), np.uint8), np.arange(24)
 data = place(pixels, np.eye(2, dtype=np.float32)[rows % 2], rows[:16], rows[16:], torch.device("cpu"))

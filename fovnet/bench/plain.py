@@ -21,7 +21,7 @@ from fovnet.bench.together import Progress
 from fovnet.net.architecture import Architecture
 
 if TYPE_CHECKING:
-    from fovnet.net.augment import Ranges
+    from fovnet.net.recipe import Ranges
     from fovnet.net.training import Data
 
 DEMO = (5.0, 0.04, 0.05, 0.08, 0.03)       # degrees, translation, shear, zoom and noise of configs/demo.yaml
@@ -72,8 +72,8 @@ def pairs_of(
     """The pair of each network of CHOSEN and every seed, trained on as many of the rows as the budget uses."""
     import torch
 
-    from fovnet.net.augment import Ranges
-    from fovnet.net.training import Recipe, choose_device, place, train_network
+    from fovnet.net.recipe import Ranges, Recipe
+    from fovnet.net.training import choose_device, place, train_network
 
     torch.set_num_threads(1)
     rng, ranges = np.random.default_rng(0), Ranges(*DEMO)

@@ -101,8 +101,8 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Pat
     """
     import torch
 
-    from fovnet.net.augment import Ranges
-    from fovnet.net.training import Recipe, choose_device, place, train_network
+    from fovnet.net.recipe import Ranges, Recipe
+    from fovnet.net.training import choose_device, place, train_network
 
     torch.set_num_threads(1)
     keep_freed_memory()

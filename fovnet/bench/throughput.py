@@ -27,9 +27,9 @@ from fovnet.net.cost import cost_of, training_bytes
 if TYPE_CHECKING:
     import torch
 
-    from fovnet.net.augment import Ranges
     from fovnet.net.progress import Progress
-    from fovnet.net.training import Data, Recipe
+    from fovnet.net.recipe import Ranges, Recipe
+    from fovnet.net.training import Data
 
 CLASSES = 7
 RATE = 1e-3
@@ -161,8 +161,8 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
     """The figures of one configuration, in this process."""
     import torch
 
-    from fovnet.net.augment import Ranges
-    from fovnet.net.training import Recipe, _begin, _train_epoch, choose_device, class_weights, place
+    from fovnet.net.recipe import Ranges, Recipe
+    from fovnet.net.training import _begin, _train_epoch, choose_device, class_weights, place
 
     torch.set_num_threads(1)
     keep_freed_memory()

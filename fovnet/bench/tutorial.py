@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch import device
 
     from fovnet.net.architecture import Architecture
-    from fovnet.net.augment import Ranges
+    from fovnet.net.recipe import Ranges
 
 
 def monai_is_here() -> bool:

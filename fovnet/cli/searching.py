@@ -191,7 +191,7 @@ def train(
     replaced = training.replaces()
     if replaced is not None:
         err.print(f"{out_folder}: the network there, of another training ({described(replaced)}), gives way")
-    amount = f"{several(training.recipe['epochs'], 'epoch')} of {several(settings.training.slices_per_epoch, 'slice')}"
+    amount = f"{several(training.job.recipe.epochs, 'epoch')} of {several(settings.training.slices_per_epoch, 'slice')}"
     if training.recorded() is None:
         err.print(f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}")
     with epoch_bar(settings.training.slices_per_epoch) as show_epoch:

@@ -14,13 +14,13 @@ and no step waits for them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import torch
 from torch import Tensor
 
 from fovnet.net.distort import WIDTH, draw_distortions
+from fovnet.net.recipe import Ranges
 
 PLAIN_DRAWS = 15
 ENDS, BESIDE = 2, 1
@@ -30,37 +30,6 @@ LEAST_CROP, LEAST_BRIGHT = 0.4, 0.5
 
 NOISE_TABLE = 2**20
 NOISE_STRIDE = 37       # spacing of the places where a slice's noise may begin; it does not divide the side, so that rows never align
-
-
-@dataclass(frozen=True)
-class Ranges:
-    """Half-widths of the uniform draws: degrees, share of the side, shear, share of the size; noise is the largest sd drawn.
-
-    gamma   of the exponent about 1        window  of each end of the grey values kept, about 0 and 1
-    crop    the share of slices cropped to a rectangle, as if it were the field of view; and the share of the ends of volumes that are
-            cut off in sections
-    bend    of the displacements of control points, share of the side    texture  largest sd of the taps of a slice's random filter
-    tones   largest mixing share of a slice's random tone curve          shading  largest logarithm of a slice's random gains
-    as_cut  whether a crop is resampled at 4 mm like a slice cut to it, and sections are zoomed along their own axis; without it, as for
-            networks trained earlier, crops are blurred and the sagittal section is zoomed along the slice's other axis
-    alone   the share of slices whose other channels are black.  Neverova et al. (2016), ModDrop, section 4.2: a network does not come to
-            rely on an input that may be missing
-    """
-
-    rotation_deg: float
-    translation: float
-    shear: float
-    zoom: float
-    noise: float
-    gamma: float = 0.0
-    window: float = 0.0
-    crop: float = 0.0
-    bend: float = 0.0
-    texture: float = 0.0
-    tones: float = 0.0
-    alone: float = 0.0
-    shading: float = 0.0
-    as_cut: bool = True
 
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:

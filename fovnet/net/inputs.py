@@ -91,7 +91,7 @@ class Warp:
     theta   (m, 2, 3) affine map of each, as in fovnet.net.augment
     crops   (m, 4), as there: the rectangle of each slice that is its field of view, and the frame of theta; None: the whole slice
     ends    (m, 2) the shares of its volume below and above it that its sections show; None: all of it
-    as_cut  as in `fovnet.net.augment.Ranges`
+    as_cut  as in `fovnet.net.recipe.Ranges`
     before  applied first to images (m, c, h, w); its second argument is whether it may move their content, which is False for sections:
             the slice would no longer be in its row
     """

@@ -21,7 +21,8 @@ from torch import Tensor, nn
 
 from fovnet.maths.gradients import moved
 from fovnet.maths.turns import MOVES, SOURCES, TURNS, VIEWS
-from fovnet.net.augment import Ranges, affines, draw, recoloured
+from fovnet.net.augment import affines, draw, recoloured
+from fovnet.net.recipe import Ranges
 from fovnet.net.sampling import resample
 from fovnet.volume.outlines import SHAPE, outlines
 

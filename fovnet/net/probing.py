@@ -20,7 +20,7 @@ from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
 from fovnet.net import training
 from fovnet.net.architecture import INPUTS, Architecture
-from fovnet.net.augment import Ranges
+from fovnet.net.recipe import Ranges, Recipe
 from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE
 
@@ -73,7 +73,7 @@ class Bench:
         progress = training._begin(net, RATE, 0, self._data.device)
 
         def train(steps: int) -> None:
-            recipe = training.Recipe(1, steps * batch, self._ranges, precision=self._precision)
+            recipe = Recipe(1, steps * batch, self._ranges, precision=self._precision)
             training._train_epoch(progress, self._data, self._weights, recipe, RATE, batch)
 
         def validate() -> None:

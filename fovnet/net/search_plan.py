@@ -146,8 +146,8 @@ def probing_bench(settings: Settings, side: int = 128) -> Bench:
     import torch
 
     from fovnet.machine.allocation import keep_freed_memory
-    from fovnet.net.augment import Ranges
     from fovnet.net.probing import Bench
+    from fovnet.net.recipe import Ranges
     from fovnet.net.training import choose_device
 
     torch.set_num_threads(1)

@@ -24,24 +24,25 @@ if TYPE_CHECKING:
     from fovnet.net.progress import Progress
 
 NETWORK, RECORD = "network.safetensors", "trial.json"
+APART = ("pixels", "rows", "weights", "source", "stamp", "process_seconds", "recipe", "ranges")
+"""What of a job does not decide its outcome, or does by what it holds."""
 
 
 @dataclass(frozen=True)
 class SingleTraining:
     """A configuration, its data, and the folder for its files: network.safetensors, trial.json, and a checkpoint during training.
 
-    pixels   npy file of the slices;  source  a hash of them;  validation_slices  as in a search, drawn by `seed`
-    recipe   the other fields of Job, by name
+    source   a hash of the slices;  validation_slices  as in a search, drawn by `seed`
+    job      as of a search; rows, folder of the weights and source are this training's own
     often    (n,) frequency with which each training row is drawn, None if uniform
     training_seed  of the weights, the order and the augmentation; with that of a search's trial, the network is the same
     """
 
     configuration: Mapping[str, Any]
     data: Labelled
-    pixels: Path
     source: str
     folder: Path
-    recipe: Mapping[str, Any]
+    job: Job
     seed: int
     training_seed: int
     validation_slices: int | None = None
@@ -86,7 +87,7 @@ class SingleTraining:
             record.unlink()
         rows = replace(self.data, validation=self.scored_on).write(self.folder / "rows.npz")
         learned = digest([self.source, self.seed, self.validation_slices])
-        job = Job(pixels=self.pixels, rows=rows, weights=self.folder / "networks", source=learned, **self.recipe)
+        job = replace(self.job, rows=rows, weights=self.folder / "networks", source=learned)
         proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
         outcome = train(job, proposal, report, self.network)
         write_json(record, {**to_facts(Trial(proposal, outcome)), "decides": self._decides}, settings=self.configuration, seed=self.seed)
@@ -95,9 +96,11 @@ class SingleTraining:
 
     @property
     def _decides(self) -> str:
-        """A hash of everything that the outcome depends on."""
-        recipe = {name: repr(value) for name, value in self.recipe.items()}
-        return digest([self.configuration, recipe, self.source, self.seed, self.training_seed, self.validation_slices])
+        """A hash of everything that the outcome depends on; the recipe's numbers beside the job's, as in records of before."""
+        recipe = self.job.recipe
+        named = {**vars(self.job), **vars(recipe), **vars(recipe.ranges)}
+        written = {name: repr(value) for name, value in named.items() if name not in APART}
+        return digest([self.configuration, written, self.source, self.seed, self.training_seed, self.validation_slices])
 
     def recorded(self) -> Trial | None:
         """The record of this very training, if it was done before without an error, and its network is there if it has a score; else

@@ -14,10 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fovnet.net.augment import DRAWS, Ranges, affines, beside, crops, distortions, ends, recoloured, without_others
+from fovnet.net.augment import DRAWS, affines, beside, crops, distortions, ends, recoloured, without_others
 from fovnet.net.distort import distorted
 from fovnet.net.inputs import Placed, Warp, images
 from fovnet.net.model import Network
+from fovnet.net.recipe import Ranges
 
 WARM_UP = 3         # steps before the recording, in which libraries choose their kernels and momentum buffers are allocated
 

@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,15 @@ from torch import Tensor
 
 from fovnet.errors import ConfigError
 from fovnet.net.architecture import Architecture
-from fovnet.net.augment import Ranges, draw
+from fovnet.net.augment import draw
 from fovnet.net.checkpoint import Checkpoint
 from fovnet.net.faults import end_of
 from fovnet.net.inference_batch import inference_batch_size
 from fovnet.net.inputs import Placed, images
 from fovnet.net.model import Network, build
 from fovnet.net.progress import Progress
-from fovnet.net.stopping import End, Ends, Guess
+from fovnet.net.recipe import Recipe
+from fovnet.net.stopping import End, Guess
 from fovnet.net.train_step import TrainStep, computing_in, loss_of
 from fovnet.net.warm_start import Beginning, begin_with
 from fovnet.net.weights import save_network
@@ -44,31 +45,6 @@ MOMENTUM = 0.9
 DECAY = 1e-6
 CHECKPOINTS_APART = 20.0    # seconds: a checkpoint holds three copies of the weights, up to 0.5 GB with the head "fc"
 AVERAGE_EVERY = 5           # steps: each costs a pass over all weights, which at every step would be a tenth of a small batch's time
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """The settings that all trials of a search share.
-
-    averaging  decay of the running mean of the weights, which is validated and kept instead of the last step's; 0: none, as in the paper
-    precision  of the layers' arithmetic, as in `fovnet.net.train_step.computing_in`
-    sampling   "slices": permutations of the slices, as in the paper; "volumes": permutations of the volumes, a random slice of each
-    cooldown   share of the epochs, the last ones, over which the learning rate falls in equal steps towards zero; 0: none, as in the paper.
-               The schedule then depends on the number of epochs, so that a training for more epochs starts again
-    """
-
-    epochs: int
-    slices_per_epoch: int
-    ranges: Ranges
-    averaging: float = 0.0
-    ends: Ends = field(default_factory=Ends)
-    precision: str = "auto"
-    cooldown: float = 0.0
-    sampling: str = "slices"
-
-    def cooled(self, epoch: int) -> float:
-        """The factor on the learning rate in an epoch, counted from 0: 1, 1, 1, 1/2 for 4 epochs and a cooldown of a half."""
-        return min(1.0, (self.epochs - epoch) / max(1.0, self.cooldown * self.epochs)) if self.cooldown else 1.0
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ Heavy packages are imported only when needed.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.net.recipe import Ranges, Recipe
 from fovnet.records import digest
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from fovnet.volume.pack import Pack
 
 AT_ONCE = 4096          # slices, 67 MB
-NOT_SHARED = ("pixels", "rows", "weights", "source", "stamp")        # fields of a Job that a single training sets itself or leaves out
 
 
 def training_fingerprint(pack: Pack) -> list[Any]:
@@ -94,13 +94,21 @@ def training_job(settings: Settings, pack: Pack, journal: Path) -> Job:
     from fovnet.net.trials import job_in
     from fovnet.net.warm_start import warm_start_networks
 
+    training, (ends, envelope) = settings.training, stopping_rules(settings)
+    return job_in(
+        journal, pack.folder / "pixels.npy", head=training.head, device=training.device, recipe=recipe_of(settings, ends),
+        envelope=envelope, inputs=pack.inputs, kinds=tuple(training.inputs), begin=warm_start_networks(settings),
+        rate_factor=training.rate_factor,
+    )
+
+
+def recipe_of(settings: Settings, ends: Ends) -> Recipe:
+    """The numbers of every training of a run."""
     training = settings.training
-    apart = {"augmentation", "validation_slices", "guessing_epochs", "timeout_minutes", "early_stopping", "inputs", "begin"}
-    recipe = {**training.augmentation.model_dump(), **training.model_dump(exclude=apart)}
-    ends, envelope = stopping_rules(settings)
-    recipe |= {"ends": ends, "envelope": envelope, "inputs": pack.inputs, "kinds": tuple(training.inputs)}
-    recipe |= {"begin": warm_start_networks(settings)}
-    return job_in(journal, pack.folder / "pixels.npy", recipe)
+    return Recipe(
+        training.epochs, training.slices_per_epoch, Ranges(**training.augmentation.model_dump()), training.averaging, ends,
+        training.precision, training.cooldown, training.sampling,
+    )
 
 
 def plan_single_training(
@@ -115,11 +123,10 @@ def plan_single_training(
     from fovnet.net.trials import refuse_without_slices
 
     refuse_without_slices(labelled_rows(pack))
-    shared = training_job(settings, pack, folder)
-    recipe = {field.name: getattr(shared, field.name) for field in fields(shared) if field.name not in NOT_SHARED}
-    source = digest(training_fingerprint(pack))
+    job = training_job(settings, pack, folder)
+    job = replace(job, recipe=replace(job.recipe, epochs=epochs or job.recipe.epochs), stamp=None)
     return SingleTraining(
-        configuration, labelled_rows(pack), pack.folder / "pixels.npy", source, folder, {**recipe, "epochs": epochs or shared.epochs},
+        configuration, labelled_rows(pack), digest(training_fingerprint(pack)), folder, job,
         settings.seed, settings.seed if training_seed is None else training_seed, settings.training.validation_slices,
         row_frequencies(settings, pack),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,9 +61,9 @@ def write_rows(journal: Path, data: Labelled) -> Path:
     return data.write(_rows_file(journal))
 
 
-def job_in(journal: Path, pixels: Path, recipe: Mapping[str, Any]) -> Job:
-    """The job of every training of the search in `journal`; `recipe` holds the other fields of Job, by name."""
-    return Job(pixels=pixels, rows=_rows_file(journal), weights=journal / "networks", stamp=stamp_of(pixels), **recipe)
+def job_in(journal: Path, pixels: Path, **others: Any) -> Job:
+    """The job of every training of the search in `journal`; `others` are the other fields of Job."""
+    return Job(pixels=pixels, rows=_rows_file(journal), weights=journal / "networks", stamp=stamp_of(pixels), **others)
 
 
 def search_networks(

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
@@ -29,7 +29,7 @@ from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net import axes
 from fovnet.net.architecture import from_configuration
 from fovnet.net.paths import inherit, weights_of
-from fovnet.net.stopping import Ends
+from fovnet.net.recipe import Recipe
 from fovnet.net.warm_start import Beginning, nearest
 from fovnet.search.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal
@@ -50,8 +50,8 @@ class Job:
     """The settings of every training of a search, small enough to send to another process.
 
     pixels   npy file (n, side, side) uint8      rows  npz file: targets (n, k), row numbers train, validation; sides_mm, volume, z_mm (n,)
-    weights  folder for the networks; device, head and the recipe's numbers as configured
-    ends     rules that end a training early;      envelope  makes each proposal's `ends.envelope`; None: nothing is pruned
+    weights  folder for the networks; device and head as configured
+    envelope makes each proposal's `recipe.ends.envelope`; None: nothing is pruned
     inputs   the format of the slices, as in `fovnet.volume.pack`, and the names of the classes: stored with the weights
     kinds    the networks' inputs, as named in `fovnet.net.architecture.INPUTS`
     begin    networks of which each training begins with the nearest; empty: weights are drawn
@@ -66,27 +66,7 @@ class Job:
     weights: Path
     head: str
     device: str
-    epochs: int
-    slices_per_epoch: int
-    rotation_deg: float
-    translation: float
-    shear: float
-    zoom: float
-    noise: float
-    averaging: float = 0.0
-    precision: str = "auto"
-    cooldown: float = 0.0
-    sampling: str = "slices"
-    gamma: float = 0.0
-    window: float = 0.0
-    crop: float = 0.0
-    bend: float = 0.0
-    texture: float = 0.0
-    tones: float = 0.0
-    alone: float = 0.0
-    shading: float = 0.0
-    as_cut: bool = True
-    ends: Ends = field(default_factory=Ends)
+    recipe: Recipe
     envelope: Envelope | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     kinds: tuple[str, ...] = ("slice",)
@@ -131,7 +111,9 @@ class TrainingPool:
         envelope  epoch to the highest validation loss that is not pruned there
         The future raises SearchError where no training can continue ("disk-full", "slices-replaced").
         """
-        return self._threads.submit(self._run, replace(self._job, ends=replace(self._job.ends, envelope=envelope or {})), proposal)
+        recipe = self._job.recipe
+        recipe = replace(recipe, ends=replace(recipe.ends, envelope=envelope or {}))
+        return self._threads.submit(self._run, replace(self._job, recipe=recipe), proposal)
 
     def _run(self, job: Job, proposal: Proposal) -> Outcome:
         process = self._idle.get()
@@ -166,8 +148,7 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     """
     import torch
 
-    from fovnet.net.augment import Ranges
-    from fovnet.net.training import Recipe, choose_device, train_network
+    from fovnet.net.training import choose_device, train_network
 
     device = choose_device(job.device)
     data = _data_of(job, device)
@@ -177,16 +158,13 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     net = from_configuration(
         proposal.configuration, classes=data.targets.shape[1], head=job.head, side=data.slices.shape[-1], inputs=job.kinds
     )
-    ranges = Ranges(**{each.name: getattr(job, each.name) for each in fields(Ranges)})
     ending = train_network(
         net,
         learning_rate=job.rate_factor * axes.learning_rate(proposal.configuration),
         batch=axes.batch(proposal.configuration),
         seed=proposal.seed,
         data=data,
-        recipe=Recipe(
-            proposal.epochs or job.epochs, job.slices_per_epoch, ranges, job.averaging, job.ends, job.precision, job.cooldown, job.sampling
-        ),
+        recipe=replace(job.recipe, epochs=proposal.epochs or job.recipe.epochs),
         keep=path,
         facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
         report=report,

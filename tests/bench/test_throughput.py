@@ -17,8 +17,9 @@ from fovnet.bench.textbook import textbook_network
 from fovnet.bench.throughput import SPREAD, Bounds, Throughput, drawn_slices, refused
 from fovnet.cli import app
 from fovnet.net.architecture import Architecture
-from fovnet.net.augment import Ranges, draw
+from fovnet.net.augment import draw
 from fovnet.net.model import build
+from fovnet.net.recipe import Ranges
 from fovnet.net.train_step import augmented as in_training
 from fovnet.records import read_tsv
 from fovnet.report.canvas import png

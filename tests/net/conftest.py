@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fovnet.net.augment import Ranges
-from fovnet.net.training import Data, Recipe, place
+from fovnet.net.recipe import Ranges, Recipe
+from fovnet.net.training import Data, place
 
 
 def draw_shapes(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

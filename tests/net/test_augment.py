@@ -8,20 +8,8 @@ import torch
 from scipy import stats
 from scipy.ndimage import gaussian_filter
 
-from fovnet.net.augment import (
-    LEAST_CROP,
-    Ranges,
-    beside,
-    cropped,
-    crops,
-    draw,
-    draw_affines,
-    draw_crops,
-    ends,
-    framed,
-    noise_at,
-    without_others,
-)
+from fovnet.net.augment import LEAST_CROP, beside, cropped, crops, draw, draw_affines, draw_crops, ends, framed, noise_at, without_others
+from fovnet.net.recipe import Ranges
 from fovnet.net.sampling import grid_of, resample
 from fovnet.net.train_step import augmented as in_training
 

@@ -11,13 +11,13 @@ import torch
 
 from fovnet.errors import SearchError
 from fovnet.net.architecture import Architecture
-from fovnet.net.augment import Ranges
 from fovnet.net.calibration import calibrate, candidates, read_calibration, with_trials, write_calibration
 from fovnet.net.calibration_check import held_out
 from fovnet.net.columns import Columns, columns_of_space
 from fovnet.net.cost import Device, Work, cost_of, costs, training_seconds
 from fovnet.net.finished import finished_trainings
 from fovnet.net.probing import Bench
+from fovnet.net.recipe import Ranges
 from fovnet.net.speed import Timings, fitted, misfit, repeated
 from fovnet.records import write_json, write_npz
 from fovnet.search.journal import slot_path

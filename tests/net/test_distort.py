@@ -10,7 +10,7 @@ import torch
 from scipy.interpolate import BSpline, KroghInterpolator
 from scipy.ndimage import correlate, map_coordinates
 
-from fovnet.net.augment import PLAIN_DRAWS, Ranges, distortions, draw
+from fovnet.net.augment import PLAIN_DRAWS, distortions, draw
 from fovnet.net.distort import (
     CONTROLS,
     GAINS,
@@ -25,6 +25,7 @@ from fovnet.net.distort import (
     textured,
     toned,
 )
+from fovnet.net.recipe import Ranges
 
 
 def slices(n: int, seed: int = 0) -> torch.Tensor:

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from fovnet.net.paths import checkpoint_of, weights_of
+from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends, Plateau
 from fovnet.net.trials import search_networks
 from fovnet.net.weights import load_tensors
@@ -35,7 +36,7 @@ def job(tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tup
     np.save(folder / "pixels.npy", pixels)
     np.savez(folder / "rows.npz", targets=targets, train=np.arange(16), validation=np.arange(16, 24))
     return Job(
-        folder / "pixels.npy", folder / "rows.npz", folder / "networks", "gap", "cpu", 9, 16, 10, 0.05, 0.05, 0.1, 0.02
+        folder / "pixels.npy", folder / "rows.npz", folder / "networks", "gap", "cpu", Recipe(9, 16, Ranges(10, 0.05, 0.05, 0.1, 0.02))
     )
 
 
@@ -66,8 +67,8 @@ def test_what_goes_on_in_a_later_slot_has_the_bits_of_one_training(
 ) -> None:
     """Three slots of 1, 3 and 6 epochs against one of 6: curves and weights equal, whatever befell the files
     between."""
-    here = replace(job, weights=tmp_path / "networks", ends=ends)
-    alone = replace(job, weights=tmp_path / "alone", ends=ends, epochs=6)
+    here = replace(job, weights=tmp_path / "networks", recipe=replace(job.recipe, ends=ends))
+    alone = replace(job, weights=tmp_path / "alone", recipe=replace(job.recipe, ends=ends, epochs=6))
     whole = train(alone, rung(0, 6, None, 0))
     train(here, rung(0, 1, None, 0))
     train(here, rung(4, 3, 0, 1))

@@ -15,12 +15,13 @@ from scipy.ndimage import gaussian_filter
 
 from fovnet.errors import ModelError
 from fovnet.net.architecture import INPUTS, Architecture, in_order
-from fovnet.net.augment import Ranges, affines, draw, draw_affines
+from fovnet.net.augment import affines, draw, draw_affines
 from fovnet.net.inference import member_answers
 from fovnet.net.inputs import Placed, Warp, _zoomed_along, images, images_of, in_millimetres
 from fovnet.net.model import build
+from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.sampling import resample
-from fovnet.net.training import Recipe, place, train_network
+from fovnet.net.training import place, train_network
 from fovnet.net.weights import load_network, load_tensors
 from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import resize_weights

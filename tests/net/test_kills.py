@@ -20,10 +20,11 @@ import os, random, signal, sys, time
 from pathlib import Path
 import numpy as np, torch
 from fovnet.net.architecture import Architecture
-from fovnet.net.augment import Ranges
+from fovnet.net.recipe import Ranges
 from fovnet.net.checkpoint import curves_of
 from fovnet.net import training
-from fovnet.net.training import Recipe, place, train_network
+from fovnet.net.training import place, train_network
+from fovnet.net.recipe import Recipe
 
 training.CHECKPOINTS_APART = 0.0
 

@@ -16,6 +16,7 @@ import pytest
 
 from fovnet.errors import SearchError
 from fovnet.net.paths import weights_of
+from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends
 from fovnet.net.trials import search_networks
 from fovnet.net.workers import Job, TrainingPool
@@ -51,7 +52,10 @@ def slices(tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], 
 
 
 def job(slices: Path, journal: Path, **changes: object) -> Job:
-    plain = Job(slices / "pixels.npy", slices / "rows.npz", journal / "networks", "gap", "cpu", 2, 16, 10, 0.05, 0.05, 0.1, 0.02)
+    recipe = Recipe(2, 16, Ranges(10, 0.05, 0.05, 0.1, 0.02))
+    own = {name: changes.pop(name) for name in [*changes] if hasattr(recipe, name)}
+    recipe = replace(recipe, **own)  # type: ignore[arg-type]
+    plain = Job(slices / "pixels.npy", slices / "rows.npz", journal / "networks", "gap", "cpu", recipe)
     return replace(plain, **changes)  # type: ignore[arg-type]
 
 

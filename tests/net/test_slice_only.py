@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from fovnet.net.architecture import INPUTS, Architecture
-from fovnet.net.augment import Ranges, without_others
+from fovnet.net.augment import without_others
 from fovnet.net.model import build
 from fovnet.net.precision import write_weights
-from fovnet.net.training import Recipe, place, train_network
+from fovnet.net.recipe import Ranges, Recipe
+from fovnet.net.training import place, train_network
 from fovnet.net.weights import load_network, load_tensors, save_network
 from fovnet.volume.placing import Placing
 

@@ -15,10 +15,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from fovnet.net.architecture import Architecture
-from fovnet.net.augment import DRAWS, Ranges
+from fovnet.net.augment import DRAWS
 from fovnet.net.progress import Progress
+from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.train_step import WARM_UP, TrainStep, _Replay, augmented
-from fovnet.net.training import Data, Recipe, _begin, _train_epoch, class_weights, place
+from fovnet.net.training import Data, _begin, _train_epoch, class_weights, place
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
 CPU = torch.device("cpu")

@@ -16,18 +16,17 @@ from scipy.stats import chisquare
 from sklearn.utils.class_weight import compute_class_weight
 
 from fovnet.net.architecture import Architecture
-from fovnet.net.augment import Ranges
 from fovnet.net.checkpoint import curves_of
 from fovnet.net.inputs import normalised
 from fovnet.net.model import build
 from fovnet.net.paths import checkpoint_of, forget
 from fovnet.net.progress import Progress
+from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends, Plateau
 from fovnet.net.train_step import TrainStep
 from fovnet.net.training import (
     Data,
     Ending,
-    Recipe,
     class_weights,
     drawn_how_often,
     guessing_loss,
@@ -309,8 +308,9 @@ import resource, sys
 import numpy as np, torch
 from pathlib import Path
 from fovnet.net.architecture import Architecture
-from fovnet.net.augment import Ranges
-from fovnet.net.training import Recipe, place, train_network
+from fovnet.net.recipe import Ranges
+from fovnet.net.training import place, train_network
+from fovnet.net.recipe import Recipe
 data = place(np.zeros((8, 128, 128), np.uint8), np.eye(3)[np.zeros(8, int)], np.arange(4), np.arange(4, 8), torch.device("cpu"))
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 end = train_network(Architecture(1, 1, 8, 3, False, classes=3), learning_rate=0.1, batch=4, seed=0, data=data,

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from fovnet.net.architecture import Architecture
-from fovnet.net.training import Recipe, place, train_network
+from fovnet.net.recipe import Recipe
+from fovnet.net.training import place, train_network
 from fovnet.net.training_job import training_fingerprint
 from fovnet.regions import DEFAULT
 from fovnet.volume.pack import Pack, VolumeRecord

@@ -15,8 +15,9 @@ from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
 from fovnet.net.paths import checkpoint_of
 from fovnet.net.precision import write_weights
+from fovnet.net.recipe import Recipe
 from fovnet.net.search_plan import search_space, start_configuration
-from fovnet.net.training import Data, Recipe, train_network
+from fovnet.net.training import Data, train_network
 from fovnet.net.warm_start import Beginning, begin_with, beginnings, facts_of, nearest, refuse_other_inputs, space_of_members
 from fovnet.net.weights import load_tensors, save_network, save_tensors
 from fovnet.records import checksum

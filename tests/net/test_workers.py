@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from fovnet.errors import SearchError
 from fovnet.net.checkpoint import curves_of
 from fovnet.net.paths import weights_of
+from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.workers import Job, TrainingPool, stamp_of, train
 from fovnet.search.trial import Proposal
 
@@ -31,7 +33,12 @@ def job(tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tup
     pixels, targets = draw(48, 2)
     np.save(folder / "pixels.npy", pixels)
     np.savez(folder / "rows.npz", targets=targets, train=np.arange(32), validation=np.arange(32, 48))
-    return Job(folder / "pixels.npy", folder / "rows.npz", folder / "networks", "gap", "cpu", 2, 32, 10, 0.05, 0.05, 0.1, 0.02)
+    recipe = Recipe(2, 32, Ranges(10, 0.05, 0.05, 0.1, 0.02))
+    return Job(folder / "pixels.npy", folder / "rows.npz", folder / "networks", "gap", "cpu", recipe)
+
+
+def of_epochs(job: Job, epochs: int, **changes: Any) -> Job:
+    return replace(job, recipe=replace(job.recipe, epochs=epochs), **changes)
 
 
 def proposal(slot: int, **changes: int) -> Proposal:
@@ -97,7 +104,7 @@ def test_slices_cut_anew_while_a_search_runs_end_it(job: Job, tmp_path: Path) ->
 def test_a_search_that_is_stopped_waits_for_no_training(job: Job, tmp_path: Path) -> None:
     """Nobody would write down what it comes to; what it has come to is in its checkpoint."""
     epochs, weights = 2_000, tmp_path / "networks"
-    with pytest.raises(KeyboardInterrupt), TrainingPool(replace(job, epochs=epochs, weights=weights), workers=1) as stopped:
+    with pytest.raises(KeyboardInterrupt), TrainingPool(of_epochs(job, epochs, weights=weights), workers=1) as stopped:
         stopped.submit(proposal(3))
         while not curves_of(weights_of(weights, 3))[1]:
             time.sleep(0.05)
@@ -107,18 +114,18 @@ def test_a_search_that_is_stopped_waits_for_no_training(job: Job, tmp_path: Path
 
 def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: Job, tmp_path: Path) -> None:
     """What `fovnet train` leaves when it is killed; the slices are then cut anew, and it is called again."""
-    keep, first = replace(job, weights=tmp_path / "kept", source="these"), replace(job, weights=tmp_path / "fresh", epochs=3)
+    keep, first = replace(job, weights=tmp_path / "kept", source="these"), of_epochs(job, 3, weights=tmp_path / "fresh")
     begun, expected = train(keep, proposal(7)), train(first, proposal(7))
-    on = train(replace(keep, epochs=3), proposal(7))
+    on = train(of_epochs(keep, 3), proposal(7))
     assert on.training_loss == expected.training_loss and on.training_loss[:2] == begun.training_loss
     epochs: list[int] = []
-    train(replace(keep, epochs=3, source="those"), proposal(7), report=lambda progress, wanted: epochs.append(len(progress.training_loss)))
+    train(of_epochs(keep, 3, source="those"), proposal(7), report=lambda progress, wanted: epochs.append(len(progress.training_loss)))
     assert epochs == [1, 2, 3], "all epochs were trained again"
 
 
 @pytest.mark.slow
 def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharmed(pool: TrainingPool, job: Job) -> None:
-    endless, before = replace(job, epochs=10_000), children()
+    endless, before = of_epochs(job, 10_000), children()
     with TrainingPool(endless, workers=1) as doomed:
         future = doomed.submit(proposal(1))
         worker = newborn(before)
