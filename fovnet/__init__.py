@@ -22,7 +22,7 @@ __all__ = ["__version__", "load"]
 def load(folder: str | PathLike[str] | None = None, device: str = "auto", engine: str = "auto") -> Model:
     """The model in an ensemble folder, or without one the model that comes with the package; its `predict` gives answers.
 
-    device  auto, cpu or cuda       engine  auto (the fastest that is installed), torch, onnx or openvino; the answers are the same
+    device  auto, cpu or cuda       engine  auto (the fastest that is installed), torch or onnx; the answers are the same
     Raises fovnet.errors.ModelError where the folder is no ensemble, or the package came without one, or the engine is not
     installed.
     """

@@ -85,7 +85,7 @@ def table_of(module: str) -> Callable[[Path], bool]:
 
 FolderOut = partial(typer.Option, callback=_folder_to_write, parser=path_of_word, metavar="PATH")
 Given, GivenBy = (partial(kind, parser=path_of_word, metavar="PATH") for kind in (typer.Argument, typer.Option))   # for input paths
-ENGINE_HELP = "auto, torch, onnx or openvino: what computes the networks; auto: the fastest that is installed.  The answers are the same."
+ENGINE_HELP = "auto, torch or onnx: what computes the networks; auto: the fastest that is installed.  The answers are the same."
 ConfigFile = Annotated[Path, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")]
 WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with what was meant, or with all."
 ModelFolder = Annotated[Path | None, GivenBy(

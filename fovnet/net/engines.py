@@ -2,22 +2,19 @@
 
     torch      the networks as they were trained; the only one on CUDA
     onnx       ONNX Runtime, all networks as one graph (fovnet.net.graph)
-    openvino   OpenVINO, the same graph
-    auto       on a CPU the first of onnx and openvino that is installed and can express the networks, else torch
+    auto       onnx on a CPU, if it is installed and can express the networks, else torch
 
 Their probabilities differ by rounding, 1e-6; each engine is compared with torch on two images when it is
 made, and not used if it differs.  On a CPU each call computes with one thread, and several threads may call
-at once: see `fovnet.net.inference`.  Graphs are made in memory: nothing is written.  Both runtimes send
-telemetry to their vendors unless it is switched off (ONNX Runtime from 1.29 on, with hashes of graph and
-weights; OpenVINO when it is imported): here it is off.
+at once: see `fovnet.net.inference`.  Graphs are made in memory: nothing is written.  ONNX Runtime sends
+telemetry to its vendor from 1.29 on, with hashes of graph and weights, unless it is switched off: here it is.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -28,7 +25,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fovnet.errors import ConfigError, FovnetError, ModelError
-from fovnet.machine.cores import cores
 from fovnet.net.faults import is_starved
 from fovnet.net.graph import FEATURES, IMAGES, PROBABILITIES, graph_of
 from fovnet.net.side_by_side import side_by_side
@@ -82,8 +78,8 @@ class Onnx:
 
     def __init__(self, members: Sequence[nn.Module]) -> None:
         _package("onnx", self.name)
-        with _telemetry_off():
-            runtime = _package("onnxruntime", self.name)
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"       # kept for the whole process: no uploader, no identifier in the home folder
+        runtime = _package("onnxruntime", self.name)
         runtime.disable_telemetry_events()      # for the case that it was imported before
         self.version = str(runtime.__version__)
         options = runtime.SessionOptions()
@@ -100,36 +96,8 @@ class Onnx:
         return _outputs(images, lambda given: self._session.run([PROBABILITIES, FEATURES], {IMAGES: given}))
 
 
-class OpenVino:
-    """OpenVINO in float32."""
-
-    name = "openvino"
-
-    def __init__(self, members: Sequence[nn.Module]) -> None:
-        _package("onnx", self.name)
-        with _telemetry_off():
-            runtime = _package("openvino", self.name)
-        self.version = str(runtime.__version__)
-        core = runtime.Core()
-        settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": cores(), "NUM_STREAMS": cores()}
-        self._model = core.compile_model(core.read_model(graph_of(members).SerializeToString()), "CPU", settings)
-
-    def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
-        """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the CPU.
-
-        Raises ModelError ("engine-failed") where the runtime cannot, as for lack of memory.
-        """
-        return _outputs(images, self._run)
-
-    def _run(self, images: Floats32) -> tuple[Floats32, Floats32]:
-        given = self._model.create_infer_request().infer({IMAGES: images}, share_inputs=True)
-        return np.array(given[PROBABILITIES]), np.array(given[FEATURES])            # copies: the request's memory ends with it
-
-
-ENGINES: dict[str, Callable[[Sequence[nn.Module]], Engine]] = {"torch": Torch, "onnx": Onnx, "openvino": OpenVino}
-PACKAGES = {"torch": ("torch",), "onnx": ("onnx", "onnxruntime"), "openvino": ("onnx", "openvino")}
-FASTEST_FIRST = ("onnx", "openvino")
-"""The order of `auto`: `fovnet bench engines` measures it."""
+ENGINES: dict[str, Callable[[Sequence[nn.Module]], Engine]] = {"torch": Torch, "onnx": Onnx}
+PACKAGES = {"torch": ("torch",), "onnx": ("onnx", "onnxruntime")}
 
 
 def installed() -> list[str]:
@@ -158,9 +126,9 @@ def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> 
 
 
 def _fastest(members: Sequence[nn.Module]) -> Engine:
-    for name in FASTEST_FIRST:
-        with suppress(FovnetError):             # if one cannot be made, the next is tried
-            return _made(name, members)
+    """onnx, several times as fast (`fovnet bench engines`); torch where it cannot be made."""
+    with suppress(FovnetError):
+        return _made("onnx", members)
     return Torch(members)
 
 
@@ -195,21 +163,6 @@ def _package(package: str, engine: str) -> Any:
     except (ImportError, OSError) as fault:     # OSError: it is installed, and a library it needs is not
         raise ModelError("engine-missing", f"engine {engine}: the package {package} is not usable here ({fault}); "
                                            f"pip install 'fovnet[{engine}]' (in a clone '.[{engine}]'), or use the engine torch") from fault
-
-
-@contextmanager
-def _telemetry_off() -> Iterator[None]:
-    """During the import of a runtime, ONNX Runtime's telemetry is disabled, and OpenVINO's telemetry package appears not installed."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"           # kept for the whole process: no uploader, no identifier in the home folder
-    hidden = "openvino_telemetry"
-    if hidden in sys.modules:
-        yield
-        return
-    sys.modules[hidden] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[hidden]
 
 
 def _outputs(images: Tensor, run: Callable[[Floats32], Sequence[Floats32]]) -> tuple[Floats32, Floats32]:

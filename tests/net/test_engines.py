@@ -16,7 +16,7 @@ from torch import nn
 from fovnet.errors import ConfigError, ModelError
 from fovnet.net import engines, side_by_side
 from fovnet.net.architecture import Architecture
-from fovnet.net.engines import ENGINES, FASTEST_FIRST, engine_of, installed
+from fovnet.net.engines import ENGINES, engine_of, installed
 from fovnet.net.inference import member_answers
 from fovnet.net.model import Network, build
 
@@ -85,7 +85,7 @@ def test_networks_an_engine_cannot_express_are_refused_by_the_layer(name: str) -
 
 def test_auto_answers_for_any_networks_and_takes_the_fastest_there_is() -> None:
     assert engine_of("auto", ODD, CPU).name == "torch"
-    expected = next((name for name in FASTEST_FIRST if name in HERE), "torch")
+    expected = "onnx" if "onnx" in HERE else "torch"
     assert engine_of("auto", members(SMALL[:1]), CPU).name == expected
 
 
@@ -136,7 +136,6 @@ from fovnet.net.architecture import Architecture
 from fovnet.net.engines import engine_of
 from fovnet.net.model import build
 engine_of(sys.argv[1], [build(Architecture(1, 1, 2, 3, False, 7, "gap")).eval()], torch.device("cpu"))
-assert sys.modules.get("openvino_telemetry") is None
 """
 
 
