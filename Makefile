@@ -34,17 +34,12 @@ test: $(READY)
 fast: $(READY)
 	python -m pytest -n auto --dist worksteal -m "not slow"
 
+SHIPPED = snakemake --cores $(CORES) --rerun-incomplete --configfile configs/shipped/shared.yaml configs/shipped
+
 # Each run goes on from the networks of the one before.  Interrupted, the same command goes on where it was.
 shipped: $(READY)
-	snakemake --cores $(CORES) --configfile configs/shipped-first.yaml --rerun-incomplete --until ensemble
-	snakemake --cores $(CORES) --configfile configs/shipped-second.yaml --rerun-incomplete --until ensemble
-	snakemake --cores $(CORES) --configfile configs/shipped-third.yaml --rerun-incomplete --until ensemble
-	snakemake --cores $(CORES) --configfile configs/shipped-fourth.yaml --rerun-incomplete --until ensemble
-	snakemake --cores $(CORES) --configfile configs/shipped-fifth.yaml --rerun-incomplete --until ensemble
-	snakemake --cores $(CORES) --configfile configs/shipped-sixth.yaml --rerun-incomplete --until ensemble
-	snakemake --cores $(CORES) --configfile configs/shipped-seventh.yaml --rerun-incomplete --until ensemble
-	snakemake --cores $(CORES) --configfile configs/shipped-eighth.yaml --rerun-incomplete --until ensemble
-	snakemake --cores $(CORES) --configfile configs/shipped.yaml --rerun-incomplete
+	for run in 1 2 3 4 5 6 7 8; do $(SHIPPED)/$$run.yaml --until ensemble || exit 1; done
+	$(SHIPPED)/9.yaml
 
 # torch first and by version: its CPU build is small, and the project's own range then asks for nothing larger.
 # A new pip, and no byte code before it is needed: one minute instead of three.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from dataclasses import asdict, astuple
 from pathlib import Path
 
 import hypothesis
 import pytest
+import yaml
 from hypothesis.strategies import dictionaries, floats, integers, lists, none, recursive, text
+from snakemake.utils import update_config
 
 from fovnet.config import LATER, Mads, Phantom, Ranking, Settings, deciding, doubled_keys, load, parse, shown, vocabulary, write_settings
 from fovnet.errors import ConfigError, SearchError
@@ -48,6 +51,18 @@ def test_the_same_key_in_two_sections_is_no_double(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["default", "demo", "smoke", "compact", "compact-gpu", "table-600"])
 def test_the_configurations_that_come_with_it_can_be_meant(name: str) -> None:
     assert load(CONFIGS / f"{name}.yaml").results == f"results/{name}"
+
+
+def test_each_run_of_the_packages_networks_begins_with_those_of_the_one_before() -> None:
+    shared = yaml.safe_load((CONFIGS / "shipped" / "shared.yaml").read_text())
+    runs = [yaml.safe_load((CONFIGS / "shipped" / f"{number}.yaml").read_text()) for number in range(1, 10)]
+    whole = []
+    for run in runs:
+        update_config(merged := deepcopy(shared), run)                              # as Snakemake does, in place
+        whole.append(parse(merged, "shipped"))
+    assert [one.training.begin for one in whole[1:]] == [f"{one.results}/ensemble" for one in whole[:-1]]
+    assert whole[0].training.begin is None and whole[-1].results == "results/shipped"
+    assert all(one.training.sampling == "volumes" and one.ensemble.weights == "equal" for one in whole)
 
 
 def test_inputs_are_some_of_those_known_each_once_and_their_order_is_no_choice() -> None:

@@ -23,7 +23,7 @@ from fovnet.volume.slices import Slicing
 
 HELD_OUT = 2_000_003        # seed of the simulated people all networks are judged on; collections have small ones
 SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-1.5, 0.97, 0.5
-RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)     # of configs/shipped-first.yaml, but no crops; so are inputs
+RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)     # of configs/shipped/1.yaml, but no crops; so are inputs
 INPUTS = ("slice", "millimetres", "sections")
 FRACTIONS = (0.75, 0.25, 0.0)               # of a network's people that train and validate; it is judged on others
 
