@@ -7,16 +7,16 @@ of a split is changed as a whole, and its grey levels are then windowed as those
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.fitting import refuse_unfit
-from fovnet.bench.simulator import Change, Score
 from fovnet.errors import CollectionError
+from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.volume.intensity import lattice, window
 
 if TYPE_CHECKING:
@@ -28,6 +28,37 @@ Relit = Callable[[NDArray[np.float32], np.random.Generator], NDArray[np.float32]
 COLUMNS = ("model", "light", "volumes", "slices", "accuracy", "low", "high", "change", "change_low", "change_high")
 FALL = 2.0              # logarithm of what half a slice's side takes away: from e^-4 at one side, 2 %, to all of it at the other
 WHITE = 255.0
+
+
+class Accuracy(Protocol):
+    """An accuracy with its interval."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def denominator(self) -> int: ...
+
+
+class Score(Protocol):
+    """The accuracy of probabilities (s, k), given truth (s, k), and subject and weight (s,) of each slice."""
+
+    def __call__(
+        self, probabilities: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT,
+        *, counts: NDArray[np.float64],
+    ) -> Accuracy: ...
+
+
+class Change(Protocol):
+    """The increase of an accuracy from the first probabilities to the second, and the two ends of its interval."""
+
+    def __call__(
+        self, before: NDArray[Any], after: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str],
+        vocabulary: Vocabulary = DEFAULT, *, counts: NDArray[np.float64],
+    ) -> tuple[float, float, float]: ...
 
 
 def darker_to_one_side(grey: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:

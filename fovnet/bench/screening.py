@@ -2,7 +2,7 @@
 
 The trainings come in pairs with the same people, weights and order of slices: features that the first leaves out the second has.  A
 feature's effect is the mean accuracy of the trainings without it minus that of those with it, other features being left out as often in
-both: an average over simulators with half the features, whereas an arm of `simulator` lacks one alone.  Its interval adds two variances:
+both: an average over simulators with half the features.  Its interval adds two variances:
 that between trainings (t, from the residuals of the main effects) and that of resampling the people who are judged on.
 """
 
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from fovnet.bench.simulated_training import Judged, Study, judged_on, labelled_slices, probabilities_of, simulated_slices, train_on
-from fovnet.bench.simulator import WITHOUT, arms_of
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.maths.screening import effect_error, folded_design, main_effects
+from fovnet.phantom.features import left_out
 from fovnet.volume.pack import load_pack
 from fovnet.volume.parallel import in_order
 
-LEVEL = 0.95
+LEVEL, WITHOUT = 0.95, "without "
 COLUMNS = ("left_out", "subjects", "epochs", "trainings",
            *(f"{on}_{what}" for on in ("simulated", "labelled") for what in
              ("accuracy", "effect", "low", "high", "error", "people_error", "slices", "refused")))
@@ -54,17 +54,23 @@ class _Run:
 def factors_of(wanted: Sequence[str], known: Iterable[str]) -> dict[str, frozenset[str]]:
     """The features that each factor leaves out, by its name: those of `wanted`, or each feature alone.
 
-    Raises ConfigError ("bench-factor") for two that leave out the same feature, or one that leaves out nothing, and as `arms_of`.
+    "without A + B" leaves out two.  Raises ConfigError "bench-arm" for what is no arm, "phantom-feature" for what is no
+    feature, and "bench-factor" for two that leave out the same feature.
     """
-    arms = arms_of(list(wanted) or [WITHOUT + name for name in known], known)
+    features = tuple(known)
     arm_without: dict[str, str] = {}
-    for arm, lacking in arms.items():
+    factors = {}
+    for arm in wanted or [WITHOUT + name for name in features]:
+        if not arm.startswith(WITHOUT):
+            raise ConfigError("bench-arm", f"--arms {arm!r}: wanted is \"without NAME\" or \"without NAME + NAME\"")
+        lacking = left_out(arm.removeprefix(WITHOUT).split(" + "))
         taken = next((arm_without[name] for name in sorted(lacking) if name in arm_without), None)
-        if taken or not lacking:
-            why = f"leaves out what {taken!r} does" if taken else "leaves out nothing"
-            raise ConfigError("bench-factor", f"--arms {arm!r}: {why}, so that it has no effect of its own. Leave it out.")
+        if taken:
+            same = f"leaves out what {taken!r} does, so that it has no effect of its own"
+            raise ConfigError("bench-factor", f"--arms {arm!r}: {same}. Leave it out.")
         arm_without |= dict.fromkeys(lacking, arm)
-    return {arm.removeprefix(WITHOUT): lacking for arm, lacking in arms.items()}
+        factors[arm.removeprefix(WITHOUT)] = lacking
+    return factors
 
 
 def screened(

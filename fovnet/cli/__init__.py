@@ -25,8 +25,8 @@ import typer
 from fovnet._version import __version__
 from fovnet.cli import (
     bench_answers,
+    bench_screening,
     bench_searches,
-    bench_simulator,
     bench_speed,
     collecting,
     deciding,
@@ -56,7 +56,7 @@ app = typer.Typer(
            "or is lacking; 130 stopped by Ctrl-C; 141 what read the output ended first.",
 )
 bench = typer.Typer(no_args_is_help=True, help="Measure: searches, trainings, decisions, the simulator, and what answers are worth.")
-for verbs in (bench_searches.verbs, bench_speed.verbs, bench_answers.verbs, bench_simulator.verbs):
+for verbs in (bench_searches.verbs, bench_speed.verbs, bench_answers.verbs, bench_screening.verbs):
     bench.add_typer(verbs)
 for verbs in (planning.verbs, preparing.verbs, searching.verbs, deciding.verbs, evaluating.verbs, predicting.verbs):
     app.add_typer(verbs)

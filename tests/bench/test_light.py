@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers
 from typer.testing import CliRunner
 
-from fovnet.bench.light import COLUMNS, LIGHTS, darker_to_one_side, in_light, in_lights, to_the_power
-from fovnet.bench.simulator import Accuracy
+from fovnet.bench.light import COLUMNS, LIGHTS, Accuracy, darker_to_one_side, in_light, in_lights, to_the_power
 from fovnet.cli import app
 from fovnet.cli.bench_answers import _with_ends
 from fovnet.decision.ensemble import load

@@ -19,44 +19,6 @@ Seed = Annotated[int, typer.Option(min=0)]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 
 
-@verbs.command("simulator")
-def bench_simulator(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.simulator"), "A TSV file, a row an arm.")],
-    collection: Collection = None,
-    arms: Annotated[list[str] | None, typer.Option("--arms", help='"all", "without NAME", "without everything"; may be repeated.')] = None,
-    subjects: Annotated[int, typer.Option(min=8, help="Simulated people that each arm learns from.")] = 60,
-    epochs: Epochs = 4,
-    slices_per_epoch: SlicesPerEpoch = 4000,
-    repeats: Annotated[int, typer.Option(min=1, help="Trainings of each arm, on other people and from other weights.")] = 1,
-    scratch: Scratch = None,
-    seed: Seed = 1,
-    workers: Workers = 1,
-    device: Device = "auto",
-) -> None:
-    """Measure what each feature of the simulator is worth: train one small network without it.  Killed, the same command goes on."""
-    from fovnet.bench.simulated_training import Study
-    from fovnet.bench.simulator import COLUMNS, arms_of, studied
-    from fovnet.evaluate.balanced import balanced, balanced_change
-    from fovnet.phantom.features import known_features
-    from fovnet.records import write_tsv
-
-    _refuse_wrong_tables(collection)
-    study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
-    rows, wanted = [], arms_of(arms or [], known_features())
-    with progress_bar("arms") as advance:
-        for row in studied(study, wanted, balanced, balanced_change, collection, advance, repeats=repeats):
-            rows.append(row)
-            write_tsv(out_file, COLUMNS, rows)
-    shown = titled("balanced accuracy of slices, volumes counting alike, and its change from the first arm (95 % over subjects)", "arm",
-                   "simulated people", "change", "labelled collection", "change")
-    for row in rows:
-        shown.add_row(row["arm"], *(interval for on in ("simulated", "labelled") for interval in (
-            _with_interval(row, f"{on}_accuracy", f"{on}_low", f"{on}_high"),
-            _with_interval(row, f"{on}_change", f"{on}_change_low", f"{on}_change_high", "+"))))
-    show_table(shown)
-    out.print(f"{out_file}")
-
-
 @verbs.command("screening")
 def bench_screening(
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.screening"), "A TSV file, a row a feature.")],
