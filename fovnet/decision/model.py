@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike, NDArray
 
 from fovnet.decision.answer import facts, refusal, table_rows
 from fovnet.decision.ensemble import Ensemble, load
@@ -26,6 +28,10 @@ from fovnet.decision.spans import Span
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.records import plain
 from fovnet.volume.discovery import find_volumes, name_volumes
+from fovnet.volume.in_memory import NAME, as_file
+
+if TYPE_CHECKING:
+    from nibabel.spatialimages import SpatialImage
 
 File = str | PathLike[str]
 
@@ -77,9 +83,30 @@ class Model:
         """A string that changes when a file of the ensemble does."""
         return self._ensemble.identity
 
-    def predict(self, path: File) -> Prediction:
-        """The answer on one volume: a file, or the folder of a DICOM series.  What cannot be read gets the status "refused", and so does
-        a folder or an archive that holds several volumes."""
+    def predict(self, volume: File | SpatialImage | NDArray[Any], affine: ArrayLike | None = None) -> Prediction:
+        """The answer on one volume.  What cannot be read gets the status "refused", and so does a folder or an archive that
+        holds several volumes.
+
+        volume  a path, of a file or of the folder of a DICOM series; a nibabel image; or an array (i, j, k) of real numbers
+        affine  of an array: (4, 4), from its indices to scanner millimetres, x to the right, y to the front, z to the head
+        The path of an answer on an image or array is empty.
+        """
+        if not isinstance(volume, str | PathLike):
+            return self._predict_image(volume, affine)
+        return self._predict_path(volume)
+
+    def _predict_image(self, image: Any, affine: ArrayLike | None) -> Prediction:
+        try:
+            with as_file(image, affine) as path:
+                answer = self._predict_path(path)
+        except VolumeError as fault:
+            return self._prediction(Predicted(refusal(NAME, "", fault)))
+        message, told = answer.message.replace(str(path), "the image given"), dict(answer.to_dict())
+        told |= {"path": "", "message": message}
+        told["rows"] = [{**row, "path": "", "message": message} for row in told["rows"]]
+        return replace(answer, path="", message=message, _facts=told)
+
+    def _predict_path(self, path: File) -> Prediction:
         whole = _given(path)
         volumes = _volumes(whole)
         if len(volumes) > 1:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import nibabel
 import numpy as np
@@ -12,7 +14,7 @@ from typer.testing import CliRunner
 
 import fovnet
 from fovnet.cli import app
-from fovnet.decision.model import Model
+from fovnet.decision.model import Model, Prediction
 from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_json
 from fovnet.regions import Region, Vocabulary
@@ -109,3 +111,47 @@ def test_a_folder_without_an_ensemble_is_refused(tmp_path: Path) -> None:
         fovnet.load(tmp_path)
     with pytest.raises(ModelError, match=r"no such folder.*come with the package.*model-missing"):
         fovnet.load(tmp_path / "nowhere")
+
+
+def of_file(answer: Prediction) -> dict[str, Any]:
+    """All of an answer but what names its file."""
+    facts = answer.to_dict()
+    named = ("volume_id", "path", "checksum", "rows")
+    return {key: value for key, value in facts.items() if key not in named} | {"spans": answer.spans, "status": answer.status}
+
+
+def test_images_and_arrays_in_memory_are_answered_as_their_files(scans: Path, model: Model) -> None:
+    path = scans / "v0.nii.gz"
+    image, expected = nibabel.load(path), of_file(model.predict(path))
+    voxels = np.asarray(image.dataobj)
+    turned = nibabel.Nifti1Image(voxels[:, ::-1, ::-1], image.affine @ np.diag([1, -1, -1, 1.0]) + corner(image, (1, 2)))
+    for given in (image, nibabel.MGHImage(voxels.astype(np.float32), image.affine), turned):
+        assert of_file(model.predict(given))["spans"] == expected["spans"]
+    assert of_file(model.predict(image)) == expected
+    for kind in (np.int16, np.int64, np.float16, np.float64, np.uint32):
+        assert of_file(model.predict(voxels.astype(kind), affine=image.affine.tolist()))["spans"] == expected["spans"]
+    assert model.predict(image).path == "" and model.predict(image).volume_id == "image"
+
+
+def corner(image: Any, flipped: tuple[int, ...]) -> np.ndarray:
+    """What a flip along axes adds to the affine, so that every voxel stays where it was."""
+    shift = np.zeros((4, 4))
+    shift[:3, 3] = sum(image.affine[:3, axis] * (image.shape[axis] - 1) for axis in flipped)
+    return shift
+
+
+@pytest.mark.parametrize(("given", "affine", "code", "says"), [
+    (np.zeros((6, 6, 6)), None, "volume-geometry", "the array .* has no affine"),
+    (np.zeros((6, 6, 6)), np.eye(3), "volume-geometry", r"the affine given is \(3, 3\)"),
+    (np.ones((6, 6, 6)) * np.nan, np.eye(4), "volume-", "the image given"),
+    (np.ones((6, 6)), np.eye(4), "volume-", "the image given"),
+    (np.ones((6, 6, 6), dtype=complex), np.eye(4), "volume-complex", "the image given"),
+    (np.ones((6, 6, 6)), np.zeros((4, 4)), "volume-", "the image given|affine"),
+    (np.array([["a"]]), np.eye(4), "volume-type", "no NIfTI file can hold it"),
+    ([[1, 2]], np.eye(4), "volume-format", "list: this is no volume"),
+    (None, None, "volume-format", "NoneType: this is no volume"),
+])
+def test_what_is_no_volume_in_memory_is_refused_by_name(given: Any, affine: Any, code: str, says: str, model: Model) -> None:
+    answer = model.predict(given, affine)
+    assert answer.status == "refused" and answer.code.startswith(code) and re.search(says, answer.message)
+    assert "/tmp" not in answer.message and answer.path == "" and answer.to_dict()["rows"][0]["message"] == answer.message

@@ -1,0 +1,66 @@
+"""Volumes that are in memory already: a nibabel image, or an array with its affine.
+
+They are written to a temporary NIfTI file and read like any other, so that what is refused of a file is refused of them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import nibabel
+import numpy as np
+from nibabel.filebasedimages import ImageFileError
+from nibabel.spatialimages import HeaderDataError, SpatialImage
+from numpy.typing import ArrayLike, NDArray
+
+from fovnet.errors import VolumeError
+
+NAME = "image"
+SCANNER = 1             # code of an affine: coordinates of the scanner
+
+
+@contextmanager
+def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
+    """The path of a NIfTI file of the volume, while the block runs.
+
+    volume  a nibabel image, with the affine it has; or an array (i, j, k) or (i, j, k, frames) of any real numbers
+    affine  of an array (4, 4): from its indices to scanner millimetres, x to the right, y to the front, z to the head
+    Raises VolumeError "volume-geometry" for an array without an affine, or one that is no (4, 4), "volume-format" for
+    what is neither image nor array, and "volume-type" for what NIfTI cannot hold.
+    """
+    with tempfile.TemporaryDirectory(prefix="fovnet-") as folder:
+        path = Path(folder) / f"{NAME}.nii"
+        try:
+            nibabel.save(volume if isinstance(volume, SpatialImage) else _image(volume, affine), path)
+        except (HeaderDataError, ImageFileError, TypeError, ValueError) as fault:
+            held = f"the image given: no NIfTI file can hold it ({fault})"
+            raise VolumeError("volume-type", f"{held}; give an array of real numbers.") from fault
+        yield path
+
+
+def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
+    """The image of an array."""
+    if not isinstance(array, np.ndarray):
+        wanted = "give a path, a nibabel image, or a numpy array with its affine"
+        raise VolumeError("volume-format", f"{type(array).__name__}: this is no volume; {wanted}.")
+    if affine is None:
+        placed = "give affine=, the (4, 4) from indices to scanner millimetres, RAS+"
+        raise VolumeError("volume-geometry", f"the array {array.shape} has no affine, which says which way is up; {placed}.")
+    matrix = np.asarray(affine, dtype=np.float64)
+    if matrix.shape != (4, 4):
+        raise VolumeError("volume-geometry", f"the affine given is {matrix.shape}, and (4, 4) is wanted: from indices to millimetres.")
+    header = nibabel.Nifti1Header()  # type: ignore[no-untyped-call]
+    header.set_sform(matrix, SCANNER)  # type: ignore[no-untyped-call]
+    array = _storable(array)
+    header.set_data_dtype(array.dtype)  # type: ignore[no-untyped-call]
+    return nibabel.Nifti1Image(array, None, header)  # type: ignore[no-untyped-call]
+
+
+def _storable(array: NDArray[Any]) -> NDArray[Any]:
+    """The array in a type that NIfTI readers know: 64-bit integers, half floats and bits as float32."""
+    rare = array.dtype.kind == "b" or array.dtype in (np.int64, np.uint64, np.float16)
+    return array.astype(np.float32) if rare else array
