@@ -2,7 +2,9 @@
 
     import fovnet
     model = fovnet.load()                       # the networks that come with the package, or fovnet.load("results/demo/ensemble")
-    answer = model.predict("scan.nii.gz")       # .status .regions .spans .confidence .message .to_dict()
+    answer = model.predict("scan.nii.gz")       # a path, a nibabel image, or an array with affine=
+    answer.status, answer.regions, answer.spans, answer.confidence, answer.message, answer.to_dict()
+    run = fovnet.open("mine.yaml")              # run.prepare(), .search(), .ensemble(), .tune(), .decide(), .evaluate(), .report()
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from fovnet._version import __version__
 if TYPE_CHECKING:                               # importing fovnet costs no torch
     from os import PathLike
 
+    from fovnet.acts.run import Run
     from fovnet.decision.model import Model
 
-__all__ = ["__version__", "load"]
+__all__ = ["__version__", "load", "open"]
 
 
 def load(folder: str | PathLike[str] | None = None, device: str = "auto", engine: str = "auto") -> Model:
@@ -29,3 +32,15 @@ def load(folder: str | PathLike[str] | None = None, device: str = "auto", engine
     from fovnet.decision.model import load_model
 
     return load_model(folder, device, engine)
+
+
+def open(config: str | PathLike[str]) -> Run:
+    """The run of a configuration file: its prepare, search, ensemble, tune, decide, evaluate and report are the workflow's acts.
+
+    Raises fovnet.errors.ConfigError for settings that cannot be.
+    """
+    from pathlib import Path
+
+    from fovnet.acts.run import opened
+
+    return opened(Path(config))

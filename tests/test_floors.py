@@ -22,7 +22,8 @@ FLOORS = {
     "decision": 4,
     "evaluate": 5, "bench": 5,
     "report": 6,
-    "cli": 7, "__main__": 8,
+    "acts": 7,
+    "cli": 8, "__main__": 9,
 }
 FLOORS_OF_THE_PHANTOM = {
     "__init__": 0, "geometry": 0, "scanner": 0, "features": 0,

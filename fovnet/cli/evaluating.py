@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from fovnet.cli.load_run import refuse_other_rule, refuse_other_search, scored_arrays, settings_of
+from fovnet.acts.evaluate import evaluated
+from fovnet.acts.run import opened
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy
 from fovnet.cli.screen import difference_text, measure_text, out, progress_bar, show_table, titled, value_text
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
-from fovnet.net.run import finished_search, open_run, run_vocabulary
+from fovnet.net.run import finished_search
 from fovnet.net.search_plan import start_configuration
-from fovnet.report import run_report
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -24,12 +24,7 @@ verbs = typer.Typer()
 @verbs.command()
 def evaluate(config: ConfigFile) -> None:
     """Compare the decisions on the test split with the truth."""
-    from fovnet.evaluate.writing import write_evaluation
-
-    settings = settings_of(config)
-    results, pack = open_run(settings)
-    evaluation, _ = finished_run.evaluation_of(settings, results, pack)
-    written = write_evaluation(results.evaluation, evaluation, settings=settings.evaluate.model_dump())
+    evaluation, written = evaluated(opened(config))
     out.print(f"{several(len(evaluation.volumes), 'volume')} evaluated: {written[0]}")
 
 
@@ -40,11 +35,11 @@ def ablate(config: ConfigFile) -> None:
     from fovnet.evaluate.ablation import SHOWN, ablate, made_from, write_ablation
     from fovnet.evaluate.networks import networks_of
 
-    settings = settings_of(config)
-    results, pack = open_run(settings)
-    refuse_other_rule(config, results, settings)
+    run = opened(config)
+    settings, results, pack = run.settings, run.results, run.pack
+    run.refuse_other_rule()
     finished_run.evaluation_of(settings, results, pack)                          # raises as `evaluate` does
-    (journal, trials), arrays = finished_search(results), scored_arrays(results)
+    (journal, trials), arrays = finished_search(results), run.scored_arrays
     with progress_bar("scoring") as advance:
         networks = networks_of(
             pack, arrays, results.ensemble, trials, journal / "networks", start_configuration(settings),
@@ -52,7 +47,7 @@ def ablate(config: ConfigFile) -> None:
         )
     with progress_bar("deciding") as advance:
         found = ablate(
-            pack, networks, arrays["rows"], run_vocabulary(settings), read_rule(results.ensemble),
+            pack, networks, arrays["rows"], run.vocabulary, read_rule(results.ensemble),
             bootstrap=settings.evaluate.bootstrap, seed=settings.seed, progress=advance,
         )
     written = write_ablation(results.evaluation, found, made_from=made_from(results), settings=settings.evaluate.model_dump())
@@ -180,11 +175,8 @@ def report(config: ConfigFile) -> None:
     """Write the report: one page that needs nothing else."""
     from fovnet.evaluate.ablation import current_ablation
 
-    settings = settings_of(config)
-    results, pack = open_run(settings)
-    refuse_other_rule(config, results, settings)
-    refuse_other_search(config, results, settings, pack)
-    run_report.write(settings, results, pack)
+    run = opened(config)
+    page, results = run.report(), run.results
     if (results.evaluation / "ablation.json").exists() and not current_ablation(results):
         out.print("the ablation is one of other networks, another rule or other labels, and left out; `fovnet ablate` makes it anew")
-    out.print(f"report: {results.report}")
+    out.print(f"report: {page}")

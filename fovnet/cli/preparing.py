@@ -7,13 +7,11 @@ from typing import Annotated
 
 import typer
 
-from fovnet.cli.load_run import settings_of
+from fovnet.acts.prepare import sliced
+from fovnet.acts.run import opened
 from fovnet.cli.options import WITHOUT_HELP, ConfigFile, GivenBy, Workers, folder_to_fill, path_of_word
 from fovnet.cli.screen import err, out, progress_bar
-from fovnet.commands import simulating
 from fovnet.errors import ConfigError
-from fovnet.evaluate import finished_run
-from fovnet.results import Results
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -99,30 +97,13 @@ def slice_(
     prune_cache: Annotated[bool, typer.Option("--prune-cache", help="Remove cached slices that none of these volumes uses.")] = False,
 ) -> None:
     """Cut all volumes of the configured collections into slices, and split the subjects."""
-    from fovnet.config import vocabulary
-    from fovnet.volume.identity import read_identifiers
-    from fovnet.volume.pack import slice_collections
-    from fovnet.volume.slices import Slicing
-
-    settings = settings_of(config)
-    results = Results(Path(settings.results))
-    collections = finished_run.collections_of(settings, results)
-    if results.is_to_simulate(settings.phantom.subjects):
-        raise ConfigError("phantom-missing", f"{results.phantom}: the simulated people of {config} are not there yet; make them: "
-                                             f"{simulating(settings)}")
-    with progress_bar("slicing") as advance:
-        pack = slice_collections(
-            collections, results.slices, vocabulary=vocabulary(settings.regions), slicing=Slicing(**settings.prepare.slicing),
-            seed=settings.seed, fractions=settings.prepare.split, workers=workers,
-            identifiers=read_identifiers(settings.identifiers, results.folder),
-            prune_cache=prune_cache, progress=advance,
-            log=err.print,
-        )
+    run = opened(config)
+    pack = sliced(run, workers=workers, prune_cache=prune_cache, progress=progress_bar, log=err.print)
     refused = [record for record in pack.records if record.status == "refused"]
     for record in refused:
         reason = record.message.removeprefix(f"{record.volume_id}: ")
         err.print(f"refused {record.volume_id}: {reason} [{record.code}]")
     read = several(len(pack.records) - len(refused), "volume")
-    out.print(f"{several(len(pack.pixels), 'slice')} of {read}, {len(refused)} refused: {results.slices}")
+    out.print(f"{several(len(pack.pixels), 'slice')} of {read}, {len(refused)} refused: {run.results.slices}")
     if refused:
         raise typer.Exit(3)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
+from fovnet.acts.run import Run, opened
+from fovnet.acts.search import conclude
 from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text, show_table, titled
@@ -30,7 +32,6 @@ from fovnet.results import Results
 from fovnet.words import several
 
 if TYPE_CHECKING:
-    from fovnet.config import Settings
     from fovnet.net.single_training import SingleTraining
     from fovnet.search.prior import Prior
     from fovnet.search.trial import Outcome, Trial
@@ -207,24 +208,8 @@ def train(
 
 def _search(config: Path) -> None:
     """Runs the search of a configuration, or continues it from its journal."""
-    from fovnet.net.training import choose_device
-    from fovnet.net.trials import search_networks, write_rows
-
-    settings = settings_of(config)
-    if settings.search.jobs:
-        raise ConfigError("search-jobs", f"{config}: search.jobs: true, so that each slot is a job; give the `snakemake` command, or set "
-                                         "search.jobs: false, which searches anew in a journal of its own")
-    choose_device(settings.training.device)
-    results, pack = open_run(settings)
-    journal = results.journal(search_fingerprint(settings, pack))
-    planned = plan_search(settings, pack)
-    write_rows(journal, training_rows(settings, pack))       # their places in the pack, on which the journal's name does not depend
-    with progress_bar("searching") as advance:
-        trials = search_networks(
-            planned, training_job(settings, pack, journal), journal, trials=settings.search.trials,
-            stop_below_regret=settings.search.stop_below_regret, progress=advance,
-        )
-    _conclude(settings, results, journal, trials)
+    run = opened(config)
+    _show_search(run, run.search(progress_bar))
 
 
 @slot.command("begin")
@@ -275,13 +260,13 @@ def slot_gather(config: ConfigFile) -> None:
     from fovnet.net.trials import forget_recorded
     from fovnet.search.jobs import gather
 
-    settings = settings_of(config)
-    results, pack = open_run(settings)
-    journal = jobs_journal(settings, results)
-    refuse_journal_of_other_slices(settings, pack, journal)
-    trials = gather(journal, settings.search.trials)
+    run = opened(config)
+    journal = jobs_journal(run.settings, run.results)
+    refuse_journal_of_other_slices(run.settings, run.pack, journal)
+    trials = gather(journal, run.settings.search.trials)
     forget_recorded(journal)
-    _conclude(settings, results, journal, trials)
+    conclude(run, journal, trials)
+    _show_search(run, trials)
 
 
 @verbs.command()
@@ -308,42 +293,12 @@ def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
     save_png(figure, training.folder / "curve.png")
 
 
-def _conclude(settings: Settings, results: Results, journal: Path, trials: list[Trial]) -> None:
-    """Records a finished search for later steps, and prints its result.  Raises SearchError "search-without-score"."""
-    from fovnet.errors import SearchError
-    from fovnet.records import digest, write_json
+def _show_search(run: Run, trials: list[Trial]) -> None:
+    """Prints what a finished search came to."""
     from fovnet.search.trial import latest
 
-    facts = {"journal": journal.name, "trials": len(trials), "training_sha256": digest(settings.training.model_dump(mode="json"))}
-    write_json(results.search / "current.json", facts, settings=settings.search.model_dump(), seed=settings.seed)
-    _write_trials(results.trials, trials)
     scores = [trial.score for trial in latest(trials) if trial.score is not None]
-    if not scores:
-        why = trials[0].outcome.message or trials[0].outcome.status
-        raise SearchError("search-without-score", f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}")
-    first, best = trials[0].score, min(scores)
-    losses = f"validation loss {score_text(first)} at the start, {score_text(best)} at best"
+    losses = f"validation loss {score_text(trials[0].score)} at the start, {score_text(min(scores))} at best"
     begun = len(latest(trials))
     slots = "" if begun == len(trials) else f" in {len(trials)} slots"
-    out.print(f"{several(begun, 'trial')}{slots}, {len(scores)} with a score; {losses}: {results.trials}")
-
-
-def _write_trials(path: Path, trials: list[Any]) -> None:
-    """Writes trials.tsv: one row per trial, the axes of its configuration as columns; under a schedule also
-    the slot it continues, its bracket and its rung."""
-    from fovnet.records import write_tsv
-
-    def schedule(one: Any) -> dict[str, Any]:
-        places = {"continues": "" if one.continues is None else one.continues, "bracket": one.bracket, "rung": one.rung}
-        return {} if one.epochs is None else places
-
-    rows = [
-        {
-            "slot": trial.proposal.slot, "status": trial.outcome.status, "score": score_text(trial.score),
-            **trial.proposal.configuration, **schedule(trial.proposal),
-            "epochs": len(trial.outcome.validation_loss), "seconds": trial.outcome.seconds,
-            "predicted_seconds": trial.proposal.predicted_seconds, "device": trial.outcome.device, "message": trial.outcome.message,
-        }
-        for trial in trials
-    ]
-    write_tsv(path, list(rows[0]), rows)
+    out.print(f"{several(begun, 'trial')}{slots}, {len(scores)} with a score; {losses}: {run.results.trials}")

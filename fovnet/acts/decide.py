@@ -1,0 +1,48 @@
+"""The volumes of the test split answered: spans.tsv and a JSON a volume."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fovnet.acts.run import Run
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The table, its rows, and the names of the volumes."""
+
+    table: Path
+    rows: list[dict[str, Any]]
+    volumes: frozenset[str]
+
+    @property
+    def refused(self) -> list[dict[str, Any]]:
+        """The rows of refused volumes."""
+        return [row for row in self.rows if row["status"] == "refused"]
+
+
+def decided(run: Run) -> Decided:
+    """The answers of a run's ensemble.  Raises ModelError as `Run.refuse_other_rule`."""
+    from fovnet.decision import novelty, orientation
+    from fovnet.decision.answer import COLUMNS, TABLE, facts, table_rows
+    from fovnet.decision.decided import begin_decisions, conclude_decisions
+    from fovnet.decision.ensemble import read_rule
+    from fovnet.decision.judging import Judge
+    from fovnet.decision.packed import decisions
+    from fovnet.records import write_json, write_tsv
+
+    results, pack, seed, options = run.results, run.pack, run.settings.seed, run.settings.decision.model_dump()
+    run.refuse_other_rule()
+    rows: list[dict[str, Any]] = []
+    known = novelty.load(results.ensemble), orientation.load(results.ensemble)
+    judge = Judge(run.vocabulary, read_rule(results.ensemble), *known)
+    begin_decisions(results)
+    for given, stack, raw in decisions(pack, run.scored, "test", judge):
+        rows += table_rows(given, stack)
+        path = results.decisions / f"{given.volume_id}.json"
+        write_json(path, facts(given, stack, raw, run.vocabulary), settings=options, seed=seed)
+    table, volumes = write_tsv(results.decisions / TABLE, COLUMNS, rows), {row["volume_id"] for row in rows}
+    conclude_decisions(results, volumes, settings=options, seed=seed)
+    return Decided(table, rows, frozenset(volumes))

@@ -1,0 +1,21 @@
+"""The decisions on the test split held against the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fovnet.acts.run import Run
+from fovnet.evaluate import finished_run
+
+if TYPE_CHECKING:
+    from fovnet.evaluate.evaluation import Evaluation
+
+
+def evaluated(run: Run) -> tuple[Evaluation, Sequence[Path]]:
+    """The evaluation of a run, and the files it is written to.  Raises as `finished_run.evaluation_of`."""
+    from fovnet.evaluate.writing import write_evaluation
+
+    evaluation, _ = finished_run.evaluation_of(run.settings, run.results, run.pack)
+    return evaluation, write_evaluation(run.results.evaluation, evaluation, settings=run.settings.evaluate.model_dump())

@@ -1,0 +1,189 @@
+"""A run: the settings of a configuration and all that follows from them, each worked out when it is first asked for.
+
+    >>> run = fovnet.open("mine.yaml")                                  # doctest: +SKIP
+    >>> run.prepare(); run.search(); run.ensemble()                     # doctest: +SKIP
+    >>> run.tune(); run.decide(); run.evaluate(); run.report()          # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fovnet.commands import with_config
+from fovnet.errors import ModelError, SearchError
+from fovnet.net.run import finished_search, open_run, run_vocabulary
+from fovnet.net.search_plan import jobs_journal, search_fingerprint
+from fovnet.records import digest, read_json, read_npz
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from fovnet.acts.decide import Decided
+    from fovnet.acts.ensemble import Assembled
+    from fovnet.acts.tune import Tuned
+    from fovnet.config import Settings
+    from fovnet.decision.packed import Scored
+    from fovnet.evaluate.evaluation import Evaluation
+    from fovnet.regions import Vocabulary
+    from fovnet.search.trial import Trial
+    from fovnet.volume.pack import Pack
+
+Bar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+"""Gives, for the name of what is done, a context with a callback (done, total)."""
+
+
+@contextmanager
+def silent(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A Bar that shows nothing."""
+    yield lambda done, total: None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The run of a configuration file.  Each act leaves its files in the results folder, goes on after a kill where it
+    was, and raises a FovnetError that names what is missing and the command that makes it."""
+
+    config: Path
+    settings: Settings
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The regions.  Raises ConfigError as `fovnet.config.vocabulary`."""
+        return run_vocabulary(self.settings)
+
+    @cached_property
+    def results(self) -> Results:
+        """The results folder."""
+        return Results(Path(self.settings.results))
+
+    @cached_property
+    def pack(self) -> Pack:
+        """The slices.  Raises as `open_run`."""
+        return open_run(self.settings)[1]
+
+    @property
+    def scored_arrays(self) -> dict[str, Any]:
+        """The ensemble's probabilities of the validation and test slices, by name.  Raises ModelError
+        "probabilities-missing"."""
+        path = self.results.probabilities
+        try:
+            return read_npz(path)
+        except (OSError, ValueError):
+            raise ModelError("probabilities-missing", f"{path}: missing or unreadable; `fovnet ensemble` makes it") from None
+
+    @property
+    def scored(self) -> Scored:
+        """The same as one record."""
+        from fovnet.decision.packed import Scored
+
+        return Scored.read(self.scored_arrays)
+
+    def prepare(self, workers: int = 1, progress: Bar = silent) -> Pack:
+        """The slices of all collections; people to be simulated are simulated first."""
+        from fovnet.acts.prepare import simulated, sliced
+
+        if self.results.is_to_simulate(self.settings.phantom.subjects):
+            simulated(self, workers, progress)
+        return sliced(self, workers=workers, progress=progress)
+
+    def search(self, progress: Bar = silent) -> list[Trial]:
+        """The trials of the search, by slot."""
+        from fovnet.acts.search import searched
+
+        return searched(self, progress)
+
+    def ensemble(self, progress: Bar = silent) -> Assembled:
+        """The ensemble of the best trials, which has scored the validation and test slices."""
+        from fovnet.acts.ensemble import assembled
+
+        return assembled(self, progress)
+
+    def tune(self) -> Tuned:
+        """The decision rule, chosen on the validation split."""
+        from fovnet.acts.tune import tuned
+
+        return tuned(self)
+
+    def decide(self) -> Decided:
+        """The answers on the volumes of the test split."""
+        from fovnet.acts.decide import decided
+
+        return decided(self)
+
+    def evaluate(self) -> Evaluation:
+        """The answers held against the truth, also written to the results folder."""
+        from fovnet.acts.evaluate import evaluated
+
+        return evaluated(self)[0]
+
+    def report(self) -> Path:
+        """The report page."""
+        from fovnet.acts.report import reported
+
+        return reported(self)
+
+    def refuse_other_ensemble(self) -> None:
+        """Raise ModelError "ensemble-other-settings" if the ensemble was made with other settings than these: a report
+        would state the wrong ones."""
+        from fovnet.decision.ensemble import facts_of
+
+        folder = self.results.ensemble
+        made = facts_of(folder).get("fovnet", {}).get("settings_sha256")
+        if made not in (None, digest(self.settings.ensemble.model_dump())):
+            other = f"{folder}: was made with other settings of `ensemble` than {self.config} has"
+            raise ModelError("ensemble-other-settings", f"{other}; make it again: {with_config('ensemble', self.config)}")
+
+    def refuse_other_rule(self) -> None:
+        """As `refuse_other_ensemble`, and for its rule: raise ModelError "rule-other-settings" too."""
+        from fovnet.decision.ensemble import RULE
+
+        self.refuse_other_ensemble()
+        rule = self.results.ensemble / RULE
+        try:
+            made = read_json(rule).get("fovnet", {}).get("settings_sha256")
+        except (OSError, ValueError):
+            return                                                      # any fault in it raises when the rule is read
+        if made not in (None, digest(self.settings.decision.model_dump())):
+            other = f"{rule}: was tuned with other settings of `decision` than {self.config} has"
+            raise ModelError("rule-other-settings", f"{other}; tune it again: {with_config('tune', self.config)}")
+
+    def refuse_other_search(self) -> None:
+        """Raise SearchError "search-other-settings" if the last finished search had other settings or slices than these,
+        and ModelError "ensemble-other-search" if the ensemble is from another search: a report would describe a search its
+        networks did not come from."""
+        from fovnet.decision.ensemble import facts_of
+
+        journal, _ = finished_search(self.results)
+        try:
+            fingerprint = search_fingerprint(self.settings, self.pack)
+            mine = {self.results.journal(fingerprint), jobs_journal(self.settings, self.results)}
+        except ModelError:                                  # the networks it started from are gone and cannot be compared
+            mine = {journal}
+        if journal not in mine:
+            other = f"{journal}: the last search to end there had other settings of `search` or `training` than {self.config} has"
+            wanted = f"give the run's command, or {with_config('search', self.config)}"
+            raise SearchError("search-other-settings", f"{other}, or other slices; {wanted}")
+        made = facts_of(self.results.ensemble).get("journal")
+        if made not in (None, journal.name):
+            other = f"its members are of the search {made}, and the last to end was {journal.name}"
+            again = with_config("ensemble", self.config)
+            raise ModelError("ensemble-other-search", f"{self.results.ensemble}: {other}; make it again: {again}")
+
+
+def opened(config: Path) -> Run:
+    """The run of a configuration file.
+
+    Raises ConfigError for invalid settings, including unknown features of the simulator, and "results-file" if the
+    results folder, or one above it, is a file.
+    """
+    from fovnet.config import load, refuse_file
+    from fovnet.phantom.features import left_out
+
+    settings = load(config)
+    left_out(settings.phantom.without)
+    refuse_file(settings, str(config))
+    return Run(config, settings)

@@ -1,0 +1,53 @@
+"""The decision rule: temperature, smoothing and thresholds, chosen on the validation split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fovnet.acts.run import Run
+
+if TYPE_CHECKING:
+    from fovnet.decision.rule import Rule
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The rule, how its bar of confidence was chosen, its slice error on the validation split, and its file."""
+
+    rule: Rule
+    abstention: Mapping[str, Any]
+    slice_error: float
+    path: Path
+
+
+def tuned(run: Run) -> Tuned:
+    """The rule of a run's ensemble, written beside it.  Raises ModelError as `Run.refuse_other_ensemble`."""
+    from fovnet.decision import novelty, orientation
+    from fovnet.decision.ensemble import save_rule, seal
+    from fovnet.decision.judging import Judge
+    from fovnet.decision.packed import examples, shown, shown_volumes
+    from fovnet.decision.settling import settle
+    from fovnet.decision.tuning import slice_error, tune, usual_heights
+    from fovnet.evaluate.guards import learned_from
+
+    results, pack, options, vocabulary = run.results, run.pack, run.settings.decision, run.vocabulary
+    scored = run.scored
+    run.refuse_other_ensemble()
+    volumes = examples(pack, scored, "validation")
+    rule, candidates = tune(
+        volumes, vocabulary, sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
+        heights=usual_heights(shown(pack, "train"), vocabulary) if options.heights != "never" else (),
+        widths=options.height_widths, method=options.method, heights_for="presence" if options.heights == "presence" else "all",
+    )
+    judge, abstention = settle(
+        Judge(vocabulary, replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
+        shown_volumes(pack, scored, "validation", orientation.load(results.ensemble)),
+        stated_error=options.stated_error, at_risk=options.at_risk, seed=run.settings.seed,
+    )
+    facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}
+    path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=run.settings.seed)
+    seal(results.ensemble)
+    return Tuned(judge.rule, abstention, slice_error(volumes, vocabulary, judge.rule), path)
