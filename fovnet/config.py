@@ -608,7 +608,7 @@ def read_yaml(path: Path, like: str = "configs/demo.yaml of the repository is on
         message = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
         raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {message}") from None
     if doubled:
-        raise ConfigError("config-doubled", f"{path}: keys stand there twice, and only one of each can be meant; take one out:\n"
+        raise ConfigError("config-doubled", f"{path}: duplicate keys; remove one of each:\n"
                                             + "\n".join(f"  {fault}" for fault in doubled))
     if not isinstance(raw, dict):
         held = "is empty" if raw is None else f"holds a {type(raw).__name__}"

@@ -42,7 +42,7 @@ def answered_before(folder: Path, volume_id: str) -> str:
 
 
 def refuse_foreign(path: Path, ours: Callable[[Path], bool]) -> None:
-    """Nothing, if `path` does not exist or is fovnet's.  Raises ConfigError "out-foreign"."""
+    """Raise ConfigError "out-foreign" unless `path` does not exist or is fovnet's."""
     if path.exists() and not ours(path):
         raise _foreign(path)
 
@@ -87,5 +87,5 @@ def _opening(path: Path) -> bytes:
 
 
 def _foreign(path: Path) -> ConfigError:
-    return ConfigError("out-foreign", f"--out {path.parent}: {path.name} lies there and is nothing of fovnet's, and would be written "
-                                      "over; give a folder of its own")
+    return ConfigError("out-foreign", f"--out {path.parent}: {path.name} exists, was not written by fovnet, and would be "
+                                      "overwritten; give a folder of its own")

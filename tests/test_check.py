@@ -114,7 +114,7 @@ def test_a_stretch_between_two_regions_that_no_row_tells_of_is_told_and_a_hand_i
     assert "1 stretch without a row between two regions, the first 90 to 190 in b" in output, "rows may end at the middle of a slice"
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\na\tspine\t0\t9\na\tnone\t5\t20\n")
     done = checked(tmp_path)
-    assert "overlaps none (5 to 20)" in str(done.exception)
+    assert "overlaps a `none` row (5 to 20)" in str(done.exception)
 
 
 def test_a_split_given_with_an_unlabelled_volume_counts_for_its_subject(tmp_path):

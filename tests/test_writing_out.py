@@ -229,7 +229,7 @@ def test_no_file_of_the_users_is_written_over_in_the_folder_of_a_measurement(wor
     command, option = next((command, option) for verb, command, option in WRITING if verb == words)
     assert option.process_value(Context(command), str(tmp_path)) == tmp_path
     (tmp_path / name).write_bytes(FOREIGN["patients.tsv"])
-    with pytest.raises(ConfigError, match=f"{name} lies there and is nothing of fovnet's") as refused:
+    with pytest.raises(ConfigError, match=f"{name} exists, was not written by fovnet") as refused:
         option.process_value(Context(command), str(tmp_path))
     assert refused.value.code == "out-foreign" and (tmp_path / name).read_bytes() == FOREIGN["patients.tsv"]
 

@@ -191,7 +191,7 @@ def train(
     training = plan_single_training(settings, pack, configuration, out_folder, epochs, training_seed)
     replaced = training.replaces()
     if replaced is not None:
-        err.print(f"{out_folder}: the network there, of another training ({described(replaced)}), gives way")
+        err.print(f"{out_folder}: the network there, of another training ({described(replaced)}), is replaced")
     amount = f"{several(training.job.recipe.epochs, 'epoch')} of {several(settings.training.slices_per_epoch, 'slice')}"
     if training.recorded() is None:
         err.print(f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}")

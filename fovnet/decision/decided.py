@@ -41,7 +41,7 @@ def conclude_decisions(results: Results, volume_ids: Collection[str], *, setting
 
 
 def refuse_other_decisions(results: Results) -> None:
-    """Nothing, if the decisions were made from the files as they are now, or by a fovnet that did not record it.
+    """Raise unless the decisions were made from the files as they are now, or by a fovnet that did not record it.
 
     Raises ModelError ("decisions-of-others") if one of these files has changed, as figures would be shown with settings that did not make
     them, and ("decisions-unfinished") if deciding was interrupted.

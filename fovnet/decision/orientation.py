@@ -101,7 +101,7 @@ def _floats(array: NDArray[np.generic]) -> NDArray[np.float32]:
 
 
 def _refuse_misfit(layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
-    """Nothing, if each layer is finite and its input width is the output width of the layer before.  Raises ValueError."""
+    """Raise ValueError unless each layer is finite and its input width is the output width of the layer before."""
     width = int(np.prod(SHAPE))
     for weight, bias in layers:
         if weight.shape != (len(bias), width) or not (np.isfinite(weight).all() and np.isfinite(bias).all()):

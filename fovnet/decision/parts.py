@@ -76,7 +76,7 @@ def write_sums(folder: Path, names: Iterable[str]) -> Path:
 
 
 def refuse_altered(folder: Path, used: Mapping[str, str]) -> None:
-    """Nothing, if the folder has no SHA256SUMS, as those of early versions, or every file is as it says.
+    """Raise unless the folder has no SHA256SUMS, as those of early versions, or every file is as it says.
 
     used  SHA-256 of the parts that were read, by name: all of them must be listed
     Raises ModelError "model-altered" for a file that is missing, changed or not listed, and as `part`.

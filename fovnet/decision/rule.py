@@ -94,7 +94,7 @@ class Rule:
     least_extent_mm: float = 0.0
 
     def refuse_unsound(self, source: Path, members: int, rungs: int) -> None:
-        """Nothing, if these settings are valid for so many members and chain regions.
+        """Raise unless these settings are valid for so many members and chain regions.
 
         Raises ModelError ("rule-invalid") with the first that is not, and as `member_weights`.
         """

@@ -76,7 +76,7 @@ def ship(results: Results, folder: Path) -> Shipped:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Nothing, if the folder does not exist, is empty, or was filled by `ship` before: other files might be overwritten."""
+    """Raise unless the folder does not exist, is empty, or was filled by `ship` before: other files might be overwritten."""
     if folder.is_dir() and any(folder.iterdir()) and not ((folder / SUMS).is_file() and (folder / FACTS).is_file()):
         raise ModelError("shipped-other-folder", f"{folder}: holds other files than an ensemble that was exported before; give a folder "
                                                  "of its own, a new one for instance")

@@ -99,7 +99,7 @@ def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
 
 
 def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
-    """Nothing, if the first answer is in these classes.  Checked before labels are read, which would report every line as a fault.
+    """Raise unless the first answer is in these classes.  Checked before labels are read, which would report every line as a fault.
 
     Raises CollectionError "answers-other-regions", and as `read_facts`.
     """

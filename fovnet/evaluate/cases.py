@@ -78,7 +78,7 @@ class Case:
 
 
 def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
-    """Nothing, if the cases can be evaluated together.  Raises CollectionError naming the first volume that cannot."""
+    """Raise CollectionError, naming the first volume that does not fit, unless the cases can be evaluated together."""
     seen: set[str] = set()
     for case in cases:
         if case.volume_id in seen:
@@ -98,7 +98,7 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
 
 
 def check_splits(manifest: Iterable[Mapping[str, Any]]) -> None:
-    """Nothing, if every subject is in one split only.  Raises CollectionError naming the first subject who is not.
+    """Raise unless every subject is in one split only.  Raises CollectionError naming the first subject who is not.
 
     Rows need `subject_id` and `split`; rows without a split (volumes for prediction only) do not count.
     """

@@ -88,7 +88,7 @@ def _volumes(path: Path) -> dict[str, Volume]:
 
 
 def _refuse_others(first: Path, second: Path, ours: Mapping[str, Volume], theirs: Mapping[str, Volume]) -> None:
-    """Nothing, if both runs answered the same volumes of the same subjects and have the same truth.  Raises as `compare`."""
+    """Raise as `compare` unless both runs answered the same volumes of the same subjects and have the same truth."""
     alone = sorted(ours.keys() ^ theirs.keys())
     if alone:
         where = first if alone[0] in ours else second

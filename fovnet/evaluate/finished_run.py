@@ -40,7 +40,7 @@ def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Eva
 
 
 def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> None:
-    """Nothing, if KEY_FILE and `identifiers` give the volumes the names that they have in the pack: a report must not show names that its
+    """Raise unless KEY_FILE and `identifiers` give the volumes the names that they have in the pack: a report must not show names that its
     user believes replaced.  Raises ConfigError "identifiers-changed"."""
     from fovnet.errors import ConfigError
     from fovnet.volume.identity import KEY_FILE, read_identifiers

@@ -47,7 +47,7 @@ def learned_from(pack: Pack, begun: Mapping[str, Any] | None = None, seed: int =
 
 
 def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str, Any]]) -> None:
-    """Nothing, if no evaluated subject was used to make what is evaluated.  Raises CollectionError "evaluate-tuned-on-test" naming the
+    """Raise unless no evaluated subject was used to make what is evaluated.  Raises CollectionError "evaluate-tuned-on-test" naming the
     first who was.
 
     made_from  facts by file, whose "subjects" holds the marks by split; files of an older fovnet, without marks, are not checked
@@ -66,7 +66,7 @@ def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str
 
 
 def check_tables(pack: Pack, collections: Mapping[str, Path], vocabulary: Vocabulary) -> None:
-    """Nothing, if the tables give the test volumes the labels that they had when cut; tables that no longer exist are not checked.
+    """Raise unless the tables give the test volumes the labels that they had when cut; tables that no longer exist are not checked.
 
     Raises CollectionError "evaluate-truth-changed" naming the first volume whose labels differ, and as `read_collection`.
     """

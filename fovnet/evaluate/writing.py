@@ -96,7 +96,7 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
 
 
 def refuse_others(out: Path) -> None:
-    """Nothing, if the files of an evaluation may be written in a folder.  Raises ConfigError "out-foreign"."""
+    """Raise ConfigError "out-foreign" unless the files of an evaluation may be written in a folder."""
     for name, columns in TABLES.items():
         refuse_foreign(out / f"{name}.tsv", partial(begins_with, columns=columns[:3]))         # columns were added at the end
     refuse_foreign(out / "evaluation.json", is_our_json)

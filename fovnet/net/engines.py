@@ -106,7 +106,7 @@ def installed() -> list[str]:
 
 
 def refuse_unknown(name: str) -> None:
-    """Nothing, if there is an engine of that name, or it is "auto".  Raises ConfigError "engine-unknown"."""
+    """Raise ConfigError "engine-unknown" unless there is an engine of that name, or it is "auto"."""
     if name not in (AUTO, *ENGINES):
         raise ConfigError("engine-unknown", f"engine {name!r} is unknown; use {AUTO}, {', '.join(ENGINES)}")
 
@@ -146,7 +146,7 @@ def _made(name: str, members: Sequence[nn.Module]) -> Engine:
 
 
 def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
-    """Nothing, if the engine's outputs on two images of noise, one dark and one bright, are those of torch.  Raises ModelError
+    """Raise unless the engine's outputs on two images of noise, one dark and one bright, are those of torch.  Raises ModelError
     "engine-differs"."""
     channels = int(next(members[0].parameters()).shape[0])
     images = torch.rand(2, channels, 128, 128, generator=torch.Generator().manual_seed(0)) * torch.tensor([0.2, 1.0])[:, None, None, None]

@@ -44,7 +44,7 @@ class Labelled:
 
 
 def refuse_without_slices(data: Labelled) -> None:
-    """Nothing, if there are training and validation slices.  Raises SearchError "search-no-slices"."""
+    """Raise SearchError "search-no-slices" unless there are training and validation slices."""
     for name, rows in (("training", data.train), ("validation", data.validation)):
         if not len(rows):
             raise SearchError("search-no-slices", f"the {name} split has no slices: label volumes of more subjects, or change the split")

@@ -61,7 +61,7 @@ def beginnings(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
 
 
 def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], head: str) -> None:
-    """Nothing, if networks with these `inputs`, and with `head` if a member's configuration names none, can begin with the members.
+    """Raise unless networks with these `inputs`, and with `head` if a member's configuration names none, can begin with the members.
 
     Raises ModelError ("begin-other-network") with what to set, before anything is trained, ("weights-damaged") for a file whose checksum is
     not the one its ensemble names, and as `load_facts` for a missing one.

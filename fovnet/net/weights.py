@@ -67,7 +67,7 @@ def save_network(path: Path, model: nn.Module, net: Architecture, facts: Mapping
 
 
 def refuse_other_inputs(path: Path, facts: Mapping[str, Any], classes: Sequence[str], slices: Mapping[str, Any]) -> None:
-    """Nothing, if the network in `path` has these classes, in this order, and was trained on slices of this format.
+    """Raise unless the network in `path` has these classes, in this order, and was trained on slices of this format.
 
     Raises ModelError ("weights-unmarked", "weights-other-classes", "weights-other-slices") with what differs.
     """

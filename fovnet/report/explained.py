@@ -332,7 +332,7 @@ def _trust(matter: Matter) -> str:
         return f"The {matter.scores} scores are all equal."
     if matter.explained < 0.1:
         return (
-            f"The final model foretells nothing of scores that are left out in turn ({_signed(matter.explained)} of their variance, "
+            f"The final model has no predictive value (leave-one-out: {_signed(matter.explained)} of the variance of "
             f"{matter.scores} scores): what follows is guesswork."
         )
     kept = "" if matter.explained >= 0.5 else "; what follows is a hint, no more"

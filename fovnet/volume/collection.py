@@ -430,7 +430,7 @@ def _beside_none(rows: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int
         if row.region == NONE:
             nothing.setdefault((row.volume_id, row.in_mm), []).append(row)
     return [
-        line.fault("region", f"overlaps none ({empty.first:g} to {empty.last:g}); mend one of the two")
+        line.fault("region", f"overlaps a `none` row ({empty.first:g} to {empty.last:g}); correct one of them")
         for line, row in rows if row.region != NONE and row.region not in order
         for empty in nothing.get((row.volume_id, row.in_mm), ())
         if (empty.first < row.last and row.first < empty.last if row.in_mm else empty.first <= row.last and row.first <= empty.last)
@@ -445,7 +445,7 @@ def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[Fault]:
         lower = max((row for name, row in furthest.items() if name != upper.region), key=lambda row: row.last, default=None)
         furthest[upper.region] = max(upper, furthest.get(upper.region, upper), key=lambda row: row.last)
         if lower is not None and (upper.first < lower.last if upper.in_mm else upper.first <= lower.last):
-            faults.append(line.fault("region", f"overlaps {lower.region} ({lower.first:g} to {lower.last:g}); mend one of the two"))
+            faults.append(line.fault("region", f"overlaps {lower.region} ({lower.first:g} to {lower.last:g}); correct one of them"))
     return faults
 
 

@@ -189,7 +189,7 @@ def _opening(path: Path) -> bytes:
     except ValueError as fault:     # a null byte in the name
         raise VolumeError("volume-missing", f"{str(path)!r}: not a possible file name ({fault}). Check the path.") from fault
     if not opening:
-        raise VolumeError("volume-empty", f"{path}: there are 0 bytes in it. Copy it again from its origin.")
+        raise VolumeError("volume-empty", f"{path}: the file is empty. Copy it again from its origin.")
     return opening
 
 
@@ -197,7 +197,7 @@ def _damage(path: Path, fault: Exception) -> VolumeError:
     """The refusal of damaged compressed data, or of gzip followed by other bytes, which gunzip ignores with a warning."""
     with suppress(OSError, VolumeError):
         if str(fault).startswith("Not a gzipped file") and is_gzip(path):
-            return VolumeError("volume-corrupt", f"{path}: behind the compressed data hangs something that is no gzip ({fault}). Copy it "
+            return VolumeError("volume-corrupt", f"{path}: extra bytes follow the gzip data ({fault}). Copy it "
                                                  "again, or unpack it with gunzip -c IN > OUT, which leaves that out.")
     return VolumeError("volume-corrupt", f"{path}: the compressed data are damaged ({fault}). Copy it again.")
 

@@ -158,7 +158,7 @@ def opened(item: Item, *, whole: bool = True) -> BinaryIO:
     if not opening or packs_dicom(opening):
         file.close()
         raise VolumeError("volume-format", f"{item}: a DICOM file packed with gzip. {GUNZIP}") if opening else VolumeError(
-            "volume-empty", f"{item.path}: there are 0 bytes in it. Copy it again from its origin.")
+            "volume-empty", f"{item.path}: the file is empty. Copy it again from its origin.")
     return file
 
 
