@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
 
@@ -22,6 +23,7 @@ from fovnet.bench.replay import Replay, replay
 from fovnet.bench.spending import ITS_OWN, WAYS, Spending
 from fovnet.bench.tables import Table, load_table
 from fovnet.bench.together import Progress, each
+from fovnet.config import TAUGHT
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
@@ -30,6 +32,8 @@ from fovnet.search.look.grid import lattice
 from fovnet.search.look.uniform import few, uniform
 from fovnet.search.look.view import RECOMMENDED, Modelling
 from fovnet.search.methods import METHODS
+from fovnet.search.prior import Prior, read_prior
+from fovnet.search.space import Axis
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +45,7 @@ class Entry:
     """One run to be made: a method on the table in a file, from the first row given, or drawn by the seed.
 
     A method of PEERS is another library's, which models in its own way and trains one row at a time.
+    priors  of them a method that learns from earlier searches takes one, by its seed in turn
     """
 
     table: Path
@@ -54,6 +59,7 @@ class Entry:
     lead: float = LEAD
     spending: Spending = ITS_OWN
     epochs: int | None = None
+    priors: tuple[Path, ...] = ()
 
     @property
     def contestant(self) -> str:
@@ -70,12 +76,17 @@ class Entry:
         return self.spending.of(self.method)
 
     @property
+    def prior(self) -> Path | None:
+        """The prior that the run takes."""
+        return self.priors[self.seed % len(self.priors)] if self.priors and self.method in TAUGHT else None
+
+    @property
     def setting(self) -> str:
         """Settings that differ from the recommended ones and matter, "initial=1 targets=raw"; another library's
         version; empty for grid and random."""
         if self.method in PEERS:
             return PEERS[self.method].version
-        usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | {"initial": None, "lead": LEAD}
+        usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | {"initial": None, "lead": LEAD, "prior": None}
         mine: dict[str, object] = {} if METHODS[self.method].look in (uniform, lattice) else {"initial": self.initial, "lead": self.lead}
         if self.method.startswith("gp-") or self.method == "ensemble-ei":
             mine |= asdict(self.modelling)
@@ -84,6 +95,7 @@ class Entry:
             mine |= {"reuse": self.spending.reuse} if self.spends == "hyperband" else {}
         else:
             mine.pop("fidelity", None)
+        mine |= {"prior": ",".join(path.stem for path in self.priors)} if self.prior else {}
         return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
 
     def cap(self, table: Table) -> int:
@@ -199,6 +211,19 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
         raise ConfigError("bench-workers", f"--workers {workers}: {asked}; leave --workers out, or {'it' if len(peers) == 1 else 'these'}")
 
 
+def refuse_priors(contestants: Sequence[str], priors: Sequence[Path], tables: Mapping[Path, Table]) -> None:
+    """Nothing, if the priors are of the tables' axes and a method takes them.
+
+    Raises ConfigError "bench-prior", or SearchError as `read_prior`.
+    """
+    taught = [name for name, _ in map(parsed, contestants) if name in TAUGHT]
+    if priors and not taught:
+        raise ConfigError("bench-prior", f"--prior {priors[0]}: no method here learns from other searches; add --method {TAUGHT[0]}")
+    for path in priors:
+        for table in tables.values():
+            known_prior(path, table.space.axes)
+
+
 def parsed(contestant: str, spending: Spending = ITS_OWN) -> tuple[str, Spending]:
     """The method that a contestant names, and how it spends: "gp-ei+asha" says so itself, others as
     `spending` says."""
@@ -246,13 +271,20 @@ def run(entry: Entry) -> Replay:
     """One run, in this process."""
     table = load_table(entry.table)
     first, cap = first_row(table, entry.seed) if entry.first is None else entry.first, entry.cap(table)
+    prior = known_prior(entry.prior, table.space.axes) if entry.prior else None
     if entry.method in PEERS:
         before = entry.initial or few(table.space)
         return replay_peer(table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before)
     return replay(
         table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
-        modelling=entry.modelling, lead=entry.lead, spending=entry.spending, cap=cap,
+        modelling=entry.modelling, lead=entry.lead, spending=entry.spending, cap=cap, prior=prior,
     )
+
+
+@lru_cache(maxsize=8)
+def known_prior(path: Path, axes: tuple[Axis, ...]) -> Prior:
+    """As `read_prior`; the runs of a process share what is computed of its sources."""
+    return read_prior(path, axes)
 
 
 def race(entries: Sequence[Entry], processes: int = 1, progress: Progress | None = None) -> Iterator[tuple[Entry, Replay]]:

@@ -11,7 +11,7 @@ import typer
 
 from fovnet.cli.options import Given, GivenBy, file_out, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
-from fovnet.decision.foreign import begins_with, is_our_picture
+from fovnet.decision.foreign import begins_with, is_our_picture, is_our_prior
 from fovnet.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def bench_search(
     targets: Annotated[str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")] = None,
     kernel: Annotated[str, typer.Option(help="matern52 or squared-exponential.")] = "matern52",
     hyperparameters: Annotated[str, typer.Option(help="map or sampled.")] = "map",
+    prior: Annotated[list[Path] | None, GivenBy(
+        help="What earlier searches taught, for methods that learn from them; of several, run r takes the r-th in turn.")] = None,
     thesis: Annotated[
         bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
     ] = False,
@@ -69,7 +71,7 @@ def bench_search(
     install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp;
     with learning curves optuna-tpe+hyperband, optuna-tpe+halving and dehb.
     """
-    from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, refuse_methods
+    from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, refuse_methods, refuse_priors
     from fovnet.bench.spending import Spending
     from fovnet.bench.tables import load_table
 
@@ -82,11 +84,39 @@ def bench_search(
         fidelity=fidelity, choose=choose,
     )
     loaded = {path: load_table(path) for path in tables}
-    like = Entry(Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead, epochs=epochs)
+    refuse_priors(methods, prior or [], loaded)
+    like = Entry(
+        Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead, epochs=epochs,
+        priors=tuple(prior or []),
+    )
     entries = entries_of(like, loaded, list(contestants), runs, every_row_first=thesis)
     with progress_bar("racing") as advance:
         results = list(race(entries, processes, advance))
     _show_standings(out_folder, loaded, results)
+
+
+@verbs.command("learn")
+def bench_learn(
+    tables: Annotated[list[Path], Given(help="Recorded tables of the same axes, each an earlier search.")],
+    out_file: Annotated[Path, file_out(is_our_prior, "The file for `bench search --prior`.", "a prior")],
+    trials: Annotated[int | None, typer.Option(min=1, help="Trials of a search of each table by gp-ei; else all rows.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Of the training; each is one list of one table.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the training, and of the searches.")] = 1,
+    context: Annotated[bool | None, typer.Option(
+        "--context/--no-context", show_default=False,
+        help="Networks that are told what a search has seen so far; else where the tables are large.",
+    )] = None,
+) -> None:
+    """Learn from recorded tables, or from searches of them, what a search of another table should try first."""
+    from fovnet.bench.lessons import sources_of
+    from fovnet.search.meta_training import Lessons, learn
+    from fovnet.search.prior import write_prior
+
+    axes, sources = sources_of(tables, trials, seed)
+    with progress_bar("learning") as advance:
+        prior = learn(sources, axes, Lessons(steps=steps, context=context), seed, advance, checked=False)
+    rows = ", ".join(f"{one.name} ({one.scored})" for one in prior.sources)
+    out.print(f"{write_prior(prior, out_file)}: learned from {rows}")
 
 
 @verbs.command("ranks")
