@@ -212,11 +212,13 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
 
 
 def refuse_priors(contestants: Sequence[str], priors: Sequence[Path], tables: Mapping[Path, Table]) -> None:
-    """Nothing, if the priors are of the tables' axes and a method takes them.
+    """Nothing, if the priors are of the tables' axes, a method takes them, and methods that need one have it.
 
     Raises ConfigError "bench-prior", or SearchError as `read_prior`.
     """
     taught = [name for name, _ in map(parsed, contestants) if name in TAUGHT]
+    if not priors and (lacking := [name for name in taught if name != "ranking"]):
+        raise ConfigError("bench-prior", f"--method {lacking[0]}: learns from other searches; give --prior, of `fovnet bench learn`")
     if priors and not taught:
         raise ConfigError("bench-prior", f"--prior {priors[0]}: no method here learns from other searches; add --method {TAUGHT[0]}")
     for path in priors:

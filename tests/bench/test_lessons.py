@@ -74,3 +74,8 @@ def test_a_prior_that_no_method_takes_and_one_of_other_axes_are_refused(paths: l
     for words, code in (([paths[0], "--method", "random"], "bench-prior"), ([finer, "--method", "ranking"], "prior-space")):
         with pytest.raises(FovnetError, match=code):
             bench("search", *words, "--out", tmp_path / "race", "--prior", prior)
+
+
+def test_a_method_that_needs_a_prior_is_refused_without(paths: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(FovnetError, match=r"--method gp-rgpe: learns from other searches; give --prior.*bench-prior"):
+        bench("search", paths[0], "--method", "gp-rgpe", "--out", tmp_path)
