@@ -18,12 +18,13 @@ from typing import Any, cast, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet import config
+from fovnet.bench import peers
 from fovnet.bench.peers import PEERS, THAWING, refuse_absent, replay_peer
 from fovnet.bench.replay import Replay, replay
 from fovnet.bench.spending import ITS_OWN, WAYS, Spending
 from fovnet.bench.tables import Table, load_table
 from fovnet.bench.together import Progress, each
-from fovnet.config import TAUGHT
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
@@ -37,6 +38,8 @@ from fovnet.search.space import Axis
 
 Floats = NDArray[np.float64]
 
+TAUGHT = (*config.TAUGHT, *peers.TAUGHT)
+"""Methods that learn from earlier searches; all but the first cannot do without."""
 GOALS = ("best", "within 1 %", "within 5 %", "within 10 %", "top 1 %", "top 5 %", "top 10 %")
 
 
@@ -84,8 +87,9 @@ class Entry:
     def setting(self) -> str:
         """Settings that differ from the recommended ones and matter, "initial=1 targets=raw"; another library's
         version; empty for grid and random."""
+        prior = {"prior": ",".join(path.stem for path in self.priors)} if self.prior else {}
         if self.method in PEERS:
-            return PEERS[self.method].version
+            return " ".join([PEERS[self.method].version, *(f"prior={stems}" for stems in prior.values())]).strip()
         usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | {"initial": None, "lead": LEAD, "prior": None}
         mine: dict[str, object] = {} if METHODS[self.method].look in (uniform, lattice) else {"initial": self.initial, "lead": self.lead}
         if self.method.startswith("gp-") or self.method == "ensemble-ei":
@@ -95,7 +99,7 @@ class Entry:
             mine |= {"reuse": self.spending.reuse} if self.spends == "hyperband" else {}
         else:
             mine.pop("fidelity", None)
-        mine |= {"prior": ",".join(path.stem for path in self.priors)} if self.prior else {}
+        mine |= prior
         return " ".join(f"{key}={mine[key]}" for key in sorted(mine) if mine[key] != usual[key])
 
     def cap(self, table: Table) -> int:
@@ -217,7 +221,7 @@ def refuse_priors(contestants: Sequence[str], priors: Sequence[Path], tables: Ma
     Raises ConfigError "bench-prior", or SearchError as `read_prior`.
     """
     taught = [name for name, _ in map(parsed, contestants) if name in TAUGHT]
-    if not priors and (lacking := [name for name in taught if name != "ranking"]):
+    if not priors and (lacking := [name for name in taught if name != TAUGHT[0]]):
         raise ConfigError("bench-prior", f"--method {lacking[0]}: learns from other searches; give --prior, of `fovnet bench learn`")
     if priors and not taught:
         raise ConfigError("bench-prior", f"--prior {priors[0]}: no method here learns from other searches; add --method {TAUGHT[0]}")
@@ -276,7 +280,7 @@ def run(entry: Entry) -> Replay:
     prior = known_prior(entry.prior, table.space.axes) if entry.prior else None
     if entry.method in PEERS:
         before = entry.initial or few(table.space)
-        return replay_peer(table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before)
+        return replay_peer(table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before, prior=prior)
     return replay(
         table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
         modelling=entry.modelling, lead=entry.lead, spending=entry.spending, cap=cap, prior=prior,
