@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from fovnet.bench.deep_kernel import deep_improvement
 from fovnet.bench.mean_place import MeanPlace
 from fovnet.bench.nomad import replay_nomad
 from fovnet.bench.replay import Replay, replay_asking, replay_thawing
@@ -295,7 +296,10 @@ THAWING: Mapping[str, Peer] = {
 }
 """Contestants that spend by the epoch."""
 
-TAUGHT: Mapping[str, Peer] = {"mean-place": Peer("", ("numpy",), MeanPlace)}
+TAUGHT: Mapping[str, Peer] = {
+    "mean-place": Peer("", ("numpy",), MeanPlace),
+    "fsbo":       Peer("torch", ("torch",), lambda space, seed, prior: Surrogate(space, seed, 1, deep_improvement(prior, 0))),
+}
 """Contestants that learn from earlier searches."""
 
 PEERS: Mapping[str, Peer] = {

@@ -70,6 +70,7 @@ def bench_search(
     Other libraries run with their own defaults: optuna-gp and optuna-tpe (`pip
     install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp;
     with learning curves optuna-tpe+hyperband, optuna-tpe+halving and dehb.
+    With --prior: mean-place, by the places in earlier searches alone, and fsbo (needs torch), a deep kernel.
     """
     from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, refuse_methods, refuse_priors
     from fovnet.bench.spending import Spending

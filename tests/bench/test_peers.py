@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from fovnet.bench import peers
+from fovnet.bench import deep_kernel, peers
 from fovnet.bench.peers import PEERS, THAWING, Peer, replay_peer
 from fovnet.bench.replay import replay_asking
 from fovnet.bench.tables import Table
@@ -38,10 +38,12 @@ def table() -> Table:
 
 
 @pytest.fixture(params=sorted(name for name, peer in PEERS.items() if peer.make and name not in THAWING))
-def name(request: pytest.FixtureRequest) -> str:
+def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     absent = [module for module in PEERS[request.param].modules if find_spec(module) is None]
     if absent:
         pytest.skip(f"{request.param}: {', '.join(absent)} is not installed")
+    monkeypatch.setattr(deep_kernel, "STEPS", 20)
+    monkeypatch.setattr(deep_kernel, "EPOCHS", 5)
     return str(request.param)
 
 
