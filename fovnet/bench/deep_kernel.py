@@ -33,14 +33,14 @@ EPOCHS, PATIENCE, FINE = 100, 16, 0.001
 JITTERS = tuple(1e-6 * 2**i for i in range(14))                  # up to 0.008
 
 
-def deep_improvement(prior: Prior, seed: int) -> Callable[[Floats, Floats, Floats], Floats]:
+def deep_improvement(prior: Prior) -> Callable[[Floats, Floats, Floats], Floats]:
     """Log expected improvement (m,) of points x (m, D), given X (n, D) and their losses, under the prior's network
     fine-tuned to these."""
 
     def improvement(X: Floats, y: Floats, x: Floats) -> Floats:
         with _one_thread() as torch:
             good = goodness(y)
-            tuned = trained(torch, learned(prior, seed), lambda: (X, good), EPOCHS, FINE, PATIENCE)
+            tuned = trained(torch, learned(prior), lambda: (X, good), EPOCHS, FINE, PATIENCE)
             mean, variance = asked(torch, tuned, (X, good), x)
         return log_expected_improvement(-mean, variance, -1.0)
 
@@ -54,9 +54,9 @@ def goodness(losses: Floats) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def learned(prior: Prior, seed: int) -> list[Any]:
-    """The parameters after all steps, each on BATCH rows of one earlier search."""
-    rng = np.random.default_rng(seed)
+def learned(prior: Prior) -> list[Any]:
+    """The parameters after all steps, each on BATCH rows of one earlier search, with the seed of the prior: 14 s."""
+    rng = np.random.default_rng(prior.facts["seed"])
     tasks = [(Space(prior.axes, one.levels).unit_cube, one.losses) for one in prior.sources]
 
     def batch() -> Part:

@@ -298,7 +298,7 @@ THAWING: Mapping[str, Peer] = {
 
 TAUGHT: Mapping[str, Peer] = {
     "mean-place": Peer("", ("numpy",), MeanPlace),
-    "fsbo":       Peer("torch", ("torch",), lambda space, seed, prior: Surrogate(space, seed, 1, deep_improvement(prior, 0))),
+    "fsbo":       Peer("torch", ("torch",), lambda space, seed, prior: Surrogate(space, seed, 1, deep_improvement(prior))),
 }
 """Contestants that learn from earlier searches."""
 

@@ -62,13 +62,13 @@ def test_goodness_knows_no_scale_and_equal_losses_are_no_better_than_another() -
 
 def test_what_is_learned_from_other_tasks_orders_a_new_one_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten rows of it known: the correlation with the goodness of all, after one step and after 200."""
-    prior = learn(SOURCES, SPACE.axes, Lessons(steps=1), 0, checked=False)
     losses, rows = loss_of(CENTRES[4], 9), np.random.default_rng(1).choice(len(SPACE), 10, replace=False)
     found = []
     for seed, steps in enumerate((1, 200)):
         monkeypatch.setattr(deep_kernel, "STEPS", steps)
+        prior = learn(SOURCES, SPACE.axes, Lessons(steps=1), seed, checked=False)
         known = SPACE.unit_cube[rows], goodness(losses[rows])
-        found.append(np.corrcoef(asked(torch, learned(prior, seed), known, SPACE.unit_cube)[0], goodness(losses))[0, 1])
+        found.append(np.corrcoef(asked(torch, learned(prior), known, SPACE.unit_cube)[0], goodness(losses))[0, 1])
     assert found[1] > max(0.7, found[0])
-    promise = deep_improvement(prior, 1)(SPACE.unit_cube[rows], losses[rows], SPACE.unit_cube)
+    promise = deep_improvement(prior)(SPACE.unit_cube[rows], losses[rows], SPACE.unit_cube)
     assert np.isfinite(promise).all() and losses[promise.argmax()] < np.quantile(losses, 0.2)
