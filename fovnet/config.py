@@ -329,8 +329,8 @@ class Search(Section):
     eta, least_epochs, reuse  of the rungs, as in `fovnet.search.spend.schedule`
     fidelity, choose          as in `fovnet.search.look.view`
     neighbours, mads          of the methods "mads" and "a-mads";    ranking  of the method "ranking"
-    prior, learn_from         of the methods "ranking" and "gp-rgpe": a file of `fovnet search learn`, or the journals and results folders
-                              that the prior of this run is learned from
+    prior, learn_from         of "ranking" and "gp-rgpe": a file of `fovnet search learn`, or the journals and
+                              results folders that the prior of this run is learned from
     space  with "members" each network that training.begin names is trained with its own configuration; `start` is then the first of them
     """
 
@@ -427,8 +427,8 @@ class Search(Section):
             raise ValueError(f"{', '.join(given)}: method {self.method} learns nothing from other searches; leave out, or set method "
                              f"to {' or '.join(TAUGHT)}")
         if not given and self.method == "gp-rgpe":
-            raise ValueError("method: gp-rgpe weighs what earlier searches taught; needs search.prior or search.learn_from, or set method "
-                             "to gp-ei")
+            raise ValueError("method: gp-rgpe weighs what earlier searches taught; needs search.prior or "
+                             "search.learn_from, or set method to gp-ei")
         if len(given) > 1:
             raise ValueError("prior, learn_from: a prior is given and to be learned; leave one of them out")
         return self

@@ -1,9 +1,10 @@
-"""fsbo: a Gaussian process that compares points by what a network makes of them, the network trained on earlier searches
-and, at every draw from there anew, on the losses seen.
+"""fsbo: a Gaussian process that compares points by what a network makes of them, which is trained on earlier
+searches and, at every draw from there anew, on the losses seen.
 
     n  rows seen          y  goodness of each: 1 the best of them, 0 the worst, between by warped loss
-Source: Wistuba & Grabocka, *Few-shot Bayesian optimization with deep kernel surrogates* (2021), arXiv:2101.07667; of
-what differs, training has a fixed number of steps with a falling rate, and fine-tuning has 100 epochs, not 500.
+Source: Wistuba & Grabocka, *Few-shot Bayesian optimization with deep kernel surrogates* (2021),
+arXiv:2101.07667; of what differs, training has a fixed number of steps and a falling rate, and fine-tuning
+100 epochs, not 500.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ JITTERS = tuple(1e-6 * 2**i for i in range(14))                  # up to 0.008
 
 
 def deep_improvement(prior: Prior) -> Callable[[Floats, Floats, Floats], Floats]:
-    """Log expected improvement (m,) of points x (m, D), given X (n, D) and their losses, under the prior's network
-    fine-tuned to these."""
+    """Log expected improvement (m,) of points x (m, D), given X (n, D) and their losses y, under the prior's
+    network fine-tuned to these."""
 
     def improvement(X: Floats, y: Floats, x: Floats) -> Floats:
         with _one_thread() as torch:
@@ -55,7 +56,7 @@ def goodness(losses: Floats) -> Floats:
 
 @lru_cache(maxsize=8)
 def learned(prior: Prior) -> list[Any]:
-    """The parameters after all steps, each on BATCH rows of one earlier search, with the seed of the prior: 14 s."""
+    """The parameters after all steps, each on BATCH rows of an earlier search, by the prior's seed: 14 s."""
     rng = np.random.default_rng(prior.facts["seed"])
     tasks = [(Space(prior.axes, one.levels).unit_cube, one.losses) for one in prior.sources]
 
@@ -69,7 +70,7 @@ def learned(prior: Prior) -> list[Any]:
 
 
 def drawn(torch: Any, inputs: int, rng: np.random.Generator) -> list[Any]:
-    """Weights and biases, layer by layer; and the logarithms of lengthscale, signal variance and noise variance."""
+    """Weights and biases, layer by layer; then the logarithms of lengthscale, signal and noise variance."""
     parts = []
     for into, out in pairwise((inputs, *HIDDEN)):
         parts += [rng.uniform(-1, 1, (into, out)) / np.sqrt(into), rng.uniform(-1, 1, out) / np.sqrt(into)]
@@ -79,7 +80,7 @@ def drawn(torch: Any, inputs: int, rng: np.random.Generator) -> list[Any]:
 def trained(
     torch: Any, start: list[Any], batch: Callable[[], Part], steps: int, rate: float, patience: int
 ) -> list[Any]:
-    """The parameters (detached) after these steps of Adam, fewer where the loss has not fallen for `patience` of them."""
+    """The parameters after these steps of Adam, fewer where the cost did not fall for `patience` of them."""
     parts = [part.clone().requires_grad_(True) for part in start]
     adam = torch.optim.Adam(parts, lr=rate)
     falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
@@ -114,8 +115,10 @@ def asked(torch: Any, parts: list[Any], seen: Part, x: Floats) -> tuple[Floats, 
 
 
 def _factor(torch: Any, parts: list[Any], x: Any) -> Any:
-    """The Cholesky factor of the covariance, with the least of JITTERS that it needs.  Raises LinAlgError if none is
-    enough."""
+    """The Cholesky factor of the covariance, with the least of JITTERS that it needs.
+
+    Raises LinAlgError if none is enough.
+    """
     K = _kernel(torch, parts, x, x) + parts[-1][2].exp() * torch.eye(len(x), dtype=x.dtype)
     for jitter in JITTERS:
         L, failed = torch.linalg.cholesky_ex(K + jitter * torch.eye(len(x), dtype=x.dtype))

@@ -1,4 +1,4 @@
-"""Earlier searches to learn from, made of recorded tables: all of a table, or the journal of a search of it."""
+"""Earlier searches to learn from, made of recorded tables: all of a table, or a search of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fovnet.search.space import Axis
 
 
 def sources_of(paths: Sequence[Path], trials: int | None, seed: int) -> tuple[tuple[Axis, ...], list[Source]]:
-    """The axes of the tables, and what each teaches.  Raises ConfigError "bench-axes" unless they agree in them."""
+    """The axes of the tables, and what each teaches.  Raises ConfigError "bench-axes" where they differ."""
     tables = [load_table(path) for path in paths]
     axes = tables[0].space.axes
     for path, table in zip(paths, tables, strict=True):
@@ -28,8 +28,8 @@ def sources_of(paths: Sequence[Path], trials: int | None, seed: int) -> tuple[tu
 
 
 def taught_by(table: Table, trials: int | None, seed: int) -> Source:
-    """All rows of a table with a finite loss, or those among the first `trials` that gp-ei trains in a search with this
-    seed, which does not end at the best row."""
+    """All rows of a table with a finite loss, or those among the first `trials` of a search by gp-ei,
+    with this seed and no end at the best row."""
     rows: NDArray[np.int64] = np.arange(len(table.loss))
     if trials is not None:
         first = first_row(table, seed)

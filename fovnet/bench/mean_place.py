@@ -1,4 +1,4 @@
-"""The bar that what is learned from earlier searches must clear: rows in the order of their mean place there, no model."""
+"""The bar that learning from earlier searches must clear: rows in the order of their mean place there."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Floats = NDArray[np.float64]
 
 
 class MeanPlace:
-    """A Searcher that asks for the free row of the lowest mean place among the losses of the earlier searches that
-    have it, as a share of their places; ties, and last those that none has, in random order."""
+    """A Searcher that asks for the free row of the lowest mean place, as a share of all, in earlier searches
+    that have it; ties, and last those that none has, in random order."""
 
     def __init__(self, space: Space, seed: int, prior: Prior) -> None:
         self.places, rng = places_of(space), np.random.default_rng(seed)

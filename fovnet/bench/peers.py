@@ -42,8 +42,8 @@ class Peer:
     """A contestant: its distribution on PyPI, the modules it needs, its own first, and its constructor.
 
     make(space, seed, initial) gives the Searcher; `initial` is used only where the library has no such number
-    of its own.  Of THAWING make(space, seed, R) gives the Thawing; R are the epochs of a full training.  Of TAUGHT
-    make(space, seed, prior) gives the Searcher.  None: it owns its loop
+    of its own.  Of THAWING make(space, seed, R) gives the Thawing; R are the epochs of a full training.  Of
+    TAUGHT make(space, seed, prior) gives the Searcher.  None: it owns its loop
     distribution  empty: our own
     """
 
@@ -298,7 +298,8 @@ THAWING: Mapping[str, Peer] = {
 
 TAUGHT: Mapping[str, Peer] = {
     "mean-place": Peer("", ("numpy",), MeanPlace),
-    "fsbo":       Peer("torch", ("torch",), lambda space, seed, prior: Surrogate(space, seed, 1, deep_improvement(prior))),
+    "fsbo":       Peer("torch", ("torch",), lambda space, seed, prior: Surrogate(
+        space, seed, 1, deep_improvement(prior))),
 }
 """Contestants that learn from earlier searches."""
 

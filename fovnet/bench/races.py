@@ -89,7 +89,8 @@ class Entry:
         version; empty for grid and random."""
         prior = {"prior": ",".join(path.stem for path in self.priors)} if self.prior else {}
         if self.method in PEERS:
-            return " ".join([PEERS[self.method].version, *(f"prior={stems}" for stems in prior.values())]).strip()
+            known = [PEERS[self.method].version, *(f"prior={stems}" for stems in prior.values())]
+            return " ".join(known).strip()
         usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | {"initial": None, "lead": LEAD, "prior": None}
         mine: dict[str, object] = {} if METHODS[self.method].look in (uniform, lattice) else {"initial": self.initial, "lead": self.lead}
         if self.method.startswith("gp-") or self.method == "ensemble-ei":
@@ -222,9 +223,11 @@ def refuse_priors(contestants: Sequence[str], priors: Sequence[Path], tables: Ma
     """
     taught = [name for name, _ in map(parsed, contestants) if name in TAUGHT]
     if not priors and (lacking := [name for name in taught if name != TAUGHT[0]]):
-        raise ConfigError("bench-prior", f"--method {lacking[0]}: learns from other searches; give --prior, of `fovnet bench learn`")
+        wanted = "learns from other searches; give --prior, a file of `fovnet bench learn`"
+        raise ConfigError("bench-prior", f"--method {lacking[0]}: {wanted}")
     if priors and not taught:
-        raise ConfigError("bench-prior", f"--prior {priors[0]}: no method here learns from other searches; add --method {TAUGHT[0]}")
+        wanted = f"no method here learns from other searches; add --method {TAUGHT[0]}"
+        raise ConfigError("bench-prior", f"--prior {priors[0]}: {wanted}")
     for path in priors:
         for table in tables.values():
             known_prior(path, table.space.axes)
@@ -280,7 +283,9 @@ def run(entry: Entry) -> Replay:
     prior = known_prior(entry.prior, table.space.axes) if entry.prior else None
     if entry.method in PEERS:
         before = entry.initial or few(table.space)
-        return replay_peer(table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before, prior=prior)
+        return replay_peer(
+            table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before, prior=prior
+        )
     return replay(
         table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
         modelling=entry.modelling, lead=entry.lead, spending=entry.spending, cap=cap, prior=prior,

@@ -118,14 +118,14 @@ def replay(
     modelling: Modelling = RECOMMENDED, lead: float = LEAD, spending: Spending = ITS_OWN, cap: int | None = None,
     prior: Prior | None = None, ends_at_best: bool = True,
 ) -> Replay:
-    """The run of a method from a first row, ended when the best row of the table is trained to the end, unless it goes on
-    there (not `ends_at_best`), or before more than `cap` epochs are spent, without it those of so many full trainings."""
+    """The run of a method from a first row, ended when the best row of the table is trained to the end, with
+    `ends_at_best`, or before more than `cap` epochs are spent, without it those of so many full trainings."""
     size, cap = len(table.space), cap or draws * table.epochs
     schedule, spend = spending.schedule(method, table.epochs), spending.spend(method, cap)
     feasible = np.ones(size, dtype=bool)
     search = Search(
-        table.space, method, seed, workers, first_row, initial, table.cost, feasible, modelling, lead=lead, schedule=schedule,
-        prior=prior,
+        table.space, method, seed, workers, first_row, initial, table.cost, feasible, modelling, lead=lead,
+        schedule=schedule, prior=prior,
     )
     proposals: list[Proposal] = []
     trials: dict[int, Trial] = {}

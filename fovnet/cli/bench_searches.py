@@ -59,7 +59,8 @@ def bench_search(
     kernel: Annotated[str, typer.Option(help="matern52 or squared-exponential.")] = "matern52",
     hyperparameters: Annotated[str, typer.Option(help="map or sampled.")] = "map",
     prior: Annotated[list[Path] | None, GivenBy(
-        help="What earlier searches taught, for methods that learn from them; of several, run r takes the r-th in turn.")] = None,
+        help="A file of `bench learn`, for methods that take one; or several, for runs in turn.",
+    )] = None,
     thesis: Annotated[
         bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
     ] = False,
@@ -100,15 +101,16 @@ def bench_search(
 def bench_learn(
     tables: Annotated[list[Path], Given(help="Recorded tables of the same axes, each an earlier search.")],
     out_file: Annotated[Path, file_out(is_our_prior, "The file for `bench search --prior`.", "a prior")],
-    trials: Annotated[int | None, typer.Option(min=1, help="Trials of a search of each table by gp-ei; else all rows.")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Of the training; each is one list of one table.")] = 20_000,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Trials of a search of each table; else all rows.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Of the training; each is a list of one table.")] = 20_000,
     seed: Annotated[int, typer.Option(min=0, help="Of the training, and of the searches.")] = 1,
     context: Annotated[bool | None, typer.Option(
         "--context/--no-context", show_default=False,
         help="Networks that are told what a search has seen so far; else where the tables are large.",
     )] = None,
 ) -> None:
-    """Learn from recorded tables, or from searches of them, what a search of another table should try first."""
+    """Learn from recorded tables, or from searches of them, what a search of another should try first."""
     from fovnet.bench.lessons import sources_of
     from fovnet.search.meta_training import Lessons, learn
     from fovnet.search.prior import write_prior

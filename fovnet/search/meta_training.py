@@ -62,10 +62,10 @@ class Task(NamedTuple):
 
 
 def learn(
-    sources: Sequence[Source], axes: Sequence[Axis], lessons: Lessons, seed: int, progress: Progress | None = None,
-    *, checked: bool = True,
+    sources: Sequence[Source], axes: Sequence[Axis], lessons: Lessons, seed: int,
+    progress: Progress | None = None, *, checked: bool = True,
 ) -> Prior:
-    """The prior that these sources teach, with how well each is foretold when it is held out, if that is `checked`.
+    """The prior that these sources teach, if `checked` with what the others foretell of each held out.
 
     Raises SearchError "prior-no-sources" unless one source has FEWEST rows that are not all equal.
     """

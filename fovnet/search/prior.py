@@ -106,7 +106,8 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as fault:
         raise SearchError("prior-damaged", f"{path}: no readable prior ({fault}); learn it again with `fovnet search learn`.") from fault
     if other := difference(prior.axes, axes):
-        raise SearchError("prior-space", f"{path}: {other}; learn it again for this space with `fovnet search learn`.")
+        again = "learn it again for this space with `fovnet search learn`"
+        raise SearchError("prior-space", f"{path}: {other}; {again}.")
     return prior
 
 

@@ -63,7 +63,7 @@ class Taught:
 
 
 def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
-    """What the search was taught, from its finished trials by slot; None without a prior whose networks it asks."""
+    """What the search was taught, from its finished trials; None where it asks no prior's networks."""
     if search.prior is None or search.method != "ranking":
         return None
     places, fit = raw_places(search.prior, search.space.unit_cube), np.flatnonzero(search.feasible)

@@ -44,7 +44,8 @@ def judged(prior: Prior, view: View) -> Judged | None:
     n, x = len(rows), view.space.unit_cube[rows]
     if n < FEWEST or losses.min() == losses.max():
         return None
-    return Judged(misranked(raw_places(prior, x), losses), misranked(left_out(view), losses), n * (n - 1) // 2)
+    foretold, known = raw_places(prior, x), left_out(view)
+    return Judged(misranked(foretold, losses), misranked(known, losses), n * (n - 1) // 2)
 
 
 def left_out(view: View) -> Floats:

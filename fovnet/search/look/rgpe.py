@@ -1,12 +1,12 @@
-"""gp-rgpe: expected improvement under a weighted sum of Gaussian processes, one of each earlier search and that of the
-search itself.
+"""gp-rgpe: expected improvement under a weighted sum of Gaussian processes, one of each earlier search
+and that of the search itself.
 
     k  earlier searches          n  rows with a score          M  rows of the space          S  draws
 
-A process weighs as much as the share of draws in which it puts the fewest pairs of rows in the wrong order; that of
-the search is asked about each row given the others.  A draw is n of the n rows, with replacement.
-Source: Feurer, Letham & Bakshy, *Scalable meta-learning for Bayesian optimization* (2018), arXiv:1802.02219; there
-orders are drawn from the processes themselves, and ties are broken in another way.
+A process weighs as much as the share of draws in which it puts the fewest pairs of rows in the wrong order;
+that of the search is asked about each row given the others.  A draw is n of the n rows, with replacement.
+Source: Feurer, Letham & Bakshy, *Scalable meta-learning for Bayesian optimization* (2018), arXiv:1802.02219;
+there orders are drawn from the processes themselves, and ties are broken in another way.
 """
 
 from __future__ import annotations
@@ -37,20 +37,21 @@ DRAWS = 256
 
 
 def taught_improvement(view: View) -> Choice:
-    """The choice of gp-ei under the weighted processes, from the first score on; without a prior that of gp-ei."""
+    """The choice of gp-ei under the weighted processes, from the first score on; without a prior gp-ei's."""
     if view.prior is None:
         return expected_improvement(view)
     return chosen(replace(view, initial=1), improving, believed, foretold)
 
 
 def believed(view: View) -> Belief:
-    """Mean and variance (1, M) of Σ wᵢ fᵢ, the processes being independent, for a view with a prior and a score.
+    """Mean Σ wᵢ μᵢ and variance Σ wᵢ² σᵢ² (1, M) of independent processes, given a prior and a score.
 
-    Each fᵢ is of warped losses of unit variance; of their own searches, so that no distance has a unit.  The best is
-    the lowest mean of a known row.
+    Each is of the warped losses of its own search, of unit variance, so that no distance has a unit.  The
+    best is the lowest mean of a known row.
     """
     own, how = believe(view), view.modelling
-    each = [source_posterior(one, view.space, how.targets, how.kernel) for one in view.prior.sources] if view.prior else []
+    sources = view.prior.sources if view.prior else ()
+    each = [source_posterior(one, view.space, how.targets, how.kernel) for one in sources]
     mean, variance = (np.stack(parts) for parts in zip(*each, mixed(own), strict=True))
     share = weights(np.stack([*mean[:-1, own.known], left_out(view)]), view.scored[1], view.rng)
     mean, variance = share @ mean, share**2 @ variance
@@ -58,10 +59,10 @@ def believed(view: View) -> Belief:
 
 
 def weights(said: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
-    """The weights (k + 1,) of processes by what they say (k + 1, n) of rows with these losses (n,), the search's own
-    last; those that tie for a draw share it.
+    """The weights (k + 1,) of processes by what they say (k + 1, n) of rows with these losses (n,), the
+    search's own last; those that tie for a draw share it.
 
-    An earlier one counts as out where its median over the draws is above the own one's 95 % quantile: many poor ones
+    An earlier one is out where its median over the draws is above the own one's 95 % quantile: many poor ones
     would else outweigh it by luck.
     """
     n = len(losses)
@@ -93,7 +94,7 @@ def _theta(source: Source, axes: tuple[Axis, ...], targets: str, kernel: str) ->
 
 
 def foretold(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
-    """The forecast of a row, by its place among what is believed of the rows seen: no regret, as of "ranking"."""
+    """The forecast of a row, by its place among what is believed of the rows seen, as of "ranking"."""
     seen = ranking.in_order(*view.scored)
     asked = -(belief.mean[0, row] + BAND * np.sqrt(belief.variance[0, row]))
     return ranking.forecast(view, seen, np.tile(-belief.mean[0, seen.rows], (3, 1)), asked, row)

@@ -1,4 +1,4 @@
-"""gp-rgpe: what the processes weigh, what is believed under the weights, and that earlier searches help and do no harm."""
+"""gp-rgpe: what the processes weigh, what is believed under the weights, and that earlier searches help."""
 
 from dataclasses import replace
 
@@ -30,8 +30,8 @@ SHUFFLED = prior_of([source(np.random.default_rng(i).permutation(LOSSES)) for i 
 
 
 def seen(n, prior, **changes):
-    trials = [Trial(Proposal(i, int(row), {}, 0, (), (), 1.0), scored(LOSSES)(Proposal(i, int(row), {}, 0, (), (), 1.0)))
-              for i, row in enumerate(ROWS[:n])]
+    proposals = [Proposal(i, int(row), {}, 0, (), (), 1.0) for i, row in enumerate(ROWS[:n])]
+    trials = [Trial(one, scored(LOSSES)(one)) for one in proposals]
     free = np.ones(SIZE, dtype=bool)
     free[ROWS[:n]] = False
     return view_of(SPACE, trials, **{"free": free, "prior": prior, **changes})
@@ -56,7 +56,8 @@ def test_weights_are_shares_of_draws_won_as_counted_plainly():
 
 def test_one_that_foretells_all_has_all_the_weight_and_before_two_scores_differ_all_weigh_alike():
     losses = np.arange(9.0)
-    assert weights(np.stack([losses, -losses, -losses]), losses, np.random.default_rng(0)) == pytest.approx([1, 0, 0], abs=0.01)
+    share = weights(np.stack([losses, -losses, -losses]), losses, np.random.default_rng(0))
+    assert share == pytest.approx([1, 0, 0], abs=0.01)
     for few in (losses[:1], np.ones(5)):
         assert weights(np.stack([few, -few]), few, np.random.default_rng(0)).tolist() == [0.5, 0.5]
 
@@ -76,7 +77,8 @@ def test_what_an_earlier_search_says_knows_no_scale():
     """Half-ranked losses are standardised: metres or millimetres, from here or from there."""
     one = SOURCES[0]
     scaled = replace(one, losses=4096.0 * one.losses - 64.0)
-    for mine, other in zip(*(source_posterior(each, SPACE, "half-ranked", "matern52") for each in (one, scaled)), strict=True):
+    both = [source_posterior(each, SPACE, "half-ranked", "matern52") for each in (one, scaled)]
+    for mine, other in zip(*both, strict=True):
         assert np.abs(mine - other).max() < 1e-6
 
 
@@ -112,17 +114,16 @@ def test_a_proposal_follows_from_what_it_saw_beside_other_workers_too_and_comes_
         assert propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen}) == proposal
 
 
-def left(search, outcome, losses, draws):
+def left(search, losses, draws):
     """How far above the best the lowest loss is after so many draws."""
-    return min(losses[one.proposal.row] for one in path(search, outcome, draws)) - losses.min()
+    return min(one.score for one in path(search, scored(losses), draws)) - losses.min()
 
 
 def test_like_tasks_help_from_the_second_draw_on_and_shuffled_ones_do_little_harm():
     found = []
     for seed in range(6):
         losses = loss_of(CENTRES[4], 20 + seed)
-        searches = [taught(LIKE, seed=seed), taught(SHUFFLED, seed=seed), search_of(SPACE, "gp-ei", seed=seed)]
-        found.append([left(searches[0], scored(losses), losses, 5), left(searches[2], scored(losses), losses, 5),
-                      left(searches[1], scored(losses), losses, 20)])
+        searches = taught(LIKE, seed=seed), search_of(SPACE, "gp-ei", seed=seed), taught(SHUFFLED, seed=seed)
+        found.append([left(one, losses, draws) for one, draws in zip(searches, (5, 5, 20), strict=True)])
     like, own, shuffled = np.mean(found, axis=0)
     assert like < 0.5 * own and shuffled < 0.1 * np.std(LOSSES)
