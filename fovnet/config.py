@@ -265,9 +265,10 @@ def _space(given: Any) -> Any:
     return checked
 
 
-IMPROVING = ("gp-ei", "gp-hyperband", "ensemble-ei")
+IMPROVING = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
 POLLING = ("mads", "a-mads")
-TAUGHT = ("ranking",)
+TAUGHT = ("ranking", "gp-rgpe")
+REGRETLESS = {"random": "method random models nothing", "gp-rgpe": "method gp-rgpe knows no distances"}
 LATER: Mapping[str, Any] = {
     "candidates": 24, "spend": None, "eta": 3, "least_epochs": 1, "reuse": True, "fidelity": "latest", "choose": "best",
     "neighbours": {}, "mads": None, "ranking": None, "prior": None, "learn_from": [],
@@ -328,14 +329,14 @@ class Search(Section):
     eta, least_epochs, reuse  of the rungs, as in `fovnet.search.spend.schedule`
     fidelity, choose          as in `fovnet.search.look.view`
     neighbours, mads          of the methods "mads" and "a-mads";    ranking  of the method "ranking"
-    prior, learn_from         of the method "ranking": a file of `fovnet search learn`, or the journals and results folders
-                              that the prior of this run is learned from
+    prior, learn_from         of "ranking" and "gp-rgpe": a file of `fovnet search learn`, or the journals and
+                              results folders that the prior of this run is learned from
     space  with "members" each network that training.begin names is trained with its own configuration; `start` is then the first of them
     """
 
     method: Literal[
         "grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe", "hyperband", "gp-hyperband",
-        "mads", "a-mads", "ranking", "ensemble-ei",
+        "mads", "a-mads", "ranking", "ensemble-ei", "gp-rgpe",
     ] = "gp-ei"
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
     kernel: Literal["matern52", "squared-exponential"] = "matern52"
@@ -400,8 +401,8 @@ class Search(Section):
         if self.per_second and self.method not in IMPROVING:
             raise ValueError(f"per_second: {self.method} expects no improvement that seconds could be held against; leave it out, or set "
                              "method to gp-ei")
-        if self.stop_below_regret is not None and (self.method == "random" or self.targets == "ranked"):
-            what = "method random models nothing" if self.method == "random" else "targets ranked know no distances"
+        if self.stop_below_regret is not None and (self.method in REGRETLESS or self.targets == "ranked"):
+            what = REGRETLESS.get(self.method, "targets ranked know no distances")
             raise ValueError(f"stop_below_regret: {what}, so that what is left to gain is unknown; leave it out, or set method to "
                              "gp-ei and targets to half-ranked")
         return self
@@ -425,6 +426,9 @@ class Search(Section):
         if given and self.method not in TAUGHT:
             raise ValueError(f"{', '.join(given)}: method {self.method} learns nothing from other searches; leave out, or set method "
                              f"to {' or '.join(TAUGHT)}")
+        if not given and self.method == "gp-rgpe":
+            raise ValueError("method: gp-rgpe weighs what earlier searches taught; needs search.prior or "
+                             "search.learn_from, or set method to gp-ei")
         if len(given) > 1:
             raise ValueError("prior, learn_from: a prior is given and to be learned; leave one of them out")
         return self

@@ -280,10 +280,14 @@ def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(method: st
     assert Settings(**other.model_dump()) == other and Settings(**usual.model_dump()) == usual
 
 
+NEEDED = {"gp-rgpe": {"prior": "prior.safetensors"}}
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_spends_as_the_table_of_methods_says_unless_told_otherwise(method: str) -> None:
     for spend in (None, "full", "hyperband", "asha"):
-        settings = parse({"phantom": {"subjects": 8}, "search": {"method": method, "spend": spend}}, "mine.yaml")
+        search = {"method": method, "spend": spend, **NEEDED.get(method, {})}
+        settings = parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml")
         assert settings.search.spends == (spend or METHODS[method].spend)
 
 
@@ -312,7 +316,8 @@ def test_what_does_not_go_with_the_spending_is_refused_with_what_to_set(
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_can_be_configured_beside_the_usual_modelling(method: str) -> None:
     usual = {"targets": "half-ranked", "kernel": "matern52", "hyperparameters": "map", "per_second": False, "stop_below_regret": None}
-    assert parse({"phantom": {"subjects": 8}, "search": {"method": method, **usual}}, "mine.yaml").search.method == method
+    search = {"method": method, **usual, **NEEDED.get(method, {})}
+    assert parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml").search.method == method
 
 
 @pytest.mark.parametrize(("training", "ensemble", "message"), [
@@ -341,6 +346,9 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
     ({"method": "ranking", "ranking": {"members": 0}}, "search.ranking.members: 0: "),
     ({"method": "ensemble-ei", "targets": "raw", "stop_below_regret": 0.1}, "search: stop_below_regret: of a Gaussian process"),
     ({"method": "ensemble-ei", "targets": "raw", "kernel": "squared-exponential"}, "search: kernel: of a Gaussian process"),
+    ({"method": "gp-rgpe"}, "method: gp-rgpe weighs .*; needs search.prior or search.learn_from"),
+    ({"method": "gp-rgpe", "prior": "p", "stop_below_regret": 0.1}, "method gp-rgpe knows no distances"),
+    ({"method": "gp-ei", "prior": "p"}, "prior: method gp-ei learns nothing .*to ranking or gp-rgpe"),
     ({"candidates": "all"}, "candidates: method gp-ei compares no candidates; leave it out, or set method to tpe"),
     *(({"method": method, **given}, rf"search: {', '.join(given)}: of a Gaussian process, and method {method} asks none; leave .* out, or "
                                     "set method to gp-ei")

@@ -22,11 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from fovnet.bench.deep_kernel import deep_improvement
+from fovnet.bench.mean_place import MeanPlace
 from fovnet.bench.nomad import replay_nomad
 from fovnet.bench.replay import Replay, replay_asking, replay_thawing
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
+from fovnet.search.prior import Prior
 from fovnet.search.space import Space, places_of
 
 Floats = NDArray[np.float64]
@@ -39,19 +42,20 @@ class Peer:
     """A contestant: its distribution on PyPI, the modules it needs, its own first, and its constructor.
 
     make(space, seed, initial) gives the Searcher; `initial` is used only where the library has no such number
-    of its own.  Of THAWING make(space, seed, R) gives the Thawing; R are the epochs of a full training.  None: it
-    owns its loop
+    of its own.  Of THAWING make(space, seed, R) gives the Thawing; R are the epochs of a full training.  Of
+    TAUGHT make(space, seed, prior) gives the Searcher.  None: it owns its loop
+    distribution  empty: our own
     """
 
     distribution: str
     modules: tuple[str, ...]
-    make: Callable[[Space, int, int], Any] | None
+    make: Callable[[Space, int, Any], Any] | None
 
     @property
     def version(self) -> str:
         """The installed version of the library, "5.0.0"; empty where it is not installed."""
         try:
-            return version(self.distribution)
+            return version(self.distribution) if self.distribution else ""
         except PackageNotFoundError:
             return ""
 
@@ -73,7 +77,9 @@ def _absent(peer: Peer) -> list[str]:
     return [peer.distribution if module == peer.modules[0] else module for module in peer.modules if find_spec(module) is None]
 
 
-def replay_peer(table: Table, name: str, *, first_row: int, seed: int, cap: int, initial: int) -> Replay:
+def replay_peer(
+    table: Table, name: str, *, first_row: int, seed: int, cap: int, initial: int, prior: Prior | None = None
+) -> Replay:
     """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its library is not installed."""
     refuse_absent(name)
     make = PEERS[name].make
@@ -83,7 +89,8 @@ def replay_peer(table: Table, name: str, *, first_row: int, seed: int, cap: int,
         warnings.simplefilter("ignore")                      # of experimental features and fits that stopped early: their defaults
         if name in THAWING:
             return replay_thawing(table, make(table.space, seed, table.epochs), first_row=first_row, seed=seed, cap=cap)
-        return replay_asking(table, make(table.space, seed, initial), first_row=first_row, seed=seed, cap=cap)
+        searcher = make(table.space, seed, prior if name in TAUGHT else initial)
+        return replay_asking(table, searcher, first_row=first_row, seed=seed, cap=cap)
 
 
 class Optuna:
@@ -289,6 +296,13 @@ THAWING: Mapping[str, Peer] = {
 }
 """Contestants that spend by the epoch."""
 
+TAUGHT: Mapping[str, Peer] = {
+    "mean-place": Peer("", ("numpy",), MeanPlace),
+    "fsbo":       Peer("torch", ("torch",), lambda space, seed, prior: Surrogate(
+        space, seed, 1, deep_improvement(prior))),
+}
+"""Contestants that learn from earlier searches."""
+
 PEERS: Mapping[str, Peer] = {
     "scikit-learn-gp": Peer("scikit-learn", ("sklearn",), lambda space, seed, n: Surrogate(space, seed, n, scikit_learn_improvement)),
     "optuna-tpe":      Peer("optuna", ("optuna",), lambda space, seed, _: Optuna(space, "TPESampler", seed)),
@@ -297,5 +311,6 @@ PEERS: Mapping[str, Peer] = {
     "botorch-logei":   Peer("botorch", ("botorch", "torch"), lambda space, seed, n: Surrogate(space, seed, n, botorch_improvement)),
     "nomad":           Peer("PyNomadBBO", ("PyNomad",), None),
     **THAWING,
+    **TAUGHT,
 }
 """Contestants by the names that `fovnet bench search --method` knows them by."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
 
@@ -18,6 +19,8 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from fovnet import config
+from fovnet.bench import peers
 from fovnet.bench.peers import PEERS, THAWING, refuse_absent, replay_peer
 from fovnet.bench.replay import Replay, replay
 from fovnet.bench.spending import ITS_OWN, WAYS, Spending
@@ -32,9 +35,13 @@ from fovnet.search.look.grid import lattice
 from fovnet.search.look.uniform import few, uniform
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
 from fovnet.search.methods import METHODS
+from fovnet.search.prior import Prior, read_prior
+from fovnet.search.space import Axis
 
 Floats = NDArray[np.float64]
 
+TAUGHT = (*config.TAUGHT, *peers.TAUGHT)
+"""Methods that learn from earlier searches; all but the first cannot do without."""
 GOALS = ("best", "within 1 %", "within 5 %", "within 10 %", "top 1 %", "top 5 %", "top 10 %")
 
 
@@ -43,6 +50,7 @@ class Entry:
     """One run to be made: a method on the table in a file, from the first row given, or drawn by the seed.
 
     A method of PEERS is another library's, which models in its own way and trains one row at a time.
+    priors  of them a method that learns from earlier searches takes one, by its seed in turn
     """
 
     table: Path
@@ -57,6 +65,7 @@ class Entry:
     spending: Spending = ITS_OWN
     epochs: int | None = None
     ranking: Ranking = RANKING
+    priors: tuple[Path, ...] = ()
 
     @property
     def contestant(self) -> str:
@@ -73,12 +82,19 @@ class Entry:
         return self.spending.of(self.method)
 
     @property
+    def prior(self) -> Path | None:
+        """The prior that the run takes."""
+        return self.priors[self.seed % len(self.priors)] if self.priors and self.method in TAUGHT else None
+
+    @property
     def setting(self) -> str:
         """Settings that differ from the recommended ones and matter, "initial=1 targets=raw"; another library's
         version; empty for grid and random."""
+        prior = {"prior": ",".join(path.stem for path in self.priors)} if self.prior else {}
         if self.method in PEERS:
-            return PEERS[self.method].version
-        usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | RANKING.facts | {"initial": None, "lead": LEAD}
+            known = [PEERS[self.method].version, *(f"prior={stems}" for stems in prior.values())]
+            return " ".join(known).strip()
+        usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | RANKING.facts | {"initial": None, "lead": LEAD, "prior": None}
         mine: dict[str, object] = {} if METHODS[self.method].look in (uniform, lattice) else {"initial": self.initial, "lead": self.lead}
         if self.method.startswith("gp-") or self.method == "ensemble-ei":
             mine |= asdict(self.modelling)
@@ -88,6 +104,7 @@ class Entry:
             mine |= {"reuse": self.spending.reuse} if self.spends == "hyperband" else {}
         else:
             mine.pop("fidelity", None)
+        mine |= prior
         given = {key: f"{mine[key]}".replace(" ", "") for key in sorted(mine) if mine[key] != usual[key]}
         return " ".join(f"{key}={value}" for key, value in given.items())
 
@@ -223,6 +240,23 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
         raise ConfigError("bench-workers", f"--workers {workers}: {asked}; leave --workers out, or {'it' if len(peers) == 1 else 'these'}")
 
 
+def refuse_priors(contestants: Sequence[str], priors: Sequence[Path], tables: Mapping[Path, Table]) -> None:
+    """Nothing, if the priors are of the tables' axes, a method takes them, and methods that need one have it.
+
+    Raises ConfigError "bench-prior", or SearchError as `read_prior`.
+    """
+    taught = [name for name, _ in map(parsed, contestants) if name in TAUGHT]
+    if not priors and (lacking := [name for name in taught if name != TAUGHT[0]]):
+        wanted = "learns from other searches; give --prior, a file of `fovnet bench learn`"
+        raise ConfigError("bench-prior", f"--method {lacking[0]}: {wanted}")
+    if priors and not taught:
+        wanted = f"no method here learns from other searches; add --method {TAUGHT[0]}"
+        raise ConfigError("bench-prior", f"--prior {priors[0]}: {wanted}")
+    for path in priors:
+        for table in tables.values():
+            known_prior(path, table.space.axes)
+
+
 def parsed(contestant: str, spending: Spending = ITS_OWN) -> tuple[str, Spending]:
     """The method that a contestant names, and how it spends: "gp-ei+asha" says so itself, others as
     `spending` says."""
@@ -270,13 +304,22 @@ def run(entry: Entry) -> Replay:
     """One run, in this process."""
     table = load_table(entry.table)
     first, cap = first_row(table, entry.seed) if entry.first is None else entry.first, entry.cap(table)
+    prior = known_prior(entry.prior, table.space.axes) if entry.prior else None
     if entry.method in PEERS:
         before = entry.initial or few(table.space)
-        return replay_peer(table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before)
+        return replay_peer(
+            table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before, prior=prior
+        )
     return replay(
         table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
-        modelling=entry.modelling, ranking=entry.ranking, lead=entry.lead, spending=entry.spending, cap=cap,
+        modelling=entry.modelling, ranking=entry.ranking, lead=entry.lead, spending=entry.spending, cap=cap, prior=prior,
     )
+
+
+@lru_cache(maxsize=8)
+def known_prior(path: Path, axes: tuple[Axis, ...]) -> Prior:
+    """As `read_prior`; the runs of a process share what is computed of its sources."""
+    return read_prior(path, axes)
 
 
 def race(entries: Sequence[Entry], processes: int = 1, progress: Progress | None = None) -> Iterator[tuple[Entry, Replay]]:

@@ -19,6 +19,7 @@ from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
 from fovnet.search.clock import LEAD
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
+from fovnet.search.prior import Prior
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import nearest_free, places_of
 from fovnet.search.trial import Outcome, Proposal, Trial
@@ -115,16 +116,16 @@ class Thawing(Protocol):
 def replay(
     table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None, workers: int = 1,
     modelling: Modelling = RECOMMENDED, ranking: Ranking = RANKING, lead: float = LEAD, spending: Spending = ITS_OWN,
-    cap: int | None = None,
+    cap: int | None = None, prior: Prior | None = None, ends_at_best: bool = True,
 ) -> Replay:
-    """The run of a method from a first row, ended when the best row of the table is trained to the end, or before
-    more than `cap` epochs are spent, without it those of so many full trainings."""
+    """The run of a method from a first row, ended when the best row of the table is trained to the end, with
+    `ends_at_best`, or before more than `cap` epochs are spent, without it those of so many full trainings."""
     size, cap = len(table.space), cap or draws * table.epochs
     schedule, spend = spending.schedule(method, table.epochs), spending.spend(method, cap)
     feasible = np.ones(size, dtype=bool)
     search = Search(
         table.space, method, seed, workers, first_row, initial, table.cost, feasible, modelling, lead=lead,
-        schedule=schedule, ranking=ranking,
+        schedule=schedule, ranking=ranking, prior=prior,
     )
     proposals: list[Proposal] = []
     trials: dict[int, Trial] = {}
@@ -145,7 +146,7 @@ def replay(
         slots.append(slot)
         trials[proposal.slot] = Trial(proposal, outcome_of(table, slot))
         spent += min(slot.epochs, int(table.lasts[slot.row])) - slot.begun
-        if is_best(table, slot):
+        if ends_at_best and is_best(table, slot):
             break
     predicted = [proposal.predicted_seconds for proposal in proposals]
     ends = np.array(search.clock.ends(predicted))

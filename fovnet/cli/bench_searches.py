@@ -13,7 +13,7 @@ from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import ConfigFile, Given, GivenBy, file_out, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
-from fovnet.own_files import begins_with, is_our_picture
+from fovnet.own_files import begins_with, is_our_picture, is_our_prior
 
 if TYPE_CHECKING:
     from fovnet.bench.races import Standing
@@ -63,6 +63,9 @@ def bench_search(
         list[str] | None,
         typer.Option(help="A setting of search.ranking, or several: acquisition=mean-rank, hidden=[64, 64].")
     ] = None,
+    prior: Annotated[list[Path] | None, GivenBy(
+        help="A file of `bench learn`, for methods that take one; or several, for runs in turn.",
+    )] = None,
     thesis: Annotated[
         bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
     ] = False,
@@ -73,8 +76,9 @@ def bench_search(
     Other libraries run with their own defaults: optuna-gp and optuna-tpe (`pip
     install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp;
     with learning curves optuna-tpe+hyperband, optuna-tpe+halving and dehb.
+    With --prior: mean-place, by the places in earlier searches alone, and fsbo (needs torch), a deep kernel.
     """
-    from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, ranking_of, refuse_methods
+    from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, ranking_of, refuse_methods, refuse_priors
     from fovnet.bench.spending import Spending
     from fovnet.bench.tables import load_table
 
@@ -88,9 +92,10 @@ def bench_search(
     )
     ranks = ranking_of(ranking or [])
     loaded = {path: load_table(path) for path in tables}
+    refuse_priors(methods, prior or [], loaded)
     like = Entry(
         Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead, epochs=epochs,
-        ranking=ranks,
+        ranking=ranks, priors=tuple(prior or []),
     )
     entries = entries_of(like, loaded, list(contestants), runs, every_row_first=thesis)
     with progress_bar("racing") as advance:
@@ -134,6 +139,31 @@ def bench_table(
     counts = ", ".join(f"{number} {status}" for status, number in Counter(trial.outcome.status for trial in trials).items())
     out.print(f"{len(trials)} of {made.count} rows: {counts}; journal {made.journal}")
     out.print(f"{out_file}")
+
+
+@verbs.command("learn")
+def bench_learn(
+    tables: Annotated[list[Path], Given(help="Recorded tables of the same axes, each an earlier search.")],
+    out_file: Annotated[Path, file_out(is_our_prior, "The file for `bench search --prior`.", "a prior")],
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Trials of a search of each table; else all rows.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Of the training; each is a list of one table.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the training, and of the searches.")] = 1,
+    context: Annotated[bool | None, typer.Option(
+        "--context/--no-context", show_default=False,
+        help="Networks that are told what a search has seen so far; else where the tables are large.",
+    )] = None,
+) -> None:
+    """Learn from recorded tables, or from searches of them, what a search of another should try first."""
+    from fovnet.bench.lessons import sources_of
+    from fovnet.search.meta_training import Lessons, learn
+    from fovnet.search.prior import write_prior
+
+    axes, sources = sources_of(tables, trials, seed)
+    with progress_bar("learning") as advance:
+        prior = learn(sources, axes, Lessons(steps=steps, context=context), seed, advance, checked=False)
+    rows = ", ".join(f"{one.name} ({one.scored})" for one in prior.sources)
+    out.print(f"{write_prior(prior, out_file)}: learned from {rows}")
 
 
 @verbs.command("ranks")

@@ -62,9 +62,10 @@ class Task(NamedTuple):
 
 
 def learn(
-    sources: Sequence[Source], axes: Sequence[Axis], lessons: Lessons, seed: int, progress: Progress | None = None
+    sources: Sequence[Source], axes: Sequence[Axis], lessons: Lessons, seed: int,
+    progress: Progress | None = None, *, checked: bool = True,
 ) -> Prior:
-    """The prior that these sources teach, with what each foretells of it when it is held out.
+    """The prior that these sources teach, if `checked` with what the others foretell of each held out.
 
     Raises SearchError "prior-no-sources" unless one source has FEWEST rows that are not all equal.
     """
@@ -75,10 +76,11 @@ def learn(
     tasks = [_task(axes, one) for one in usable]
     context = lessons.context if lessons.context is not None else _is_much(tasks)
     lessons = replace(lessons, context=context)
-    say = _counted(lessons, len(tasks), progress)
+    held = len(tasks) if checked and len(tasks) > 1 else 0
+    say = _counted(lessons, held, progress)
     with one_thread():
         ranker = meta_trained(tasks, lessons, seed, say)
-        held_out = [_held_out(tasks, i, lessons, seed, say) for i in range(len(tasks))] if len(tasks) > 1 else []
+        held_out = [_held_out(tasks, i, lessons, seed, say) for i in range(held)]
     facts = {"fovnet": __version__, "lessons": asdict(lessons), "seed": seed, "held_out": held_out}
     return prior_of(axes, ranker, [_thinned(one) for one in usable], facts)
 
@@ -144,9 +146,9 @@ def _quarter(lessons: Lessons) -> int:
     return max(1, lessons.steps // 4)
 
 
-def _counted(lessons: Lessons, tasks: int, progress: Progress | None) -> Callable[[], None]:
+def _counted(lessons: Lessons, held: int, progress: Progress | None) -> Callable[[], None]:
     """What is called at each step, and passes on their number every hundred."""
-    whole = lessons.steps + (_quarter(lessons) * tasks if tasks > 1 else 0)
+    whole = lessons.steps + _quarter(lessons) * held
     steps: Iterator[int] = iter(range(1, whole + 1))
 
     def step() -> None:

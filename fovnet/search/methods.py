@@ -12,6 +12,7 @@ from fovnet.search.look.gaussian import confidence_bound, expected_improvement, 
 from fovnet.search.look.grid import lattice
 from fovnet.search.look.mads import mads
 from fovnet.search.look.ranking import best_ranked
+from fovnet.search.look.rgpe import taught_improvement
 from fovnet.search.look.tpe import STARTUPS, parzen
 from fovnet.search.look.uniform import uniform
 from fovnet.search.look.view import Look
@@ -42,6 +43,7 @@ METHODS: Mapping[str, Method] = {
     "a-mads": Method(adogs_and_mads),
     "ranking": Method(best_ranked),
     "ensemble-ei": Method(ensemble_improvement),
+    "gp-rgpe": Method(taught_improvement),
 }
 POLLING_METHODS = ("mads", "a-mads")
 

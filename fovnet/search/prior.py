@@ -105,8 +105,9 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
         raise SearchError("prior-missing", f"{path}: there is no such prior; {makes}, or leave search.prior out.") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as fault:
         raise SearchError("prior-damaged", f"{path}: no readable prior ({fault}); learn it again with `fovnet search learn`.") from fault
-    if difference := _difference(prior.axes, axes):
-        raise SearchError("prior-space", f"{path}: {difference}; learn it again for this space with `fovnet search learn`.")
+    if other := difference(prior.axes, axes):
+        again = "learn it again for this space with `fovnet search learn`"
+        raise SearchError("prior-space", f"{path}: {other}; {again}.")
     return prior
 
 
@@ -161,10 +162,10 @@ def _source(tensors: Mapping[str, NDArray[Any]], axes: tuple[Axis, ...], number:
     return Source(**facts, levels=levels, losses=losses)
 
 
-def _difference(mine: Sequence[Axis], wanted: Sequence[Axis]) -> str:
+def difference(mine: Sequence[Axis], wanted: Sequence[Axis], whose: str = "that of the search") -> str:
     """In words, the first axis in which two spaces differ; empty where they agree."""
     for i in range(max(len(mine), len(wanted))):
         theirs, ours = (axes[i].facts if i < len(axes) else None for axes in (mine, wanted))
         if theirs != ours:
-            return f"its axis {i + 1} is {theirs or 'missing'}, that of the search {ours or 'missing'}"
+            return f"its axis {i + 1} is {theirs or 'missing'}, {whose} {ours or 'missing'}"
     return ""

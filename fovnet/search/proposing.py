@@ -41,7 +41,8 @@ class Search:
     candidates         what "tpe" compares, as in view.py
     schedule           how epochs are spent
     polling            how "mads" and "a-mads" poll
-    ranking, prior     how "ranking" learns the order of the scores, and what earlier searches taught
+    ranking            how "ranking" learns the order of the scores
+    prior              what earlier searches taught, of "ranking" and "gp-rgpe"
     memory             (M,) estimated bytes that each row's training needs, on which the actual limit is learned; None: unknown
     Raises SearchError for an unknown method, invalid workers, seed or lead, arrays of wrong shape, predictions or memory estimates that are
     not positive numbers, or a space without a feasible row, and ConfigError as `refuse_neighbours`.

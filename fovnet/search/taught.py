@@ -63,8 +63,8 @@ class Taught:
 
 
 def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
-    """What the search was taught, from its finished trials by slot; None without a prior."""
-    if search.prior is None:
+    """What the search was taught, from its finished trials; None where it asks no prior's networks."""
+    if search.prior is None or search.method != "ranking":
         return None
     places, fit = raw_places(search.prior, search.space.unit_cube), np.flatnonzero(search.feasible)
     order = fit[np.argsort(places[fit], kind="stable")]

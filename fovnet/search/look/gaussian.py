@@ -195,7 +195,7 @@ def likely_improving(view: View, belief: Belief, chances: Chances) -> Integers:
 def lowest_bound(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-lcb."""
     rows = chances.likely(np.flatnonzero(view.free))
-    value = lower_confidence_bound(*_mixed(belief))[rows]
+    value = lower_confidence_bound(*mixed(belief))[rows]
     return np.asarray(rows[value == value.max()])
 
 
@@ -233,7 +233,7 @@ def _spread_where_it_fits(view: View) -> Choice:
 
 def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
     """The forecast of a row, in units of the score, with the expected regret over all free rows."""
-    mean, variance = _mixed(belief)
+    mean, variance = mixed(belief)
     noise = float(np.mean([process.noise for process in belief.processes]))
     half = 1.96 * float(np.sqrt(variance[row] + noise))
     low, high = (_end(belief.target, float(mean[row] + side)) for side in (-half, half))
@@ -247,7 +247,7 @@ def _end(target: Target, value: float) -> float | None:
     return six_digits(float(target.score_of(np.array(value)))) if target.is_within_reach(value) else None
 
 
-def _mixed(belief: Belief) -> tuple[Floats, Floats]:
+def mixed(belief: Belief) -> tuple[Floats, Floats]:
     """Mean and variance (M,) of the mixture of the S processes."""
     mean = belief.mean.mean(axis=0)
     return mean, np.asarray((belief.variance + belief.mean**2).mean(axis=0) - mean**2).clip(0.0)

@@ -41,13 +41,20 @@ class Judged(NamedTuple):
 def judged(prior: Prior, view: View) -> Judged | None:
     """The verdict on the scores of a view; None of fewer than FEWEST, or where all are equal."""
     rows, losses = view.scored
-    n, how, space = len(rows), view.modelling, view.space
+    n, x = len(rows), view.space.unit_cube[rows]
     if n < FEWEST or losses.min() == losses.max():
         return None
-    x, theta = space.unit_cube[rows], fitted(space, rows, losses, how.targets, how.kernel)
-    L = factor(x, theta, space.scales, KERNELS[how.kernel])
-    foretold = leave_one_out(L, TARGETS[how.targets](losses).values)
-    return Judged(misranked(raw_places(prior, x), losses), misranked(foretold, losses), n * (n - 1) // 2)
+    foretold, known = raw_places(prior, x), left_out(view)
+    return Judged(misranked(foretold, losses), misranked(known, losses), n * (n - 1) // 2)
+
+
+def left_out(view: View) -> Floats:
+    """The warped score (n,) that a Gaussian process expects of each row with one, given the others."""
+    rows, losses = view.scored
+    how, space = view.modelling, view.space
+    theta = fitted(space, rows, losses, how.targets, how.kernel)
+    L = factor(space.unit_cube[rows], theta, space.scales, KERNELS[how.kernel])
+    return leave_one_out(L, TARGETS[how.targets](losses).values)
 
 
 def raw_places(prior: Prior, x: Floats) -> Floats:
@@ -58,6 +65,10 @@ def raw_places(prior: Prior, x: Floats) -> Floats:
 def misranked(said: Floats, losses: Floats) -> float:
     """How many pairs of different losses (n,) are in another order by what was said of them (n,); those of which the
     same was said count a half."""
+    return float(wrong_pairs(said, losses).sum() / 2)
+
+
+def wrong_pairs(said: Floats, losses: Floats) -> Floats:
+    """Of every two rows (n, n), 1 where they are in the wrong order."""
     order, truth = (np.sign(np.subtract.outer(one, one)) for one in (said.round(9), losses))
-    wrong = np.where(truth != 0, 0.5 - 0.5 * order * truth, 0.0)
-    return float(wrong.sum() / 2)
+    return np.where(truth != 0, 0.5 - 0.5 * order * truth, 0.0)

@@ -147,7 +147,7 @@ class View:
     seed      of the whole search
     predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if unknown
     candidates  of "tpe": the values drawn along each axis, or "all" free rows;     polling  of "mads" and "a-mads"
-    ranking, prior  of "ranking";  the prior is what earlier searches taught
+    ranking   of "ranking";     prior  what earlier searches taught, of "ranking" and "gp-rgpe"
     """
 
     space: Space
