@@ -122,7 +122,12 @@ def learn(
         help="Networks that are told what a search has seen so far; else where the sources are large.",
     )] = None,
 ) -> None:
-    """Learn from earlier searches of the same axes what a new one should try first (search.prior)."""
+    """Learn from earlier searches what a new one should try first.
+
+    The axes of search.space are those of the new search; configurations that it does not have are left out. The
+    new search has search.method: ranking, and the file as search.prior, or search.learn_from. The workflow does
+    this step itself where search.learn_from names searches.
+    """
     from fovnet.search.meta_training import Lessons, unusable
     from fovnet.search.meta_training import learn as learned
     from fovnet.search.prior import write_prior
@@ -133,7 +138,7 @@ def learn(
     folders = sources or [Path(folder) for folder in settings.search.learn_from]
     if not folders:
         raise ConfigError("learn-sources", f"{config}: no search to learn from; name journals, or give search.learn_from")
-    read = [read_journal(_journal_of(folder)[0], axes) for folder in dict.fromkeys(folders)]
+    read = [read_journal(_journal_of(folder)[0], axes, str(folder)) for folder in dict.fromkeys(folders)]
     for one in read:
         if one.left_out:
             err.print(f"{one.source.name}: {several(one.left_out, 'configuration')} left out, not of this space")

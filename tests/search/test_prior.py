@@ -127,8 +127,9 @@ def test_a_prior_that_is_not_there_says_how_it_is_made(tmp_path):
 
 def test_sources_of_few_rows_or_of_one_loss_teach_nothing():
     few, alike = source(loss_of(CENTRES[0]), np.arange(4)), source(np.ones(SIZE))
-    assert "4 rows with a loss in this space, 5 are wanted" in unusable(few) and unusable(alike) == "all losses are equal"
-    with pytest.raises(SearchError, match=r"2 sources, and none teaches an order.*prior-no-sources"):
+    assert unusable(few) == "4 configurations of this space with a score, 5 or more are wanted"
+    assert unusable(alike) == "all its scores are equal" and unusable(SOURCES[0]) == ""
+    with pytest.raises(SearchError, match=r"a search: 4 config.*a search: all its scores are equal.*prior-no-sources"):
         learn([few, alike], SPACE.axes, SHORT, 1)
     prior = learn([few, SOURCES[0], alike], SPACE.axes, replace(SHORT, steps=5), 1)
     assert [one.name for one in prior.sources] == ["search 0"] and prior.facts["held_out"] == []
