@@ -53,7 +53,7 @@ def check(config: ConfigFile) -> None:
     words = vocabulary(settings.regions)
     space = search_space(settings)
     row = space.row_of(start_configuration(settings))
-    fit = count_fitting(settings)
+    fit, taught = count_fitting(settings), _taught(settings, space)
     folders = {name: Path(folder) for name, folder in settings.collections.items()}
     tables = {name: _table_of(config, name, folder, words) for name, folder in folders.items()}
     lacking = [f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet" for name, table in tables.items() if table is None]
@@ -74,8 +74,8 @@ def check(config: ConfigFile) -> None:
     )
     if begun := warm_start_ensemble(settings):
         out.print(_begun(settings, *begun))
-    if told := _taught(settings, space):
-        out.print(told)
+    if taught:
+        out.print(taught)
     for name, table in there.items():
         out.print(f"collection {name}: {_counted(table)}")
     if not alone:

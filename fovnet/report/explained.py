@@ -105,7 +105,7 @@ def convergence(explanation: Explanation) -> str:
     last = explanation.steps[-1]
     spread = [step.score for step in explanation.steps if step.slot < explanation.initial and step.score is not None]
     began = ""
-    if spread and best.slot >= explanation.initial and explanation.spending is None:
+    if spread and best.slot >= explanation.initial and explanation.spending is None and explanation.taught is None:
         began = f"; the {several(len(spread), 'score')} of the slots spread over the space before came to {score(min(spread))} at best"
     words = [
         f"The best score, {score(best.score)}, came in slot {best.slot}, after {duration(best.seconds_spent)} of training in all"
