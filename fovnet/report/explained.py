@@ -187,6 +187,9 @@ STEPS = {
 }
 
 
+UNJUDGED = "No slot knew four different scores before it, from which on a Gaussian process is held against it."
+
+
 def teaching(one: Taught) -> str:
     """What earlier searches taught, whether it was right, and in which slots the Gaussian process chose instead."""
     names = ", ".join(f"{name} ({several(rows, 'configuration')} with a score)" for name, rows in one.sources)
@@ -201,7 +204,7 @@ def teaching(one: Taught) -> str:
         words.append(
             f"Of two configurations with a score it had put the better one first {share} of the time; by chance it would be half."
         )
-    return " ".join([*words, *(_guarding(one) if one.verdicts else ["Too few different scores are known to judge it by."])])
+    return " ".join([*words, *(_guarding(one) if one.verdicts else [UNJUDGED])])
 
 
 def _guarding(one: Taught) -> Iterator[str]:

@@ -96,7 +96,7 @@ def test_a_guard_that_is_off_is_said_to_be():
 
 def test_before_four_scores_are_known_nothing_is_judged(good):
     search, trials = good
-    assert "Too few different scores are known" in teaching(taught(search, trials[:3]))
+    assert "No slot knew four different scores" in teaching(taught(search, trials[:3]))
     none = taught(search, [])
     assert none.place_of_best is None and none.tau is None and none.verdicts == ()
     assert taught(replace(search, prior=None), trials) is None
