@@ -543,6 +543,8 @@ class Settings(Section):
         if self.search.spends != "full" and self.training.early_stopping.envelope is not None:
             raise ValueError(f"training.early_stopping.envelope: search.spend {self.search.spends} stops trainings by "
                              "itself; leave it out, or set search.spend to full")
+        if any(Path(folder).resolve() == Path(self.results).resolve() for folder in self.search.learn_from):
+            raise ValueError(f"search.learn_from: {self.results} is where this search itself goes; name other `results`")
         if self.search.least_epochs > self.training.epochs:
             raise ValueError(f"search.least_epochs: {self.search.least_epochs} is more than the {self.training.epochs} "
                              f"of training.epochs; set 1 to {self.training.epochs}")

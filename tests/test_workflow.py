@@ -7,8 +7,18 @@ from pathlib import Path
 import pytest
 
 from fovnet.config import Settings, parse, write_settings
+from fovnet.errors import ConfigError
 from fovnet.results import SHIPPED_NETWORKS
-from fovnet.workflow import calibration_files, fingerprint, gpus, sections, unnoticed_changes, warm_start_files
+from fovnet.workflow import (
+    calibration_files,
+    fingerprint,
+    gpus,
+    lesson_files,
+    prior_files,
+    sections,
+    unnoticed_changes,
+    warm_start_files,
+)
 
 SPEED = {"gflop_per_second": 20.0, "gigabyte_per_second": 6.0, "microseconds_per_layer": 20.0}
 
@@ -69,6 +79,26 @@ def test_the_networks_begun_with_are_watched_where_there_are_any(tmp_path: Path,
     (tmp_path / "None" / "ensemble.json").touch()
     monkeypatch.chdir(tmp_path)
     assert begun(None) == []
+
+
+def test_a_search_waits_for_what_earlier_ones_teach_and_a_missing_file_of_it_is_refused(tmp_path: Path) -> None:
+    def taught(**search: object) -> Settings:
+        return settings(results="mine", search={"method": "ranking", **search})
+
+    assert prior_files(taught()) == [] == lesson_files(taught())
+    file, folder, journal = tmp_path / "p.safetensors", tmp_path / "first", tmp_path / "journal"
+    with pytest.raises(ConfigError, match=rf"search.prior: .*`fovnet search learn JOURNAL.*--out {file}` makes it.*prior-missing"):
+        prior_files(taught(prior=str(file)))
+    file.touch()
+    assert prior_files(taught(prior=str(file))) == [str(file)]
+    with pytest.raises(ConfigError, match=rf"learn_from: {folder} has neither search.json nor .*whose search is done.*learn-sources"):
+        lesson_files(taught(learn_from=[str(folder)]))
+    for head in (folder / "search" / "current.json", journal / "search.json"):
+        head.parent.mkdir(parents=True)
+        head.touch()
+    both = taught(learn_from=[str(folder), str(journal)])
+    assert prior_files(both) == ["mine/prior.safetensors"]
+    assert lesson_files(both) == [str(folder / "search" / "current.json"), str(journal / "search.json")]
 
 
 class TestUnnoticedChanges:

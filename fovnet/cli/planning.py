@@ -17,6 +17,7 @@ from fovnet.net.search_plan import (
     probing_bench,
     refuse_where_nothing_fits,
     search_prices,
+    search_prior,
     search_space,
     start_configuration,
     timings_of_same_training,
@@ -25,6 +26,7 @@ from fovnet.net.warm_start import warm_start_ensemble
 from fovnet.records import header_of
 from fovnet.results import Results
 from fovnet.words import several
+from fovnet.workflow import lesson_files, prior_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from fovnet.config import Settings
     from fovnet.net.calibration import Calibration
     from fovnet.regions import Vocabulary
+    from fovnet.search.space import Space
     from fovnet.volume.collection import Collection
 
 verbs = typer.Typer()
@@ -50,7 +53,7 @@ def check(config: ConfigFile) -> None:
     words = vocabulary(settings.regions)
     space = search_space(settings)
     row = space.row_of(start_configuration(settings))
-    fit = count_fitting(settings)
+    fit, taught = count_fitting(settings), _taught(settings, space)
     folders = {name: Path(folder) for name, folder in settings.collections.items()}
     tables = {name: _table_of(config, name, folder, words) for name, folder in folders.items()}
     lacking = [f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet" for name, table in tables.items() if table is None]
@@ -71,6 +74,8 @@ def check(config: ConfigFile) -> None:
     )
     if begun := warm_start_ensemble(settings):
         out.print(_begun(settings, *begun))
+    if taught:
+        out.print(taught)
     for name, table in there.items():
         out.print(f"collection {name}: {_counted(table)}")
     if not alone:
@@ -124,6 +129,17 @@ def _begun(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
     sentence = f"{len(facts['members'])} networks of {folder} are trained further"
     return sentence if known == here else (f"{sentence}; they know slices {known:g} mm apart, here {here:g} mm: "
                                            f"prepare.target_spacing_mm: {known:g} gives them what they know")
+
+
+def _taught(settings: Settings, space: Space) -> str:
+    """A sentence on the earlier searches that this one begins with; empty without.  Raises ConfigError as `prior_files` and
+    `lesson_files`, SearchError as `read_prior`."""
+    files, lessons = prior_files(settings), lesson_files(settings)
+    prior = search_prior(settings, space) if files and Path(files[0]).exists() else None
+    if prior is None:
+        return f"search.learn_from: `fovnet search learn` is to learn from {', '.join(settings.search.learn_from)}" if lessons else ""
+    rows = ", ".join(f"{one.name} ({several(one.scored, 'configuration')})" for one in prior.sources)
+    return f"the search begins with what earlier ones taught, {files[0]}: {rows}"
 
 
 def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Collection | None:

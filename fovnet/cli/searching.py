@@ -116,14 +116,20 @@ def learn(
         help="Journals of searches, or results folders whose searches are done; else those of search.learn_from.", show_default=False,
     )] = None,
     out_file: Annotated[Path | None, file_out(is_our_prior, "Else prior.safetensors in the results folder.", "a prior")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Of the training; each is one list of one source.")] = 20_000,
+    steps: Annotated[int, typer.Option(min=1, help="Of the training; each sees a list of up to 100 rows.")] = 20_000,
     seed: Annotated[int, typer.Option(min=0, help="Of the training.")] = 1,
     context: Annotated[bool | None, typer.Option(
         "--context/--no-context", show_default=False,
-        help="Networks that are told what a search has seen so far; else where the sources are large.",
+        help="Networks that know what the new search has seen; else given three searches of 300 rows each.",
     )] = None,
 ) -> None:
-    """Learn from earlier searches of the same axes what a new one should try first (search.prior)."""
+    """Learn from earlier searches what a new one should try first.
+
+    --config is that of the new search; configurations of earlier ones
+    that its space does not have are left out. It has search.method:
+    ranking, and as search.prior the file that is written here; or
+    search.learn_from, and the workflow does this step by itself.
+    """
     from fovnet.search.meta_training import Lessons, unusable
     from fovnet.search.meta_training import learn as learned
     from fovnet.search.prior import write_prior
@@ -134,7 +140,7 @@ def learn(
     folders = sources or [Path(folder) for folder in settings.search.learn_from]
     if not folders:
         raise ConfigError("learn-sources", f"{config}: no search to learn from; name journals, or give search.learn_from")
-    read = [read_journal(_journal_of(folder)[0], axes) for folder in dict.fromkeys(folders)]
+    read = [read_journal(_journal_of(folder)[0], axes, str(folder)) for folder in dict.fromkeys(folders)]
     for one in read:
         if one.left_out:
             err.print(f"{one.source.name}: {several(one.left_out, 'configuration')} left out, not of this space")
@@ -149,7 +155,7 @@ def learn(
 
 def _taught(prior: Prior) -> Table:
     """What each source gave, and how well the others foretold it."""
-    shown = titled("what was learned", "source", "rows", "Kendall's tau, held out", "place of its best row")
+    shown = titled("what was learned", "search", "configurations", "Kendall's tau, held out", "place of its best row")
     held_out = prior.facts["held_out"] or [None] * len(prior.sources)
     for source, one in zip(prior.sources, held_out, strict=True):
         tau, place = (f"{one['tau']:.2f}", f"{one['place_of_best']} of {one['of']}") if one else ("", "")

@@ -215,10 +215,14 @@ def prior_path(settings: Settings) -> Path | None:
 
 
 def search_prior(settings: Settings, space: Space) -> Prior | None:
-    """What earlier searches taught, if it is to be used.  Raises SearchError as `read_prior`."""
+    """What earlier searches taught, if it is to be used.  Raises SearchError as `read_prior`, and "prior-missing"
+    where it is still to be learned."""
     from fovnet.search.prior import read_prior
 
     path = prior_path(settings)
+    if path and settings.search.learn_from and not path.exists():
+        raise SearchError("prior-missing", f"{path}: nothing is learned yet from {', '.join(settings.search.learn_from)}; `fovnet search "
+                                           "learn --config CONFIG` does that, or leave search.learn_from out.")
     return read_prior(path, space.axes) if path else None
 
 

@@ -105,7 +105,7 @@ def convergence(explanation: Explanation) -> str:
     last = explanation.steps[-1]
     spread = [step.score for step in explanation.steps if step.slot < explanation.initial and step.score is not None]
     began = ""
-    if spread and best.slot >= explanation.initial and explanation.spending is None:
+    if spread and best.slot >= explanation.initial and explanation.spending is None and explanation.taught is None:
         began = f"; the {several(len(spread), 'score')} of the slots spread over the space before came to {score(min(spread))} at best"
     words = [
         f"The best score, {score(best.score)}, came in slot {best.slot}, after {duration(best.seconds_spent)} of training in all"
@@ -187,23 +187,44 @@ STEPS = {
 }
 
 
+UNJUDGED = "No slot knew four different scores before it, from which on a Gaussian process is held against it."
+
+
 def teaching(one: Taught) -> str:
-    """What earlier searches taught, whether it was right, and which slots the guard gave to the Gaussian process."""
-    names = ", ".join(f"{name} ({several(rows, 'row')})" for name, rows in one.sources)
-    words = [f"Its first choices come from what {several(len(one.sources), 'earlier search', 'earlier searches')} taught: {names}."]
+    """What earlier searches taught, whether it was right, and in which slots the Gaussian process chose instead."""
+    names = ", ".join(f"{name} ({several(rows, 'configuration')} with a score)" for name, rows in one.sources)
+    words = [
+        f"It began with an order of all configurations, the most promising first, learned from "
+        f"{several(len(one.sources), 'earlier search', 'earlier searches')}: {names}."
+    ]
     if one.place_of_best is not None:
-        words.append(f"The best configuration found stood at place {one.place_of_best:,} of {one.of:,} by that alone.")
+        words.append(f"The best configuration found stands at place {one.place_of_best:,} of {one.of:,} in it.")
     if one.tau is not None:
-        words.append(f"Kendall's correlation of its order with the scores found is {one.tau:.2f}.".replace("-", "\N{MINUS SIGN}"))
-    if not one.verdicts:
-        return " ".join([*words, "Too few scores are known to judge it."])
-    last, slots = one.verdicts[-1], [verdict.slot for verdict in one.verdicts if verdict.guarded]
-    words.append(
-        f"Before the last slot it had {last.prior:g} of {last.pairs} pairs of scores in the wrong order, a Gaussian process "
-        f"that knew the others {last.process:g}."
+        share = percent(0.5 + 0.5 * one.tau)
+        words.append(
+            f"Of two configurations with a score it had put the better one first {share} of the time; by chance it would be half."
+        )
+    return " ".join([*words, *(_guarding(one) if one.verdicts else [UNJUDGED])])
+
+
+def _guarding(one: Taught) -> Iterator[str]:
+    """Sentences on who was the better judge of the scores known before each slot, and who chose."""
+    last, judged = one.verdicts[-1], several(len(one.verdicts), "slot")
+    worse = [each.slot for each in one.verdicts if (each.guarded if one.guard else each.prior > each.process)]
+    yield (
+        f"Before each of {judged}, four or more scores being known, it was held against a Gaussian process that predicts each score "
+        f"from the others: which of them puts fewer pairs of scores in the wrong order?"
     )
-    given = f"in {several(len(slots), 'slot')} the process chose ({_ranges(slots)})" if slots else "it was always followed"
-    return " ".join([*words, f"Of {len(one.verdicts)} slots in which it was judged, {given}."])
+    if not worse:
+        yield "The learned order was never the worse of the two, and always followed."
+    elif one.guard:
+        yield f"In {several(len(worse), 'slot')} ({_ranges(worse)}) the process did, and chose in its place."
+    else:
+        yield f"In {several(len(worse), 'slot')} ({_ranges(worse)}) the process did, but could not choose: search.ranking.guard is off."
+    yield (
+        f"Before slot {last.slot}, the last, the learned order had {last.prior:g} of {last.pairs:,} pairs wrong, the process "
+        f"{last.process:g}."
+    )
 
 
 def _ranges(slots: Sequence[int]) -> str:

@@ -22,7 +22,7 @@ COLOURS = (ACCENT, WARN, INK, SOFT, FAINT)
 class Course:
     """A search slot by slot, without slots before its first score.
 
-    contestant  its method and how it spends, "gp-ei+asha";  begun  configurations
+    contestant  its method, whether it was taught, and how it spends, "taught ranking+asha";  begun  configurations
     spent       (n,) full trainings whose epochs were spent by the end of each slot
     lowest      (n,) the lowest score so far, whether or not that training went to its last epoch
     """
@@ -41,7 +41,7 @@ def course(search: Search, trials: Sequence[Trial]) -> Course:
     scores = np.array([np.inf if trial.score is None else trial.score for trial in trials])
     lowest = np.minimum.accumulate(scores)
     kind = search.schedule.kind
-    contestant = search.method if kind == "full" else f"{search.method}+{kind}"
+    contestant = "taught " * bool(search.prior) + search.method + (f"+{kind}" if kind != "full" else "")
     begun = len({trial.proposal.row for trial in trials})
     return Course(contestant, search.seed, begun, spent[np.isfinite(lowest)], lowest[np.isfinite(lowest)])
 

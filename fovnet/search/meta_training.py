@@ -25,6 +25,7 @@ from fovnet.maths.ranking_losses import LOSSES, tie_starts, weights
 from fovnet.search.look.fitting import fit_subset
 from fovnet.search.prior import Prior, Source, prior_of, support_of
 from fovnet.search.space import Axis, Space
+from fovnet.words import several
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -71,8 +72,9 @@ def learn(
     """
     usable = [one for one in sources if not unusable(one)]
     if not usable:
-        raise SearchError("prior-no-sources", f"{len(sources)} sources, and none teaches an order; give journals of {FEWEST} or more "
-                                              "trials that completed in this space.")
+        why = "; ".join(f"{one.name}: {unusable(one)}" for one in sources)
+        raise SearchError("prior-no-sources", f"no search to learn an order from: {why}; give journals of {FEWEST} or more trials "
+                                              "that completed in this space, with different scores.")
     tasks = [_task(axes, one) for one in usable]
     context = lessons.context if lessons.context is not None else _is_much(tasks)
     lessons = replace(lessons, context=context)
@@ -88,8 +90,8 @@ def learn(
 def unusable(source: Source) -> str:
     """Why a source teaches nothing, in words; empty where it does."""
     if len(source.losses) < FEWEST:
-        return f"{len(source.losses)} rows with a loss in this space, {FEWEST} are wanted"
-    return "all losses are equal" if source.losses[0] == source.losses[-1] else ""
+        return f"{several(len(source.losses), 'configuration')} of this space with a score, {FEWEST} or more are wanted"
+    return "all its scores are equal" if source.losses[0] == source.losses[-1] else ""
 
 
 def _is_much(tasks: Sequence[Task]) -> bool:

@@ -165,7 +165,11 @@ def _source(tensors: Mapping[str, NDArray[Any]], axes: tuple[Axis, ...], number:
 def difference(mine: Sequence[Axis], wanted: Sequence[Axis], whose: str = "that of the search") -> str:
     """In words, the first axis in which two spaces differ; empty where they agree."""
     for i in range(max(len(mine), len(wanted))):
-        theirs, ours = (axes[i].facts if i < len(axes) else None for axes in (mine, wanted))
-        if theirs != ours:
-            return f"its axis {i + 1} is {theirs or 'missing'}, {whose} {ours or 'missing'}"
+        theirs, ours = (axes[i] if i < len(axes) else None for axes in (mine, wanted))
+        if theirs is None or ours is None or theirs.facts != ours.facts:
+            return f"its axis {i + 1} is {_shown(theirs)}, {whose} {_shown(ours)}"
     return ""
+
+
+def _shown(axis: Axis | None) -> str:
+    return f"{axis.name} ({axis.kind}: {', '.join(map(str, axis.levels))})" if axis else "missing"

@@ -22,14 +22,14 @@ class Read(NamedTuple):
     left_out: int
 
 
-def read_journal(folder: Path, axes: Sequence[Axis]) -> Read:
-    """The latest score of every configuration of a journal; failures have none.
+def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> Read:
+    """The latest score of every configuration of a journal; failures have none.  The name is else the folder's.
 
     Raises SearchError as `read_header` and `read_trials`.
     """
     read_header(folder)
     scored = [(one.proposal.configuration, one.score) for one in latest(read_trials(folder)) if one.score is not None]
-    return source_of(str(folder), axes, scored)
+    return source_of(name or str(folder), axes, scored)
 
 
 def source_of(name: str, axes: Sequence[Axis], scored: Iterable[tuple[Mapping[str, Any], float]]) -> Read:

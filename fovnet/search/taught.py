@@ -47,6 +47,7 @@ class Taught:
     sources   names, and numbers of rows with a loss
     first     what it puts first of all that fit;  place_of_best  where, of so many, it puts the best row found
     tau       Kendall's of its order with that of the scores found; None of fewer than two different ones
+    guard     whether a Gaussian process may choose in its place
     """
 
     sources: tuple[tuple[str, int], ...]
@@ -55,11 +56,7 @@ class Taught:
     of: int
     tau: float | None
     verdicts: tuple[Verdict, ...]
-
-    @property
-    def guarded(self) -> int:
-        """The number of slots that the Gaussian process chose."""
-        return sum(one.guarded for one in self.verdicts)
+    guard: bool
 
 
 def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
@@ -76,13 +73,14 @@ def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
         tuple((one.name, one.scored) for one in search.prior.sources), tuple(beliefs),
         None if best is None else int(np.flatnonzero(order == best)[0]) + 1, len(order),
         None if np.isnan(tau) else float(f"{tau:.4g}"), tuple(_verdicts(search, trials)),
+        search.ranking.guard,
     )
 
 
 def _verdicts(search: Search, trials: Sequence[Trial]) -> list[Verdict]:
-    """The guard's counts before each finished slot that had seen enough."""
+    """The guard's counts before each finished slot that had seen enough and chose a row."""
     of_slot, found = {one.proposal.slot: one for one in trials}, []
-    for trial in trials:
+    for trial in (one for one in trials if one.proposal.continues is None):
         seen = tuple(of_slot[slot] for slot in trial.proposal.seen if slot in of_slot)
         verdict = _judged(search, seen, trial.proposal.slot)
         if verdict:

@@ -110,9 +110,10 @@ def test_another_file_of_tensors_is_no_prior(tmp_path):
 
 
 @pytest.mark.parametrize(("axes", "says"), [
-    ({"a": range(9), "b": range(6), "c": ["x", "y", "z"]}, "its axis 2 is .*'b'.*that of the search .*'b'"),
-    ({"a": range(9), "b": range(7)}, "its axis 3 is .*'c'.*that of the search missing"),
-    ({"a": range(9), "b": range(7), "c": ["x", "y", "z"], "d": [1, 2]}, "its axis 4 is missing, that of the search .*'d'"),
+    ({"a": range(9), "b": range(6), "c": ["x", "y", "z"]},
+     r"its axis 2 is b \(ordinal: 0, .*, 6\), that of the search b \(ordinal: 0, .*, 5\);"),
+    ({"a": range(9), "b": range(7)}, r"its axis 3 is c \(categorical: x, y, z\), that of the search missing"),
+    ({"a": range(9), "b": range(7), "c": ["x", "y", "z"], "d": [1, 2]}, "its axis 4 is missing, that of the search d "),
 ])
 def test_a_prior_of_other_axes_is_refused_with_the_first_that_differs(prior, axes, says, tmp_path):
     file = write_prior(prior, tmp_path / "prior.safetensors")
@@ -127,8 +128,9 @@ def test_a_prior_that_is_not_there_says_how_it_is_made(tmp_path):
 
 def test_sources_of_few_rows_or_of_one_loss_teach_nothing():
     few, alike = source(loss_of(CENTRES[0]), np.arange(4)), source(np.ones(SIZE))
-    assert "4 rows with a loss in this space, 5 are wanted" in unusable(few) and unusable(alike) == "all losses are equal"
-    with pytest.raises(SearchError, match=r"2 sources, and none teaches an order.*prior-no-sources"):
+    assert unusable(few) == "4 configurations of this space with a score, 5 or more are wanted"
+    assert unusable(alike) == "all its scores are equal" and unusable(SOURCES[0]) == ""
+    with pytest.raises(SearchError, match=r"a search: 4 config.*a search: all its scores are equal.*prior-no-sources"):
         learn([few, alike], SPACE.axes, SHORT, 1)
     prior = learn([few, SOURCES[0], alike], SPACE.axes, replace(SHORT, steps=5), 1)
     assert [one.name for one in prior.sources] == ["search 0"] and prior.facts["held_out"] == []
