@@ -16,7 +16,7 @@ from fovnet._version import __version__
 if TYPE_CHECKING:                               # importing fovnet costs no torch
     from os import PathLike
 
-    from fovnet.acts.run import Run
+    from fovnet.acts.opening import OpenRun
     from fovnet.decision.model import Model
 
 __all__ = ["__version__", "load", "open"]
@@ -34,13 +34,13 @@ def load(folder: str | PathLike[str] | None = None, device: str = "auto", engine
     return load_model(folder, device, engine)
 
 
-def open(config: str | PathLike[str]) -> Run:
+def open(config: str | PathLike[str]) -> OpenRun:
     """The run of a configuration file: its prepare, search, ensemble, tune, decide, evaluate and report are the workflow's acts.
 
     Raises fovnet.errors.ConfigError for settings that cannot be.
     """
     from pathlib import Path
 
-    from fovnet.acts.run import opened
+    from fovnet.acts.opening import opened
 
     return opened(Path(config))

@@ -1,9 +1,4 @@
-"""A run: the settings of a configuration and all that follows from them, each worked out when it is first asked for.
-
-    >>> run = fovnet.open("mine.yaml")                                  # doctest: +SKIP
-    >>> run.prepare(); run.search(); run.ensemble()                     # doctest: +SKIP
-    >>> run.tune(); run.decide(); run.evaluate(); run.report()          # doctest: +SKIP
-"""
+"""A run: the settings of a configuration and all that follows from them, each worked out when it is first asked for."""
 
 from __future__ import annotations
 
@@ -22,14 +17,9 @@ from fovnet.records import digest, read_json, read_npz
 from fovnet.results import Results
 
 if TYPE_CHECKING:
-    from fovnet.acts.decide import Decided
-    from fovnet.acts.ensemble import Assembled
-    from fovnet.acts.tune import Tuned
     from fovnet.config import Settings
     from fovnet.decision.packed import Scored
-    from fovnet.evaluate.evaluation import Evaluation
     from fovnet.regions import Vocabulary
-    from fovnet.search.trial import Trial
     from fovnet.volume.pack import Pack
 
 Bar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
@@ -44,8 +34,7 @@ def silent(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The run of a configuration file.  Each act leaves its files in the results folder, goes on after a kill where it
-    was, and raises a FovnetError that names what is missing and the command that makes it."""
+    """The run of a configuration file; `fovnet.acts.opening` adds the acts."""
 
     config: Path
     settings: Settings
@@ -81,50 +70,6 @@ class Run:
         from fovnet.decision.packed import Scored
 
         return Scored.read(self.scored_arrays)
-
-    def prepare(self, workers: int = 1, progress: Bar = silent) -> Pack:
-        """The slices of all collections; people to be simulated are simulated first."""
-        from fovnet.acts.prepare import simulated, sliced
-
-        if self.results.is_to_simulate(self.settings.phantom.subjects):
-            simulated(self, workers, progress)
-        return sliced(self, workers=workers, progress=progress)
-
-    def search(self, progress: Bar = silent) -> list[Trial]:
-        """The trials of the search, by slot."""
-        from fovnet.acts.search import searched
-
-        return searched(self, progress)
-
-    def ensemble(self, progress: Bar = silent) -> Assembled:
-        """The ensemble of the best trials, which has scored the validation and test slices."""
-        from fovnet.acts.ensemble import assembled
-
-        return assembled(self, progress)
-
-    def tune(self) -> Tuned:
-        """The decision rule, chosen on the validation split."""
-        from fovnet.acts.tune import tuned
-
-        return tuned(self)
-
-    def decide(self) -> Decided:
-        """The answers on the volumes of the test split."""
-        from fovnet.acts.decide import decided
-
-        return decided(self)
-
-    def evaluate(self) -> Evaluation:
-        """The answers held against the truth, also written to the results folder."""
-        from fovnet.acts.evaluate import evaluated
-
-        return evaluated(self)[0]
-
-    def report(self) -> Path:
-        """The report page."""
-        from fovnet.acts.report import reported
-
-        return reported(self)
 
     def refuse_other_ensemble(self) -> None:
         """Raise ModelError "ensemble-other-settings" if the ensemble was made with other settings than these: a report
@@ -172,18 +117,3 @@ class Run:
             other = f"its members are of the search {made}, and the last to end was {journal.name}"
             again = with_config("ensemble", self.config)
             raise ModelError("ensemble-other-search", f"{self.results.ensemble}: {other}; make it again: {again}")
-
-
-def opened(config: Path) -> Run:
-    """The run of a configuration file.
-
-    Raises ConfigError for invalid settings, including unknown features of the simulator, and "results-file" if the
-    results folder, or one above it, is a file.
-    """
-    from fovnet.config import load, refuse_file
-    from fovnet.phantom.features import left_out
-
-    settings = load(config)
-    left_out(settings.phantom.without)
-    refuse_file(settings, str(config))
-    return Run(config, settings)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fovnet.acts.run import opened
+from fovnet.acts.opening import opened
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.words import several

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fovnet.acts.evaluate import evaluated
-from fovnet.acts.run import opened
+from fovnet.acts.opening import opened
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy
 from fovnet.cli.screen import difference_text, measure_text, out, progress_bar, show_table, titled, value_text
 from fovnet.errors import ConfigError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fovnet.acts.run import opened
+from fovnet.acts.opening import opened
 from fovnet.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from fovnet.acts.opening import opened
 from fovnet.acts.prepare import sliced
-from fovnet.acts.run import opened
 from fovnet.cli.options import WITHOUT_HELP, ConfigFile, GivenBy, Workers, folder_to_fill, path_of_word
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.errors import ConfigError

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from fovnet.acts.run import Run, opened
+from fovnet.acts.opening import opened
+from fovnet.acts.run import Run
 from fovnet.acts.search import conclude
 from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
