@@ -41,15 +41,15 @@ def losses_figure(table: Table) -> Figure:
 
 
 def draws_figure(table: Table, shown: Sequence[Contest]) -> Figure:
-    """The loss of every draw of the first run of each contest, above one another, and the lowest loss so far."""
-    most = max(len(contest.replays[0].rows) for contest in shown)
+    """The loss of every draw of the first run of each contest, above one another, and the lowest loss so far; each
+    has an axis of its own, as one may need a tenth of the draws of another."""
     with house_style():
         height = 0.5 + 2.1 * len(shown)
         figure = Figure(figsize=(7.2, height))
         for number, contest in enumerate(shown):
             axis = figure.add_axes((0.08, (0.45 + 2.1 * (len(shown) - 1 - number)) / height, 0.9, 1.55 / height))
             _draw_run(axis, table, contest)
-            axis.set(xlim=(0, most + 1), ylabel="loss")
+            axis.set(xlim=(0, len(contest.replays[0].rows) + 1), ylabel="loss")
         figure.axes[-1].set_xlabel("draws")
         return figure
 
@@ -70,7 +70,7 @@ def _draw_run(axis: Axes, table: Table, contest: Contest) -> None:
 
 def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
     """The share of each contest's runs that have found the best row, against "draws", with the exact share of random
-    search, or against "epochs" in full trainings."""
+    search, or against "epochs" in full trainings, on a logarithmic axis."""
     size = len(table.space)
     each = 1 if unit == "draws" else table.epochs
     with house_style():
@@ -86,8 +86,9 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
             style = STYLES[number // len(COLOURS) % len(STYLES)]
             axis.step(np.arange(len(share)) / each, share, where="post", color=COLOURS[number % len(COLOURS)], linestyle=style,
                       linewidth=1.3, label=contest.name)
-        axis.set(xlim=(0, size), ylim=(0, 1.02), ylabel="runs that have found the best row",
+        axis.set(xlim=(1, size), xscale="log", ylim=(0, 1.02), ylabel="runs that have found the best row",
                  xlabel="draws" if unit == "draws" else f"epochs spent, {each} of them, a full training, as one")
+        axis.xaxis.set_major_formatter("{x:g}")
         axis.yaxis.set_major_formatter(PercentFormatter(1.0))
         axis.set_title(f"{table.name}: the best of {size} rows" + ("" if unit == "draws" else ", trained to the end"), loc="left")
         figure.legend(loc="lower left", bbox_to_anchor=(0.06, 0.0), ncols=3, frameon=False, labelcolor=SOFT)
