@@ -18,6 +18,7 @@ from fovnet.cli import app
 from fovnet.errors import SearchError
 from fovnet.maths.draws import deviation_of_draws, expected_draws
 from fovnet.records import read_tsv
+from fovnet.search.space import paper_space
 
 RATES, DEPTHS, KINDS = [-5, -4, -3, -2, -1], [1, 2, 3], ["a", "b"]
 EPOCHS = 9
@@ -148,3 +149,20 @@ def test_an_installation_without_its_table_says_how_to_record_one(tmp_path: Path
     with pytest.raises(SearchError, match="fovnet bench table") as fault:
         own_table(tmp_path / "absent.npz")
     assert fault.value.code == "table-absent"
+
+
+def test_the_table_that_comes_with_the_package_is_the_papers_space_with_whole_curves() -> None:
+    """Its rows are rows of that space, none twice; a status for each, and what ended well has 27 finite losses."""
+    table = load_table(own_table())
+    taught = lesson(own_table(), table)
+    assert [len(axis.levels) for axis in taught.matter.axes] == [len(axis.levels) for axis in paper_space().axes]
+    with np.load(own_table()) as arrays:
+        whole = np.isfinite(arrays["curves"][:, 1:]).all(axis=1)
+        assert (whole == (arrays["status"] == "completed")).all() and table.epochs == EPOCHS * 3
+    assert (np.isfinite(table.loss) == whole).all() and table.guess == pytest.approx(np.log(7), rel=0.02)
+
+
+def test_a_race_without_a_table_is_run_on_that_one(tmp_path: Path) -> None:
+    words = ["bench", "search", "--out", str(tmp_path), "--runs", "1", "--draws", "3", "--method", "random"]
+    assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
+    assert {row["table"] for row in read_tsv(tmp_path / "runs.tsv")} == {"fov-600"}
