@@ -122,10 +122,12 @@ def load_table(path: Path) -> Table:
 
 
 def own_table(path: Path = OWN) -> Path:
-    """The table of trainings that comes with this installation.  Raises SearchError "table-absent" if it has none."""
+    """The table of trainings that comes with this installation.  Raises SearchError "table-absent" if it has
+    none."""
     if not path.is_file():
         made = "`fovnet bench table --config configs/table-600.yaml --out FILE` records one"
-        raise SearchError("table-absent", f"{path}: this installation came without recorded trainings; give a table, as {made}.")
+        absent = f"{path}: this installation came without recorded trainings"
+        raise SearchError("table-absent", f"{absent}; give a table, as {made}.")
     return path
 
 

@@ -1,8 +1,8 @@
-"""What a table of recorded trainings teaches about its space: which axes matter, which go together, and where trainings
-diverge or learn nothing.
+"""What a table of recorded trainings teaches about its space: which axes matter, which go together, and where
+trainings diverge or learn nothing.
 
-Shares and expected losses are of the model that `fovnet search explain` shows, fitted to all rows of the table, over
-every combination of the levels, trained or not; where these are too many, over the table's rows alone.
+Shares and expected losses are of the model that `fovnet search explain` shows, fitted to all rows of the table,
+over every combination of the levels, trained or not; where these are too many, over the table's rows alone.
 """
 
 from __future__ import annotations
@@ -34,16 +34,18 @@ MOST_ROWS = 100_000
 AT_GUESSING = 0.98
 """A training whose loss is above this share of the loss of guessing has learned nothing."""
 COLUMNS = (
-    "axis", "other", "level", "share", "loss", "loss_low", "loss_high", "rows", "diverged", "nothing_learned", "learned", "best",
+    "axis", "other", "level", "share", "loss", "loss_low", "loss_high", "rows", "diverged", "nothing_learned",
+    "learned", "best",
 )
-"""Of effects.tsv: axes with their share of the variance and, level by level, the expected loss with its 95 % band, the
-rows, how many of these diverged or learned nothing, the share that learned, and the lowest loss; then pairs of axes."""
+"""Of effects.tsv: axes with their share of the variance and, level by level, the expected loss with its 95 %
+band, the rows, how many of these diverged or learned nothing, the share that learned, and the lowest loss; then
+pairs of axes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """The model's effects, and of every row of the table (M,) its levels (M, d) and whether it diverged or learned
-    nothing."""
+    """The model's effects, and of every row of the table (M,) its levels (M, d) and whether it diverged or
+    learned nothing."""
 
     matter: Matter
     levels: Integers
@@ -81,9 +83,10 @@ def lesson(path: Path, table: Table) -> Lesson:
     if space.table is None:
         rows = np.ravel_multi_index(tuple(levels.T), [len(axis.levels) for axis in space.axes])
     search = Search(space, "gp-ei", 0, 1, int(rows[0]), None, np.ones(size), np.ones(size, dtype=bool))
+    outcomes = [outcome_of(table, Slot(number, 0, table.epochs)) for number in range(len(rows))]
     trials = [
-        Trial(Proposal(slot, row, space.configuration(row), 0, (), (), 1.0), outcome_of(table, Slot(slot, 0, table.epochs)))
-        for slot, row in enumerate(rows.tolist())
+        Trial(Proposal(number, row, space.configuration(row), 0, (), (), 1.0), outcome)
+        for number, (row, outcome) in enumerate(zip(rows.tolist(), outcomes, strict=True))
     ]
     diverged = ~np.isfinite(table.loss)
     loss = np.where(diverged, np.inf, table.loss)
@@ -93,18 +96,21 @@ def lesson(path: Path, table: Table) -> Lesson:
 
 
 def nothing_learned(table: Table) -> Mask:
-    """(M,) the rows that did not diverge, and are at the loss of guessing or above; none where that is unknown."""
-    return np.isfinite(table.loss) & (table.loss > AT_GUESSING * (np.inf if table.guess is None else table.guess))
+    """(M,) the rows that did not diverge, and are at the loss of guessing or above; none where that is
+    unknown."""
+    guess = np.inf if table.guess is None else table.guess
+    return np.isfinite(table.loss) & (table.loss > AT_GUESSING * guess)
 
 
 def _whole(path: Path, table: Table) -> tuple[Space, Integers]:
-    """The space of all combinations of the axes' levels, or of the table's rows, and the levels (M, d) of the rows."""
+    """The space of all combinations of the axes' levels, or of the table's rows, and the levels (M, d) of the
+    rows."""
     arrays = read_npz(path)
     axes, levels = table.space.axes, table.space.rows
     if "values" in arrays:
         named = zip(axes, arrays["values"].tolist(), strict=True)
         axes = tuple(Axis(axis.name, tuple(json.loads(values)), axis.kind) for axis, values in named)
-        levels = np.column_stack([_nearest(axis, column) for axis, column in zip(axes, arrays["X"].T, strict=True)])
+        levels = np.column_stack([_nearest(*pair) for pair in zip(axes, arrays["X"].T, strict=True)])
     whole = math.prod(len(axis.levels) for axis in axes) <= MOST_ROWS
     return Space(axes, None if whole else levels), levels
 

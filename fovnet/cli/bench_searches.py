@@ -32,8 +32,8 @@ RANKS = {
     "ranks.tsv": table_of("fovnet.bench.ranks"), "pairs.tsv": partial(begins_with, columns=("draw", "method", "other")),
     "ranks.png": is_our_picture, "critical.png": is_our_picture,
 }
-TABLES_HELP = ("Tables of recorded trainings, npz files with X, kinds, y, cost, names, and perhaps curves; else the one that comes with "
-               "the package.")
+TABLES_HELP = ("Tables of recorded trainings, npz files with X, kinds, y, cost, names, and perhaps curves; else the one "
+               "that comes with the package.")
 SCENARIO_HELP = "memory, steep, unestimated, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 
 
@@ -80,7 +80,8 @@ def bench_search(
     from fovnet.bench.spending import Spending
     from fovnet.bench.tables import load_table, own_table
 
-    methods, tables = list(dict.fromkeys(method or ["gp-ei", "random"])), list(dict.fromkeys(tables or [own_table()]))
+    methods = list(dict.fromkeys(method or ["gp-ei", "random"]))
+    tables = list(dict.fromkeys(tables or [own_table()]))
     spending = Spending(spend, eta, least_epochs, reuse)
     refuse_methods([*methods, *([f"random+{spend}"] if spend else [])], workers)
     contestants = dict.fromkeys(parsed(name, spending) for name in methods)

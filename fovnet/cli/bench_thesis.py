@@ -28,24 +28,25 @@ FILES = {
     "thesis.md": is_our_page,
     "comparison.tsv": table_of("fovnet.bench.thesis"), "effects.tsv": table_of("fovnet.bench.teaching"),
     "seconds.tsv": partial(begins_with, columns=("method", "runs", "median")),
-    "losses.png": is_our_picture, "draws.png": is_our_picture, "share-draws.png": is_our_picture, "share-epochs.png": is_our_picture,
+    **dict.fromkeys(("losses.png", "draws.png", "share-draws.png", "share-epochs.png"), is_our_picture),
 }
 
 
 @verbs.command("thesis")
 def bench_thesis(
-    out_folder: Annotated[Path, folder_out(FILES, "Where thesis.md, its tables and pictures, and all runs are written.")],
+    out_folder: Annotated[Path, folder_out(FILES, "Where thesis.md, tables, pictures and runs are written.")],
     table: Annotated[
-        Path | None, Given(help="A table of recorded trainings; else the one that comes with the package.", show_default=False)
+        Path | None,
+        Given(help="A table of recorded trainings; else the package's own.", show_default=False),
     ] = None,
     method: Annotated[list[str] | None, typer.Option(
-        help="A method, or several, as in `bench search`; thesis is gp-ei with the thesis's own setting; else all.")] = None,
-    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each, from rows spread over the table; else 100.")] = None,
-    draws: Annotated[int | None, typer.Option(min=1, help="Most trainings of a run; else as many as there are rows.")] = None,
+        help="A method, or several, as in `bench search`; thesis is gp-ei set as there; else all.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each, from rows spread over all; else 100.")] = None,
+    draws: Annotated[int | None, typer.Option(min=1, help="Most trainings of a run; else all.")] = None,
     jobs: Workers = 1,
 ) -> None:
-    """Repeat a thesis's experiment on recorded trainings: what every search method needs until the best network and
-    until good ones, beside the thesis's numbers and chance, and what the table teaches about its space.
+    """Repeat a thesis's experiment on recorded trainings: what every search method needs until the best network
+    and until good ones, beside the thesis's numbers and chance, and what the table teaches about its space.
 
     Killed, the same call goes on: finished runs are kept in OUT/runs.
     """
@@ -80,4 +81,5 @@ def _draw(folder: Path, table: Table, held: list[Contest]) -> None:
     save_png(losses_figure(table), folder / "losses.png")
     save_png(draws_figure(table, usual or held[:2]), folder / "draws.png")
     save_png(shares_figure(table, full or held, "draws"), folder / "share-draws.png")
-    save_png(shares_figure(table, [one for one in held if one.stops or one in usual] or held, "epochs"), folder / "share-epochs.png")
+    stopping = [contest for contest in held if contest.stops or contest in usual]
+    save_png(shares_figure(table, stopping or held, "epochs"), folder / "share-epochs.png")

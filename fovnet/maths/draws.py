@@ -77,7 +77,8 @@ def expected_draws(rows: int, good: int, most: int | None = None) -> float:
 
 
 def deviation_of_draws(rows: int, good: int) -> float:
-    """Standard deviation of the same, √(g (M + 1) (M - g) / (g + 2)) / (g + 1).  Raises ValueError as `expected_draws`."""
+    """Standard deviation of the same, √(g (M + 1) (M - g) / (g + 2)) / (g + 1).  Raises ValueError as
+    `expected_draws`."""
     _refuse_counts(rows, good)
     return sqrt(good * (rows + 1) * (rows - good) / (good + 2)) / (good + 1)
 

@@ -1,5 +1,5 @@
-"""The pictures of search methods compared on a table of recorded trainings: its losses, two searches draw by draw, and
-the share of the runs that have found the best row."""
+"""The pictures of search methods compared on a table of recorded trainings: its losses, two searches draw by
+draw, and the share of the runs that have found the best row."""
 
 from __future__ import annotations
 
@@ -33,21 +33,24 @@ def losses_figure(table: Table) -> Figure:
         facts = [f"{len(table.loss) - len(loss)} diverged"]
         if table.guess is not None:
             axis.axvline(table.guess, color=WARN, linewidth=0.9, linestyle=(0, (4, 2)))
-            facts.append(f"{int(nothing_learned(table).sum())} at guessing, {table.guess:.3f} (dashed), or above")
+            nothing = int(nothing_learned(table).sum())
+            facts.append(f"{nothing} at guessing, {table.guess:.3f} (dashed), or above")
         facts += [f"{above} above {end:.3g}, drawn there"] if above else []
-        axis.set(xlabel="lowest validation loss" if table.rule == "lowest" else "validation loss", ylabel="trainings")
-        axis.set_title(f"{table.name}: {len(table.loss)} trainings, the best {table.best:.4g}; {', '.join(facts)}", loc="left")
+        axis.set(xlabel="loss after training", ylabel="trainings")
+        trainings = f"{len(table.loss)} trainings, the best {table.best:.4g}"
+        axis.set_title(f"{table.name}: {trainings}; {', '.join(facts)}", loc="left")
         return figure
 
 
 def draws_figure(table: Table, shown: Sequence[Contest]) -> Figure:
-    """The loss of every draw of the first run of each contest, above one another, and the lowest loss so far; each
-    has an axis of its own, as one may need a tenth of the draws of another."""
+    """The loss of every draw of the first run of each contest, above one another, and the lowest loss so far;
+    each has an axis of its own, as one may need a tenth of the draws of another."""
     with house_style():
         height = 0.5 + 2.1 * len(shown)
         figure = Figure(figsize=(7.2, height))
         for number, contest in enumerate(shown):
-            axis = figure.add_axes((0.08, (0.45 + 2.1 * (len(shown) - 1 - number)) / height, 0.9, 1.55 / height))
+            bottom = 0.45 + 2.1 * (len(shown) - 1 - number)
+            axis = figure.add_axes((0.08, bottom / height, 0.9, 1.55 / height))
             _draw_run(axis, table, contest)
             axis.set(xlim=(0, len(contest.replays[0].rows) + 1), ylabel="loss")
         figure.axes[-1].set_xlabel("draws")
@@ -65,12 +68,13 @@ def _draw_run(axis: Axes, table: Table, contest: Contest) -> None:
     axis.axhline(table.best, color=INK, linewidth=0.7, linestyle=(0, (4, 2)))
     found = run.draws_until(table.best)
     ending = f"the best row after {found} draws" if found else "without the best row"
-    axis.set_title(f"{contest.name}, from row {run.rows[0]}: {ending}; crosses: {int(diverged.sum())} diverged", loc="left")
+    crosses = f"crosses: {int(diverged.sum())} diverged"
+    axis.set_title(f"{contest.name}, from row {run.rows[0]}: {ending}; {crosses}", loc="left")
 
 
 def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
-    """The share of each contest's runs that have found the best row, against "draws", with the exact share of random
-    search, or against "epochs" in full trainings, on a logarithmic axis."""
+    """The share of each contest's runs that have found the best row, against "draws", with the exact share of
+    random search, or against "epochs" in full trainings, on a logarithmic axis."""
     size = len(table.space)
     each = 1 if unit == "draws" else table.epochs
     with house_style():
@@ -80,17 +84,18 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
         axis = figure.add_axes((0.1, (foot + 0.1) / height, 0.88, 2.95 / height))
         if unit == "draws":
             chance = np.concatenate([[0.0], chance_curve(table, size)])
-            axis.step(np.arange(size + 1), chance, where="post", color=INK, linewidth=1.0, linestyle=(0, (4, 2)), label="random, exact")
+            axis.step(np.arange(size + 1), chance, where="post", color=INK, linewidth=1.0, linestyle=(0, (4, 2)),
+                      label="random, exact")
         for number, contest in enumerate(shown):
             share = contest.found(table.best, size * each, unit)
-            style = STYLES[number // len(COLOURS) % len(STYLES)]
-            axis.step(np.arange(len(share)) / each, share, where="post", color=COLOURS[number % len(COLOURS)], linestyle=style,
+            colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
+            axis.step(np.arange(len(share)) / each, share, where="post", color=colour, linestyle=style,
                       linewidth=1.3, label=contest.name)
         axis.set(xlim=(1, size), xscale="log", ylim=(0, 1.02), ylabel="runs that have found the best row",
                  xlabel="draws" if unit == "draws" else f"epochs spent, {each} of them, a full training, as one")
         axis.xaxis.set_major_formatter("{x:g}")
         axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-        axis.set_title(f"{table.name}: the best of {size} rows" + ("" if unit == "draws" else ", trained to the end"), loc="left")
+        axis.set_title(f"{table.name}: the best of {size} rows, trained to the end", loc="left")
         figure.legend(loc="lower left", bbox_to_anchor=(0.06, 0.0), ncols=3, frameon=False, labelcolor=SOFT)
         return figure
 

@@ -10,7 +10,7 @@ import numpy as np
 from fovnet.bench.races import GOALS
 from fovnet.bench.tables import Table
 from fovnet.bench.teaching import AT_GUESSING, Lesson
-from fovnet.bench.thesis import PUBLISHED
+from fovnet.bench.thesis import PUBLISHED, SOURCE
 
 Line = Mapping[str, Any]
 PAIRS = 6
@@ -28,14 +28,17 @@ def page(table: Table, lines: Sequence[Line], taught: Lesson) -> str:
     good = [line["good"] for line in lines if line["method"] == "random, exact"]
     parts = [
         f"# Search methods on {table.name}",
-        f"{size} trainings of {table.epochs} epochs: {diverged} diverged, {nothing} learned nothing (above {AT_GUESSING:g} of the "
-        f"loss of guessing), the lowest loss is {table.best:.4f}. Good rows: {', '.join(map(_counted, GOALS, good))}. Every run "
-        "begins with a row of its own. Mean ± standard deviation (worst); a miss counts with all that the run has drawn or spent.",
+        f"{size} trainings of {table.epochs} epochs: {diverged} diverged, {nothing} learned nothing (above "
+        f"{AT_GUESSING:g} of the loss of guessing), the lowest loss is {table.best:.4f}. Good rows: "
+        f"{', '.join(map(_counted, GOALS, good))}. Every run begins with a row of its own. Mean ± standard "
+        "deviation (worst); a miss counts with all that the run has drawn, or might have spent.",
         "## Draws: networks begun until a good one is trained to the end", _goals(lines, _draws, "draws"),
         "## Epochs, those of a full training as one", _goals(lines, _full, "full_trainings"),
-        "## Share of what random search needs, in epochs (in draws where these alone are known)", _shares(lines),
+        "## Share of what random search needs, in epochs (in draws where these alone are known)",
+        _shares(lines),
         "## Pictures", *(f"![{words}]({name})" for name, words in PICTURES.items()),
-        "## What the table teaches about its space", _intro(taught), _axes(taught), _levels(taught), _pairs(taught),
+        "## What the table teaches about its space",
+        _intro(taught), _axes(taught), _levels(taught), _pairs(taught),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -66,9 +69,9 @@ def _by_method(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
 
 def _name(line: Line) -> str:
     """`gp-ei` (its setting); of what the thesis has published, so."""
-    if line["table"] != "Bertrand (2019)":
+    if line["table"] != SOURCE:
         return f"`{line['method']}`" + (f" ({line['setting']})" if line.get("setting") else "")
-    return f"Bertrand (2019), {line['method']}"
+    return f"{SOURCE}, {line['method']}"
 
 
 def _draws(line: Line) -> str:
@@ -90,27 +93,31 @@ def _shares(lines: Sequence[Line]) -> str:
     published = dict(zip(GOALS, (numbers[0] for numbers in PUBLISHED["random"]), strict=True))
 
     def share(line: Line) -> str:
-        if line["table"] == "Bertrand (2019)":
+        if line["table"] == SOURCE:
             return f"{line['draws'] / published[line['goal']]:.2f}"
         unit = "full_trainings" if line.get("full_trainings") is not None else "draws"
         return f"{line[unit] / chance[line['goal']][unit]:.2f}"
 
-    return _goals([line for line in lines if line["method"] not in ("random", "random, exact")], share, "draws")
+    others = [line for line in lines if line["method"] not in ("random", "random, exact")]
+    return _goals(others, share, "draws")
 
 
 def _intro(taught: Lesson) -> str:
     matter = taught.matter
-    explained = "" if matter.explained is None else f"explains {matter.explained:.0%} of the variance of the losses left out, and "
-    return f"A Gaussian process of all losses {explained}says what each axis and each pair of axes matters (share of the variance)."
+    left_out = "of the variance of the losses left out, and "
+    explained = "" if matter.explained is None else f"explains {matter.explained:.0%} {left_out}"
+    says = "says what each axis and each pair matters (share of variance)."
+    return f"A Gaussian process of all losses {explained}{says}"
 
 
 def _axes(taught: Lesson) -> str:
-    rows = [(axis.name, _percent(axis.share)) for axis in sorted(taught.matter.axes, key=lambda one: -(one.share or 0.0))]
-    return markdown(["axis by itself", "share"], rows)
+    ordered = sorted(taught.matter.axes, key=lambda axis: -(axis.share or 0.0))
+    return markdown(["axis by itself", "share"], [(axis.name, _percent(axis.share)) for axis in ordered])
 
 
 def _pairs(taught: Lesson) -> str:
-    rows = [(" and ".join(pair.axes), _percent(pair.share)) for pair in taught.matter.pairs[:PAIRS] if pair.share is not None]
+    known = [pair for pair in taught.matter.pairs[:PAIRS] if pair.share is not None]
+    rows = [(" and ".join(pair.axes), _percent(pair.share)) for pair in known]
     return markdown(["together, beyond each by itself", "share"], rows) if rows else ""
 
 
@@ -118,12 +125,13 @@ def _levels(taught: Lesson) -> str:
     """Every level: its rows, what became of them, the loss expected there and the lowest found."""
     rows = [
         (
-            f"{line['axis']} {line['level']}", f"{line['rows']}", f"{line['diverged']}", f"{line['nothing_learned']}",
-            _percent(line["learned"]), _number(line["loss"]), _number(line["best"]),
+            f"{line['axis']} {line['level']}", f"{line['rows']}", f"{line['diverged']}",
+            f"{line['nothing_learned']}", _percent(line["learned"]), *map(_number, (line["loss"], line["best"])),
         )
         for line in taught.lines if "level" in line
     ]
-    return markdown(["level", "rows", "diverged", "learned nothing", "learned", "expected loss", "lowest"], rows)
+    headings = ["level", "rows", "diverged", "learned nothing", "learned", "expected loss", "lowest"]
+    return markdown(headings, rows)
 
 
 def _percent(share: float | None) -> str:

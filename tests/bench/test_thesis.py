@@ -1,4 +1,5 @@
-"""A thesis's experiment on a made table: what is known exactly, runs kept after a kill, and what a table teaches."""
+"""A thesis's experiment on a made table: what is known exactly, runs kept after a kill, and what a table
+teaches."""
 
 from __future__ import annotations
 
@@ -24,12 +25,13 @@ RATES, DEPTHS, KINDS = [-5, -4, -3, -2, -1], [1, 2, 3], ["a", "b"]
 EPOCHS = 9
 GRID = np.array(list(product(range(5), range(3), range(2))))
 GUESS = 2.0
-FILES = ("thesis.md", "comparison.tsv", "effects.tsv", "losses.png", "draws.png", "share-draws.png", "share-epochs.png")
+PICTURES = ("losses.png", "draws.png", "share-draws.png", "share-epochs.png")
+FILES = ("thesis.md", "comparison.tsv", "effects.tsv", *PICTURES)
 
 
 def saved(folder: Path, scale: float = 1.0) -> Path:
-    """All 30 combinations: the loss falls with the rate, the lowest rate learns nothing, the highest diverges with kind
-    b; depth matters a tenth as much."""
+    """All 30 combinations: the loss falls with the rate, the lowest rate learns nothing, the highest diverges
+    with kind b; depth matters a tenth as much."""
     rate, depth, kind = GRID.T
     ends = scale * (1.8 - 0.3 * rate + 0.03 * depth + 0.001 * kind)
     curves = ends[:, None] + 0.5 * np.exp(-np.arange(EPOCHS + 1))
@@ -37,8 +39,9 @@ def saved(folder: Path, scale: float = 1.0) -> Path:
     curves[(rate == 4) & (kind == 1), 4:] = np.nan
     path = folder / "made.npz"
     np.savez(
-        path, X=GRID / np.array([4.0, 2.0, 1.0]), kinds=np.array(["ord", "ord", "cat"]), names=np.array(["rate", "depth", "kind"]),
-        values=np.array([json.dumps(levels) for levels in (RATES, DEPTHS, KINDS)]), y=curves[:, -1], cost=np.ones(30), curves=curves,
+        path, X=GRID / np.array([4.0, 2.0, 1.0]), kinds=np.array(["ord", "ord", "cat"]), y=curves[:, -1], curves=curves,
+        values=np.array([json.dumps(levels) for levels in (RATES, DEPTHS, KINDS)]), cost=np.ones(30),
+        names=np.array(["rate", "depth", "kind"]),
         rule=np.array("last"), guess=np.array(GUESS),
     )
     return path
@@ -86,7 +89,8 @@ def test_first_rows_are_spread_and_what_stops_trainings_needs_curves(table: Tabl
     assert [entry.first for entry in made] == 2 * list(range(0, 30, 3))
     assert {entry.setting for entry in made[10:]} == {"initial=1 targets=raw"}
     ends = Table("ends", table.space, table.loss, table.cost)
-    assert "gp-ei+asha" in contestants(table) and not {"gp-ei+asha", "hyperband", "dehb"} & set(contestants(ends))
+    assert "gp-ei+asha" in contestants(table)
+    assert not {"gp-ei+asha", "hyperband", "dehb"} & set(contestants(ends))
 
 
 def test_a_killed_comparison_goes_on_and_ends_the_same(tmp_path: Path) -> None:
@@ -138,10 +142,12 @@ def test_a_table_that_lacks_combinations_teaches_of_all_of_them(table: Table, tm
     """Levels that it has lost keep their names, and have no rows."""
     path = tmp_path / "made.npz"
     with np.load(path) as arrays:
-        some = {name: arrays[name][GRID[:, 1] != 1] if arrays[name].shape[:1] == (30,) else arrays[name] for name in arrays}
-    np.savez(path, **some)
+        whole = dict(arrays)
+    some = {name: value[GRID[:, 1] != 1] for name, value in whole.items() if value.shape[:1] == (30,)}
+    np.savez(path, **(whole | some))
     taught = lesson(path, load_table(path))
-    rows = {line["level"]: line["rows"] for line in taught.lines if line["axis"] == "depth" and "level" in line}
+    depths = [line for line in taught.lines if line["axis"] == "depth" and "level" in line]
+    rows = {line["level"]: line["rows"] for line in depths}
     assert rows == {"1": 10, "2": 0, "3": 10} and taught.matter.full_grid
 
 
@@ -152,10 +158,12 @@ def test_an_installation_without_its_table_says_how_to_record_one(tmp_path: Path
 
 
 def test_the_table_that_comes_with_the_package_is_the_papers_space_with_whole_curves() -> None:
-    """Its rows are rows of that space, none twice; a status for each, and what ended well has 27 finite losses."""
+    """Its rows are rows of that space, none twice; a status for each, and what ended well has 27 finite
+    losses."""
     table = load_table(own_table())
     taught = lesson(own_table(), table)
-    assert [len(axis.levels) for axis in taught.matter.axes] == [len(axis.levels) for axis in paper_space().axes]
+    ours, papers = ([len(axis.levels) for axis in axes] for axes in (taught.matter.axes, paper_space().axes))
+    assert ours == papers
     with np.load(own_table()) as arrays:
         whole = np.isfinite(arrays["curves"][:, 1:]).all(axis=1)
         assert (whole == (arrays["status"] == "completed")).all() and table.epochs == EPOCHS * 3
