@@ -1,8 +1,8 @@
 """What a table of recorded trainings teaches about its space: which axes matter, which go together, and where
 trainings diverge or learn nothing.
 
-Shares and expected losses are of the model that `fovnet search explain` shows, fitted to all rows of the table,
-over every combination of the levels, trained or not; where these are too many, over the table's rows alone.
+Shares and expected losses are of the model that `fovnet search explain` shows, fitted to all rows of the
+table, over every combination of the levels, trained or not; where these are too many, over the table's rows alone.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ COLUMNS = (
     "learned", "best",
 )
 """Of effects.tsv: axes with their share of the variance and, level by level, the expected loss with its 95 %
-band, the rows, how many of these diverged or learned nothing, the share that learned, and the lowest loss; then
-pairs of axes."""
+band, the rows, how many of these diverged or learned nothing, the share that learned, and the lowest loss;
+then pairs of axes."""
 
 
 @dataclass(frozen=True, eq=False)

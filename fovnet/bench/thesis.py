@@ -32,16 +32,16 @@ from fovnet.search.methods import METHODS
 Floats = NDArray[np.float64]
 
 SOURCE, THESIS = "Bertrand (2019)", "thesis"
-"""The table of published lines, and the contestant with the thesis's own setting: raw targets, and a model from
-the second draw on."""
+"""The table of published lines, and the contestant with the thesis's own setting: raw targets, and a model
+from the second draw on."""
 STOPPING = ("random+one-epoch", "random+asha", "tpe+asha", "tpe+hyperband", "gp-ei+asha")
 """Contestants besides the methods by themselves, where trainings can be stopped early."""
 COLUMNS = (
     "table", "method", "setting", "goal", "good", "runs", "misses", "draws", "draws_low", "draws_high",
     "draws_sd", "draws_worst", "full_trainings", "full_low", "full_high", "full_sd", "full_worst",
 )
-"""Of comparison.tsv, a line for each contestant and goal.  draws: rows begun; full_trainings: epochs, those of a
-full training as one; a run that misses a goal counts with all that it has drawn, or might have spent.  *_low,
+"""Of comparison.tsv, a line for each contestant and goal.  draws: rows begun; full_trainings: epochs, those of
+a full training as one; a run that misses a goal counts with all that it has drawn, or might have spent.  *_low,
 *_high: the 95 % interval of the mean."""
 PACES = ("method", "runs", "median", "mean", "run")
 """Columns of seconds.tsv, the lines of `paces`."""
@@ -161,7 +161,8 @@ def _exact(table: Table) -> Iterator[dict[str, Any]]:
         draws, each_bad = expected_draws(size, good), float(table.lasts[bad].mean()) if bad.any() else 0.0
         yield {
             **_line(table, "random, exact", goal, good), "draws": draws, "draws_worst": size - good + 1,
-            "draws_sd": deviation_of_draws(size, good), "full_trainings": (draws - 1) * each_bad / table.epochs + 1,
+            "draws_sd": deviation_of_draws(size, good),
+            "full_trainings": (draws - 1) * each_bad / table.epochs + 1,
         }
 
 

@@ -22,7 +22,7 @@ BINS = 50
 
 
 def losses_figure(table: Table) -> Figure:
-    """A histogram of the losses, the highest in its last bin, and how many rows diverged or are at guessing."""
+    """A histogram of the losses, the highest in its last bin, how many rows diverged or are at guessing."""
     loss = table.loss[np.isfinite(table.loss)]
     end = _ceiling(table)
     above = int((loss > end).sum())
@@ -84,15 +84,15 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
         axis = figure.add_axes((0.1, (foot + 0.1) / height, 0.88, 2.95 / height))
         if unit == "draws":
             chance = np.concatenate([[0.0], chance_curve(table, size)])
-            axis.step(np.arange(size + 1), chance, where="post", color=INK, linewidth=1.0, linestyle=(0, (4, 2)),
-                      label="random, exact")
+            axis.step(np.arange(size + 1), chance, where="post", color=INK, linewidth=1.0, label="random, exact",
+                      linestyle=(0, (4, 2)))
         for number, contest in enumerate(shown):
             share = contest.found(table.best, size * each, unit)
             colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
             axis.step(np.arange(len(share)) / each, share, where="post", color=colour, linestyle=style,
                       linewidth=1.3, label=contest.name)
         axis.set(xlim=(1, size), xscale="log", ylim=(0, 1.02), ylabel="runs that have found the best row",
-                 xlabel="draws" if unit == "draws" else f"epochs spent, {each} of them, a full training, as one")
+                 xlabel="draws" if unit == "draws" else f"epochs, {each} of them, a full training, as one")
         axis.xaxis.set_major_formatter("{x:g}")
         axis.yaxis.set_major_formatter(PercentFormatter(1.0))
         axis.set_title(f"{table.name}: the best of {size} rows, trained to the end", loc="left")
@@ -101,5 +101,5 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
 
 
 def _ceiling(table: Table) -> float:
-    """The highest loss that is drawn: a fifth above guessing, or else that of the worst rows but a fiftieth."""
+    """The highest loss that is drawn: a fifth above guessing, or that of the worst rows but a fiftieth."""
     return 1.2 * table.guess if table.guess is not None else float(np.nanquantile(table.loss, 0.98))

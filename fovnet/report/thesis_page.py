@@ -23,7 +23,7 @@ PICTURES = {
 
 
 def page(table: Table, lines: Sequence[Line], taught: Lesson) -> str:
-    """The page: draws, full trainings, both as a share of chance's, the pictures, and what the table teaches."""
+    """The page: draws, full trainings, both as shares of chance's, pictures, and what the table teaches."""
     diverged, nothing, size = int(taught.diverged.sum()), int(taught.nothing.sum()), len(table.space)
     good = [line["good"] for line in lines if line["method"] == "random, exact"]
     parts = [
@@ -126,7 +126,8 @@ def _levels(taught: Lesson) -> str:
     rows = [
         (
             f"{line['axis']} {line['level']}", f"{line['rows']}", f"{line['diverged']}",
-            f"{line['nothing_learned']}", _percent(line["learned"]), *map(_number, (line["loss"], line["best"])),
+            f"{line['nothing_learned']}", _percent(line["learned"]), _number(line["loss"]),
+            _number(line["best"]),
         )
         for line in taught.lines if "level" in line
     ]

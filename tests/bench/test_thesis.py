@@ -39,7 +39,8 @@ def saved(folder: Path, scale: float = 1.0) -> Path:
     curves[(rate == 4) & (kind == 1), 4:] = np.nan
     path = folder / "made.npz"
     np.savez(
-        path, X=GRID / np.array([4.0, 2.0, 1.0]), kinds=np.array(["ord", "ord", "cat"]), y=curves[:, -1], curves=curves,
+        path, X=GRID / np.array([4.0, 2.0, 1.0]), kinds=np.array(["ord", "ord", "cat"]), y=curves[:, -1],
+        curves=curves,
         values=np.array([json.dumps(levels) for levels in (RATES, DEPTHS, KINDS)]), cost=np.ones(30),
         names=np.array(["rate", "depth", "kind"]),
         rule=np.array("last"), guess=np.array(GUESS),
