@@ -2,7 +2,7 @@
 trainings diverge or learn nothing.
 
 Shares and expected losses are of the model that `fovnet search explain` shows, fitted to all rows of the
-table, over every combination of the levels, trained or not; where these are too many, over the table's rows alone.
+table, over every combination of the levels, trained or not; where these are too many, over its rows alone.
 """
 
 from __future__ import annotations

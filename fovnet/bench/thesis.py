@@ -40,9 +40,9 @@ COLUMNS = (
     "table", "method", "setting", "goal", "good", "runs", "misses", "draws", "draws_low", "draws_high",
     "draws_sd", "draws_worst", "full_trainings", "full_low", "full_high", "full_sd", "full_worst",
 )
-"""Of comparison.tsv, a line for each contestant and goal.  draws: rows begun; full_trainings: epochs, those of
-a full training as one; a run that misses a goal counts with all that it has drawn, or might have spent.  *_low,
-*_high: the 95 % interval of the mean."""
+"""Of comparison.tsv, a line for each contestant and goal.  draws: rows begun; full_trainings: epochs, those
+of a full training as one; a run that misses a goal counts with all that it has drawn, or might have spent.
+*_low, *_high: the 95 % interval of the mean."""
 PACES = ("method", "runs", "median", "mean", "run")
 """Columns of seconds.tsv, the lines of `paces`."""
 PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {

@@ -41,12 +41,12 @@ def bench_thesis(
     ] = None,
     method: Annotated[list[str] | None, typer.Option(
         help="A method, or several, as in `bench search`; thesis is gp-ei set as there; else all.")] = None,
-    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each, from rows all over; else 100.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each, from spread rows; else 100.")] = None,
     draws: Annotated[int | None, typer.Option(min=1, help="Most trainings of a run; else all.")] = None,
     jobs: Workers = 1,
 ) -> None:
     """Repeat a thesis's experiment on recorded trainings: what every search method needs until the best
-    network and until good ones, beside the thesis's numbers and chance, and what the table teaches about its space.
+    network and good ones, beside the thesis's numbers and chance, and what the table teaches about its space.
 
     Killed, the same call goes on: finished runs are kept in OUT/runs.
     """

@@ -84,8 +84,8 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
         axis = figure.add_axes((0.1, (foot + 0.1) / height, 0.88, 2.95 / height))
         if unit == "draws":
             chance = np.concatenate([[0.0], chance_curve(table, size)])
-            axis.step(np.arange(size + 1), chance, where="post", color=INK, linewidth=1.0, label="random, exact",
-                      linestyle=(0, (4, 2)))
+            axis.step(np.arange(size + 1), chance, where="post", color=INK, linewidth=1.0,
+                      label="random, exact", linestyle=(0, (4, 2)))
         for number, contest in enumerate(shown):
             share = contest.found(table.best, size * each, unit)
             colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
