@@ -221,7 +221,8 @@ def test_a_log_on_a_full_disk_stops_no_work_and_a_result_that_is_not_taken_does(
 
 
 FILLED = {"bench search": ("standings.tsv", "runs.tsv", "standings.png"), "bench edge": ("edge.tsv", "walks.tsv"),
-          "bench ranks": ("ranks.tsv", "pairs.tsv", "ranks.png", "critical.png"), "bench train": ("throughput.tsv", "throughput.png")}
+          "bench ranks": ("ranks.tsv", "pairs.tsv", "ranks.png", "critical.png"),
+          "bench thesis": ("thesis.md", "effects.tsv", "seconds.tsv", "losses.png"), "bench train": ("throughput.tsv", "throughput.png")}
 
 
 @pytest.mark.parametrize(("words", "name"), [(words, name) for words, names in FILLED.items() for name in names])

@@ -72,6 +72,11 @@ def refuse_absent(*names: str) -> None:
         )
 
 
+def installed(name: str) -> bool:
+    """Whether all that a contestant needs is installed."""
+    return not _absent(PEERS[name])
+
+
 def _absent(peer: Peer) -> list[str]:
     """The distributions that a contestant needs and that are not installed."""
     return [peer.distribution if module == peer.modules[0] else module for module in peer.modules if find_spec(module) is None]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.search_plan import cost_device, priced, refuse_where_nothing_fits, search_space
-from fovnet.net.training_job import training_fingerprint, training_job, training_rows
+from fovnet.net.training_job import row_frequencies, training_fingerprint, training_job, training_rows
 from fovnet.records import digest, read_npz, replace_with, write_npz
 from fovnet.search.journal import read_trials
 from fovnet.search.proposing import Search
@@ -71,6 +71,17 @@ class Recording:
     def finished(self) -> list[Trial]:
         """The trials that have ended so far, by slot."""
         return read_trials(self.journal)
+
+    @property
+    def guess(self) -> float:
+        """The validation loss of guessing, which is that of a network that has learned nothing."""
+        import torch
+
+        from fovnet.net.training import class_weights, guessing_loss
+
+        data = training_rows(self.settings, self.pack)
+        train, validation = (torch.from_numpy(data.targets[rows]) for rows in (data.train, data.validation))
+        return guessing_loss(validation, class_weights(train, row_frequencies(self.settings, self.pack)))
 
     def _job(self) -> Job:
         from fovnet.net.workers import stamp_of
@@ -153,6 +164,7 @@ def write_table(path: Path, trials: Sequence[Trial], made: Recording) -> Path:
     curves, training_curves  (m, E+1) losses after each epoch, nan before the first and after the last; infinite losses stay
     y        (m,) the lowest of the epochs (rule "lowest"), nan where none is finite or the training failed
     epoch_seconds, cost  (m,) mean processor seconds of an epoch, which other work on the machine lengthens little; of all E
+    guess    the validation loss of guessing
     values   (d,) JSON of the levels of each axis        levels  (d,) their number        status, seeds, weights  (m,)
     memory   (m,) predicted bytes                        message, device  (m,)            versions  one JSON
     Trainings that the machine ended ("error") are left out.  Raises SearchError "table-empty" if no other is there.
@@ -182,6 +194,7 @@ def arrays_of(trials: Sequence[Trial], made: Recording) -> dict[str, NDArray[Any
         "training_curves": np.stack([curve(outcome.training_loss, epochs) for outcome in outcomes]),
         "epoch_seconds": seconds,
         "rule": np.array("lowest"),
+        "guess": np.array(made.guess),
         "status": np.array([outcome.status for outcome in outcomes]),
         "weights": made.weights[rows],
         "memory": np.asarray(made.search.memory)[rows],

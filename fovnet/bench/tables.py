@@ -7,7 +7,7 @@ One npz file holds these arrays; nothing in it is unpickled.  Learning curves ma
     curves  (M, E+1)  validation loss after e epochs in column e, column 0 before the training; from the first later
                       column on that is not finite the training has diverged, whatever y says
     rule    "lowest" (y is the least of epochs 1 .. E) or "last" (y is the last); without one, as y is
-    epoch_seconds  (M,)  else cost / E
+    epoch_seconds  (M,)  else cost / E          guess  the loss of guessing
 or, without a rule, the curves in a file NAME.curves.npy beside NAME.npz.
 """
 
@@ -28,6 +28,7 @@ from fovnet.search.space import Axis, Space
 
 Floats = NDArray[np.float64]
 NEEDED = ("X", "kinds", "y", "cost", "names")
+OWN = Path(__file__).with_name("recorded") / "fov-600.npz"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class Table:
     training that diverged.
 
     curves, rule  losses (M, E+1) epoch by epoch, and which of them is a training's score; None: only the last is known
+    guess         the loss of a network that has learned nothing; None: unknown
     """
 
     name: str
@@ -44,6 +46,7 @@ class Table:
     cost: Floats
     curves: Floats | None = None
     rule: str = "last"
+    guess: float | None = None
 
     @property
     def best(self) -> float:
@@ -114,7 +117,18 @@ def load_table(path: Path) -> Table:
         cost = _full_cost(path, arrays, cost, curves.shape[1] - 1)
     if not np.isfinite(loss).any():
         raise SearchError("table-value", f"{path}: no loss in y is a finite number; there is nothing to search for.")
-    return Table(path.stem, _space(path, X, kinds, names), loss, cost, curves, rule)
+    guess = float(_numbers(path, "guess", arrays["guess"])) if "guess" in arrays else None
+    return Table(path.stem, _space(path, X, kinds, names), loss, cost, curves, rule, guess)
+
+
+def own_table(path: Path = OWN) -> Path:
+    """The table of trainings that comes with this installation.  Raises SearchError "table-absent" if it has
+    none."""
+    if not path.is_file():
+        made = "`fovnet bench table --config configs/table-600.yaml --out FILE` records one"
+        absent = f"{path}: this installation came without recorded trainings"
+        raise SearchError("table-absent", f"{absent}; give a table, as {made}.")
+    return path
 
 
 def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:

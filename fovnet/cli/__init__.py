@@ -28,6 +28,7 @@ from fovnet.cli import (
     bench_screening,
     bench_searches,
     bench_speed,
+    bench_thesis,
     collecting,
     deciding,
     evaluating,
@@ -56,7 +57,7 @@ app = typer.Typer(
            "or is lacking; 130 stopped by Ctrl-C; 141 what read the output ended first.",
 )
 bench = typer.Typer(no_args_is_help=True, help="Measure: searches, trainings, decisions, the simulator, and what answers are worth.")
-for verbs in (bench_searches.verbs, bench_speed.verbs, bench_answers.verbs, bench_screening.verbs):
+for verbs in (bench_searches.verbs, bench_thesis.verbs, bench_speed.verbs, bench_answers.verbs, bench_screening.verbs):
     bench.add_typer(verbs)
 for verbs in (planning.verbs, preparing.verbs, searching.verbs, deciding.verbs, evaluating.verbs, predicting.verbs):
     app.add_typer(verbs)

@@ -32,13 +32,15 @@ RANKS = {
     "ranks.tsv": table_of("fovnet.bench.ranks"), "pairs.tsv": partial(begins_with, columns=("draw", "method", "other")),
     "ranks.png": is_our_picture, "critical.png": is_our_picture,
 }
+TABLES_HELP = ("Tables of recorded trainings, npz files with X, kinds, y, cost, names, and perhaps curves; else the one "
+               "that comes with the package.")
 SCENARIO_HELP = "memory, steep, unestimated, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
 
 
 @verbs.command("search")
 def bench_search(
-    tables: Annotated[list[Path], Given(help="Tables of recorded trainings: npz files with X, kinds, y, cost, names, and perhaps curves.")],
     out_folder: Annotated[Path, folder_out(STANDINGS, "Where standings.tsv, runs.tsv and standings.png are written.")],
+    tables: Annotated[list[Path] | None, Given(help=TABLES_HELP, show_default=False)] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(help="A method, or several, other libraries' too, perhaps with a way to spend, as gp-ei+asha; else gp-ei and random.")
@@ -80,9 +82,10 @@ def bench_search(
     """
     from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, ranking_of, refuse_methods, refuse_priors
     from fovnet.bench.spending import Spending
-    from fovnet.bench.tables import load_table
+    from fovnet.bench.tables import load_table, own_table
 
-    methods, tables = list(dict.fromkeys(method or ["gp-ei", "random"])), list(dict.fromkeys(tables))
+    methods = list(dict.fromkeys(method or ["gp-ei", "random"]))
+    tables = list(dict.fromkeys(tables or [own_table()]))
     spending = Spending(spend, eta, least_epochs, reuse)
     refuse_methods([*methods, *([f"random+{spend}"] if spend else [])], workers)
     contestants = dict.fromkeys(parsed(name, spending) for name in methods)

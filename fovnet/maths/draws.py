@@ -12,7 +12,7 @@ distributions* (2005), chapter 6: the negative hypergeometric, whose mean is (M 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, comb, floor, log1p
+from math import ceil, comb, floor, log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,13 @@ def expected_draws(rows: int, good: int, most: int | None = None) -> float:
     if most is None or most >= rows:
         return (rows + 1) / (good + 1)
     return 1.0 + float((1.0 - chance_found(rows, good, most - 1)).sum())            # E min(T, m) = Σ P(T > n) over n < m
+
+
+def deviation_of_draws(rows: int, good: int) -> float:
+    """Standard deviation of the same, √(g (M + 1) (M - g) / (g + 2)) / (g + 1).  Raises ValueError as
+    `expected_draws`."""
+    _refuse_counts(rows, good)
+    return sqrt(good * (rows + 1) * (rows - good) / (good + 2)) / (good + 1)
 
 
 def _none_good(rows: int, good: int, draws: int) -> tuple[int, int]:

@@ -83,6 +83,9 @@ def test_every_training_stands_in_the_table_as_it_went(made: tuple[Recording, li
         assert arrays["seeds"][row] == trial.proposal.seed
     assert np.array_equal(arrays["y"], scores_of(arrays["curves"], "lowest")[:, -1])
     assert np.allclose(table.cost, 2 * arrays["epoch_seconds"]) and (table.cost > 0).all()
+    kinds = [np.arange(64)[recorded.pack.rows(split)] % CLASSES for split in ("train", "validation")]
+    often = np.bincount(kinds[0], minlength=CLASSES) / len(kinds[0])      # every class is there: its weight is
+    assert table.guess == pytest.approx(np.mean(np.log(CLASSES) / (CLASSES * often[kinds[1]])))    # 1/(k·often)
     found = replay(table, "random", first_row=0, seed=0, draws=5)
     assert table.best == min(arrays["y"]) and found.epochs_until(table.best) == 2 * found.draws_until(table.best)
 

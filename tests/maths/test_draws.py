@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers
 from scipy.stats import hypergeom
 
-from fovnet.maths.draws import chance_found, draws_with_replacement, draws_without_replacement, expected_draws, share_of
+from fovnet.maths.draws import (
+    chance_found,
+    deviation_of_draws,
+    draws_with_replacement,
+    draws_without_replacement,
+    expected_draws,
+    share_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +64,7 @@ def test_chance_equals_all_orders_of_six_rows() -> None:
     firsts = np.array([1 + min(order.index(0), order.index(1)) for order in permutations(range(6))])
     assert chance_found(6, 2, 8) == pytest.approx([(firsts <= n).mean() for n in range(1, 9)])
     assert expected_draws(6, 2) == pytest.approx(firsts.mean()) == pytest.approx(7 / 3)
+    assert deviation_of_draws(6, 2) == pytest.approx(firsts.std())
     for most in range(1, 8):
         assert expected_draws(6, 2, most) == pytest.approx(np.minimum(firsts, most).mean())
 

@@ -1,0 +1,198 @@
+"""The experiment of a thesis, repeated on a table of recorded trainings: how many of them each search method
+needs.
+
+A run begins with a row of its own; the first rows are spread evenly over the table.  Every run is kept in a
+file, so that the same call goes on after a kill.
+Source: Bertrand, *Hyper-parameter optimization in deep learning and transfer learning: applications to
+medical imaging* (2019): 600 networks, and from each of them one run of random search and one of
+Bayesian optimisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.bench.peers import PEERS, THAWING, installed
+from fovnet.bench.races import GOALS, Entry, entries_of, goal_losses, good_rows, parsed, run, standings
+from fovnet.bench.replay import Replay
+from fovnet.bench.tables import Table
+from fovnet.bench.together import Progress, each
+from fovnet.maths.draws import deviation_of_draws, expected_draws
+from fovnet.records import checksum, digest, read_npz, write_npz
+from fovnet.search.look.view import Modelling
+from fovnet.search.methods import METHODS
+
+Floats = NDArray[np.float64]
+
+SOURCE, THESIS = "Bertrand (2019)", "thesis"
+"""The table of published lines, and the contestant with the thesis's own setting: raw targets, and a model
+from the second draw on."""
+STOPPING = ("random+one-epoch", "random+asha", "tpe+asha", "tpe+hyperband", "gp-ei+asha")
+"""Contestants besides the methods by themselves, where trainings can be stopped early."""
+COLUMNS = (
+    "table", "method", "setting", "goal", "good", "runs", "misses", "draws", "draws_low", "draws_high",
+    "draws_sd", "draws_worst", "full_trainings", "full_low", "full_high", "full_sd", "full_worst",
+)
+"""Of comparison.tsv, a line for each contestant and goal.  draws: rows begun; full_trainings: epochs, those
+of a full training as one; a run that misses a goal counts with all that it has drawn, or might have spent.
+*_low, *_high: the 95 % interval of the mean."""
+PACES = ("method", "runs", "median", "mean", "run")
+"""Columns of seconds.tsv, the lines of `paces`."""
+PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {
+    "random": (
+        (297, 171, 599), (146, 114, 554), (87, 75, 397), (54, 52, 296),
+        (87, 75, 397), (18, 17, 106), (10, 10, 62),
+    ),
+    "gp-ei": ((87, 64, 249), (26, 16, 120), (17, 11, 67), (15, 9, 44), (17, 11, 67), (10, 8, 38), (7, 7, 36)),
+}
+"""Mean, standard deviation and worst of 600 runs, of each of GOALS, in the thesis."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """The runs of one contestant, those of `entry` and of the same with other first rows."""
+
+    entry: Entry
+    replays: Sequence[Replay]
+
+    @property
+    def name(self) -> str:
+        """The contestant, with its setting if that is not the usual one: "gp-ei (initial=1 targets=raw)"."""
+        given = f" ({self.entry.setting})" if self.entry.setting else ""
+        return f"{self.entry.contestant}{given}"
+
+    @property
+    def stops(self) -> bool:
+        """Whether it may stop trainings early."""
+        return self.entry.spends != "full"
+
+    def found(self, loss: float, most: int, unit: str) -> Floats:
+        """(most + 1,) the share of its runs that have found a loss this low by 0 .. most "draws" or
+        "epochs"."""
+        ends = [one.draws_until(loss) if unit == "draws" else one.epochs_until(loss) for one in self.replays]
+        counts = np.bincount([end for end in ends if end is not None], minlength=most + 1)
+        return np.asarray(np.cumsum(counts)[: most + 1] / len(ends))
+
+
+def contestants(table: Table) -> list[str]:
+    """The names of all that can be compared on a table: with learning curves also what stops trainings
+    early."""
+    stopping = table.epochs > 1
+    own = [name for name, method in METHODS.items() if stopping or method.spend == "full"]
+    peers = [name for name in PEERS if installed(name) and (stopping or name not in THAWING)]
+    return [THESIS, *own, *(STOPPING if stopping else ()), *peers]
+
+
+def entries(
+    path: Path, table: Table, names: Sequence[str], runs: int | None, draws: int | None
+) -> list[Entry]:
+    """The runs of these contestants; without numbers 100 of each, or one from every row if these are fewer,
+    of as many draws as there are rows.  Raises ConfigError and SearchError as `refuse_spending`."""
+    size, made = len(table.space), list[Entry]()
+    for name in names:
+        like = Entry(path, "", 0, draws or size)
+        if name == THESIS:
+            like, name = replace(like, initial=1, modelling=Modelling(targets="raw")), "gp-ei"
+        made += entries_of(like, {path: table}, [parsed(name)], runs or min(100, size), every_row_first=True)
+    return made
+
+
+def contests(
+    made: Sequence[Entry], folder: Path, processes: int = 1, progress: Progress | None = None
+) -> list[Contest]:
+    """The runs, grouped by contestant; `folder` holds those made so far, and only the others are made."""
+    stamp = checksum(made[0].table)
+    grouped: dict[str, Contest] = {}
+    replays = each(partial(kept, folder, stamp), made, processes, progress)
+    for entry, replay in zip(made, replays, strict=True):
+        one = Contest(entry, [replay])
+        before = grouped.get(one.name)
+        grouped[one.name] = replace(before, replays=[*before.replays, replay]) if before else one
+    return list(grouped.values())
+
+
+def kept(folder: Path, stamp: str, entry: Entry) -> Replay:
+    """The run of an entry on the table with this checksum, read from `folder`, or made and left there."""
+    facts = asdict(entry) | {"table": stamp, "setting": entry.setting}
+    path = folder / f"{entry.contestant}-{entry.seed:03d}-{digest(facts)[:12]}.npz"
+    if path.exists():
+        return Replay(**read_npz(path))                                            # type: ignore[arg-type]
+    made = run(entry)
+    write_npz(path, **vars(made))
+    return made
+
+
+def comparison(table: Table, held: Sequence[Contest]) -> list[dict[str, Any]]:
+    """The lines of COLUMNS: the thesis's numbers, what is known exactly, and the contests."""
+    lines = [*_published(), *_exact(table), *_nested_loops(table)]
+    for contest in held:
+        for row in standings(table, contest.entry, contest.replays):
+            lines.append({
+                **asdict(row), "good": good_rows(table, goal_losses(table)[row.goal]), "draws": row.mean,
+                "draws_low": row.low, "draws_high": row.high, "draws_sd": row.sd, "draws_worst": row.worst,
+                "full_low": row.epochs_low / table.epochs, "full_high": row.epochs_high / table.epochs,
+                "full_sd": row.epochs_sd / table.epochs, "full_worst": row.epochs_worst / table.epochs,
+            })
+    return lines
+
+
+def _published() -> Iterator[dict[str, Any]]:
+    for method, numbers in PUBLISHED.items():
+        for goal, (mean, deviation, worst) in zip(GOALS, numbers, strict=True):
+            yield {
+                "table": SOURCE, "method": method, "goal": goal, "runs": 600, "misses": 0,
+                "draws": float(mean), "draws_sd": float(deviation), "draws_worst": worst,
+            }
+
+
+def _exact(table: Table) -> Iterator[dict[str, Any]]:
+    """Random search, exactly: until the last draw it trains rows that are not good, for so many epochs on
+    average."""
+    size = len(table.space)
+    for goal, loss in goal_losses(table).items():
+        bad, good = ~(table.loss <= loss), good_rows(table, loss)
+        draws, each_bad = expected_draws(size, good), float(table.lasts[bad].mean()) if bad.any() else 0.0
+        yield {
+            **_line(table, "random, exact", goal, good), "draws": draws, "draws_worst": size - good + 1,
+            "draws_sd": deviation_of_draws(size, good),
+            "full_trainings": (draws - 1) * each_bad / table.epochs + 1,
+        }
+
+
+def _nested_loops(table: Table) -> Iterator[dict[str, Any]]:
+    """A grid gone through in nested loops, the first axis outermost, from every row on and from the last to
+    the first."""
+    order = np.lexsort(table.space.rows.T[::-1])
+    for goal, loss in goal_losses(table).items():
+        good = np.flatnonzero(np.tile(table.loss[order] <= loss, 2))
+        starts = np.arange(len(order))
+        draws = good[np.searchsorted(good, starts)] - starts + 1
+        yield {
+            **_line(table, "nested loops, exact", goal, len(good) // 2), "draws": float(draws.mean()),
+            "draws_sd": float(draws.std()), "draws_worst": int(draws.max()),
+        }
+
+
+def _line(table: Table, method: str, goal: str, good: int) -> dict[str, Any]:
+    return {"table": table.name, "method": method, "goal": goal, "good": good, "misses": 0}
+
+
+def paces(held: Sequence[Contest]) -> list[dict[str, Any]]:
+    """The median and the mean real seconds of a proposal, and those of a run, of each contest: by this
+    computer's clock."""
+    lines = []
+    for contest in held:
+        seconds = [one.seconds for one in contest.replays]
+        every = np.concatenate(seconds)
+        lines.append({
+            "method": contest.name, "runs": len(seconds), "median": float(np.median(every)),
+            "mean": float(every.mean()), "run": float(np.mean([one.sum() for one in seconds])),
+        })
+    return lines

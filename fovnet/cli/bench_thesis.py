@@ -1,0 +1,85 @@
+"""`fovnet bench thesis`: every search method on one table of recorded trainings, with a page and pictures."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fovnet.cli.options import Given, Workers, folder_out, table_of
+from fovnet.cli.screen import out, progress_bar
+from fovnet.own_files import begins_with, is_our_picture
+
+if TYPE_CHECKING:
+    from fovnet.bench.tables import Table
+    from fovnet.bench.thesis import Contest
+
+
+def is_our_page(path: Path) -> bool:
+    """Whether a page in Markdown is one of this verb's."""
+    with path.open("rb") as file:
+        return file.readline().startswith(b"# Search methods on ")
+
+
+verbs = typer.Typer()
+FILES = {
+    "thesis.md": is_our_page,
+    "comparison.tsv": table_of("fovnet.bench.thesis"), "effects.tsv": table_of("fovnet.bench.teaching"),
+    "seconds.tsv": partial(begins_with, columns=("method", "runs", "median")),
+    **dict.fromkeys(("losses.png", "draws.png", "share-draws.png", "share-epochs.png"), is_our_picture),
+}
+
+
+@verbs.command("thesis")
+def bench_thesis(
+    out_folder: Annotated[Path, folder_out(FILES, "Where thesis.md, tables, pictures and runs are written.")],
+    table: Annotated[
+        Path | None,
+        Given(help="A table of recorded trainings; else the package's own.", show_default=False),
+    ] = None,
+    method: Annotated[list[str] | None, typer.Option(
+        help="A method, or several, as in `bench search`; thesis is gp-ei set as there; else all.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each, from spread rows; else 100.")] = None,
+    draws: Annotated[int | None, typer.Option(min=1, help="Most trainings of a run; else all.")] = None,
+    jobs: Workers = 1,
+) -> None:
+    """Repeat a thesis's experiment on recorded trainings: what every search method needs until the best
+    network and good ones, beside the thesis's numbers and chance, and what the table teaches about its space.
+
+    Killed, the same call goes on: finished runs are kept in OUT/runs.
+    """
+    from fovnet.bench import teaching, thesis
+    from fovnet.bench.races import refuse_methods
+    from fovnet.bench.tables import load_table, own_table
+    from fovnet.records import write_text, write_tsv
+    from fovnet.report.thesis_page import page
+
+    path = table or own_table()
+    loaded = load_table(path)
+    names = list(dict.fromkeys(method or thesis.contestants(loaded)))
+    refuse_methods([name for name in names if name != thesis.THESIS], 1)
+    made = thesis.entries(path, loaded, names, runs, draws)
+    with progress_bar("racing") as advance:
+        held = thesis.contests(made, out_folder / "runs", jobs, advance)
+    lines, taught = thesis.comparison(loaded, held), teaching.lesson(path, loaded)
+    write_tsv(out_folder / "comparison.tsv", thesis.COLUMNS, lines)
+    write_tsv(out_folder / "effects.tsv", teaching.COLUMNS, taught.lines)
+    write_tsv(out_folder / "seconds.tsv", thesis.PACES, thesis.paces(held))
+    _draw(out_folder, loaded, held)
+    write_text(out_folder / "thesis.md", page(loaded, lines, taught))
+    out.print(f"{out_folder}: {', '.join(FILES)}; {len(made)} runs in {out_folder / 'runs'}")
+
+
+def _draw(folder: Path, table: Table, held: list[Contest]) -> None:
+    from fovnet.report.canvas import save_png
+    from fovnet.report.thesis_figures import draws_figure, losses_figure, shares_figure
+
+    full = [contest for contest in held if not contest.stops]
+    usual = [contest for name in ("random", "gp-ei") for contest in held if contest.name == name]
+    save_png(losses_figure(table), folder / "losses.png")
+    save_png(draws_figure(table, usual or held[:2]), folder / "draws.png")
+    save_png(shares_figure(table, full or held, "draws"), folder / "share-draws.png")
+    stopping = [contest for contest in held if contest.stops or contest in usual]
+    save_png(shares_figure(table, stopping or held, "epochs"), folder / "share-epochs.png")
