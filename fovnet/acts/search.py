@@ -49,11 +49,16 @@ def conclude(run: Run, journal: Path, trials: list[Trial]) -> None:
     settings, results = run.settings, run.results
     facts = {"journal": journal.name, "trials": len(trials), "training_sha256": digest(settings.training.model_dump(mode="json"))}
     write_json(results.search / "current.json", facts, settings=settings.search.model_dump(), seed=settings.seed)
-    rows = [_row(trial) for trial in trials]
-    write_tsv(results.trials, list(rows[0]), rows)
+    write_trials(results.trials, trials)
     if all(trial.score is None for trial in latest(trials)):
         why = trials[0].outcome.message or trials[0].outcome.status
         raise SearchError("search-without-score", f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}")
+
+
+def write_trials(path: Path, trials: list[Trial]) -> Path:
+    """The path, a table of a row a slot."""
+    rows = [_row(trial) for trial in trials]
+    return write_tsv(path, list(rows[0]), rows)
 
 
 def _row(trial: Trial) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Trainings that went on from slot to slot: counted once where trainings are counted, slot by slot where
 slots are."""
 
-from fovnet.cli.searching import _write_trials
+from fovnet.acts.search import write_trials
 from fovnet.records import read_tsv
 from fovnet.report.run_report import _trainings
 from fovnet.report.running import running_table
@@ -35,13 +35,13 @@ def test_a_training_is_one_in_the_report_with_the_cost_of_all_its_slots():
 
 
 def test_trials_tsv_has_a_row_a_slot_and_the_columns_of_a_schedule_only_under_one(tmp_path):
-    _write_trials(tmp_path / "trials.tsv", list(trials()))
+    write_trials(tmp_path / "trials.tsv", list(trials()))
     rows = read_tsv(tmp_path / "trials.tsv")
     assert [(one["slot"], one["continues"], one["bracket"], one["rung"], one["epochs"]) for one in rows] == [
         ("0", "", "0", "0", "1"), ("1", "", "0", "0", "1"), ("2", "0", "0", "1", "3"), ("3", "", "0", "0", "1"),
         ("4", "2", "0", "2", "9"),
     ]
-    _write_trials(tmp_path / "full.tsv", list(trials(schedule=False)))
+    write_trials(tmp_path / "full.tsv", list(trials(schedule=False)))
     assert list(read_tsv(tmp_path / "full.tsv")[0]) == [
         "slot", "status", "score", "axis", "epochs", "seconds", "predicted_seconds", "device", "message",
     ]

@@ -370,7 +370,8 @@ BROKEN = {
 def test_what_gunzip_would_mend_is_named(tmp_path):
     """Packed twice, a file unpacks to gzip; what hangs behind one gunzip leaves out, and warns.  Zeros are padding to both."""
     packed = saved(tmp_path / "a.nii.gz", noise()).read_bytes()
-    for data, message in ((gzip.compress(packed), "packed twice with gzip"), (packed + b"nothing " * 9, r"is no gzip .*gunzip -c")):
+    followed = packed + b"nothing " * 9
+    for data, message in ((gzip.compress(packed), "packed twice with gzip"), (followed, r"extra bytes follow .*gunzip -c")):
         with pytest.raises(VolumeError, match=message):
             read(write_bytes(tmp_path / "b.nii.gz", data))
     assert np.array_equal(read(write_bytes(tmp_path / "b.nii.gz", packed + bytes(512))).voxels, noise())

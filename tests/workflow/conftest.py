@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from fovnet.machine.locks import take
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -42,7 +45,18 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 @pytest.fixture(scope="session")
-def smoke(shell: Shell) -> Path:
-    """The results folder of `snakemake --configfile configs/smoke.yaml`, run outside the checkout."""
-    shell("snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile", ROOT / "configs/smoke.yaml")
+def smoke(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results folder of `snakemake --configfile configs/smoke.yaml`, run outside the checkout.
+
+    Of several workers the first makes the run, and each has a copy of its own, which tests may change.
+    """
+    base = tmp_path_factory.getbasetemp()
+    made = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke-made"
+    made.mkdir(exist_ok=True)
+    with (made.parent / "smoke.lock").open("a") as lock:
+        take(lock, wait=True)
+        if not (made / "results" / "smoke" / "report.html").exists():
+            maker = Shell(made)
+            maker("snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile", ROOT / "configs/smoke.yaml")
+    shutil.copytree(made, shell.folder, dirs_exist_ok=True)         # with the times of files, by which Snakemake judges
     return shell.folder / "results" / "smoke"
