@@ -3,5 +3,6 @@
     methods   look and spend by name        proposing  a Search, and its proposal for a slot
     look      where to look                 spend      how much to spend
     run, jobs, journal  a search in one process, or slot by slot, and what it leaves on disk
-    explaining  a search afterwards
+    prior, sources, meta_training  what earlier searches taught, read from journals, learned
+    explaining  a search afterwards; taught, descent, spent  parts of it
 """
