@@ -24,7 +24,6 @@ from fovnet.net.search_plan import (
     plan_search,
     refuse_journal_of_other_slices,
     search_fingerprint,
-    search_space,
 )
 from fovnet.net.training_job import plan_single_training, training_job, training_rows
 from fovnet.own_files import is_our_picture, is_our_prior
@@ -131,25 +130,17 @@ def learn(
     ranking, and as search.prior the file that is written here; or
     search.learn_from, and the workflow does this step by itself.
     """
-    from fovnet.search.meta_training import Lessons, unusable
-    from fovnet.search.meta_training import learn as learned
+    from fovnet.acts.learn import learned
+    from fovnet.search.meta_training import Lessons
     from fovnet.search.prior import write_prior
-    from fovnet.search.sources import read_journal
 
-    settings = settings_of(config)
-    axes = search_space(settings).axes
-    folders = sources or [Path(folder) for folder in settings.search.learn_from]
+    run = opened(config)
+    folders = sources or [Path(folder) for folder in run.settings.search.learn_from]
     if not folders:
         raise ConfigError("learn-sources", f"{config}: no search to learn from; name journals, or give search.learn_from")
-    read = [read_journal(_journal_of(folder)[0], axes, str(folder)) for folder in dict.fromkeys(folders)]
-    for one in read:
-        if one.left_out:
-            err.print(f"{one.source.name}: {several(one.left_out, 'configuration')} left out, not of this space")
-        if why := unusable(one.source):
-            err.print(f"{one.source.name}: passed over; {why}")
-    with progress_bar("learning") as advance:
-        prior = learned([one.source for one in read], axes, Lessons(steps=steps, context=context), seed, advance)
-    path = write_prior(prior, out_file or Results(Path(settings.results)).prior)
+    journals = [(str(folder), _journal_of(folder)[0]) for folder in dict.fromkeys(folders)]
+    prior = learned(run, journals, Lessons(steps=steps, context=context), seed, progress_bar, err.print)
+    path = write_prior(prior, out_file or run.results.prior)
     show_table(_taught(prior))
     out.print(f"learned: {path}")
 
