@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.shares import Share, Tally
-from fovnet.decision.doubting import Signs, disorder, doubts
+from fovnet.decision.checks import out_of_order, too_few_slices
+from fovnet.decision.doubts import Signs, doubts
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import decide
 from fovnet.regions import Vocabulary
@@ -91,5 +92,9 @@ def flipped_and_shuffled(
 def _answered(one: LabelledVolume, order: NDArray[np.int64], vocabulary: Vocabulary, rule: Rule) -> bool:
     """Whether the volume with its slices in this order is given regions without a doubt."""
     decision = decide(one.probabilities_at(order, one.z_mm), one.z_mm, vocabulary, rule)
-    untidy = 0.0 if one.pixels is None else disorder(one.pixels[order])
-    return bool(decision.spans) and not doubts(decision, Signs(1.0, untidy), rule, vocabulary)
+    untidy = 0.0 if one.pixels is None else out_of_order.disorder(one.pixels[order])
+    signs = Signs({
+        too_few_slices.CHECK.code: too_few_slices.Slab(len(order), decision.observations),
+        out_of_order.CHECK.code: out_of_order.Order(untidy),
+    })
+    return bool(decision.spans) and not doubts(decision, signs, rule)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from fovnet.decision.checks import members_disagree, out_of_order, unlike_training
 from fovnet.decision.ensemble import Ensemble
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.protocols import SITES, plan
@@ -114,7 +115,11 @@ def _answer(ensemble: Ensemble, kind: str, number: int, stack: SliceStack) -> Co
     given = ensemble.judge.answer(kind, "", ensemble.outputs_on(stack), stack)
     decision, signs = given.decision, given.signs
     assert decision is not None and signs is not None                # only a refused volume has none
+    regions = " ".join(dict.fromkeys(span.region for span in decision.spans))
+    novelty, agreed = signs.of(unlike_training.CHECK), signs.of(members_disagree.CHECK)
+    order = signs.of(out_of_order.CHECK)
+    assert agreed is not None and order is not None                  # measured on any volume
     return ControlAnswer(
-        kind, number, len(stack.pixels), given.status, " ".join(dict.fromkeys(span.region for span in decision.spans)), decision.sure,
-        signs.novelty, signs.agreement, signs.disorder, " ".join(dict.fromkeys(doubt.code for doubt in given.doubts)),
+        kind, number, len(stack.pixels), given.status, regions, decision.sure,
+        None if novelty is None else novelty.volume, float(agreed.mean()), order.disorder, given.codes,
     )
