@@ -44,7 +44,8 @@ def tuned(run: Run) -> Tuned:
     )
     known = novelty.load(results.ensemble), orientation.load(results.ensemble)
     judge, abstention = settle(
-        Judge(vocabulary, replace(rule, weights=scored.weights), *known), shown_volumes(pack, scored, "validation"),
+        Judge(vocabulary, replace(rule, weights=scored.weights), *known),
+        shown_volumes(pack, scored, "validation"),
         stated_error=options.stated_error, at_risk=options.at_risk, seed=run.settings.seed,
     )
     facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.checks import members_disagree, out_of_order, too_dark, too_small, turned, unlike_training
+from fovnet.decision.checks import (
+    members_disagree,
+    out_of_order,
+    too_dark,
+    too_small,
+    turned,
+    unlike_training,
+)
 from fovnet.decision.doubts import Doubt, Signs, are_reasons, doubts
 from fovnet.decision.margins import empty
 from fovnet.decision.rule import Rule
@@ -109,9 +116,10 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
             "axis": stack.images.axis, "sop_instance_uid": stack.images.uids, "frame": stack.images.frames,
         },
         "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
-        "disorder": order and order.disorder, "passes": order and order.passes, "extent_mm": signs.of(too_small.CHECK),
-        "hidden": hidden and asdict(hidden),
-        "slice_agreement": _rounded(agreed), "slice_novelty": _rounded(None if novelty is None else novelty.slices),
+        "disorder": order and order.disorder, "passes": order and order.passes,
+        "extent_mm": signs.of(too_small.CHECK), "hidden": hidden and asdict(hidden),
+        "slice_agreement": _rounded(agreed),
+        "slice_novelty": _rounded(None if novelty is None else novelty.slices),
     }
 
 

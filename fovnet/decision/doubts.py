@@ -1,4 +1,4 @@
-"""Reasons not to trust an answer: the checks in their order, what they measure on a volume, and what they doubt."""
+"""Reasons not to trust an answer: the checks in their order, what they measure, and what they doubt."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CHECKS: tuple[Check[Any], ...] = (
 
 @dataclass(frozen=True)
 class Doubt:
-    """One reason: its code and its sentence.  The code "none" states that no region is shown, and is no reason for doubt."""
+    """One reason: its code and its sentence.  "none" states that no region is shown, and is no reason."""
 
     code: str
     sentence: str
@@ -60,7 +60,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Signs:
-    """What was measured on a volume besides its decision: the value of each check by its code, if it can be judged."""
+    """What was measured on a volume besides its decision: by code, the value of each check that can judge."""
 
     values: Mapping[str, Any]
 
@@ -77,7 +77,8 @@ def measured(known: Known) -> Signs:
 
 def doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
     """Every reason to doubt the decision on a volume, in the order of CHECKS."""
-    return tuple(Doubt(check.code, sentence) for check in CHECKS for sentence in _sentences(check, decision, signs, rule))
+    found = ((check, _sentences(check, decision, signs, rule)) for check in CHECKS)
+    return tuple(Doubt(check.code, sentence) for check, sentences in found for sentence in sentences)
 
 
 def are_reasons(found: Iterable[Doubt]) -> bool:

@@ -15,7 +15,7 @@ from fovnet.decision.doubts import CHECKS
 
 def _refusals() -> list[Code]:
     lines = files("fovnet.report").joinpath("codes.tsv").read_text(encoding="utf-8").splitlines()
-    return [Code(**row, status="refused") for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
+    return [Code(**row) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
 
 
 CODES: dict[str, Code] = {one.code: one for one in (*CHECKS, *_refusals())}

@@ -1,4 +1,4 @@
-"""What a judge knows of a volume, and measures on it, from the members' outputs and slices of one's own making."""
+"""What a judge knows of a volume, and measures on it, where outputs and slices are made up."""
 
 from __future__ import annotations
 

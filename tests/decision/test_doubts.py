@@ -43,14 +43,19 @@ def agreement(share: float) -> np.ndarray:
 
 
 FINE: dict[Check[Any], Any] = {
-    members_disagree.CHECK: agreement(0.95), out_of_order.CHECK: Order(0.3), unlike_training.CHECK: novelty(0.5),
+    members_disagree.CHECK: agreement(0.95),
+    out_of_order.CHECK: Order(0.3),
+    unlike_training.CHECK: novelty(0.5),
 }
 
 
-def doubts(decision: Decision, values: Mapping[Check[Any], Any] = FINE, rule: Rule = RULE) -> tuple[Doubt, ...]:
+def doubts(
+    decision: Decision, values: Mapping[Check[Any], Any] = FINE, rule: Rule = RULE
+) -> tuple[Doubt, ...]:
     """The doubts where a volume was measured so; the order of slices is judged where a region is shown."""
     slab = too_few_slices.Slab(len(decision.confidence), decision.observations)
-    seen = {too_few_slices.CHECK: slab, two_answers.CHECK: two_answers.rivals(decision, DEFAULT.classes), **values}
+    rivals = two_answers.rivals(decision, DEFAULT.classes)
+    seen = {too_few_slices.CHECK: slab, two_answers.CHECK: rivals, **values}
     return all_doubts(decision, Signs({check.code: value for check, value in seen.items()}), rule)
 
 
@@ -102,7 +107,8 @@ def test_what_reaches_its_bar_is_not_doubted() -> None:
 
 
 def test_slices_out_of_order_are_reported_once_however_many_passes_they_seem_to_lie_in() -> None:
-    assert codes(decided(one_region(0.97, 0.01)), FINE | {out_of_order.CHECK: Order(2.0, passes=2)}) == ["out-of-order"]
+    both = FINE | {out_of_order.CHECK: Order(2.0, passes=2)}
+    assert codes(decided(one_region(0.97, 0.01)), both) == ["out-of-order"]
 
 
 def test_two_answers_that_are_nearly_equal_are_both_named() -> None:
@@ -127,7 +133,7 @@ def test_what_lies_below_a_bar_is_never_written_as_the_bar() -> None:
     signs, rule = {unlike_training.CHECK: novelty(0.1102)}, replace(RULE, least_novelty=0.1104)
     sentences = [doubt.sentence for doubt in doubts(decision, signs, rule)]
     assert any("11.02% of the validation slices are as unusual, at least 11.04% wanted" in sentence for sentence in sentences), sentences
-    (slab,) = doubts(decide(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE), FINE, RULE)
+    (slab,) = doubts(decide(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE))
     assert "too thin a slab: 19.9 mm, at least 20 mm wanted" in slab.sentence
 
 
@@ -222,7 +228,8 @@ def test_nothing_shown_is_reported_and_is_no_doubt_and_noise_needs_no_order() ->
 
 def test_a_physician_reads_no_double_negative() -> None:
     """A region that is named and yet more likely absent."""
-    found = doubts(decided(one_region(0.3, 0.24), replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0, 0.0, 0.0))), FINE, RULE)
+    rule = replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0, 0.0, 0.0))
+    found = doubts(decided(one_region(0.3, 0.24), rule))
     assert any("of the slices called so are expected to show it, at least 70% wanted" in doubt.sentence for doubt in found)
 
 

@@ -163,7 +163,8 @@ def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_kn
     usual = replace(seen(example, 1), distances=what.distances(rng.normal(size=(s, 6))))
     strange = replace(usual, distances=what.distances(rng.normal(loc=9, size=(s, 6))))
     novelty, high, unknown = (
-        unlike_training.measure(known_of(judge, outputs, stack)) for outputs in (usual, strange, seen(example, 1))
+        unlike_training.measure(known_of(judge, outputs, stack))
+        for outputs in (usual, strange, seen(example, 1))
     )
     assert novelty.volume == pytest.approx(0.5, abs=0.15)
     assert high.volume == pytest.approx(0.0, abs=0.03)
@@ -270,8 +271,11 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
     what = familiar(rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)])
     what = calibrated(what, what.distances(rng.normal(size=(400, 6))), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)])
     volumes = [a_part(seed, bodies) for seed in range(120)]
-    outputs = [replace(one.outputs, distances=what.distances(rng.normal(size=(len(one.truth), 6)))) for one in volumes]
-    volumes = [replace(one, outputs=seen) for one, seen in zip(volumes, outputs, strict=True)]
+    distances = [what.distances(rng.normal(size=(len(one.truth), 6))) for one in volumes]
+    volumes = [
+        replace(one, outputs=replace(one.outputs, distances=far))
+        for one, far in zip(volumes, distances, strict=True)
+    ]
     judge = Judge(DEFAULT, Rule(usual_misfit=10.0, usual_roughness=0.99), what)
     settled, facts = settle(judge, volumes, stated_error=0.2, at_risk=0.1, seed=1)
 

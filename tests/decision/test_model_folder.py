@@ -65,7 +65,8 @@ def answer_of(ensemble: Ensemble) -> dict[str, Any]:
     """The numbers of an answer, by name."""
     stack = cut(BODY)
     outputs = ensemble.outputs_on(stack)
-    given, bearing = ensemble.judge.answer("one", "", outputs, stack), ensemble.orientation and ensemble.orientation.bearing(stack)
+    given = ensemble.judge.answer("one", "", outputs, stack)
+    bearing = ensemble.orientation and ensemble.orientation.bearing(stack)
     assert given.decision is not None and given.signs is not None and bearing is not None
     return {"status": [given.status, given.codes], "sure": given.decision.sure,
             "novelty": given.signs.of(unlike_training.CHECK).volume,

@@ -1,1 +1,1 @@
-"""Reasons not to trust an answer, a file a doubt: its code and words, its measure, its bar, its sentence (`check.py` says how)."""
+"""Reasons not to trust an answer, a file a doubt: code, words, measure, bar and sentence (see `check.py`)."""

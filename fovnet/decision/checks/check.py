@@ -1,7 +1,7 @@
 """What a check is: a reason not to trust an answer, and all that fovnet measures and says about it.
 
-A volume is decided first.  Each check then measures one value of it, and gives sentences where the value is on
-the wrong side of its bar.  A bar is a constant, or a setting of the rule that was fitted to validation volumes.
+A volume is decided first.  Each check then measures one value of it, and gives sentences where the value is
+on the wrong side of its bar: a constant, or a setting of the rule that was fitted to validation volumes.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Check(Code, Generic[Value]):
     """One check.
 
     sentences  why a value is a doubt under the rule; none if it is no doubt
-    measure    the value on a volume, None where it cannot be judged; without `measure` the value is the decision
+    measure    the value on a volume, None where it cannot be judged; without `measure` it is the decision
     bar, fit   the setting of the rule that the values on validation volumes give, and how; "" for other bars
     """
 

@@ -19,7 +19,7 @@ def measure(known: Known) -> Floats:
 
 
 def fit(seen: Sequence[Floats]) -> float:
-    """The mean agreement that few of the unseen volumes fall below, if they are like these; 0 if these are too few."""
+    """The agreement that few unseen volumes fall below, if they are like these; 0 if these are too few."""
     return floor(np.array([float(one.mean()) for one in seen]))
 
 

@@ -11,7 +11,7 @@ from fovnet.decision.spans import Decision
 
 
 def sentences(decision: Decision, rule: Rule) -> Iterator[str]:
-    """One below EVEN; none where nothing is shown, as it was 0.01 to 0.05 on eight volumes that were right."""
+    """One below EVEN; none where nothing is shown: it was 0.01 to 0.05 on eight volumes that were right."""
     if decision.spans and decision.set_probability < EVEN:
         chance, _ = below(decision.set_probability, EVEN)
         only = f"{chance} that it shows {_listed([span.region for span in decision.spans])} and nothing else"

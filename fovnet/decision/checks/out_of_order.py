@@ -1,7 +1,7 @@
 """Neighbouring slices do not resemble each other: they are shuffled, or lie as they were acquired.
 
-    disorder  dissimilarity of neighbouring slices: about 2 for a shuffled stack, near 0 for a body in thin slices
-    passes    interleaved passes in which slices seem to have been acquired, one stored after the other; else 1
+    disorder  dissimilarity of neighbouring slices: about 2 if shuffled, near 0 for a body in thin slices
+    passes    interleaved passes of the acquisition, stored one after the other; 1 if in their order
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fovnet.maths.ordering import neighbour_ratio, passes
 
 DISORDERED = 1.2
 """160 simulated volumes had at most 0.87, and at least 1.48 with their slices shuffled."""
-BLOCKS = 16         # a slice is compared with its neighbours as 16 x 16 block means, in which noise has averaged out
+BLOCKS = 16         # slices are compared as 16 x 16 block means, in which noise has averaged out
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def disorder(pixels: NDArray[np.uint8]) -> float:
 
 
 def interleaved(pixels: NDArray[np.uint8]) -> int:
-    """The passes of slices (s, side, side) that seem to be stored in order of acquisition, not of the body; else 1."""
+    """The passes of slices (s, side, side) that seem to be stored as they were acquired; else 1."""
     return passes(_standardised(pixels))
 
 
@@ -69,8 +69,8 @@ def _standardised(pixels: NDArray[np.uint8]) -> Floats:
 CHECK = Check(
     code="out-of-order",
     words="slices perhaps out of order",
-    meaning="neighbouring slices resemble each other no more than slices in any order do, or they lie as they "
-            "were acquired, in interleaved passes",
+    meaning="neighbouring slices resemble each other no more than slices in any order do, or they lie as "
+            "they were acquired, in interleaved passes",
     to_try="convert the series again, sorted by position and not by file name or instance number",
     measure=measure,
     sentences=sentences,

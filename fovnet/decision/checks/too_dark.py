@@ -1,4 +1,4 @@
-"""Slices that seem to show nothing show a region once they are brightened (`dark_slices.py`, with its bars)."""
+"""Slices that seem to show nothing show a region once they are brightened (bars: `dark_slices.py`)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ def sentences(hidden: Hidden, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="too-dark",
     words="part of it too dark",
-    meaning="slices that seem to show nothing are much darker than the others, and show a region once they are "
-            "brightened: stations put together without matching their brightness, or signal lost beyond the coil",
+    meaning="slices that seem to show nothing are much darker than the others, and show a region once they "
+            "are brightened: stations put together without matching their brightness, or signal lost "
+            "beyond the coil",
     to_try="give all parts the same brightness (normalise each station), or predict each by itself",
     measure=measure,
     sentences=sentences,

@@ -17,7 +17,7 @@ thing."""
 
 @dataclass(frozen=True)
 class Slab:
-    """The slices of a volume, those before it was resampled if these are fewer, and its independent observations."""
+    """The slices of a volume, or those before it was resampled if fewer, and its independent observations."""
 
     slices: int
     observations: float

@@ -11,8 +11,8 @@ from fovnet.decision.tuning import FALSE_ALARMS
 from fovnet.volume.planes import extents_mm
 
 SMALLER = 0.75
-"""Share of the smallest validation extent: volumes a little smaller were mostly right; mice, a tenth of people's
-size, were labelled spine with high confidence."""
+"""Share of the smallest validation extent: volumes a little smaller were mostly right; mice, a tenth of
+people's size, were labelled spine with high confidence."""
 
 
 def measure(known: Known) -> float:
@@ -39,8 +39,8 @@ def sentences(extent_mm: float, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="too-small",
     words="smaller than what the networks know",
-    meaning="along no axis does the picture reach three quarters as far as that of the smallest volume that the "
-            "networks were validated on: an animal, a small part, or voxel sizes in another unit",
+    meaning="along no axis does the picture reach three quarters as far as that of the smallest volume "
+            "that the networks were validated on: an animal, a small part, or voxel sizes in another unit",
     to_try="check the voxel sizes; networks trained on such volumes know them",
     measure=measure,
     bar="least_extent_mm",

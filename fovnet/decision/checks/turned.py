@@ -16,7 +16,7 @@ from fovnet.decision.tuning import FALSE_ALARMS
 from fovnet.volume.planes import states_axes
 
 MOST_UPRIGHT = 0.2
-"""Upper limit of the bar: there are five directions of slices, so that below 1/5 another one is more probable."""
+"""Upper limit of the bar: of the five directions of slices another is more probable below 1/5."""
 FAINT = 0.001       # a probability below it is not written as 0.0 %
 
 
@@ -58,8 +58,8 @@ def sentences(axes: Axes, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="turned",
     words="axes perhaps wrong",
-    meaning="by the pictures slices do not run from feet to head, as the header has it: their extents would be "
-            "along another axis; nothing was turned",
+    meaning="by the pictures slices do not run from feet to head, as the header has it: their extents "
+            "would be along another axis; nothing was turned",
     to_try="check the orientation in a viewer, and convert the original series again",
     measure=measure,
     bar="least_upright",

@@ -46,8 +46,8 @@ def sentences(found: Rivals, rule: Rule) -> Iterator[str]:
 
 
 def _second(decision: Decision, span: Span, classes: Sequence[str]) -> tuple[float, str, float]:
-    """Mean probability of a span's region along it; the most probable class that labels none of its slices, and
-    its mean probability."""
+    """Mean probability of a span's region along it; the most probable class that labels none of its slices,
+    and its mean probability."""
     rows = slice(span.first, span.last + 1)
     means = decision.smoothed[rows].mean(axis=0)
     own = float(means[classes.index(span.region)])

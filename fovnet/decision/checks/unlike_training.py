@@ -16,7 +16,7 @@ from fovnet.decision.rule import Rule
 
 @dataclass(frozen=True)
 class Novelty:
-    """The share of validation slices at least as unusual: of the volume as a whole, and of its slices (s,)."""
+    """The share of validation slices at least as unusual as the volume, and as each of its slices (s,)."""
 
     volume: float
     slices: Floats
@@ -30,7 +30,7 @@ def measure(known: Known) -> Novelty | None:
 
 
 def fit(seen: Sequence[Novelty]) -> float:
-    """The share that few of the unseen volumes fall below, if they are like these; 0 if these are too few."""
+    """The share that few unseen volumes fall below, if they are like these; 0 if these are too few."""
     return floor(np.array([one.volume for one in seen]))
 
 
@@ -45,8 +45,8 @@ def sentences(seen: Novelty, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="unlike-training",
     words="unlike what the networks know",
-    meaning="fewer of the slices that the networks were validated on look as unusual as this volume's than the "
-            "ensemble asks for",
+    meaning="fewer of the slices that the networks were validated on look as unusual as this volume's than "
+            "the ensemble asks for",
     to_try="look at the picture; networks trained on such volumes, or trained further on them, know them",
     measure=measure,
     bar="least_novelty",

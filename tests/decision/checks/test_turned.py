@@ -20,8 +20,8 @@ def axes(upright: float, stated: bool = True) -> Axes:
 def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(upright: float, share: str) -> None:
     (sentence,) = sentences(axes(upright), RULE)
     assert sentence == (
-        f"its axes look wrong: {share} that slices run from feet to head, as the header has it, at least 6.0% "
-        "wanted; by the picture rather from front to back"
+        f"its axes look wrong: {share} that slices run from feet to head, as the header has it, at least "
+        "6.0% wanted; by the picture rather from front to back"
     )
 
 
@@ -32,7 +32,8 @@ def test_a_volume_at_its_bar_is_not_doubted_and_without_a_bar_none_is() -> None:
 
 def test_the_bar_is_what_one_in_a_hundred_of_those_whose_headers_give_their_axes_falls_below() -> None:
     """Of 199 the second smallest; those whose headers give no axes lie anyhow, and do not count."""
-    known = [axes(float(upright)) for upright in np.random.default_rng(2).permutation(np.arange(1, 200) / 1000)]
+    uprights = np.random.default_rng(2).permutation(np.arange(1, 200) / 1000)
+    known = [axes(float(upright)) for upright in uprights]
     others = [axes(0.0001, stated=False)] * 40
     assert fit([*known, *others]) == pytest.approx(0.002)
     assert fit(known[:50]) == fit(others) == fit([]) == 0.0
