@@ -41,6 +41,8 @@ FOOTINGS = {        # packages within a room, and what of it they stand on: the 
     "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.formats": {"volume.checks", "volume.grid", "volume.slabs", "volume.unpacking", "volume.volume"},
     "report.exports": set(),
+    "decision.checks": {"decision.abstaining", "decision.dark_slices", "decision.margins", "decision.novelty",
+                        "decision.orientation", "decision.rule", "decision.spans", "decision.tuning"},
     "search.look": {"search.space", "search.trial", "search.prior"},
     "search.spend": {"search.trial"},
 }

@@ -29,7 +29,7 @@ def decided(run: Run) -> Decided:
     from fovnet.decision.answer import COLUMNS, TABLE, facts, table_rows
     from fovnet.decision.decided import begin_decisions, conclude_decisions
     from fovnet.decision.ensemble import read_rule
-    from fovnet.decision.judging import Judge
+    from fovnet.decision.judge import Judge
     from fovnet.decision.packed import decisions
     from fovnet.records import write_json, write_tsv
 

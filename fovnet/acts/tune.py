@@ -27,9 +27,9 @@ def tuned(run: Run) -> Tuned:
     """The rule of a run's ensemble, written beside it.  Raises ModelError as `Run.refuse_other_ensemble`."""
     from fovnet.decision import novelty, orientation
     from fovnet.decision.ensemble import save_rule, seal
-    from fovnet.decision.judging import Judge
+    from fovnet.decision.judge import Judge
     from fovnet.decision.packed import examples, shown, shown_volumes
-    from fovnet.decision.settling import settle
+    from fovnet.decision.thresholds import settle
     from fovnet.decision.tuning import slice_error, tune, usual_heights
     from fovnet.evaluate.guards import learned_from
 
@@ -42,9 +42,10 @@ def tuned(run: Run) -> Tuned:
         heights=usual_heights(shown(pack, "train"), vocabulary) if options.heights != "never" else (),
         widths=options.height_widths, method=options.method, heights_for="presence" if options.heights == "presence" else "all",
     )
+    known = novelty.load(results.ensemble), orientation.load(results.ensemble)
     judge, abstention = settle(
-        Judge(vocabulary, replace(rule, weights=scored.weights), novelty.load(results.ensemble)),
-        shown_volumes(pack, scored, "validation", orientation.load(results.ensemble)),
+        Judge(vocabulary, replace(rule, weights=scored.weights), *known),
+        shown_volumes(pack, scored, "validation"),
         stated_error=options.stated_error, at_risk=options.at_risk, seed=run.settings.seed,
     )
     facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}

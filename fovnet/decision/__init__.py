@@ -1,1 +1,1 @@
-"""From slice probabilities to spans."""
+"""From slice probabilities to spans, and the reasons to doubt them: `checks/`, a file a doubt."""

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.doubting import Doubt, Signs, doubts
+from fovnet.decision.checks import (
+    members_disagree,
+    out_of_order,
+    too_dark,
+    too_small,
+    turned,
+    unlike_training,
+)
+from fovnet.decision.doubts import Doubt, Signs, are_reasons, doubts
 from fovnet.decision.margins import empty
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import Decision, Span
@@ -47,11 +55,11 @@ class Answer:
 
 
 def answer(
-    volume_id: str, path: str, decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary, notes: Sequence[str] = ()
+    volume_id: str, path: str, decision: Decision, signs: Signs, rule: Rule, notes: Sequence[str] = ()
 ) -> Answer:
     """The answer for a decided volume: "ok", or "uncertain" with the reasons in words."""
-    why = doubts(decision, signs, rule, vocabulary)
-    status = "uncertain" if any(doubt.code != "none" for doubt in why) else "ok"
+    why = doubts(decision, signs, rule)
+    status = "uncertain" if are_reasons(why) else "ok"
     message = "; ".join([*(doubt.sentence for doubt in why), *notes])
     return Answer(volume_id, path, status, message, decision, doubts=why, signs=signs)
 
@@ -81,15 +89,18 @@ def bare_row(given: Answer) -> dict[str, Any]:
 
 def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | None, vocabulary: Vocabulary) -> dict[str, Any]:
     """The whole answer on a volume, as JSON: spans, per-slice probabilities before and after smoothing, notes, provenance."""
-    signs = given.signs
+    signs = given.signs or Signs({})
+    novelty, axes = signs.of(unlike_training.CHECK), signs.of(turned.CHECK)
+    agreed, order = signs.of(members_disagree.CHECK), signs.of(out_of_order.CHECK)
+    hidden = signs.of(too_dark.CHECK)
     body: dict[str, Any] = {
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes, "message": given.message,
         "doubts": [{"code": doubt.code, "sentence": doubt.sentence} for doubt in given.doubts],
-        "novelty": signs.novelty if signs else None, "agreement": signs.agreement if signs else None,
-        "upright": signs.bearing.upright if signs and signs.bearing else None,
+        "novelty": novelty and novelty.volume, "agreement": None if agreed is None else float(agreed.mean()),
+        "upright": axes and axes.bearing.upright,
         "classes": vocabulary.classes,
     }
-    if given.decision is None or signs is None or stack is None or raw is None:
+    if given.decision is None or stack is None or raw is None:
         return body
     return body | {
         "confidence": given.decision.sure,
@@ -105,9 +116,10 @@ def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | No
             "axis": stack.images.axis, "sop_instance_uid": stack.images.uids, "frame": stack.images.frames,
         },
         "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
-        "disorder": signs.disorder, "passes": signs.passes, "extent_mm": signs.extent_mm,
-        "hidden": None if signs.hidden is None else asdict(signs.hidden),
-        "slice_agreement": _rounded(signs.slice_agreement), "slice_novelty": _rounded(signs.slice_unusual),
+        "disorder": order and order.disorder, "passes": order and order.passes,
+        "extent_mm": signs.of(too_small.CHECK), "hidden": hidden and asdict(hidden),
+        "slice_agreement": _rounded(agreed),
+        "slice_novelty": _rounded(None if novelty is None else novelty.slices),
     }
 
 

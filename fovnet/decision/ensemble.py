@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision import dark_slices, novelty, orientation
-from fovnet.decision.judging import Judge, MemberOutputs
+from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.margins import empty
 from fovnet.decision.novelty import REFERENCE, Familiar, familiar
 from fovnet.decision.orientation import Orientation

@@ -21,16 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.answer import Answer, refusal
-from fovnet.decision.judging import Judge, MemberOutputs
+from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.objective import Example
-from fovnet.decision.orientation import Orientation
 from fovnet.decision.rule import Rule
-from fovnet.decision.settling import Shown
+from fovnet.decision.thresholds import Shown
 from fovnet.decision.weighing import mean
 from fovnet.errors import ModelError
 from fovnet.unforeseen import internal
 from fovnet.volume.pack import Pack
-from fovnet.volume.planes import extents_mm, states_axes
 from fovnet.volume.slices import SliceStack
 
 if TYPE_CHECKING:
@@ -131,16 +129,11 @@ def subjects_of(pack: Pack, split: str) -> list[str]:
     return [pack.records[index].subject for index in _readable(pack, split)]
 
 
-def shown_volumes(pack: Pack, scored: Scored, split: str, orientation: Orientation | None = None) -> list[Shown]:
-    """The labelled volumes of a split, for settling; with the body's orientation by `orientation`, if given."""
+def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:
+    """The labelled volumes of a split, for settling."""
     return [
-        Shown(
-            pack.records[index].subject, scored.of(pack, index), stack.pixels, stack.z_mm, _truth(pack, index), stack.edges_mm,
-            None if orientation is None else orientation.bearing(stack), states_axes(stack), max(extents_mm(stack)),
-            stack.noise_blackened, stack.in_template,
-        )
+        Shown(pack.records[index].subject, scored.of(pack, index), pack.stack(index), _truth(pack, index))
         for index in _readable(pack, split)
-        for stack in [pack.stack(index)]
     ]
 
 

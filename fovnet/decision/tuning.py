@@ -9,7 +9,7 @@
                                   the quantiles that FALSE_ALARMS of the volumes exceed, within bounds
     interval_stretch              such that SHARE of the borders lie in their intervals
 
-The members are weighted before (weighing.py); when to abstain is settled afterwards (settling.py).
+The members are weighted before (weighing.py); when to abstain is settled afterwards (thresholds.py).
 """
 
 from __future__ import annotations

@@ -1,37 +1,24 @@
 """The stable codes of doubts and refusals, with their wording in tables, their meaning, and what to try.
 
-They are stored in codes.tsv beside this file, which `fovnet codes` prints.  The JSON of a volume has the code and a sentence with the
-values found.
+Doubts have theirs in `decision/checks/`; those of refusals are in codes.tsv beside this file.  `fovnet codes`
+prints them all.  The JSON of a volume has the code and a sentence with the values found.
 """
 
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from importlib.resources import files
 
-
-@dataclass(frozen=True)
-class Code:
-    """One code.
-
-    status  of the volumes that have the code: ok, uncertain, refused    words  a short form for tables
-    meaning, to_try   clauses without a full stop
-    """
-
-    code: str
-    status: str
-    words: str
-    meaning: str
-    to_try: str
+from fovnet.decision.checks.check import Code
+from fovnet.decision.doubts import CHECKS
 
 
-def _read() -> dict[str, Code]:
+def _refusals() -> list[Code]:
     lines = files("fovnet.report").joinpath("codes.tsv").read_text(encoding="utf-8").splitlines()
-    return {row["code"]: Code(**row) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)}
+    return [Code(**row) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
 
 
-CODES = _read()
+CODES: dict[str, Code] = {one.code: one for one in (*CHECKS, *_refusals())}
 """All codes: of an answer without a region, of doubts, and of refusals."""
 
 

@@ -13,12 +13,12 @@ from hypothesis.strategies import booleans, floats, integers, lists, tuples
 
 from fovnet.decision.dark_slices import CLEAR, DARK, FAINTEST, LEAST_MM, Hidden, brightened, hidden_region, in_question
 from fovnet.decision.ensemble import Ensemble
-from fovnet.decision.judging import MemberOutputs
+from fovnet.decision.judge import MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
 from fovnet.regions import DEFAULT
-from fovnet.volume.slices import SliceStack
+from tests.decision.measured import stack_of
 
 K = len(DEFAULT.classes)
 CHEST, NONE = DEFAULT.classes.index("chest"), K - 1
@@ -79,11 +79,6 @@ def test_the_longest_clear_stretch_is_named_and_slices_not_looked_at_are_never_c
     assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) is None
     p[:10, NONE], p[:10, CHEST] = 1 - CLEAR + 0.02, CLEAR - 0.03
     assert hidden_region(np.ones(12, dtype=bool), p, edges_mm, DEFAULT.classes) is None
-
-
-def stack_of(pixels: np.ndarray) -> SliceStack:
-    at = np.arange(len(pixels))
-    return SliceStack(pixels, 8.0 * at, np.stack([at, at], axis=1), 400.0, np.diag([8.0, 8.0, 8.0, 1.0]), "made", "")
 
 
 def test_the_networks_see_dark_slices_as_they_would_see_them_bright() -> None:

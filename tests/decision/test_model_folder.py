@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.decision import novelty, orientation
+from fovnet.decision.checks import unlike_training
 from fovnet.decision.ensemble import FACTS, RULE, Ensemble, load, read_rule, save_rule, seal
 from fovnet.decision.parts import MOST_BYTES, MOST_NETWORK_BYTES, SUMS
 from fovnet.decision.predicting import predict
@@ -64,9 +65,11 @@ def answer_of(ensemble: Ensemble) -> dict[str, Any]:
     """The numbers of an answer, by name."""
     stack = cut(BODY)
     outputs = ensemble.outputs_on(stack)
-    given, bearing = ensemble.judge.answer("one", "", outputs, stack), ensemble.judge.bearing(stack)
+    given = ensemble.judge.answer("one", "", outputs, stack)
+    bearing = ensemble.orientation and ensemble.orientation.bearing(stack)
     assert given.decision is not None and given.signs is not None and bearing is not None
-    return {"status": [given.status, given.codes], "sure": given.decision.sure, "novelty": given.signs.novelty,
+    return {"status": [given.status, given.codes], "sure": given.decision.sure,
+            "novelty": given.signs.of(unlike_training.CHECK).volume,
             "upright": bearing.upright, "smoothed": given.decision.smoothed.tolist(), "concepts": ensemble.vocabulary.regions}
 
 

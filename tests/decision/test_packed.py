@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from fovnet.decision.ensemble import Ensemble
-from fovnet.decision.judging import Judge, MemberOutputs
+from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.packed import SCORED, Scored, decisions, examples, shown_volumes, subjects_of
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import decide
@@ -118,7 +118,8 @@ def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_abou
     for split in SCORED:
         answers = [answer for answer, *_ in decisions(pack, found, split, ensemble.judge)]
         assert [code in answer.codes.split() for answer in answers] == [True, False]
-        assert [one.noisy_air or one.in_template for one in shown_volumes(pack, found, split)] == [True, False]
+        seen = [one.stack for one in shown_volumes(pack, found, split)]
+        assert [stack.noise_blackened or stack.in_template for stack in seen] == [True, False]
     stack = pack.stack(1)
     assert code in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack).codes.split()
     assert code not in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), replace(stack, notes=())).codes.split()

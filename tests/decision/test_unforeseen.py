@@ -73,7 +73,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fovnet import records
     from fovnet.decision import answer, predicting
     from fovnet.decision.ensemble import Ensemble
-    from fovnet.decision.judging import Judge
+    from fovnet.decision.judge import Judge
     from fovnet.report import predictions
     from fovnet.volume import discovery
 
@@ -137,7 +137,7 @@ def test_they_are_answered_in_the_next_run_as_if_nothing_had_been(
     line = ["predict", *chosen, "--model", str(finished / "ensemble"), "--no-pictures", "--no-pages", "--device", "cpu", "--out"]
     assert CliRunner().invoke(app, [*line, str(tmp_path / "at once")]).exit_code == 0
     with pytest.MonkeyPatch.context() as faulty:
-        from fovnet.decision.judging import Judge
+        from fovnet.decision.judge import Judge
         faulty.setattr(Judge, "answer", lambda *_: 1 / 0)
         assert CliRunner().invoke(app, [*line, str(tmp_path / "out")]).exit_code == 3
     assert CliRunner().invoke(app, [*line, str(tmp_path / "out")]).exit_code == 0

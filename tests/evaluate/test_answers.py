@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.decision import kept
 from fovnet.decision.answer import COLUMNS, answer, facts, refusal, table_rows
-from fovnet.decision.doubting import Signs
+from fovnet.decision.doubts import Signs
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import decide
 from fovnet.errors import CollectionError, ConfigError, VolumeError
@@ -52,7 +52,7 @@ def predicted(folder: Path, out: Path) -> Path:
         path = folder / f"{name}.nii.gz"
         covers = np.stack([2 * np.arange(S), 2 * np.arange(S) + 1], axis=1)
         stack = SliceStack(pixels, z_mm, covers, 400.0, np.eye(4), str(path), "0" * 64)
-        answered = answer(f"renamed-{name}", str(path), decide(p, z_mm, DEFAULT, RULE), Signs(1.0, 0.0), RULE, DEFAULT)
+        answered = answer(f"renamed-{name}", str(path), decide(p, z_mm, DEFAULT, RULE), Signs({}), RULE)
         write_json(out / f"renamed-{name}.json", facts(answered, stack, p, DEFAULT))
         rows += table_rows(answered, stack)
     refused = refusal("broken", str(folder / "broken.nii.gz"), VolumeError("volume-broken", "broken.nii.gz: cut short"))

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
-from fovnet.decision.judging import Judge, MemberOutputs
+from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.kept import content, places
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError

@@ -14,7 +14,7 @@ import pytest
 from pydicom.config import disable_value_validation
 
 from fovnet.decision.answer import facts, refusal, table_rows
-from fovnet.decision.judging import Judge, MemberOutputs
+from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv, write_json, write_tsv

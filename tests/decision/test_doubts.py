@@ -2,27 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers
 
-from fovnet.decision.doubting import DISORDERED, Signs, disorder, doubts, interleaved
+from fovnet.decision.checks import (
+    members_disagree,
+    noisy_air,
+    out_of_order,
+    template,
+    too_few_slices,
+    two_answers,
+    unlike_training,
+)
+from fovnet.decision.checks.check import Check
+from fovnet.decision.checks.out_of_order import DISORDERED, Order, disorder, interleaved
+from fovnet.decision.checks.unlike_training import Novelty
+from fovnet.decision.doubts import Doubt, Signs
+from fovnet.decision.doubts import doubts as all_doubts
 from fovnet.decision.objective import Example
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import Decision, decide
 from fovnet.regions import DEFAULT
 
 Bodies = Callable[..., Example]
-FINE = Signs(agreement=0.95, disorder=0.3, novelty=0.5)
 RULE = Rule(min_confidence=0.7, least_novelty=0.05, least_agreement=0.8)
 
 
-def codes(decision: Decision, signs: Signs = FINE, rule: Rule = RULE) -> list[str]:
-    return [doubt.code for doubt in doubts(decision, signs, rule, DEFAULT)]
+def novelty(share: float) -> Novelty:
+    return Novelty(share, np.full(1, share))
+
+
+def agreement(share: float) -> np.ndarray:
+    return np.full(1, share)
+
+
+FINE: dict[Check[Any], Any] = {
+    members_disagree.CHECK: agreement(0.95),
+    out_of_order.CHECK: Order(0.3),
+    unlike_training.CHECK: novelty(0.5),
+}
+
+
+def doubts(
+    decision: Decision, values: Mapping[Check[Any], Any] = FINE, rule: Rule = RULE
+) -> tuple[Doubt, ...]:
+    """The doubts where a volume was measured so; the order of slices is judged where a region is shown."""
+    slab = too_few_slices.Slab(len(decision.confidence), decision.observations)
+    rivals = two_answers.rivals(decision, DEFAULT.classes)
+    seen = {too_few_slices.CHECK: slab, two_answers.CHECK: rivals, **values}
+    return all_doubts(decision, Signs({check.code: value for check, value in seen.items()}), rule)
+
+
+def codes(decision: Decision, values: Mapping[Check[Any], Any] = FINE, rule: Rule = RULE) -> list[str]:
+    return [doubt.code for doubt in doubts(decision, values, rule)]
 
 
 def decided(p: np.ndarray, rule: Rule = RULE) -> Decision:
@@ -42,36 +80,40 @@ def test_a_good_body_gives_no_reason(bodies: Bodies) -> None:
 
 
 @pytest.mark.parametrize(
-    ("signs", "code"),
+    ("check", "value"),
     [
-        (replace(FINE, novelty=0.01), "unlike-training"),
-        (replace(FINE, agreement=0.5), "members-disagree"),
-        (replace(FINE, disorder=2.0), "out-of-order"),
-        (replace(FINE, passes=2), "out-of-order"),
-        (replace(FINE, noisy_air=True), "noisy-air"),
-        (replace(FINE, in_template=True), "template"),
+        (unlike_training.CHECK, novelty(0.01)),
+        (members_disagree.CHECK, agreement(0.5)),
+        (out_of_order.CHECK, Order(2.0)),
+        (out_of_order.CHECK, Order(0.3, passes=2)),
+        (noisy_air.CHECK, True),
+        (template.CHECK, True),
     ],
 )
-def test_each_sign_is_named_by_itself_and_not_where_it_is_unknown(signs: Signs, code: str) -> None:
+def test_each_sign_is_named_by_itself_and_not_where_it_is_unknown(check: Check[Any], value: Any) -> None:
     decision = decided(one_region(0.97, 0.01))
-    assert codes(decision, signs) == [code]
-    assert codes(decision, replace(FINE, novelty=None)) == []
+    assert codes(decision, FINE | {check: value}) == [check.code]
+    assert codes(decision, {}) == []
 
 
 def test_what_reaches_its_bar_is_not_doubted() -> None:
     """Bars are what validation volumes had: those that they were learned from are not turned away."""
     decision = decided(one_region(0.97, 0.01))
-    at = Signs(agreement=RULE.least_agreement, disorder=DISORDERED, novelty=RULE.least_novelty)
+    at = {
+        members_disagree.CHECK: agreement(RULE.least_agreement), out_of_order.CHECK: Order(DISORDERED),
+        unlike_training.CHECK: novelty(RULE.least_novelty),
+    }
     assert codes(decision, at, replace(RULE, min_confidence=decision.sure)) == []
 
 
 def test_slices_out_of_order_are_reported_once_however_many_passes_they_seem_to_lie_in() -> None:
-    assert codes(decided(one_region(0.97, 0.01)), replace(FINE, disorder=2.0, passes=2)) == ["out-of-order"]
+    both = FINE | {out_of_order.CHECK: Order(2.0, passes=2)}
+    assert codes(decided(one_region(0.97, 0.01)), both) == ["out-of-order"]
 
 
 def test_two_answers_that_are_nearly_equal_are_both_named() -> None:
     decision = decided(one_region(0.42, 0.40), replace(RULE, evidence_mm=300.0))
-    found = doubts(decision, FINE, replace(RULE, min_confidence=0.99), DEFAULT)
+    found = doubts(decision, FINE, replace(RULE, min_confidence=0.99))
     (pair,) = [doubt for doubt in found if doubt.code == "two-answers"]
     assert "pelvis" in pair.sentence and "abdomen" in pair.sentence
     assert "low-confidence" in [doubt.code for doubt in found]
@@ -82,16 +124,16 @@ def test_two_answers_that_are_nearly_equal_are_both_named() -> None:
 def test_what_lies_below_a_bar_is_never_written_as_the_bar() -> None:
     decision = decided(one_region(0.97, 0.01))
     span = replace(decision.spans[0], confidence=0.6996)
-    sentences = [doubt.sentence for doubt in doubts(replace(decision, spans=(span,)), FINE, RULE, DEFAULT)]
+    sentences = [doubt.sentence for doubt in doubts(replace(decision, spans=(span,)), FINE, RULE)]
     assert any("69.9% of the slices" in sentence and "at least 70% wanted" in sentence for sentence in sentences), sentences
-    signs = replace(FINE, agreement=0.79996, novelty=0.04999)
-    sentences = [doubt.sentence for doubt in doubts(decision, signs, RULE, DEFAULT)]
+    signs = {members_disagree.CHECK: agreement(0.79996), unlike_training.CHECK: novelty(0.04999)}
+    sentences = [doubt.sentence for doubt in doubts(decision, signs, RULE)]
     assert any("agreement 79.99%, at least 80.0% wanted" in sentence for sentence in sentences), sentences
     assert any("4.99% of the validation slices are as unusual, at least 5.0% wanted" in sentence for sentence in sentences), sentences
-    signs, rule = replace(FINE, novelty=0.1102), replace(RULE, least_novelty=0.1104)
-    sentences = [doubt.sentence for doubt in doubts(decision, signs, rule, DEFAULT)]
+    signs, rule = {unlike_training.CHECK: novelty(0.1102)}, replace(RULE, least_novelty=0.1104)
+    sentences = [doubt.sentence for doubt in doubts(decision, signs, rule)]
     assert any("11.02% of the validation slices are as unusual, at least 11.04% wanted" in sentence for sentence in sentences), sentences
-    (slab,) = doubts(decide(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE), FINE, RULE, DEFAULT)
+    (slab,) = doubts(decide(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE))
     assert "too thin a slab: 19.9 mm, at least 20 mm wanted" in slab.sentence
 
 
@@ -105,7 +147,7 @@ def test_a_second_answer_along_a_span_is_of_all_its_slices_and_of_them_alone(reg
     p[rung == DEFAULT.chain.index(region), DEFAULT.classes.index("head")] = 0.9
     decision, strict = decided(p / p.sum(axis=1, keepdims=True), Rule(sigma_mm=0.0)), replace(RULE, min_confidence=1.0)
     assert [span.region for span in decision.spans] == ["legs", "pelvis", "abdomen"]
-    sentences = [doubt.sentence for doubt in doubts(decision, FINE, strict, DEFAULT) if doubt.code == "two-answers"]
+    sentences = [doubt.sentence for doubt in doubts(decision, FINE, strict) if doubt.code == "two-answers"]
     assert sentences == [f"two answers are nearly equal: {region} or head"]
 
 
@@ -126,7 +168,7 @@ def test_a_region_in_two_pieces_is_listed_once() -> None:
     p[16:24, -1] = 0.999
     decision = replace(decided(p, replace(RULE, sigma_mm=0.0)), set_probability=0.4)
     assert [span.region for span in decision.spans] == ["pelvis", "pelvis"]
-    (doubt,) = [one for one in doubts(decision, FINE, RULE, DEFAULT) if one.code == "other-regions"]
+    (doubt,) = [one for one in doubts(decision, FINE, RULE) if one.code == "other-regions"]
     assert "40% that it shows pelvis and nothing else" in doubt.sentence
 
 
@@ -162,7 +204,7 @@ def test_regions_that_are_rather_others_are_doubted_though_nearly_every_slice_is
         assert decision.sure > 0.9
         assert ("other-regions" in codes(decision)) == (decision.set_probability < 0.5)
     assert codes(sets[0.001]) == codes(sets[0.97]) == []
-    (doubt,) = [one for one in doubts(sets[0.45], FINE, RULE, DEFAULT) if one.code == "other-regions"]
+    (doubt,) = [one for one in doubts(sets[0.45], FINE, RULE) if one.code == "other-regions"]
     assert "a region more, or one less" in doubt.sentence and "pelvis" in doubt.sentence
 
 
@@ -180,13 +222,14 @@ def test_a_spine_is_never_answered_beside_a_set_that_is_rather_another(spine: fl
 def test_nothing_shown_is_reported_and_is_no_doubt_and_noise_needs_no_order() -> None:
     p = np.full((20, len(DEFAULT.classes)), 0.01)
     p[:, -1] = 1 - 0.01 * (len(DEFAULT.classes) - 1)
-    assert codes(decided(p), replace(FINE, disorder=2.0)) == codes(decided(p), replace(FINE, passes=2)) == ["none"]
+    assert codes(decided(p), {out_of_order.CHECK: Order(2.0, 2, shown=False)}) == ["none"]
     assert codes(replace(decided(p), set_probability=0.02)) == ["none"]
 
 
 def test_a_physician_reads_no_double_negative() -> None:
     """A region that is named and yet more likely absent."""
-    found = doubts(decided(one_region(0.3, 0.24), replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0, 0.0, 0.0))), FINE, RULE, DEFAULT)
+    rule = replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0, 0.0, 0.0))
+    found = doubts(decided(one_region(0.3, 0.24), rule))
     assert any("of the slices called so are expected to show it, at least 70% wanted" in doubt.sentence for doubt in found)
 
 

@@ -14,9 +14,14 @@ were water is doubted as well: little can be seen in it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
+
+from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.rule import Rule
 
 LOOKED_AT = 12              # slices, evenly chosen among those with signal
 SIGNAL = 40                 # grey value of 255, means of 3 × 3 pixels: darker is air and its noise
@@ -26,6 +31,17 @@ LEAST_PIXELS = 150          # inside a rim; smaller outlines tell nothing
 SMOOTH, ROUND = 0.09, 0.95
 
 Floats32 = NDArray[np.float32]
+
+
+def measure(known: Known) -> bool:
+    """Whether a region is shown, and the picture resembles a phantom."""
+    return bool(known.decision.spans) and resembles_phantom(known.stack.pixels)
+
+
+def sentences(resembles: bool, rule: Rule) -> Iterator[str]:
+    """One if it does."""
+    if resembles:
+        yield "looks like a phantom: smooth inside as water is, or round as a bottle"
 
 
 def resembles_phantom(pixels: NDArray[np.uint8]) -> bool:
@@ -72,3 +88,14 @@ def roundness(outline: NDArray[np.bool_]) -> float:
     i, j = np.ogrid[: outline.shape[0], : outline.shape[1]]
     disc = np.square(i - rows.mean()) + np.square(j - columns.mean()) <= len(rows) / np.pi
     return float((disc & largest).sum() / (disc | largest).sum())
+
+
+CHECK = Check(
+    code="phantom",
+    words="looks like a phantom",
+    meaning="the picture is smooth inside, as water is, or its outline is round in most slices, as bottles "
+            "are",
+    to_try="look at the picture: what is no body has no regions",
+    measure=measure,
+    sentences=sentences,
+)

@@ -13,17 +13,17 @@ from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
 from fovnet.decision.abstaining import SURE_ENOUGH
-from fovnet.decision.doubting import doubts
+from fovnet.decision.checks import members_disagree, out_of_order, unlike_training
+from fovnet.decision.doubts import are_reasons, doubts
 from fovnet.decision.ensemble import assemble, read_rule, save_rule
-from fovnet.decision.judging import Judge, MemberOutputs
+from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.margins import empty, lit
 from fovnet.decision.novelty import calibrated, familiar
 from fovnet.decision.objective import Example
-from fovnet.decision.orientation import Bearing
 from fovnet.decision.packed import Scored
 from fovnet.decision.rule import Rule
-from fovnet.decision.settling import MOST_UPRIGHT, Shown, _is_exact, settle
-from fovnet.decision.spans import decide, predicted_class
+from fovnet.decision.spans import Decision, decide, predicted_class
+from fovnet.decision.thresholds import Shown, _is_exact, settle
 from fovnet.decision.tuning import right
 from fovnet.errors import ModelError
 from fovnet.net.weights import save_tensors
@@ -31,6 +31,7 @@ from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
 from fovnet.volume.slices import cut
 from fovnet.volume.volume import Volume
+from tests.decision.measured import known_of, signs_of, stack_of
 
 Bodies = Callable[..., Example]
 
@@ -51,7 +52,18 @@ def pixels_of(example: Example, seed: int) -> np.ndarray:
 
 
 def shown(example: Example, seed: int, outputs: MemberOutputs | None = None) -> Shown:
-    return Shown(f"s{seed // 2}", outputs or seen(example, seed), pixels_of(example, seed), example.z_mm, example.truth)
+    stack = stack_of(pixels_of(example, seed), example.z_mm)
+    return Shown(f"s{seed // 2}", outputs or seen(example, seed), stack, example.truth)
+
+
+def agreement_of(judge: Judge, outputs: MemberOutputs, example: Example, seed: int) -> float:
+    """The mean over the slices."""
+    signs = signs_of(judge, outputs, stack_of(pixels_of(example, seed), example.z_mm))
+    return float(signs.of(members_disagree.CHECK).mean())
+
+
+def decided(judge: Judge, one: Shown) -> Decision:
+    return judge.decision(one.outputs, one.stack.z_mm, one.stack.edges_mm)
 
 
 def test_the_members_weights_are_the_rules_and_another_number_is_refused(bodies: Bodies) -> None:
@@ -91,7 +103,7 @@ def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bod
     rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.85)
     volumes = [shown(one, seed) for seed, one in enumerate(examples)]
     judge, _ = settle(Judge(DEFAULT, rule), volumes, stated_error=0.2, at_risk=0.1, seed=1)
-    decisions = [judge.decision(one.outputs, one.z_mm) for one in volumes]
+    decisions = [decided(judge, one) for one in volumes]
     stated = np.concatenate([decision.confidence for decision in decisions])
     hit = np.concatenate([right(predicted_class(decision.decided, 5), one.truth) for decision, one in zip(decisions, volumes, strict=True)])
     assert sum(decision.roughness > 0.9 for decision in decisions) >= 10         # of which at most two thirds are believed
@@ -116,16 +128,17 @@ def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None
     )
     assert 0 < judge.rule.least_agreement < 1
     apart = MemberOutputs(np.stack([np.roll(examples[0].probabilities, shift, axis=1) for shift in range(3)]).astype(np.float32))
-    assert judge.signs(apart, pixels_of(examples[0], 0)).agreement < judge.rule.least_agreement
-    assert judge.signs(seen(examples[1], 1), pixels_of(examples[1], 1)).agreement > judge.rule.least_agreement
+    assert agreement_of(judge, apart, examples[0], 0) < judge.rule.least_agreement
+    assert agreement_of(judge, seen(examples[1], 1), examples[1], 1) > judge.rule.least_agreement
 
 
 def test_a_member_without_a_say_contradicts_nobody(bodies: Bodies) -> None:
     example = bodies(1, noise=0.7)
-    outputs, pixels = seen(example, 1), pixels_of(example, 1)
+    outputs = seen(example, 1)
     odd = replace(outputs, members=np.concatenate([outputs.members[:2], outputs.members[2:, :, ::-1]]))
-    apart, alike = (Judge(DEFAULT, Rule(weights=weights)).signs(odd, pixels).agreement for weights in ((), (0.5, 0.5, 0.0)))
-    two = Judge(DEFAULT, Rule()).signs(replace(outputs, members=outputs.members[:2]), pixels).agreement
+    judges = [Judge(DEFAULT, Rule(weights=weights)) for weights in ((), (0.5, 0.5, 0.0))]
+    apart, alike = (agreement_of(judge, odd, example, 1) for judge in judges)
+    two = agreement_of(Judge(DEFAULT, Rule()), replace(outputs, members=outputs.members[:2]), example, 1)
     assert apart < 0.7 < 0.9 < alike == pytest.approx(two)
 
 
@@ -135,7 +148,8 @@ def test_black_margins_hide_no_passes(bodies: Bodies) -> None:
     acquired = np.concatenate([pixels[::2], pixels[1::2]])
     padded = np.pad(acquired, ((0, 30), (0, 0), (0, 0)))
     outputs = MemberOutputs(np.full((2, len(padded), len(DEFAULT.classes)), 1 / 7, dtype=np.float32))
-    assert Judge(DEFAULT, Rule()).signs(outputs, padded).passes == 2
+    known = known_of(Judge(DEFAULT, Rule()), outputs, stack_of(padded))
+    assert out_of_order.measure(known).passes == 2
 
 
 def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_known(bodies: Bodies) -> None:
@@ -144,14 +158,18 @@ def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_kn
     what = familiar(rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)])
     held = rng.normal(size=(400, 6))
     what = calibrated(what, what.distances(held), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)])
-    judge, pixels = Judge(DEFAULT, Rule(), what), pixels_of(example, 1)
-    usual = replace(seen(example, 1), distances=what.distances(rng.normal(size=(len(pixels), 6))))
-    strange = replace(usual, distances=what.distances(rng.normal(loc=9, size=(len(pixels), 6))))
-    assert judge.signs(usual, pixels).novelty == pytest.approx(0.5, abs=0.15)
-    assert judge.signs(strange, pixels).novelty == pytest.approx(0.0, abs=0.03)
-    of_each = judge.signs(strange, pixels).slice_unusual
-    assert of_each is not None and of_each.shape == (len(pixels),) and of_each.max() < 0.1
-    assert judge.signs(seen(example, 1), pixels).novelty is None
+    judge, stack = Judge(DEFAULT, Rule(), what), stack_of(pixels_of(example, 1), example.z_mm)
+    s = len(example.z_mm)
+    usual = replace(seen(example, 1), distances=what.distances(rng.normal(size=(s, 6))))
+    strange = replace(usual, distances=what.distances(rng.normal(loc=9, size=(s, 6))))
+    novelty, high, unknown = (
+        unlike_training.measure(known_of(judge, outputs, stack))
+        for outputs in (usual, strange, seen(example, 1))
+    )
+    assert novelty.volume == pytest.approx(0.5, abs=0.15)
+    assert high.volume == pytest.approx(0.0, abs=0.03)
+    assert high.slices.shape == (s,) and high.slices.max() < 0.1
+    assert unknown is None
 
 
 def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_ensemble_of_one(bodies: Bodies, tmp_path: Path) -> None:
@@ -184,40 +202,6 @@ def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> No
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ensemble.json", "member-0001.safetensors", "slot-0001.safetensors"]
 
 
-def test_the_bar_for_axes_is_what_one_in_a_hundred_of_those_whose_headers_give_them_falls_below(bodies: Bodies) -> None:
-    """Of 199 the second smallest; those whose headers give no axes lie anyhow and do not count, nor do slabs of which nothing is known."""
-    example = bodies(1, noise=0.5, spacing_mm=15.0)
-    one, uprights = shown(example, 1), np.random.default_rng(2).permutation(np.arange(1, 200) / 1000)
-    known = [replace(one, subject=f"s{at}", bearing=Bearing(float(upright), "side to side")) for at, upright in enumerate(uprights)]
-    others = [replace(one, subject=f"t{at}", bearing=Bearing(0.0001, "side to side"), states_axes=False) for at in range(40)]
-    none = np.eye(len(DEFAULT.classes))[np.full(len(one.z_mm), len(DEFAULT.classes) - 1)] + 1e-4
-    outputs = MemberOutputs(np.stack([none, none]).astype(np.float32))
-    nothing = replace(one, outputs=outputs, truth=none > 0.5, bearing=Bearing(0.0001, "side to side"))
-    air = [replace(nothing, subject=f"u{at}") for at in range(5)]           # in which nothing shows the axes; and which is no doubt
-    judge, facts = settle(Judge(DEFAULT, Rule()), [*known, *others, *air, one], stated_error=0.2, at_risk=0.1, seed=1)
-    assert judge.rule.least_upright == pytest.approx(0.002)
-    assert facts["curve"][-1]["volumes"] == 199 - 1 + 1 + 5                 # one is below the bar, and so are those without axes
-    few, _ = settle(Judge(DEFAULT, Rule()), known[:50], stated_error=0.2, at_risk=0.1, seed=1)
-    assert few.rule.least_upright == 0.0
-    clear = [replace(one, bearing=Bearing(0.9, "feet to head"))] * 120
-    sure, _ = settle(Judge(DEFAULT, Rule()), clear, stated_error=0.2, at_risk=0.1, seed=1)
-    assert sure.rule.least_upright == MOST_UPRIGHT
-
-
-def test_what_is_much_smaller_than_every_validation_volume_is_doubted_where_these_are_enough(bodies: Bodies) -> None:
-    """Of 99 volumes one in a hundred like them is smaller than the smallest; of 98 more than that would be, and nothing is doubted."""
-    one = shown(bodies(1, noise=0.5, spacing_mm=15.0), 1)
-    volumes = [replace(one, subject=f"s{at}", extent_mm=100.0 + at) for at in range(99)]
-    judge, _ = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
-    assert judge.rule.least_extent_mm == pytest.approx(75.0)
-    few, _ = settle(Judge(DEFAULT, Rule()), volumes[1:], stated_error=0.2, at_risk=0.1, seed=1)
-    assert few.rule.least_extent_mm == 0.0
-    decision = judge.decision(one.outputs, one.z_mm)
-    for size, doubted in ((None, []), (74.96, ["74.9 mm along its longest side, at least 75 mm wanted"]), (75.0, []), (300.0, [])):
-        why = doubts(decision, judge.signs(one.outputs, one.pixels, None, size), judge.rule, DEFAULT)
-        assert [doubt.sentence.split(": ")[1] for doubt in why if doubt.code == "too-small"] == doubted
-
-
 @pytest.mark.parametrize(("mm", "doubted"), [(5.0, False), (0.5, True)])
 def test_a_mouse_is_no_person(bodies: Bodies, mm: float, doubted: bool) -> None:
     """The same pixels at a tenth of the size: whatever is surely predicted of a person is not surely predicted of it."""
@@ -235,11 +219,10 @@ def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodi
     guess = Example(few.probabilities[:3], few.z_mm[:3], few.truth[:3])                 # three slices: too few
     volumes = [shown(bodies(seed, noise=0.5), seed) for seed in range(8)] + [shown(guess, 8)]
     judge, facts = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
+    unbarred = replace(judge.rule, min_confidence=0.0)
     answered = [
-        not {doubt.code for doubt in doubts(decision, judge.signs(one.outputs, one.pixels), judge.rule, DEFAULT)}
-        - {"none", "low-confidence"}
+        not are_reasons(doubts(decided(judge, one), signs_of(judge, one.outputs, one.stack), unbarred))
         for one in volumes
-        for decision in [judge.decision(one.outputs, one.z_mm)]
     ]
     assert not answered[-1]
     assert facts["curve"][-1]["volumes"] == sum(answered)
@@ -276,7 +259,7 @@ def test_a_set_is_right_where_it_is_the_set_that_was_labelled(predicted: str, tr
     leaving out the regions there."""
     shows = {each: np.array([[name in one.split("+") for name in DEFAULT.classes] for one in each.split()]) for each in (predicted, true)}
     one, judge = shown(bodies(1), 1), Judge(DEFAULT, Rule())
-    decision = replace(judge.decision(one.outputs, one.z_mm), decided=shows[predicted])
+    decision = replace(decided(judge, one), decided=shows[predicted])
     assert _is_exact(decision, replace(one, truth=shows[true]), judge) == exact
 
 
@@ -288,22 +271,26 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
     what = familiar(rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)])
     what = calibrated(what, what.distances(rng.normal(size=(400, 6))), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)])
     volumes = [a_part(seed, bodies) for seed in range(120)]
-    volumes = [replace(one, outputs=replace(one.outputs, distances=what.distances(rng.normal(size=(len(one.z_mm), 6))))) for one in volumes]
+    distances = [what.distances(rng.normal(size=(len(one.truth), 6))) for one in volumes]
+    volumes = [
+        replace(one, outputs=replace(one.outputs, distances=far))
+        for one, far in zip(volumes, distances, strict=True)
+    ]
     judge = Judge(DEFAULT, Rule(usual_misfit=10.0, usual_roughness=0.99), what)
     settled, facts = settle(judge, volumes, stated_error=0.2, at_risk=0.1, seed=1)
 
     sliced = replace(judge, rule=replace(judge.rule, beta=settled.rule.beta))
-    decisions = [sliced.decision(one.outputs, one.z_mm) for one in volumes]
+    decisions = [decided(sliced, one) for one in volumes]
     sides = logit(np.clip([[one.set_probability, min(span.confidence for span in one.spans)] for one in decisions], 1e-4, 1 - 1e-4))
     exact = [is_exact({span.region for span in one.spans}, each.truth) for one, each in zip(decisions, volumes, strict=True)]
     both, least = (LogisticRegression(C=np.inf, tol=1e-10).fit(each, exact) for each in (sides, sides[:, 1:]))
     assert 20 < sum(exact) < 100 and both.coef_[0, 0] < 0
     assert settled.rule.line == pytest.approx((0.0, least.intercept_[0], least.coef_[0, 0]), abs=5e-3)
 
-    signs = [judge.signs(one.outputs, one.pixels) for one in volumes]
-    assert settled.rule.least_novelty == sorted(sign.novelty for sign in signs)[5]
-    assert settled.rule.least_agreement == sorted(sign.agreement for sign in signs)[5]
-    sure = {settled.decision(one.outputs, one.z_mm).sure for one in volumes}
+    signs = [signs_of(judge, one.outputs, one.stack) for one in volumes]
+    assert settled.rule.least_novelty == sorted(sign.of(unlike_training.CHECK).volume for sign in signs)[5]
+    assert settled.rule.least_agreement == sorted(sign.of(members_disagree.CHECK).mean() for sign in signs)[5]
+    sure = {decided(settled, one).sure for one in volumes}
     assert {point["bar"] for point in facts["curve"]} <= sure and len(facts["curve"]) > 10
 
 
@@ -363,11 +350,12 @@ def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> 
         pelvis = np.full((3, 1, k), 0.02, dtype=np.float32)
         pelvis[..., DEFAULT.chain.index("pelvis")] = 1 - 0.02 * (k - 1)
         members = np.concatenate([pelvis.repeat(below, axis=1), bare.outputs.members, pelvis.repeat(above, axis=1)], axis=1)
-        z_mm = bare.z_mm[0] + 5.0 * np.arange(-below, len(bare.z_mm) + above)
+        z_mm = one.z_mm[0] + 5.0 * np.arange(-below, len(one.z_mm) + above)
         truth = np.pad(bare.truth, ((below, above), (0, 0)))
         truth[:, -1] |= ~truth.any(axis=1)
         plain.append(bare)
-        padded.append(Shown(bare.subject, MemberOutputs(members), np.pad(bare.pixels, ((below, above), (0, 0), (0, 0))), z_mm, truth))
+        stack = stack_of(np.pad(bare.stack.pixels, ((below, above), (0, 0), (0, 0))), z_mm)
+        padded.append(Shown(bare.subject, MemberOutputs(members), stack, truth))
     rules = [settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)[0].rule for volumes in (plain, padded)]
     np.testing.assert_allclose(rules[1].beta, rules[0].beta, atol=1e-6)
     np.testing.assert_allclose(rules[1].line, rules[0].line, atol=1e-6)

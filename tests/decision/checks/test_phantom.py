@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, sampled_from
 
-from fovnet.decision.doubting import Signs, doubts
-from fovnet.decision.judging import Judge, MemberOutputs
-from fovnet.decision.phantoms import resembles_phantom, roundness
+from fovnet.decision.checks.phantom import resembles_phantom, roundness
+from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.oddities import BOTTLES, INSERT, oddity
@@ -87,12 +86,3 @@ def test_a_disc_is_round_and_a_square_is_not():
     i, j = np.ogrid[:128, :128]
     assert roundness((i - 60) ** 2 + (j - 70) ** 2 < 40**2) > 0.99
     assert roundness((np.abs(i - 60) < 30) & (np.abs(j - 70) < 30)) == pytest.approx(0.83, abs=0.02)
-
-
-def test_slices_of_its_own_are_counted_where_a_volume_was_resampled():
-    """Of three slices that are cut into forty across, nothing could contradict the answer."""
-    decision = Judge(DEFAULT, Rule(sigma_mm=4.5)).decision(
-        MemberOutputs(np.full((1, 40, len(DEFAULT.classes)), 1 / len(DEFAULT.classes), dtype=np.float32)), 3.0 * np.arange(40)
-    )
-    codes = [[doubt.code for doubt in doubts(decision, Signs(1.0, 0.0, own_slices=own), Rule(), DEFAULT)] for own in (3, 12, None)]
-    assert ["too-few-slices" in found for found in codes] == [True, False, False]

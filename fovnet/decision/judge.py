@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision import novelty, weighing
+from fovnet.decision import weighing
 from fovnet.decision.answer import Answer, answer
-from fovnet.decision.dark_slices import Hidden, hidden_region
-from fovnet.decision.doubting import Signs, disorder, interleaved
+from fovnet.decision.checks.check import Known
+from fovnet.decision.doubts import measured
 from fovnet.decision.margins import decided_between, empty, lit
 from fovnet.decision.novelty import Familiar
-from fovnet.decision.orientation import Bearing, Orientation
-from fovnet.decision.phantoms import resembles_phantom
+from fovnet.decision.orientation import Orientation
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import Decision, decide, outer_edges
 from fovnet.machine.threads import one_thread
-from fovnet.maths.agreement import agreement
 from fovnet.regions import Vocabulary
-from fovnet.volume.planes import extents_mm
 from fovnet.volume.slices import SliceStack
 
 Floats = NDArray[np.float64]
@@ -77,37 +74,22 @@ class Judge:
 
         return decided_between(slice(0, len(raw)) if dark is None else lit(dark), len(raw), of)
 
-    def hidden(self, outputs: MemberOutputs, decision: Decision, z_mm: Floats, edges_mm: Floats | None = None) -> Hidden | None:
-        """What slices that are decided to be none show when brightened; None if nothing, or if they were not looked at again."""
-        if outputs.brightened is None:
-            return None
-        shown = self._mean(outputs.brightened)
-        return hidden_region(decision.decided[:, -1], shown, outer_edges(z_mm, edges_mm), self.vocabulary.classes)
-
-    def signs(
-        self, outputs: MemberOutputs, pixels: NDArray[np.uint8], bearing: Bearing | None = None, extent_mm: float | None = None,
-        hidden: Hidden | None = None, noisy_air: bool = False, in_template: bool = False,
-    ) -> Signs:
-        """The signs of a volume of slices (s, side, side); the others as in `Signs`."""
-        each = agreement(outputs.members, self.rule.member_weights(len(outputs.members)))
-        seen = Signs(float(each.mean()), disorder(pixels), slice_agreement=each, bearing=bearing,
-                     passes=interleaved(pixels[lit(empty(pixels))]), extent_mm=extent_mm, hidden=hidden, noisy_air=noisy_air,
-                     in_template=in_template)
-        if self.familiar is None or outputs.distances is None:
-            return seen
-        raw = self.raw(outputs)
-        unusual = self.familiar.unusual(outputs.distances, raw)
-        return replace(seen, novelty=novelty.of_volume(unusual, raw), slice_unusual=unusual)
-
-    def bearing(self, stack: SliceStack) -> Bearing | None:
-        """The body's orientation in a volume; None if the ensemble has no orientation network, or the volume is too small to show it."""
-        return None if self.orientation is None else self.orientation.bearing(stack)
+    def known(self, outputs: MemberOutputs, stack: SliceStack, decision: Decision) -> Known:
+        """What its checks may measure on a decided volume."""
+        weights, raw = self.rule.member_weights(len(outputs.members)), self.raw(outputs)
+        unusual = None
+        if self.familiar is not None and outputs.distances is not None:
+            unusual = self.familiar.unusual(outputs.distances, raw)
+        return Known(
+            stack, decision, self.vocabulary.classes, outputs.members, weights, raw, unusual,
+            None if outputs.brightened is None else self._mean(outputs.brightened), self.orientation,
+        )
 
     @one_thread()
-    def answer(self, volume_id: str, path: str, outputs: MemberOutputs, stack: SliceStack, notes: Sequence[str] = ()) -> Answer:
+    def answer(
+        self, volume_id: str, path: str, outputs: MemberOutputs, stack: SliceStack, notes: Sequence[str] = ()
+    ) -> Answer:
         """The answer on a volume."""
         decision = self.decision(outputs, stack.z_mm, stack.edges_mm, empty(stack.pixels))
-        signs = self.signs(outputs, stack.pixels, self.bearing(stack) if decision.spans else None, max(extents_mm(stack)),
-                           self.hidden(outputs, decision, stack.z_mm, stack.edges_mm), stack.noise_blackened, stack.in_template)
-        signs = replace(signs, own_slices=stack.counted_slices, phantom=bool(decision.spans) and resembles_phantom(stack.pixels))
-        return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)
+        signs = measured(self.known(outputs, stack, decision))
+        return answer(volume_id, path, decision, signs, self.rule, notes)

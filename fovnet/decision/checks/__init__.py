@@ -1,0 +1,1 @@
+"""Reasons not to trust an answer, a file a doubt: code, words, measure, bar and sentence (see `check.py`)."""

@@ -1,0 +1,74 @@
+"""What a check is: a reason not to trust an answer, and all that fovnet measures and says about it.
+
+A volume is decided first.  Each check then measures one value of it, and gives sentences where the value is
+on the wrong side of its bar: a constant, or a setting of the rule that was fitted to validation volumes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.orientation import Orientation
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision
+from fovnet.volume.slices import SliceStack
+
+Floats = NDArray[np.float64]
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a decided volume: all that a check may measure.
+
+    classes      (k,) their names                       members  (p, s, k) each network's probabilities
+    weights      (p,) of the members in their mean      raw      (s, k) this mean
+    unusual      (s,) share of validation slices at least as unusual; None without a novelty reference
+    brightened   (s, k) the mean on dark slices that were brightened, NaN on others; None if there are none
+    orientation  the network for the body's orientation; None if the ensemble has none
+    """
+
+    stack: SliceStack
+    decision: Decision
+    classes: tuple[str, ...]
+    members: NDArray[np.float32]
+    weights: Floats
+    raw: Floats
+    unusual: Floats | None = None
+    brightened: Floats | None = None
+    orientation: Orientation | None = None
+
+
+@dataclass(frozen=True)
+class Code:
+    """A stable code, as in spans.tsv, with its words for people.
+
+    words   a short form for tables                 meaning, to_try  clauses without a full stop
+    status  of the volumes that have the code: ok, uncertain, refused
+    """
+
+    code: str
+    words: str
+    meaning: str
+    to_try: str
+    status: str = "uncertain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(Code, Generic[Value]):
+    """One check.
+
+    sentences  why a value is a doubt under the rule; none if it is no doubt
+    measure    the value on a volume, None where it cannot be judged; without `measure` it is the decision
+    bar, fit   the setting of the rule that the values on validation volumes give, and how; "" for other bars
+    """
+
+    sentences: Callable[[Value, Rule], Iterable[str]]
+    measure: Callable[[Known], Value | None] | None = None
+    bar: str = ""
+    fit: Callable[[Sequence[Value]], float] | None = None

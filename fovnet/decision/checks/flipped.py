@@ -1,0 +1,24 @@
+"""The body fits better upside down; the bar, `flipped_gain`, is fitted with the decision (`tuning.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fovnet.decision.checks.check import Check
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision
+
+
+def sentences(decision: Decision, rule: Rule) -> Iterator[str]:
+    """One if the decision found the reversed order better by more than the bar."""
+    if decision.flipped:
+        yield "possibly flipped head to feet: the reversed order fits better"
+
+
+CHECK = Check(
+    code="flipped",
+    words="possibly flipped head to feet",
+    meaning="the answer fits better with the slices in reversed order; they were not reversed",
+    to_try="check the orientation in a viewer, and convert the series again",
+    sentences=sentences,
+)

@@ -1,0 +1,45 @@
+"""A region, or the whole answer, is less probable than it has to be.
+
+A region has a fixed bar; that of the answer, `min_confidence`, keeps a stated error (`abstaining.py`), and is
+fitted to the validation volumes that no other check doubts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from fovnet.decision.checks.check import Check
+from fovnet.decision.checks.percent import below
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision
+
+LIKELY = 0.7
+"""A region less probable than this may be the best guess, but is doubted."""
+
+
+def of_regions(decision: Decision, rule: Rule) -> Iterator[str]:
+    """One for each span that is less probable than LIKELY."""
+    for span in decision.spans:
+        if span.confidence < LIKELY:
+            percent, wanted = below(span.confidence, LIKELY)
+            why = f"{percent} of the slices called so are expected to show it, at least {wanted} wanted"
+            yield f"{span.region} is only the best guess: {why}"
+
+
+def of_the_answer(decision: Decision, rule: Rule) -> Iterator[str]:
+    """One if the volume's confidence is below the bar."""
+    if decision.sure < rule.min_confidence:
+        percent, wanted = below(decision.sure, rule.min_confidence)
+        yield f"not sure enough: confidence {percent}, a volume's answer counts from {wanted} on"
+
+
+CHECK = Check(
+    code="low-confidence",
+    words="not sure enough",
+    meaning="the volume's confidence is below the ensemble's bar, or a region of the answer is less "
+            "probable than 0.7",
+    to_try="look at the picture: the regions are the best guess",
+    sentences=of_the_answer,
+)
+OF_REGIONS = replace(CHECK, sentences=of_regions)

@@ -1,0 +1,43 @@
+"""The networks of the ensemble give the same slices different regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fovnet.decision.abstaining import floor
+from fovnet.decision.checks.check import Check, Floats, Known
+from fovnet.decision.checks.percent import below
+from fovnet.decision.rule import Rule
+from fovnet.maths.agreement import agreement
+
+
+def measure(known: Known) -> Floats:
+    """(s,) agreement of the members on each slice, 0 to 1."""
+    return agreement(known.members, known.weights)
+
+
+def fit(seen: Sequence[Floats]) -> float:
+    """The agreement that few unseen volumes fall below, if they are like these; 0 if these are too few."""
+    return floor(np.array([float(one.mean()) for one in seen]))
+
+
+def sentences(agreed: Floats, rule: Rule) -> Iterator[str]:
+    """One if the mean over the slices is below the bar."""
+    mean = float(agreed.mean())
+    if mean < rule.least_agreement:
+        percent, wanted = below(mean, rule.least_agreement, 1)
+        yield f"the networks disagree: agreement {percent}, at least {wanted} wanted"
+
+
+CHECK = Check(
+    code="members-disagree",
+    words="the networks disagree",
+    meaning="the networks of the ensemble predict different regions of the same slices",
+    to_try="look at the picture",
+    measure=measure,
+    bar="least_agreement",
+    fit=fit,
+    sentences=sentences,
+)

@@ -1,0 +1,32 @@
+"""Noise around the body is as bright as the body, and was made black (bars: `volume/noisy_air.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.rule import Rule
+
+
+def measure(known: Known) -> bool:
+    """Whether noise was made black."""
+    return known.stack.noise_blackened
+
+
+def sentences(blackened: bool, rule: Rule) -> Iterator[str]:
+    """One if it was."""
+    if blackened:
+        noisy = "a map or a phase image, by the noise around it"
+        yield f"{noisy}: the networks were validated on no such pictures"
+
+
+CHECK = Check(
+    code="noisy-air",
+    words="noise around the body",
+    meaning="noise around the body is as bright as the body, as in phase images and in maps computed "
+            "without a mask (ADC, T1, T2); it was made black, and the regions are the best guess: the "
+            "networks were validated on no such pictures",
+    to_try="predict the magnitude image of the same visit, or mask the map",
+    measure=measure,
+    sentences=sentences,
+)

@@ -1,0 +1,25 @@
+"""No region is shown: an answer, and no reason to doubt it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fovnet.decision.checks.check import Check
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision
+
+
+def sentences(decision: Decision, rule: Rule) -> Iterator[str]:
+    """One where no region is shown."""
+    if not decision.spans:
+        yield "shows none of the regions"
+
+
+CHECK = Check(
+    code="none",
+    status="ok",
+    words="shows none of the regions",
+    meaning="air, noise, a phantom, or a part of the body that is in no region, such as an arm",
+    to_try="nothing: it is an answer",
+    sentences=sentences,
+)

@@ -1,0 +1,33 @@
+"""The very set of regions in the answer is less likely than not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fovnet.decision.checks.check import Check
+from fovnet.decision.checks.percent import below
+from fovnet.decision.rule import EVEN, Rule
+from fovnet.decision.spans import Decision
+
+
+def sentences(decision: Decision, rule: Rule) -> Iterator[str]:
+    """One below EVEN; none where nothing is shown: it was 0.01 to 0.05 on eight volumes that were right."""
+    if decision.spans and decision.set_probability < EVEN:
+        chance, _ = below(decision.set_probability, EVEN)
+        only = f"{chance} that it shows {_listed([span.region for span in decision.spans])} and nothing else"
+        yield f"more likely than not, it shows a region more, or one less: {only}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """ "chest", "chest and head", "abdomen, chest and head": each name once."""
+    *first, last = dict.fromkeys(names)
+    return " and ".join(filter(None, (", ".join(first), last)))
+
+
+CHECK = Check(
+    code="other-regions",
+    words="rather a region more or less",
+    meaning="the exact set of predicted regions is less likely than not",
+    to_try="look at both ends of the volume, where regions begin and end",
+    sentences=sentences,
+)

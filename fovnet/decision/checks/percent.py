@@ -1,0 +1,20 @@
+"""A share below its bar, in percent that never reads as if it were the bar."""
+
+from __future__ import annotations
+
+import math
+
+
+def below(share: float, bar: float, digits: int = 0) -> tuple[str, str]:
+    """A share below a bar, and the bar, in percent with so many decimals.
+
+    If both would read the same, they get one more decimal where needed, the share rounded down and the bar
+    up: 69.9% and 70%.
+    """
+    percent, wanted = f"{share:.{digits}%}", f"{bar:.{digits}%}"
+    if percent != wanted:
+        return percent, wanted
+    finer = 10 ** (digits + 3)
+    if round(bar, digits + 2) != bar:
+        wanted = f"{math.ceil(round(finer * bar, 6)) / finer:.{digits + 1}%}"
+    return f"{math.floor(finer * share) / finer:.{digits + 1}%}", wanted

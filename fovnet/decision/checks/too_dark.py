@@ -1,0 +1,39 @@
+"""Slices that seem to show nothing show a region once they are brightened (bars: `dark_slices.py`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.dark_slices import Hidden, hidden_region
+from fovnet.decision.rule import Rule
+
+
+def measure(known: Known) -> Hidden | None:
+    """What slices that are decided to be none show when brightened.
+
+    None if nothing, or if none of them is dark.
+    """
+    if known.brightened is None:
+        return None
+    nothing = known.decision.decided[:, -1]
+    return hidden_region(nothing, known.brightened, known.stack.edges_mm, known.classes)
+
+
+def sentences(hidden: Hidden, rule: Rule) -> Iterator[str]:
+    """One, always."""
+    height = f"{math.floor(hidden.extent_mm):.0f} mm of slices that seem to show nothing"
+    yield f"too dark in part: {height} show {hidden.region} when they are brightened"
+
+
+CHECK = Check(
+    code="too-dark",
+    words="part of it too dark",
+    meaning="slices that seem to show nothing are much darker than the others, and show a region once they "
+            "are brightened: stations put together without matching their brightness, or signal lost "
+            "beyond the coil",
+    to_try="give all parts the same brightness (normalise each station), or predict each by itself",
+    measure=measure,
+    sentences=sentences,
+)

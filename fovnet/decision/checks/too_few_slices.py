@@ -1,0 +1,49 @@
+"""So few slices, or so thin a slab, that nothing could contradict an answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.rule import OBSERVATION_MM, Rule
+
+FEWEST, LEAST_OBSERVATIONS = 5, 2.0
+"""Slices, and independent observations (see OBSERVATION_MM).  Three slices in random order are in the body's
+order, either way up, with probability 1/3, four with 1/12, five with 1/60; slices within 20 mm show the same
+thing."""
+
+
+@dataclass(frozen=True)
+class Slab:
+    """The slices of a volume, or those before it was resampled if fewer, and its independent observations."""
+
+    slices: int
+    observations: float
+
+
+def measure(known: Known) -> Slab:
+    """The slab that was decided on."""
+    cuts = len(known.decision.confidence)
+    return Slab(min(cuts, known.stack.counted_slices or cuts), known.decision.observations)
+
+
+def sentences(slab: Slab, rule: Rule) -> Iterator[str]:
+    """One below either bar."""
+    if slab.slices < FEWEST:
+        yield f"too few slices, thin neighbours averaged: {slab.slices}, at least {FEWEST} wanted"
+    elif slab.observations < LEAST_OBSERVATIONS:
+        deep = math.floor(10 * OBSERVATION_MM * slab.observations) / 10
+        yield f"too thin a slab: {deep:g} mm, at least {OBSERVATION_MM * LEAST_OBSERVATIONS:.0f} mm wanted"
+
+
+CHECK = Check(
+    code="too-few-slices",
+    words="too few slices",
+    meaning="fewer than 5 slices, thin neighbours averaged, or a slab thinner than 20 mm: nothing could "
+            "contradict an answer",
+    to_try="predict a series of the same visit that covers more",
+    measure=measure,
+    sentences=sentences,
+)

@@ -1,0 +1,49 @@
+"""The picture is much smaller than any that the networks were validated on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.rule import Rule
+from fovnet.decision.tuning import FALSE_ALARMS
+from fovnet.volume.planes import extents_mm
+
+SMALLER = 0.75
+"""Share of the smallest validation extent: volumes a little smaller were mostly right; mice, a tenth of
+people's size, were labelled spine with high confidence."""
+
+
+def measure(known: Known) -> float:
+    """The picture's largest extent along an axis, in mm."""
+    return max(extents_mm(known.stack))
+
+
+def fit(extents_mm: Sequence[float]) -> float:
+    """SMALLER times the smallest of n extents, in mm; 0 if too few.
+
+    A new volume is below the smallest with probability 1/(n + 1), which may not exceed FALSE_ALARMS.
+    """
+    return SMALLER * min(extents_mm) if FALSE_ALARMS * (len(extents_mm) + 1) >= 1 else 0.0
+
+
+def sentences(extent_mm: float, rule: Rule) -> Iterator[str]:
+    """One below the bar."""
+    if extent_mm < rule.least_extent_mm:
+        reach, least = math.floor(10 * extent_mm) / 10, math.ceil(10 * rule.least_extent_mm) / 10
+        size = f"{reach:g} mm along its longest side, at least {least:g} mm wanted"
+        yield f"much smaller than anything the networks were validated on: {size}"
+
+
+CHECK = Check(
+    code="too-small",
+    words="smaller than what the networks know",
+    meaning="along no axis does the picture reach three quarters as far as that of the smallest volume "
+            "that the networks were validated on: an animal, a small part, or voxel sizes in another unit",
+    to_try="check the voxel sizes; networks trained on such volumes know them",
+    measure=measure,
+    bar="least_extent_mm",
+    fit=fit,
+    sentences=sentences,
+)

@@ -1,0 +1,68 @@
+"""By the pictures slices do not run from feet to head, as the header has it (`orientation.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fovnet.decision.abstaining import floor
+from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.checks.percent import below
+from fovnet.decision.orientation import Bearing
+from fovnet.decision.rule import Rule
+from fovnet.decision.tuning import FALSE_ALARMS
+from fovnet.volume.planes import states_axes
+
+MOST_UPRIGHT = 0.2
+"""Upper limit of the bar: of the five directions of slices another is more probable below 1/5."""
+FAINT = 0.001       # a probability below it is not written as 0.0 %
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The body's orientation by the pictures, and whether the header states the directions of its axes."""
+
+    bearing: Bearing
+    stated: bool = True
+
+
+def measure(known: Known) -> Axes | None:
+    """None if no region is shown, the volume is too thin to tell, or the ensemble has no network for it."""
+    if known.orientation is None or not known.decision.spans:
+        return None
+    bearing = known.orientation.bearing(known.stack)
+    return None if bearing is None else Axes(bearing, states_axes(known.stack))
+
+
+def fit(seen: Sequence[Axes]) -> float:
+    """The probability that FALSE_ALARMS of the volumes whose headers state their axes fall below.
+
+    At most MOST_UPRIGHT; 0 if there are too few.
+    """
+    uprights = np.array([one.bearing.upright for one in seen if one.stated])
+    return min(MOST_UPRIGHT, floor(uprights, FALSE_ALARMS))
+
+
+def sentences(axes: Axes, rule: Rule) -> Iterator[str]:
+    """One below the bar."""
+    upright = axes.bearing.upright
+    if upright < rule.least_upright:
+        percent, wanted = below(upright, rule.least_upright, 1)
+        share = percent if upright >= FAINT else f"under {FAINT:.1%}"
+        stated = f"{share} that slices run from feet to head, as the header has it, at least {wanted} wanted"
+        yield f"its axes look wrong: {stated}; by the picture rather from {axes.bearing.rather}"
+
+
+CHECK = Check(
+    code="turned",
+    words="axes perhaps wrong",
+    meaning="by the pictures slices do not run from feet to head, as the header has it: their extents "
+            "would be along another axis; nothing was turned",
+    to_try="check the orientation in a viewer, and convert the original series again",
+    measure=measure,
+    bar="least_upright",
+    fit=fit,
+    sentences=sentences,
+)

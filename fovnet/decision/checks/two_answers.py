@@ -1,0 +1,67 @@
+"""The answer is not sure, and along a region another one is nearly as probable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision, Span
+
+NEAR = 0.7
+"""Ratio of two classes' mean probabilities along a span from which on either may be right."""
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """The volume's confidence, and each region with the class that is nearly as probable along it."""
+
+    sure: float
+    pairs: tuple[tuple[str, str], ...]
+
+
+def measure(known: Known) -> Rivals:
+    """The pairs, feet to head; one for each span that has a rival."""
+    return rivals(known.decision, known.classes)
+
+
+def rivals(decision: Decision, classes: Sequence[str]) -> Rivals:
+    """Of a decision with these classes."""
+    pairs = []
+    for span in decision.spans:
+        mine, rival, other = _second(decision, span, classes)
+        if other >= NEAR * mine:
+            pairs.append((span.region, rival))
+    return Rivals(decision.sure, tuple(pairs))
+
+
+def sentences(found: Rivals, rule: Rule) -> Iterator[str]:
+    """One for each pair, if the volume's confidence is below its bar."""
+    if found.sure < rule.min_confidence:
+        for region, rival in found.pairs:
+            yield f"two answers are nearly equal: {region} or {rival}"
+
+
+def _second(decision: Decision, span: Span, classes: Sequence[str]) -> tuple[float, str, float]:
+    """Mean probability of a span's region along it; the most probable class that labels none of its slices,
+    and its mean probability."""
+    rows = slice(span.first, span.last + 1)
+    means = decision.smoothed[rows].mean(axis=0)
+    own = float(means[classes.index(span.region)])
+    others = np.where(decision.decided[rows].any(axis=0), -1.0, means)
+    at = int(others.argmax())
+    return own, classes[at], float(others[at])
+
+
+CHECK = Check(
+    code="two-answers",
+    words="two answers nearly equal",
+    meaning="the confidence is below the bar, and along a span another region is nearly as probable as the "
+            "predicted one; the message names both",
+    to_try="look at the picture",
+    measure=measure,
+    sentences=sentences,
+)

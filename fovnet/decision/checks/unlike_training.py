@@ -1,0 +1,55 @@
+"""The volume looks unlike the training slices, in the networks' features (`novelty.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fovnet.decision import novelty
+from fovnet.decision.abstaining import floor
+from fovnet.decision.checks.check import Check, Floats, Known
+from fovnet.decision.checks.percent import below
+from fovnet.decision.rule import Rule
+
+
+@dataclass(frozen=True)
+class Novelty:
+    """The share of validation slices at least as unusual as the volume, and as each of its slices (s,)."""
+
+    volume: float
+    slices: Floats
+
+
+def measure(known: Known) -> Novelty | None:
+    """None if the ensemble has no novelty reference."""
+    if known.unusual is None:
+        return None
+    return Novelty(novelty.of_volume(known.unusual, known.raw), known.unusual)
+
+
+def fit(seen: Sequence[Novelty]) -> float:
+    """The share that few unseen volumes fall below, if they are like these; 0 if these are too few."""
+    return floor(np.array([one.volume for one in seen]))
+
+
+def sentences(seen: Novelty, rule: Rule) -> Iterator[str]:
+    """One below the bar."""
+    if seen.volume < rule.least_novelty:
+        share, wanted = below(seen.volume, rule.least_novelty, 1)
+        found = f"{share} of the validation slices are as unusual, at least {wanted} wanted"
+        yield f"unlike most of what the networks know: {found}"
+
+
+CHECK = Check(
+    code="unlike-training",
+    words="unlike what the networks know",
+    meaning="fewer of the slices that the networks were validated on look as unusual as this volume's than "
+            "the ensemble asks for",
+    to_try="look at the picture; networks trained on such volumes, or trained further on them, know them",
+    measure=measure,
+    bar="least_novelty",
+    fit=fit,
+    sentences=sentences,
+)

@@ -1,0 +1,92 @@
+"""Reasons not to trust an answer: the checks in their order, what they measure, and what they doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fovnet.decision.checks import (
+    flipped,
+    low_confidence,
+    members_disagree,
+    noisy_air,
+    none,
+    other_regions,
+    out_of_order,
+    phantom,
+    template,
+    too_dark,
+    too_few_slices,
+    too_small,
+    turned,
+    two_answers,
+    unlike_training,
+)
+from fovnet.decision.checks.check import Check, Known, Value
+from fovnet.decision.rule import Rule
+from fovnet.decision.spans import Decision
+
+CHECKS: tuple[Check[Any], ...] = (
+    none.CHECK,
+    # of the picture
+    unlike_training.CHECK,
+    members_disagree.CHECK,
+    too_small.CHECK,
+    too_dark.CHECK,
+    noisy_air.CHECK,
+    phantom.CHECK,
+    template.CHECK,
+    too_few_slices.CHECK,
+    out_of_order.CHECK,
+    flipped.CHECK,
+    turned.CHECK,
+    # of the answer
+    low_confidence.OF_REGIONS,
+    other_regions.CHECK,
+    two_answers.CHECK,
+    low_confidence.CHECK,
+)
+"""In the order in which an answer names them."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One reason: its code and its sentence.  "none" states that no region is shown, and is no reason."""
+
+    code: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What was measured on a volume besides its decision: by code, the value of each check that can judge."""
+
+    values: Mapping[str, Any]
+
+    def of(self, check: Check[Value]) -> Value | None:
+        """The value of a check; None if it was not measured, or cannot be judged."""
+        return self.values.get(check.code)
+
+
+def measured(known: Known) -> Signs:
+    """What every check measures on a volume."""
+    values = {check.code: check.measure(known) for check in CHECKS if check.measure is not None}
+    return Signs({code: value for code, value in values.items() if value is not None})
+
+
+def doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
+    """Every reason to doubt the decision on a volume, in the order of CHECKS."""
+    found = ((check, _sentences(check, decision, signs, rule)) for check in CHECKS)
+    return tuple(Doubt(check.code, sentence) for check, sentences in found for sentence in sentences)
+
+
+def are_reasons(found: Iterable[Doubt]) -> bool:
+    """Whether any of these is a reason not to trust the answer."""
+    return any(doubt.code != none.CHECK.code for doubt in found)
+
+
+def _sentences(check: Check[Any], decision: Decision, signs: Signs, rule: Rule) -> Iterable[str]:
+    """The sentences of one check; none where its value is unknown."""
+    value = decision if check.measure is None else signs.of(check)
+    return () if value is None else check.sentences(value, rule)
