@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "fovnet"
 FLOORS = {
     "regions": 0, "errors": 0, "records": 0, "results": 0, "levels": 0, "words": 0, "unforeseen": 0,
     "_version": 0, "machine": 0, "own_files": 0,
-    "maths": 1, "config": 1,
+    "maths": 1, "config": 1, "drawing": 1,
     "volume": 2, "search": 2, "commands": 2, "workflow": 2,
     "net": 3, "phantom": 3,
     "decision": 4,
@@ -40,6 +40,8 @@ MODULES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffi
 FOOTINGS = {        # packages within a room, and what of it they stand on: the rest of the room may import them
     "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.formats": {"volume.checks", "volume.grid", "volume.slabs", "volume.unpacking", "volume.volume"},
+    "report.content": set(),
+    "report.figures": {"report.content"},
     "report.exports": set(),
     "search.look": {"search.space", "search.trial", "search.prior"},
     "search.spend": {"search.trial"},
@@ -176,7 +178,7 @@ def test_every_way_to_print_or_exit_is_seen(line: str) -> None:
 def test_what_needs_no_torch_costs_no_torch() -> None:
     """torch takes more than a second to import: help, proposals, prices and reports do without it, one after
     the other."""
-    names = ("fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.gather", "fovnet.net.prices", "fovnet.net.calibration",
+    names = ("fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.gather", "fovnet.net.prices", "fovnet.net.calibration",
              "fovnet.decision.ensemble")
     code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n" \
            "    assert not {'torch', 'monai'} & sys.modules.keys(), name"

@@ -25,12 +25,12 @@ def write(settings: Settings, results: Results, pack: Pack) -> None:
     from fovnet.decision.ensemble import RULE, facts_of, read_rule
     from fovnet.evaluate.ablation import current_ablation
     from fovnet.records import digest
-    from fovnet.report.facts import write_facts
-    from fovnet.report.gather import gather
-    from fovnet.report.pour import write_report
-    from fovnet.report.reference import labelled_slices
-    from fovnet.report.run_record import Pictured, RunRecord
-    from fovnet.report.wording import usual_heights
+    from fovnet.report.content.gather import gather
+    from fovnet.report.content.reference import labelled_slices
+    from fovnet.report.content.run_record import Pictured, RunRecord
+    from fovnet.report.content.wording import usual_heights
+    from fovnet.report.pages.facts import write_facts
+    from fovnet.report.pages.pour import write_report
 
     evaluation, cases = finished_run.evaluation_of(settings, results, pack)
     manifest, (journal, trials) = finished_run.manifest_of(pack), finished_search(results)

@@ -7,8 +7,8 @@ import pytest
 
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
-from fovnet.report.gather import gather
-from fovnet.report.run_record import Pictured, RunRecord
+from fovnet.report.content.gather import gather
+from fovnet.report.content.run_record import Pictured, RunRecord
 
 
 def module_in(path):

@@ -9,10 +9,10 @@ import pytest
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
-from fovnet.report.card import card, markdown
-from fovnet.report.facts import report_facts, spread, tables, write_facts
-from fovnet.report.page import Shown, Table
-from fovnet.report.pour import pour
+from fovnet.report.content.page import Shown, Table
+from fovnet.report.pages.card import card, markdown
+from fovnet.report.pages.facts import report_facts, spread, tables, write_facts
+from fovnet.report.pages.pour import pour
 
 NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[-+]?\d+)?")
 

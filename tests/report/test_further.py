@@ -4,8 +4,8 @@ import pytest
 
 from fovnet.evaluate.measures import Measure
 from fovnet.regions import DEFAULT
-from fovnet.report.further import ablation_view, doubts_table, header_rates, header_rows, promise_words
-from fovnet.report.pour import pour
+from fovnet.report.content.further import ablation_view, doubts_table, header_rates, header_rows, promise_words
+from fovnet.report.pages.pour import pour
 
 
 def measure(name, value, low=None, high=None, numerator=1.0, denominator=20, stage="decided"):

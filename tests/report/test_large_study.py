@@ -9,10 +9,10 @@ import pytest
 
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
-from fovnet.report.facts import write_facts
-from fovnet.report.gather import gather
-from fovnet.report.pour import write_report
-from fovnet.report.run_record import Pictured, RunRecord
+from fovnet.report.content.gather import gather
+from fovnet.report.content.run_record import Pictured, RunRecord
+from fovnet.report.pages.facts import write_facts
+from fovnet.report.pages.pour import write_report
 
 VOLUMES, SUBJECTS = 2000, 700
 MOST_BYTES, MOST_SECONDS = 15e6, 120.0

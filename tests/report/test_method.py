@@ -2,9 +2,9 @@
 
 import pytest
 
-from fovnet.report.draw import border_figure, reliability_figure
-from fovnet.report.method import method_words, predictors
-from fovnet.report.page import BorderDots
+from fovnet.report.content.method import method_words, predictors
+from fovnet.report.content.page import BorderDots
+from fovnet.report.figures.charts import border_figure, reliability_figure
 
 
 @pytest.mark.parametrize(

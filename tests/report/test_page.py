@@ -13,12 +13,12 @@ from matplotlib.text import Text
 from fovnet.errors import CollectionError
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT
-from fovnet.report.card import card
-from fovnet.report.draw import picture
-from fovnet.report.page import Shown
-from fovnet.report.pour import pour, write_report
-from fovnet.report.run_record import Pictured
-from fovnet.report.wording import duration, percent, run_of, usual_heights
+from fovnet.report.content.page import Shown
+from fovnet.report.content.run_record import Pictured
+from fovnet.report.content.wording import duration, percent, run_of, usual_heights
+from fovnet.report.figures.charts import picture
+from fovnet.report.pages.card import card
+from fovnet.report.pages.pour import pour, write_report
 
 VOID = {"meta", "img", "br", "link", "input"}
 

@@ -8,15 +8,15 @@ import pytest
 
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT, Vocabulary
-from fovnet.report.faces import COVER, covered
-from fovnet.report.failures import THUMBNAILS, failures_view
-from fovnet.report.flow import flow_table, flow_view, refused_table
-from fovnet.report.people import people_table
-from fovnet.report.published import published_table
-from fovnet.report.reference import convention_table, labels_table, reference_words
-from fovnet.report.run_record import Pictured
-from fovnet.report.running import running_table
-from fovnet.report.sureness import risk_view
+from fovnet.report.content.faces import COVER, covered
+from fovnet.report.content.failures import THUMBNAILS, failures_view
+from fovnet.report.content.flow import flow_table, flow_view, refused_table
+from fovnet.report.content.people import people_table
+from fovnet.report.content.published import published_table
+from fovnet.report.content.reference import convention_table, labels_table, reference_words
+from fovnet.report.content.risk import risk_view
+from fovnet.report.content.run_record import Pictured
+from fovnet.report.content.running import running_table
 
 
 def row(subject, split="", status="ok", slices=10, code="", **attributes):

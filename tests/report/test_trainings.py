@@ -3,9 +3,9 @@ slots are."""
 
 from fovnet.acts.search import write_trials
 from fovnet.records import read_tsv
+from fovnet.report.content.running import running_table
+from fovnet.report.content.search import search_view
 from fovnet.report.run_report import _trainings
-from fovnet.report.running import running_table
-from fovnet.report.searching import search_view
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 PLAN = [                            # row, the slot continued, epochs, score, seconds

@@ -17,15 +17,15 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.decision import doubting
+from fovnet.drawing.raster import brightened, contact_sheet
 from fovnet.own_files import page_name
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
-from fovnet.report.body_drawing import LEFT, body_drawing
-from fovnet.report.doubt_words import CODES, doubt_in_words
-from fovnet.report.index_page import FIRST, NAMED_DOUBTS, index_page, write_index
-from fovnet.report.raster import brightened, contact_sheet
-from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
-from fovnet.report.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
+from fovnet.report.content.doubt_words import CODES, doubt_in_words
+from fovnet.report.figures.body_drawing import LEFT, body_drawing
+from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
+from fovnet.report.pages.index_page import FIRST, NAMED_DOUBTS, index_page, write_index
+from fovnet.report.pages.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
 from fovnet.volume.dicom.triage import INCLUDABLE
 
 VOID = {"meta", "img", "br", "input", "rect", "line", "image", "polyline", "link"}
