@@ -178,7 +178,7 @@ def test_every_way_to_print_or_exit_is_seen(line: str) -> None:
 def test_what_needs_no_torch_costs_no_torch() -> None:
     """torch takes more than a second to import: help, proposals, prices and reports do without it, one after
     the other."""
-    names = ("fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.gather", "fovnet.net.prices", "fovnet.net.calibration",
+    names = ("fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.page", "fovnet.net.prices", "fovnet.net.calibration",
              "fovnet.decision.ensemble")
     code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n" \
            "    assert not {'torch', 'monai'} & sys.modules.keys(), name"

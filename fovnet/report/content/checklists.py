@@ -10,9 +10,10 @@ doi:10.1136/bmj-2023-078378.  Its item 2 refers to a separate list for abstracts
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from fovnet.report.content.page import Checklist, Table
+from fovnet.report.content.cells import Table
 
 SECTIONS = {
     "answer": "The answer", "use": "Intended use", "inputs": "What went in", "people": "Who is in which split",
@@ -22,6 +23,16 @@ SECTIONS = {
     "running": "Time and memory", "method": "Method in short", "limits": "What this report cannot say", "provenance": "Provenance",
 }
 """Headings of the page's sections, by `place`."""
+
+
+@dataclass(frozen=True)
+class Checklist:
+    """A reporting guideline: its items by number, and the sections that answer them."""
+
+    name: str
+    reference: str
+    sentence: str
+    table: Table
 
 
 class Item(NamedTuple):

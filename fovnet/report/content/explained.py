@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from scipy.stats import binom
 
 from fovnet.report.content import wording
-from fovnet.report.content.page import ExplainedView, Shown, Table
+from fovnet.report.content.cells import Shown, Table
 from fovnet.report.content.wording import duration, percent, score, settings
 from fovnet.search.descent import Descent
 from fovnet.search.explaining import Explanation, FailureGroup, Share
@@ -24,6 +25,30 @@ PAIRS = 5
 
 STOPPED = 20
 """Stopped trainings shown; the JSON has all."""
+
+
+@dataclass(frozen=True)
+class ExplainedView:
+    """A search explained: sentences, tables, and the numbers that are drawn."""
+
+    ending: str
+    convergence: str
+    honesty: str
+    mattering: str
+    failing: str
+    axes: Table
+    pairs: Table
+    together: Table | None
+    together_of: str
+    failures: Table
+    every_failure: Table
+    explanation: Explanation
+    spending: str
+    rungs: Table
+    stopped: Table
+    descending: str
+    teaching: str
+    believed: Table
 
 
 def explained_view(explanation: Explanation) -> ExplainedView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,8 @@ from fovnet.drawing.raster import brightened
 from fovnet.evaluate.cases import Case, Stretch
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.regions import Vocabulary
-from fovnet.report.content.page import Failure, FailuresView, Shown, Table, Thumbnail
-from fovnet.report.content.pictures import true_stretches, volume_view
+from fovnet.report.content.cells import Row, Shown, Table
+from fovnet.report.content.pictures import VolumeView, true_stretches, volume_view
 from fovnet.report.content.wording import percent, run_of, whole_mm
 from fovnet.words import several
 
@@ -21,6 +22,35 @@ WRONG_SHARE = 0.1
 
 THUMBNAILS = 5
 """Maximum number of slices shown of the longest run of wrong ones, evenly spaced from the slice before it to the slice after it."""
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """One slice (128, 128) uint8, and its predicted and true classes in words."""
+
+    pixels: NDArray[np.uint8]
+    words: str
+    wrong: bool
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A volume with wrong regions, or with the right ones and too many wrong slices."""
+
+    title: str
+    words: str
+    spans: Table
+    picture: VolumeView
+    thumbnails: tuple[Thumbnail, ...]
+
+
+@dataclass(frozen=True)
+class FailuresView:
+    """All failures, answered ones first, each group by descending confidence, and pictures of the first."""
+
+    sentence: str
+    table: Table
+    pictured: tuple[Failure, ...]
 
 
 def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, faces: bool) -> FailuresView:
@@ -65,7 +95,7 @@ def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
 
 
 def _table(ranked: Sequence[VolumeRow], vocabulary: Vocabulary) -> Table:
-    rows: list[tuple[str | Shown, ...]] = []
+    rows: list[Row] = []
     for row in ranked:
         share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
         true, predicted = run_of(row.truth, vocabulary), run_of(row.predicted, vocabulary)

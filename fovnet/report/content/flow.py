@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from fovnet.report.content.page import FlowStep, FlowView, LeftOut, Table
+from fovnet.evaluate.cases import Listed
+from fovnet.report.content.cells import Table
 
-Row = Mapping[str, Any]
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}
 """Splits as stored, and their names in the report."""
 
 
-def flow_view(manifest: Sequence[Row], uncertain: int) -> FlowView:
+@dataclass(frozen=True)
+class LeftOut:
+    """A number of volumes excluded at a step, and why."""
+
+    why: str
+    volumes: int
+
+
+@dataclass(frozen=True)
+class FlowStep:
+    """Volumes, subjects and slices that remain at this step, None where not counted; `left_out` are the exclusions
+    before it."""
+
+    name: str
+    volumes: int
+    subjects: int | None
+    slices: int | None
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True)
+class FlowView:
+    """The steps of the data, in order."""
+
+    steps: tuple[FlowStep, ...]
+
+
+def flow_view(manifest: Sequence[Listed], uncertain: int) -> FlowView:
     """The flow of the volumes in a manifest; `uncertain` is the number of test volumes answered "cannot say".
 
     A volume without labels is for prediction only, and is in no split.
     """
-    read = [row for row in manifest if row.get("status") != "refused"]
-    labelled = [row for row in read if row.get("split")]
-    tested = [row for row in labelled if row["split"] == "test"]
+    read = [one for one in manifest if one.status != "refused"]
+    labelled = [one for one in read if one.split]
+    tested = [one for one in labelled if one.split == "test"]
     steps = (
         _step("listed in the collections", manifest, ()),
         _step("read and cut into slices", read, _refusals(manifest)),
@@ -40,34 +67,23 @@ def flow_table(view: FlowView) -> Table:
     return Table(("step", "volumes", "subjects", "slices", "left out before it"), tuple(rows), name="flow")
 
 
-def refused_table(manifest: Sequence[Row]) -> Table:
-    """Numbers of refused volumes by code, most frequent first, each with one message as an example."""
-    by_code: dict[str, list[str]] = defaultdict(list)
-    for row in manifest:
-        if row.get("status") == "refused":
-            by_code[str(row.get("code") or "no code")].append(str(row.get("message") or ""))
-    ordered = sorted(by_code.items(), key=lambda one: (-len(one[1]), one[0]))
-    rows = tuple((code, f"{len(messages):,}", messages[0] or "no reason was recorded") for code, messages in ordered)
-    return Table(("reason", "volumes", "for example"), rows, name="refused")
+def _step(name: str, volumes: Sequence[Listed], left_out: tuple[LeftOut, ...]) -> FlowStep:
+    subjects = len({one.subject_id for one in volumes})
+    return FlowStep(name, len(volumes), subjects, sum(one.slices for one in volumes), left_out)
 
 
-def _step(name: str, rows: Sequence[Row], left_out: tuple[LeftOut, ...]) -> FlowStep:
-    subjects = len({row.get("subject_id") for row in rows})
-    return FlowStep(name, len(rows), subjects, sum(int(row.get("slices") or 0) for row in rows), left_out)
-
-
-def _refusals(manifest: Sequence[Row]) -> tuple[LeftOut, ...]:
-    codes = Counter(str(row.get("code") or "no code") for row in manifest if row.get("status") == "refused")
+def _refusals(manifest: Sequence[Listed]) -> tuple[LeftOut, ...]:
+    codes = Counter(one.code or "no code" for one in manifest if one.status == "refused")
     return tuple(LeftOut(f"refused: {code}", count) for code, count in codes.most_common())
 
 
-def _unlabelled(read: Sequence[Row]) -> tuple[LeftOut, ...]:
-    count = sum(not row.get("split") for row in read)
+def _unlabelled(read: Sequence[Listed]) -> tuple[LeftOut, ...]:
+    count = sum(not one.split for one in read)
     return (LeftOut("without labels: for prediction only", count),) if count else ()
 
 
-def _others(labelled: Sequence[Row]) -> tuple[LeftOut, ...]:
-    counts = Counter(str(row["split"]) for row in labelled if row["split"] != "test")
+def _others(labelled: Sequence[Listed]) -> tuple[LeftOut, ...]:
+    counts = Counter(one.split for one in labelled if one.split != "test")
     return tuple(LeftOut(f"used for {SPLITS.get(split, split)}", counts[split]) for split in sorted(counts))
 
 

@@ -1,9 +1,19 @@
-"""A summary of the method, from the configuration and the decision rule of this run."""
+"""The chapter on the method, from the settings and the decision rule of this run: what was done, and what it cannot say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from fovnet.config import Settings
+from fovnet.decision.rule import Rule
+from fovnet.evaluate.evaluation import Evaluation
+from fovnet.evaluate.measures import FEWEST_SUBJECTS
+from fovnet.regions import Vocabulary
+from fovnet.report.content.cells import Table
+from fovnet.report.content.checklists import Checklist, checklists
+from fovnet.report.content.statements import LIMITS, REFERENCES
 
 SEEN = {
     "neighbours": "its neighbours", "millimetres": "the same at a fixed number of millimetres a pixel",
@@ -18,53 +28,95 @@ SEARCHED = {
 """How the networks were found, by `search.method`; the others are BAYESIAN."""
 BAYESIAN = "the best found by Gaussian-process Bayesian optimisation over their shape and their training"
 
+PUBLISHED = ("networks", "head", "chest", "abdomen", "pelvis", "legs", "spine", "slice error")
+PUBLISHED_PERCENT = (
+    ("hand-made baseline", 96, 57, 88, 81, 81, 94, 14),
+    ("best single network found", 94, 93, 85, 86, 76, 96, 10),
+)
+"""Sensitivities and slice errors, in percent, in Bertrand et al., ISBI 2017, on their own data."""
 
-def method_words(configuration: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
-    """One paragraph: the slices, the networks and their inputs, and the steps from probabilities to spans.
 
-    configuration  of the run; missing keys have fovnet's defaults
-    decision       the rule's settings, `heights` in words ("not used" where there are none)
-    """
-    smoothed = ", and smoothed along the body in millimetres" if decision.get("sigma_mm", 1.0) else ""
-    return (
-        f"Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional networks, {_origin(configuration)}, give "
-        f"each slice a probability for each region{_beside(configuration)}; their mean is calibrated on the validation split{smoothed}. "
-        f"{_decoding(decision)}, and abstains where the evidence is weak."
+@dataclass(frozen=True)
+class Method:
+    """What was done, how intervals were computed, results published for the same task, what the report cannot say, and
+    the items of two reporting guidelines that it answers."""
+
+    summary: str
+    intervals: str
+    published: Table
+    limits: tuple[str, ...]
+    references: tuple[str, ...]
+    checklists: tuple[Checklist, ...]
+
+
+def method_of(evaluation: Evaluation, settings: Settings, rule: Rule, places: Collection[str]) -> Method:
+    """The chapter; `places` are the sections of this report."""
+    return Method(
+        summary=method_words(settings, rule),
+        intervals=_intervals(evaluation),
+        published=published_table(evaluation.vocabulary),
+        limits=LIMITS,
+        references=REFERENCES,
+        checklists=checklists(places, predictors(settings, rule), updated=settings.training.begin is not None),
     )
 
 
-def predictors(configuration: Mapping[str, Any], decision: Mapping[str, Any]) -> str:
+def method_words(settings: Settings, rule: Rule) -> str:
+    """One paragraph: the slices, the networks and their inputs, and the steps from probabilities to spans."""
+    smoothed = ", and smoothed along the body in millimetres" if rule.sigma_mm else ""
+    return (
+        f"Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional networks, "
+        f"{_origin(settings)}, give each slice a probability for each region{_beside(settings)}; their mean is calibrated "
+        f"on the validation split{smoothed}. {_decoding(rule)}, and abstains where the evidence is weak."
+    )
+
+
+def predictors(settings: Settings, rule: Rule) -> str:
     """The predictors of an answer, in words."""
-    sections = " and of the volume’s sagittal and coronal section" if "sections" in _inputs(configuration) else ""
-    heights = " and how high regions usually lie" if _knows_heights(decision) else " and nothing else"
+    sections = " and of the volume’s sagittal and coronal section" if "sections" in settings.training.inputs else ""
+    heights = " and how high regions usually lie" if any(rule.heights) else " and nothing else"
     return f"the pixels of axial slices{sections}{',' if sections else ''}{heights}"
 
 
-def _origin(configuration: Mapping[str, Any]) -> str:
-    if configuration.get("training", {}).get("begin"):
+def _origin(settings: Settings) -> str:
+    if settings.training.begin is not None:
         return "trained further from those of another ensemble"
-    return SEARCHED.get(configuration.get("search", {}).get("method"), BAYESIAN)
+    return SEARCHED.get(settings.search.method, BAYESIAN)
 
 
-def _inputs(configuration: Mapping[str, Any]) -> Sequence[str]:
-    return list(configuration.get("training", {}).get("inputs") or ["slice"])
-
-
-def _beside(configuration: Mapping[str, Any]) -> str:
-    shown = [SEEN[name] for name in _inputs(configuration) if name in SEEN]
+def _beside(settings: Settings) -> str:
+    shown = [SEEN[name] for name in settings.training.inputs if name in SEEN]
     if not shown:
         return ""
     return f", from it, {', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else f", from it and {shown[0]}"
 
 
-def _knows_heights(decision: Mapping[str, Any]) -> bool:
-    return decision.get("heights") not in (None, "", (), "not used")
-
-
-def _decoding(decision: Mapping[str, Any]) -> str:
-    if decision.get("method") == "intersections":
+def _decoding(rule: Rule) -> str:
+    if rule.method == "intersections":
         return "The decision then puts a border only where the curves of two adjacent regions cross, as the thesis does"
-    usual = ", about as high as they usually lie" if _knows_heights(decision) else ""
+    usual = ", about as high as they usually lie" if any(rule.heights) else ""
     return (
-        "The decision then takes the most probable sequence in which regions are contiguous, in anatomical order, each at most once" + usual
+        "The decision then takes the most probable sequence in which regions are contiguous, in anatomical order, each at "
+        f"most once{usual}"
     )
+
+
+def _intervals(evaluation: Evaluation) -> str:
+    measures = [one for group in evaluation.groups for one in group.measures]
+    kinds = Counter(one.interval for one in (*evaluation.handling, *measures))
+    used = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+    return (
+        f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed {evaluation.seed}), so that "
+        "slices and volumes of one person travel together. Where each subject gives at most one observation they are "
+        "Wilson’s; at 0 % and at 100 % they are Wilson’s over subjects. A subgroup of fewer than "
+        f"{FEWEST_SUBJECTS} subjects is marked “too few”, and one subject gives no interval. In this report: {used}."
+    )
+
+
+def published_table(vocabulary: Vocabulary) -> Table:
+    """The figures above; no rows for a vocabulary of other regions, with which they cannot be compared."""
+    same = set(PUBLISHED[1:-1]) == set(vocabulary.classes[:-1])
+    rows = tuple(
+        (name, *(f"{value}\N{NO-BREAK SPACE}%" for value in values)) for name, *values in PUBLISHED_PERCENT
+    )
+    return Table(PUBLISHED, rows if same else (), name="published")

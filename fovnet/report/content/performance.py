@@ -1,22 +1,114 @@
-"""The measures of an evaluation as tables and views of the page."""
+"""The chapter on performance: errors by slice, border, volume and subgroup, and what each step is worth."""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.evaluate.ablation import Ablation
 from fovnet.evaluate.borders import AGREEMENT_MM
-from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.evaluate.groups import ALL_BORDERS, ENDS
 from fovnet.evaluate.slices import STAGES
 from fovnet.regions import Vocabulary
-from fovnet.report.content.page import BorderDots, ConfusionView, ReliabilityPoint, ReliabilityView, Shown, StageMatrix, Table
+from fovnet.report.content.ablation import AblationView, ablation_view
+from fovnet.report.content.cells import Row, Shown, Table
+from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.report.content.wording import percent, plain, run_of, shown
 from fovnet.words import several
 
-Row = tuple[str | Shown, ...]
-
 STAGE_NAMES = {"raw": "networks alone", "smoothed": "after smoothing", "decided": "after the decision"}
+
+NO_REGION = "named no region (no doubt of its own)"
+"""The code "none" in the table of doubts."""
+
+HEADERS = {
+    "header_understood": "headers that name a region", "header_exact": "the header names exactly the regions shown",
+    "header_beside": "the header names none of the regions shown",
+    "predicted_exact_where_header": "fovnet predicts exactly the regions shown",
+    "header_and_prediction_differ": "header and fovnet differ",
+    "predicted_exact_where_they_differ": "fovnet is right where they differ",
+    "header_exact_where_they_differ": "the header is right where they differ",
+}
+"""Rates of the header's Body Part Examined, in words."""
+
+MOST_HEADERS = 30
+"""Maximum number of rows of `header_rows`."""
+
+
+@dataclass(frozen=True)
+class StageMatrix:
+    """One confusion matrix (k, k), rows true and columns predicted, with its name and its error in words."""
+
+    name: str
+    error: str
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ConfusionView:
+    """The confusion matrices before smoothing, after it, and after the decision."""
+
+    classes: tuple[str, ...]
+    stages: tuple[StageMatrix, ...]
+
+
+@dataclass(frozen=True)
+class BorderDots:
+    """Signed errors of one kind of border; `are_ends` if they lie between a region and none."""
+
+    name: str
+    errors_mm: tuple[float, ...]
+    median_mm: float | None
+    are_ends: bool = False
+
+
+@dataclass(frozen=True)
+class Performance:
+    """Errors and their tables.
+
+    stages, confusion, regions   by slice, before and after the decision
+    borders, border_errors       rates, and the signed error of every border found
+    handling, doubts, volumes    by volume: right sets of regions, what was in doubt, a row each
+    subgroups, too_few           by collection and recorded attribute, and those of fewer than five subjects
+    header_rates, headers        the header's Body Part Examined against the truth and against fovnet
+    ablation                     what each step is worth; None where it was not measured
+    """
+
+    stages: Table
+    confusion: ConfusionView
+    regions: Table
+    borders: Table
+    border_errors: tuple[BorderDots, ...]
+    handling: Table
+    doubts: Table
+    volumes: Table
+    subgroups: Table
+    too_few: tuple[str, ...]
+    header_rates: Table
+    headers: Table
+    ablation: AblationView | None
+
+
+def performance_of(evaluation: Evaluation, ablation: Ablation | None) -> Performance:
+    """The chapter."""
+    return Performance(
+        stages=stages_table(evaluation),
+        confusion=confusion_view(evaluation),
+        regions=regions_table(evaluation),
+        borders=borders_table(evaluation),
+        border_errors=border_dots(evaluation),
+        handling=handling_table(evaluation),
+        doubts=doubts_table(evaluation),
+        volumes=volumes_table(evaluation),
+        subgroups=subgroups_table(evaluation),
+        too_few=tuple(group.name for group in evaluation.subgroups if group.too_few and group.volumes),
+        header_rates=header_rates(evaluation),
+        headers=header_rows(evaluation),
+        ablation=ablation_view(ablation),
+    )
 
 
 def confusion_view(evaluation: Evaluation) -> ConfusionView:
@@ -151,23 +243,36 @@ def subgroups_table(evaluation: Evaluation) -> Table:
     return Table((*header, "borders within 10 mm"), tuple(rows), name="subgroups")
 
 
-def reliability_view(evaluation: Evaluation) -> ReliabilityView:
-    """Share of right slices against confidence, by bin, before and after calibration; bins without slices have no point."""
-    points = []
-    for stage, totals in evaluation.reliability.items():
-        for index, (slices, confidence, right) in enumerate(totals):
-            if slices:
-                middle = (index + 0.5) / len(totals)
-                points.append(ReliabilityPoint(stage, middle, float(confidence / slices), float(right / slices), int(slices)))
-    whole = evaluation.everything
-    wanted = {
-        "expected_calibration_error": f"expected calibration error ({BINS} bins)", "brier": "Brier score (0 perfect, 2 worst)",
-        "log_loss_nats": "negative log-likelihood, nats", "set_brier": "Brier score of the whole set of regions (0 perfect, 1 worst)",
-    }
-    found = [one for name in wanted for one in whole.measures if one.name == name and not one.region]
-    rows = tuple((f"{wanted[one.name]}, {CALIBRATED.get(one.stage, one.stage)}", plain(one)) for one in found)
-    return ReliabilityView(tuple(points), Table(("measure", "value"), rows, name="calibration"))
+def doubts_table(evaluation: Evaluation) -> Table:
+    """Volumes by doubt, and how many of them and of their slices were wrong."""
+    rows = tuple(
+        (
+            NO_REGION if one.code == "none" else doubt_in_words(one.code),
+            _share(one.wrong, one.volumes), _share(one.wrong_slices, one.slices),
+        )
+        for one in evaluation.doubts
+    )
+    return Table(("doubt", "volumes with wrong regions", "wrong slices"), rows, name="doubts")
 
 
-CALIBRATED = {"raw": "networks alone", "calibrated": "after calibration", "smoothed": "smoothed", "decided": "decided"}
-"""Names of the stages in the calibration figures."""
+def _share(part: int, whole: int) -> Shown:
+    return Shown(percent(part / whole) if whole else "–", "", f"{part:,}/{whole:,}")
+
+
+def header_rates(evaluation: Evaluation) -> Table:
+    """How often the header's Body Part Examined agrees with the truth and with fovnet, one row per rate."""
+    found = {one.name: one for one in evaluation.header_rates}
+    rows = tuple((words, shown(found[name])) for name, words in HEADERS.items() if name in found)
+    return Table(("counted in volumes", "value"), rows, name="header-rates")
+
+
+def header_rows(evaluation: Evaluation) -> Table:
+    """Header, true and predicted regions, the most frequent combinations first."""
+    rows = tuple(
+        (
+            one.text, *(run_of(names, evaluation.vocabulary) for names in (one.header, one.truth, one.predicted)),
+            f"{one.volumes:,}",
+        )
+        for one in evaluation.headers[:MOST_HEADERS]
+    )
+    return Table(("header", "means", "shows", "predicted", "volumes"), rows, name="headers")

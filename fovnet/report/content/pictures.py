@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.decision.spans import outer_edges
 from fovnet.evaluate.cases import Case, Stretch
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.regions import Vocabulary
 from fovnet.report.content.faces import covered
-from fovnet.report.content.page import VolumeView
 from fovnet.report.content.wording import percent, run_of
+
+
+@dataclass(frozen=True)
+class VolumeView:
+    """One volume for the whole-body figure, and why it was chosen; `guessed` if the answer is uncertain."""
+
+    why: str
+    title: str
+    alt: str
+    pixels: NDArray[np.uint8]
+    z_mm: NDArray[np.float64]
+    side_mm: float
+    raw: NDArray[np.float64]
+    smoothed: NDArray[np.float64]
+    spans: Sequence[Stretch]
+    truth: Sequence[Stretch]
+    message: str
+    guessed: bool
 
 
 def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case], *, faces: bool) -> tuple[VolumeView, ...]:

@@ -1,17 +1,32 @@
-"""The reference standard: what the answers were compared with."""
+"""The chapter on the reference standard: what the answers were compared with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.regions import LANDMARKS, Vocabulary
+from fovnet.report.content.cells import Table
 from fovnet.report.content.flow import SPLITS
-from fovnet.report.content.page import Table
 from fovnet.volume.pack import Pack
+
+
+@dataclass(frozen=True)
+class Reference:
+    """How labels are defined, the landmark at each border, and the labelled slices of each class and split."""
+
+    paragraphs: tuple[str, ...]
+    landmarks: Table
+    labelled_slices: Table
+
+
+def reference_of(vocabulary: Vocabulary, labels: Mapping[str, tuple[int, ...]]) -> Reference:
+    """The chapter; `labels` as `labelled_slices` gives them."""
+    return Reference(reference_words(vocabulary), landmarks_table(vocabulary), labels_table(labels, vocabulary))
 
 
 def labelled_slices(pack: Pack) -> dict[str, tuple[int, ...]]:
@@ -19,7 +34,7 @@ def labelled_slices(pack: Pack) -> dict[str, tuple[int, ...]]:
     return {split: tuple(np.asarray(pack.truth[pack.rows(split)]).sum(axis=0).tolist()) for split in SPLITS}
 
 
-def convention_table(vocabulary: Vocabulary) -> Table:
+def landmarks_table(vocabulary: Vocabulary) -> Table:
     """The landmark at each border; borders of a user's own vocabulary, whose landmarks are not known, have no row."""
     rows = [(f"{low} | {high}", LANDMARKS[low, high]) for low, high in pairwise(vocabulary.chain) if (low, high) in LANDMARKS]
     return Table(("border", "lies at"), tuple(rows), name="convention")
@@ -38,7 +53,7 @@ def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) 
 
 def reference_words(vocabulary: Vocabulary) -> tuple[str, ...]:
     """How the labels are defined, and what is not known about them."""
-    known = bool(convention_table(vocabulary).rows)
+    known = bool(landmarks_table(vocabulary).rows)
     return (
         "The reference is the table regions.tsv of each collection: from which slice to which a volume shows a region. A slice outside "
         "every row shows none. A volume may show a protocol, such as spine, beside the regions it crosses.",

@@ -1,58 +1,88 @@
-"""What a report needs besides the evaluation: the records of the run, and the options for pictures."""
+"""What a report needs besides the evaluation: the records of the run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from fovnet.config import Settings
+from fovnet.decision.rule import Rule
+from fovnet.evaluate.ablation import Ablation
+from fovnet.evaluate.cases import Listed
 from fovnet.search.explaining import Explanation
+from fovnet.search.space import Level
+from fovnet.search.trial import Trial
+
+
+@dataclass(frozen=True)
+class Member:
+    """A network of the ensemble; the trial it comes from, the file with its weights, and its own weight in the mean.
+
+    seed, sha256  None and "" where the ensemble's file lacks them;  alone  whether it is shown slices alone
+    """
+
+    slot: int
+    score: float | None
+    configuration: Mapping[str, Level]
+    weights: str
+    mixing_weight: float
+    seed: int | None = None
+    sha256: str = ""
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class Abstention:
+    """How the confidence was chosen at which answers begin, on the `subjects` of the validation split.
+
+    stated_error  the largest slice error of what is answered that it was chosen for;  promised  whether a test over
+    subjects shows that this holds for new ones
+    """
+
+    stated_error: float
+    min_confidence: float
+    subjects: int
+    promised: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """The records of preparation, search, ensemble and settings.  A missing key or an empty list gives a dash or a sentence in the report.
+    """The records of preparation, search, ensemble and settings.
 
-    manifest       rows of volume_id, subject_id, collection, split, labelled, status, slices, message, and `hashed` if the
-                   volume_id is a hash and not a file name
-    trials         slot, configuration, status, score, seconds, predicted_seconds, epochs, message, device, and `start` if the
-                   configuration was set by hand (if none is marked, the lowest slot counts as the start)
-    members        slot, score, configuration, `weights`, the file with the weights, and `mixing_weight`, its own in the mean
-    decision       the rule's settings, as decision.json has them
-    configuration  the complete settings;  seed  their seed;  versions  of the software, by name
-    hashes         SHA-256 by the name of what was hashed;  labels  labelled slices of each class, by split
-    explanation    of the search; its section is left out without one, and if networks were trained further instead
-    abstention     how the threshold for answering was chosen, as in decision.json;  ablation  the facts of evaluation/ablation.json, if any
+    manifest     every volume of the collections;  labels  labelled slices of each class, by split
+    trials       of the search, every slot;  members  of the ensemble;  rule  of its decision
+    versions     of the software, by name;  hashes  SHA-256 by the name of what was hashed
+    explanation  of the search; its section is left out without one, and if networks were trained further instead
+    abstention   how the threshold for answering was chosen;  ablation  what each step is worth; None where not known
     """
 
-    manifest: Sequence[Mapping[str, Any]]
-    trials: Sequence[Mapping[str, Any]]
-    members: Sequence[Mapping[str, Any]]
-    decision: Mapping[str, Any]
-    configuration: Mapping[str, Any]
-    seed: int
-    versions: Mapping[str, Any] = field(default_factory=dict)
+    settings: Settings
+    manifest: Sequence[Listed]
+    trials: Sequence[Trial]
+    members: Sequence[Member]
+    rule: Rule
+    versions: Mapping[str, str] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     explanation: Explanation | None = None
-    abstention: Mapping[str, Any] = field(default_factory=dict)
-    ablation: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def begun_with(self) -> Any:
-        """The ensemble whose networks were trained further; None where a search found them."""
-        return self.configuration.get("training", {}).get("begin")
-
-    @property
-    def simulates(self) -> bool:
-        """Whether the run simulates the subjects of its collection phantom."""
-        return bool(self.configuration.get("phantom", {}).get("subjects"))
+    abstention: Abstention | None = None
+    ablation: Ablation | None = None
 
 
-@dataclass(frozen=True)
-class Pictured:
-    """At most `failures` failures are pictured; without `gallery` no volume is, without `faces` slices that may show a face are covered."""
+def members_in(facts: Mapping[str, Any], mixing_weights: Sequence[float]) -> list[Member]:
+    """The members that ensemble.json names, with their weights in the mean."""
+    return [
+        Member(
+            slot=one["slot"], score=one["score"], configuration=one["configuration"], weights=one["weights"],
+            mixing_weight=float(weight), seed=one.get("seed"), sha256=one.get("sha256", ""),
+            alone=one.get("alone", False),
+        )
+        for one, weight in zip(facts["members"], mixing_weights, strict=True)
+    ]
 
-    failures: int = 9
-    gallery: bool = True
-    faces: bool = True
+
+def abstention_in(facts: Mapping[str, Any]) -> Abstention | None:
+    """What decision.json says of it; None where it says nothing."""
+    told = facts.get("abstention")
+    return Abstention(**{one.name: told[one.name] for one in fields(Abstention)}) if told else None

@@ -1,13 +1,18 @@
-"""The search in the report: configurations tried, their scores, what failed and why."""
+"""The chapter on the search: configurations tried and their scores, the ensemble and its rule, what it cost."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from fovnet.report.content.page import CurvePoint, SearchView, Table
-from fovnet.report.content.wording import duration, score, setting, settings
+from fovnet.decision.rule import MEANINGS, Rule
+from fovnet.regions import Vocabulary
+from fovnet.report.content.cells import Table
+from fovnet.report.content.explained import ExplainedView, explained_view
+from fovnet.report.content.run_record import Member, RunRecord
+from fovnet.report.content.trainings import Training, costs_table, trainings_of
+from fovnet.report.content.wording import duration, score, setting, settings, usual_heights
 from fovnet.words import several
 
 SHORT_LIST = 10
@@ -20,89 +25,126 @@ BRIEF = 7
 """Columns of the short list, up to the predicted time."""
 
 
-def search_view(trials: Sequence[Mapping[str, Any]], begun_with: str | None = None) -> SearchView:
-    """Every trial as a point and as a row, a short list with the best first, and the numbers of trials by status.
+@dataclass(frozen=True)
+class CurvePoint:
+    """One trial of the search; score None when it failed."""
 
-    begun_with  the ensemble whose networks were trained further, if there was no search
+    slot: int
+    score: float | None
+    is_start: bool
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search and what came of it; `origin` completes "the networks were ...".
+
+    further            whether the networks of an existing ensemble were trained further, without a search
+    points, best, trials, endings   every trial as a point; the best ones and all as rows; how they ended
+    explained          why it went so; None where there is nothing to explain
+    members, members_lacking        of the ensemble, and why there are fewer than asked for, "" if there are not
+    rule, costs        the settings of the decision; time and memory of the trainings
     """
-    ordered = sorted(trials, key=lambda trial: int(trial.get("slot", 0)))
-    start = _starts(ordered)
-    points = tuple(CurvePoint(int(trial.get("slot", 0)), _score(trial), bool(start[at])) for at, trial in enumerate(ordered))
-    ranked = sorted((trial for trial in ordered if _score(trial) is not None), key=lambda trial: float(trial["score"]))
-    return SearchView(
+
+    further: bool
+    origin: str
+    sentence: str
+    points: tuple[CurvePoint, ...]
+    best: Table
+    trials: Table
+    endings: Table
+    explained: ExplainedView | None
+    members: Table
+    members_lacking: str
+    rule: Table
+    costs: Table
+
+
+def search_of(run: RunRecord, vocabulary: Vocabulary) -> Search:
+    """The chapter.  Of networks that were trained further nothing is explained, as nothing was searched for."""
+    begun_with = run.settings.training.begin
+    trainings = sorted(trainings_of(run.trials), key=lambda one: one.slot)
+    ranked = sorted((one for one in trainings if one.score is not None), key=lambda one: one.score or 0.0)
+    found = "found by a search"
+    return Search(
         further=begun_with is not None,
-        origin="found by a search" if begun_with is None else f"trained further from those of another ensemble ({begun_with})",
-        sentence=_sentence(ordered, ranked, [False] * len(start) if begun_with else start) + (FURTHER if begun_with else ""),
-        points=points,
-        best=Table(HEADER[:BRIEF], tuple(_cells(trial)[:BRIEF] for trial in ranked[:SHORT_LIST]), name="best-trials"),
-        every=Table(HEADER, tuple(_cells(trial) for trial in ordered), name="trials"),
-        endings=_endings(ordered),
+        origin=found if begun_with is None else f"trained further from those of another ensemble ({begun_with})",
+        sentence=_sentence(trainings, ranked, further=begun_with is not None),
+        points=tuple(CurvePoint(one.slot, one.score, one.is_start) for one in trainings),
+        best=Table(HEADER[:BRIEF], tuple(_cells(one)[:BRIEF] for one in ranked[:SHORT_LIST]), name="best-trials"),
+        trials=Table(HEADER, tuple(_cells(one) for one in trainings), name="trials"),
+        endings=_endings(trainings),
+        explained=None if run.explanation is None or begun_with else explained_view(run.explanation),
+        members=members_table(run.members),
+        members_lacking=_lacking(len(run.members), run.settings.ensemble.members),
+        rule=rule_table(run.rule, vocabulary),
+        costs=costs_table(trainings),
     )
 
 
-def members_table(members: Sequence[Mapping[str, Any]]) -> Table:
+def members_table(members: Sequence[Member]) -> Table:
     """One row per member of the ensemble, lowest score first."""
-    ordered = sorted(members, key=lambda member: (member.get("score") is None, member.get("score") or 0.0))
-    rows = tuple(
-        (str(member.get("slot", "–")), _shown(member), score(member.get("score")), _mixing_weight(member), setting(member.get("weights")),
-         setting(member.get("seed")), str(member.get("sha256") or "–")[:16])
-        for member in ordered
-    )
-    return Table(("trial", "configuration", "score", "weight", "file", "seed", "SHA-256 of the weights"), rows, name="members")
+    ordered = sorted(members, key=lambda member: (member.score is None, member.score or 0.0))
+    header = ("trial", "configuration", "score", "weight", "file", "seed", "SHA-256 of the weights")
+    return Table(header, tuple(_member_cells(member) for member in ordered), name="members")
 
 
-def _mixing_weight(member: Mapping[str, Any]) -> str:
-    """The member's weight in the mean of the ensemble."""
-    return "–" if member.get("mixing_weight") is None else f"{member['mixing_weight']:.2f}"
-
-
-def _shown(member: Mapping[str, Any]) -> str:
-    """A member's configuration, and a note if it is given slices alone."""
-    return settings(member.get("configuration") or {}) + (" · sees slices alone" if member.get("alone") else "")
-
-
-def _starts(ordered: Sequence[Mapping[str, Any]]) -> list[bool]:
-    """Whether each trial's configuration was set by hand; if none is marked, the first trial's."""
-    marked = [bool(trial.get("start")) for trial in ordered]
-    return marked if any(marked) or not marked else [True, *marked[1:]]
-
-
-def _score(trial: Mapping[str, Any]) -> float | None:
-    return None if trial.get("score") is None else float(trial["score"])
-
-
-def _sentence(ordered: Sequence[Mapping[str, Any]], ranked: Sequence[Mapping[str, Any]], start: Sequence[bool]) -> str:
-    if not ordered:
-        return "No search belongs to this report."
-    failed = len(ordered) - len(ranked)
-    words = f"{several(len(ordered), 'trial')}, {several(failed, 'of them failed', 'of them failed') if failed else 'none failed'}."
-    if ranked:
-        words += f" The best score is {score(ranked[0]['score'])}, of trial {ranked[0].get('slot', '–')}"
-        first = next((trial for trial, is_start in zip(ordered, start, strict=True) if is_start), None)
-        known = first is not None and _score(first) is not None
-        words += f"; the start configuration reached {score(first['score'])}." if known and first is not None else "."
-    spent = sum(float(trial.get("seconds") or 0) for trial in ordered)
-    return f"{words} Training took {duration(spent)} in all."
-
-
-def _cells(trial: Mapping[str, Any]) -> tuple[str, ...]:
+def _member_cells(member: Member) -> tuple[str, ...]:
     return (
-        setting(trial.get("slot")),
-        str(trial.get("status") or "–").replace("_", " "),
-        settings(trial.get("configuration") or {}),
-        score(trial.get("score")),
-        setting(trial.get("epochs")),
-        duration(trial.get("seconds")),
-        duration(trial.get("predicted_seconds")),
-        setting(trial.get("device")),
-        str(trial.get("message") or ""),
+        str(member.slot),
+        settings(member.configuration) + (" · sees slices alone" if member.alone else ""),
+        score(member.score),
+        f"{member.mixing_weight:.2f}",
+        member.weights,
+        setting(member.seed),
+        member.sha256[:16] or "–",
     )
 
 
-def _endings(ordered: Sequence[Mapping[str, Any]]) -> Table:
-    counts = Counter(str(trial.get("status") or "unknown") for trial in ordered)
+def _lacking(members: int, wanted: int) -> str:
+    """Why there are fewer members than requested; "" if there are not."""
+    if members >= wanted:
+        return ""
+    had = f"{several(members, 'member')} of {wanted} asked for"
+    return f"{had}: no more trials went to their end and did better than guessing."
+
+
+def rule_table(rule: Rule, vocabulary: Vocabulary) -> Table:
+    """Every setting of the decision, with its meaning."""
+    values = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
+    rows = tuple((name.replace("_", " "), MEANINGS.get(name, ""), setting(value)) for name, value in values.items())
+    return Table(("setting", "what it is", "value"), rows, name="decision")
+
+
+def _sentence(trainings: Sequence[Training], ranked: Sequence[Training], *, further: bool) -> str:
+    if not trainings:
+        return "No search belongs to this report." + (FURTHER if further else "")
+    failed = len(trainings) - len(ranked)
+    words = f"{several(len(trainings), 'trial')}, {f'{failed:,} of them failed' if failed else 'none failed'}."
+    if ranked:
+        words += f" The best score is {score(ranked[0].score)}, of trial {ranked[0].slot}"
+        start = next((one.score for one in trainings if one.is_start and not further), None)
+        words += "." if start is None else f"; the start configuration reached {score(start)}."
+    spent = sum(one.seconds for one in trainings)
+    return f"{words} Training took {duration(spent)} in all." + (FURTHER if further else "")
+
+
+def _cells(one: Training) -> tuple[str, ...]:
+    return (
+        setting(one.slot),
+        one.status.replace("_", " "),
+        settings(one.configuration),
+        score(one.score),
+        setting(one.epochs),
+        duration(one.seconds),
+        duration(one.predicted_seconds),
+        one.device,
+        one.message,
+    )
+
+
+def _endings(trainings: Sequence[Training]) -> Table:
     rows = []
-    for status, count in counts.most_common():
-        example = next((str(t["message"]) for t in ordered if t.get("status") == status and t.get("message")), "")
-        rows.append((status.replace("_", " "), f"{count}/{len(ordered)}", example))
+    for status, count in Counter(one.status for one in trainings).most_common():
+        example = next((one.message for one in trainings if one.status == status and one.message), "")
+        rows.append((status.replace("_", " "), f"{count}/{len(trainings)}", example))
     return Table(("ended as", "trials", "for example"), tuple(rows), name="endings")

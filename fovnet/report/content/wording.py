@@ -8,7 +8,7 @@ from typing import Any
 from fovnet.evaluate.measures import Measure
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import Vocabulary
-from fovnet.report.content.page import Shown
+from fovnet.report.content.cells import Shown
 
 ABSENT = Shown("–", "", "none")
 

@@ -11,8 +11,11 @@ from matplotlib.ticker import MaxNLocator
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, png, save_png, svg, svg_uri
 from fovnet.drawing.raster import jpeg_uri
 from fovnet.regions import Vocabulary
-from fovnet.report.content.page import BorderDots, ConfusionView, CurvePoint, Page, ReliabilityView, VolumeView
-from fovnet.report.content.performance import CALIBRATED
+from fovnet.report.content.confidence import CALIBRATED, ReliabilityPoint
+from fovnet.report.content.page import Page
+from fovnet.report.content.performance import BorderDots, ConfusionView
+from fovnet.report.content.pictures import VolumeView
+from fovnet.report.content.search import CurvePoint
 from fovnet.report.figures.explained import explained_figures
 from fovnet.report.figures.flow import flow_figure, risk_figure
 from fovnet.report.figures.views import coronal_view
@@ -88,7 +91,7 @@ def _reach(dots: Sequence[BorderDots]) -> float:
     return float(max(20.0, min(errors.max(), 2 * np.quantile(errors, 0.95)))) if len(errors) else 20.0
 
 
-def reliability_figure(view: ReliabilityView) -> Figure:
+def reliability_figure(points: Sequence[ReliabilityPoint]) -> Figure:
     """Share of right slices against confidence, above a histogram of the confidence."""
     with house_style():
         figure = Figure(figsize=(5.2, 4.6))
@@ -96,14 +99,14 @@ def reliability_figure(view: ReliabilityView) -> Figure:
         below = figure.add_axes((0.13, 0.11, 0.84, 0.15))
         axis.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(4, 3))
         marks = {"raw": (WARN, "^"), "calibrated": (INK, "v"), "smoothed": (FAINT, "s"), "decided": (ACCENT, "o")}
-        stages = [name for name in marks if any(point.stage == name for point in view.points)]
+        stages = [name for name in marks if any(point.stage == name for point in points)]
         wide = 0.07 / max(len(stages), 1)
         for place, name in enumerate(stages):
             offset, (colour, mark) = wide * (place - (len(stages) - 1) / 2), marks[name]
-            points = [point for point in view.points if point.stage == name]
-            axis.plot([p.confidence for p in points], [p.share for p in points], color=colour, marker=mark, markersize=4)
+            mine = [point for point in points if point.stage == name]
+            axis.plot([p.confidence for p in mine], [p.share for p in mine], color=colour, marker=mark, markersize=4)
             axis.lines[-1].set_label(CALIBRATED[name])
-            below.bar([p.middle + offset for p in points], [p.slices for p in points], width=0.95 * wide, color=colour)
+            below.bar([p.middle + offset for p in mine], [p.slices for p in mine], width=0.95 * wide, color=colour)
         axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share of slices that are right")
         axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=len(stages), columnspacing=1.4)
         below.set(xlim=(0, 1), ylabel="slices", xlabel="confidence")
@@ -152,21 +155,23 @@ def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
 
 def charts(page: Page) -> dict[str, str]:
     """Every figure of the page as a data: URI, by its name in the template; figures without data are left out."""
+    performance, risk, search, failures = page.performance, page.confidence.risk, page.search, page.cases.failures
+    borders, flow = performance.border_errors, page.cohort.flow
     drawn: dict[str, Figure | None] = {
-        "confusion": confusion_figure(page.confusion),
-        "borders": border_figure(page.border_dots) if any(row.errors_mm for row in page.border_dots) else None,
-        "reliability": reliability_figure(page.reliability),
-        "search": search_figure(page.search.points, further=page.search.further) if page.search.points else None,
-        "flow": flow_figure(page.flow) if page.flow.steps else None,
-        "risk": risk_figure(page.risk) if page.risk.points else None,
+        "confusion": confusion_figure(performance.confusion),
+        "borders": border_figure(borders) if any(row.errors_mm for row in borders) else None,
+        "reliability": reliability_figure(page.confidence.reliability),
+        "search": search_figure(search.points, further=search.further) if search.points else None,
+        "flow": flow_figure(flow) if flow.steps else None,
+        "risk": risk_figure(risk) if risk.points else None,
     }
-    if page.explained is not None:
-        drawn |= explained_figures(page.explained.explanation)
-    drawn |= {f"volume-{index}": picture(view, page.vocabulary) for index, view in enumerate(page.pictures)}
-    drawn |= {f"failure-{index}": picture(one.picture, page.vocabulary) for index, one in enumerate(page.failures.pictured)}
+    if search.explained is not None:
+        drawn |= explained_figures(search.explained.explanation)
+    drawn |= {f"volume-{index}": picture(view, page.vocabulary) for index, view in enumerate(page.cases.pictures)}
+    drawn |= {f"failure-{index}": picture(one.picture, page.vocabulary) for index, one in enumerate(failures.pictured)}
     small = {
         f"failure-{index}-{place}": jpeg_uri(thumbnail.pixels)
-        for index, one in enumerate(page.failures.pictured)
+        for index, one in enumerate(failures.pictured)
         for place, thumbnail in enumerate(one.thumbnails)
     }
     return {name: svg_uri(figure) for name, figure in drawn.items() if figure is not None} | small

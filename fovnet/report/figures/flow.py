@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -10,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
-from fovnet.report.content.page import FlowView, RiskView
+from fovnet.report.content.confidence import RiskView
+from fovnet.report.content.flow import FlowView, LeftOut
 
 STEP_INCHES = 0.86
 MOST_REASONS = 4
@@ -48,7 +50,7 @@ def _box(axis: Any, left: float, middle: float, wide: float, title: str, words: 
     axis.text(left + 0.12, middle - 0.1, words, va="center", fontsize=8)
 
 
-def _reasons(left_out: Any) -> str:
+def _reasons(left_out: Sequence[LeftOut]) -> str:
     lines = [line for one in left_out[:MOST_REASONS] for line in wrap(f"{one.volumes:,} {one.why}", 58)[:1]]
     return "\n".join([*lines, *(["and others"] if len(left_out) > MOST_REASONS else [])])
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fovnet.report.content.page import Page, Shown, Table
+from fovnet.report.content.cells import Shown, Table
+from fovnet.report.content.page import Page
 
 
 @dataclass(frozen=True)
@@ -22,27 +23,38 @@ class Part:
 
 def card(page: Page) -> tuple[Part, ...]:
     """The sections of the card, in order."""
+    answer, cohort, performance, confidence = page.answer, page.cohort, page.performance, page.confidence
     return (
         Part(
             "Model details",
-            (f"An ensemble of {len(page.members.rows)} convolutional networks for axial MRI slices, {page.search.origin}, with a rule "
-             "that turns slice probabilities into regions with extents in millimetres. Licence of the program: Apache-2.0; the weights "
-             "have the terms of the data they were trained on.",),
-            (page.members, page.decision, page.versions, page.hashes),
+            (f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial MRI slices, "
+             f"{page.search.origin}, with a rule that turns slice probabilities into regions with extents in millimetres. "
+             "Licence of the program: Apache-2.0; the weights have the terms of the data they were trained on.",),
+            (page.search.members, page.search.rule, page.provenance.versions, page.provenance.hashes),
         ),
-        Part("Intended use", page.use),
-        Part("Not for", tuple(f"Not for {one}." for one in page.not_for)),
-        Part("Factors", ("Figures are given by collection and by every recorded attribute; see the subgroups below.",), (page.people,)),
-        Part("Metrics", (page.intervals, *page.reference), (page.convention,)),
-        Part("Training and evaluation data", (page.inputs_sentence,), (page.inputs, page.flow_table, page.labels)),
-        Part("Quantitative analyses", (page.sentence, page.by_collection), (page.handling, page.regions, page.borders, page.subgroups)),
-        Part("Confidence", (page.risk.sentence,), (page.reliability.table, page.risk.table)),
+        Part("Intended use", answer.intended_use),
+        Part("Not for", tuple(f"Not for {one}." for one in answer.not_for)),
+        Part(
+            "Factors",
+            ("Figures are given by collection and by every recorded attribute; see the subgroups below.",),
+            (cohort.attributes,),
+        ),
+        Part("Metrics", (page.method.intervals, *page.reference.paragraphs), (page.reference.landmarks,)),
+        Part(
+            "Training and evaluation data", (cohort.sentence,),
+            (cohort.by_split, cohort.flow_table, page.reference.labelled_slices),
+        ),
+        Part(
+            "Quantitative analyses", (answer.sentence, answer.by_collection),
+            (performance.handling, performance.regions, performance.borders, performance.subgroups),
+        ),
+        Part("Confidence", (confidence.risk.sentence,), (confidence.calibration, confidence.risk.table)),
         Part(
             "Ethical considerations",
-            ("Head images can show a face. Ids are hashed unless plain ones were asked for, and pictures can be left out or their heads "
-             "covered (report.gallery, report.faces). Nothing is sent anywhere.",),
+            ("Head images can show a face. Ids are hashed unless plain ones were asked for, and pictures can be left out or "
+             "their heads covered (report.gallery, report.faces). Nothing is sent anywhere.",),
         ),
-        Part("Caveats", page.limits),
+        Part("Caveats", page.method.limits),
     )
 
 

@@ -10,7 +10,10 @@ from typing import Any
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.writing import facts as measured
 from fovnet.records import clear_unfinished, write_json, write_text, write_tsv
-from fovnet.report.content.page import Page, Shown, Table, VolumeView
+from fovnet.report.content.cells import Shown, Table
+from fovnet.report.content.page import Page
+from fovnet.report.content.pictures import VolumeView
+from fovnet.report.content.statements import STATED
 from fovnet.report.pages.card import card_facts, markdown
 
 DRAWN_ONLY = frozenset({"pixels", "raw", "smoothed", "z_mm"})
@@ -18,8 +21,10 @@ DRAWN_ONLY = frozenset({"pixels", "raw", "smoothed", "z_mm"})
 
 
 def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
-    """The texts and tables of the page, and the measures as numbers with all their digits."""
-    return {"page": _plain(page), "model_card": card_facts(page), "evaluation": measured(evaluation)}
+    """The texts and tables of the page, the numbers in its captions, and the measures with all their digits."""
+    return {
+        "page": _plain(page), "stated": STATED, "model_card": card_facts(page), "evaluation": measured(evaluation),
+    }
 
 
 def write_facts(report_html: Path, page: Page, evaluation: Evaluation, *, settings: Any, seed: int) -> list[Path]:

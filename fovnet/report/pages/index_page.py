@@ -15,8 +15,8 @@ from markupsafe import Markup
 from fovnet.own_files import page_name
 from fovnet.records import read_json, write_text
 from fovnet.regions import NONE
+from fovnet.report.content.cells import Table
 from fovnet.report.content.doubt_words import doubt_in_words
-from fovnet.report.content.page import Table
 from fovnet.report.content.wording import percent
 from fovnet.report.pages.pour import rooms
 from fovnet.report.pages.volume_page import ANSWERS, doubts_in_words

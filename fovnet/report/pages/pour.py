@@ -9,7 +9,8 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fovnet.records import clear_unfinished, write_text
-from fovnet.report.content.page import Page, Shown
+from fovnet.report.content.cells import Shown
+from fovnet.report.content.page import Page
 from fovnet.report.figures.charts import charts
 
 

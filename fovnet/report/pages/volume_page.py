@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
 from fovnet.records import write_text
 from fovnet.regions import NONE, Vocabulary
-from fovnet.report.content.page import Table
+from fovnet.report.content.cells import Table
 from fovnet.report.content.wording import run_of, whole_mm
 from fovnet.report.figures.body_drawing import Drawing, body_drawing
 from fovnet.report.pages.pour import rooms
