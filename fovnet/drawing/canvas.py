@@ -26,8 +26,6 @@ from fovnet.records import replace_with
 BOX = "\N{WHITE SQUARE}"
 INK, FAINT, ACCENT, WARN = "#22303c", "#8a97a3", "#0b5d8a", "#a3410b"
 SOFT = "#5b6a77"        # for secondary text; FAINT is for lines: its contrast on white, 3:1, is too low for text
-RIM_MM = 0.5
-"""A span's edge within this distance of the end of a picture equals that end up to rounding."""
 
 STYLE: Any = {
     "font.family": "sans-serif",

@@ -147,7 +147,7 @@ class TestVolumePage:
         reader = read(write_volume_page(tmp_path / "a.html", page))
         (sheet,) = (attrs for tag, attrs in reader.tags if tag == "img")
         picture = Image.open(io.BytesIO(base64.b64decode(sheet["src"].split(",")[1])))
-        shown = len(page.data["mm"])
+        shown = len(page.viewer.mm)
         assert shown == MOST_SLICES < len(case.z_mm) and picture.size == (128 * ACROSS, 128 * -(-shown // ACROSS))
         assert dict(reader.tags[[tag for tag, _ in reader.tags].index("details")][1])["open"] is None, "open until a script closes it"
 
@@ -198,7 +198,7 @@ def test_how_sure_a_region_beside_the_spine_is_is_told_as_its_own(planted):
         span["confidence"] = 0.99 if span["region"] == "spine" else 0.63
     page = volume_page(facts, case.pixels, DEFAULT)
     assert "0.63 in head" in page.sentence and "0.99 in spine" in page.sentence
-    assert page.data["predicted"] == ["head (0.63 over its span) and spine"] * 6 + ["spine"] * 4
+    assert page.viewer.predicted == ["head (0.63 over its span) and spine"] * 6 + ["spine"] * 4
 
 
 def test_the_contact_sheet_is_read_like_a_page():

@@ -6,17 +6,18 @@ matplotlib picture of the same volume 170 ms and 125 kB: fast enough for a page 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.drawing.canvas import RIM_MM, readable_on
+from fovnet.drawing.canvas import readable_on
 from fovnet.drawing.raster import jpeg_uri
+from fovnet.evaluate.cases import DecidedBorder, Stretch
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.wording import whole_mm
+from fovnet.report.figures.spans import edges_within, extent_mm, lanes_of
 from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
 
 TALLEST, WIDEST, SHORTEST = 520.0, 250.0, 170.0
@@ -27,6 +28,8 @@ SEEN = 0.02
 """A class whose probability is below this in every slice has no curve."""
 
 Floats = NDArray[np.float64]
+Down = Callable[[float], float]
+"""From a height in mm to the distance from the top of the drawing."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +92,12 @@ def body_drawing(
     z_mm: Floats,
     side_mm: float,
     smoothed: Floats,
-    spans: Sequence[Mapping[str, Any]],
-    boundaries: Sequence[Mapping[str, Any]],
+    spans: Sequence[Stretch],
+    borders: Sequence[DecidedBorder],
     vocabulary: Vocabulary,
 ) -> Drawing:
-    """The drawing of a volume: pixels (s, 128, 128) uint8, heights z_mm (s,) ascending, probabilities (s, k), s at least 1.
-
-    spans       rows of region, from_mm, to_mm        boundaries  rows of below, above, mm, low_mm, high_mm; may be empty
-    """
-    step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
-    low = min([float(z_mm[0]) - step / 2, *(float(span["from_mm"]) for span in spans)])      # a last slice may represent several
-    high = max([float(z_mm[-1]) + step / 2, *(float(span["to_mm"]) for span in spans)])
+    """The drawing of a volume: pixels (s, 128, 128) uint8, heights z_mm (s,) ascending, probabilities (s, k), s at least 1."""
+    low, high = extent_mm(z_mm, spans)
     scale = min(TALLEST / (high - low), WIDEST / side_mm)
     tall, wide = max((high - low) * scale, SHORTEST), side_mm * scale
     wide = max(wide, 90.0)
@@ -116,38 +114,33 @@ def body_drawing(
     curves_left = round(lanes_left + LANES + GAP, 1)
     stretch = tall / ((high - low) * scale)
     heights = np.array([down(mm) for mm in z_mm])
-    edges = {float(span[end]) for span in spans for end in ("from_mm", "to_mm")}
     return Drawing(
         wide=round(curves_left + CURVES + 12, 1), tall=round(TOP + tall + FOOT, 1), top=TOP, bottom=round(TOP + tall, 1),
         panels=panels, lanes_left=lanes_left, lanes_wide=LANES, curves_left=curves_left, curves_wide=CURVES,
         spans=_boxes(spans, vocabulary, down, lanes_left),
-        bands=tuple(_band(one, down, curves_left) for one in boundaries),
+        bands=tuple(_band(one, down, curves_left) for one in borders),
         curves=_curves(smoothed, heights, vocabulary, curves_left),
         ticks=tuple((down(mm), whole_mm(mm)) for mm in _round_heights(low, high)),
-        lines=tuple(sorted(down(mm) for mm in edges if low + RIM_MM < mm < high - RIM_MM)),
+        lines=tuple(sorted(down(mm) for mm in edges_within(spans, low, high))),
         heights=tuple(heights.tolist()),
         note=f"{side_mm:.0f} mm wide, z stretched {stretch:.1f} times" if stretch > 1.05 else f"{side_mm:.0f} mm wide, true to scale",
     )
 
 
-def _boxes(spans: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, down: Any, left: float) -> tuple[Box, ...]:
-    """Spans of the chain in the left lane, protocols such as spine in lanes beside it."""
-    protocols = [name for name in vocabulary.protocols if any(span["region"] == name for span in spans)]
-    chain = any(span["region"] in vocabulary.chain for span in spans)
-    lanes = ["chain", *protocols] if chain or not protocols else protocols
-    wide = LANES / len(lanes)
+def _boxes(spans: Sequence[Stretch], vocabulary: Vocabulary, down: Down, left: float) -> tuple[Box, ...]:
+    lanes, count = lanes_of(spans, vocabulary)
+    wide = LANES / count
     boxes = []
-    for span in spans:
-        lane = lanes.index(span["region"]) if span["region"] in lanes else 0
-        top, bottom, colour = down(span["to_mm"]), down(span["from_mm"]), vocabulary.colour(span["region"])
-        tall = round(max(bottom - top, 1.0), 1)
-        boxes.append(Box(span["region"], round(left + lane * wide, 1), top, round(wide - 2, 1), tall, colour, readable_on(colour)))
+    for span, lane in zip(spans, lanes, strict=True):
+        top, bottom, colour = down(span.to_mm), down(span.from_mm), vocabulary.colour(span.region)
+        across, tall = round(left + lane * wide, 1), round(max(bottom - top, 1.0), 1)
+        boxes.append(Box(span.region, across, top, round(wide - 2, 1), tall, colour, readable_on(colour)))
     return tuple(boxes)
 
 
-def _band(boundary: Mapping[str, Any], down: Any, left: float) -> Box:
-    top, bottom = down(boundary["high_mm"]), down(boundary["low_mm"])
-    words = f"{boundary['below']} | {boundary['above']}"
+def _band(border: DecidedBorder, down: Down, left: float) -> Box:
+    top, bottom = down(border.high_mm), down(border.low_mm)
+    words = f"{border.below} | {border.above}"
     return Box(words, left, top, CURVES, round(max(bottom - top, 1.0), 1), "#22303c", "#22303c")
 
 

@@ -6,7 +6,7 @@ After the full-body figures in Bertrand, *Hyper-parameter optimization in deep l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from textwrap import wrap
 
 import numpy as np
@@ -17,9 +17,10 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from fovnet.drawing.canvas import FAINT, INK, RIM_MM, SOFT, WARN, house_style, readable_on
+from fovnet.drawing.canvas import FAINT, INK, SOFT, WARN, house_style, readable_on
 from fovnet.evaluate.cases import Stretch
 from fovnet.regions import Vocabulary
+from fovnet.report.figures.spans import edges_within, extent_mm, lanes_of
 
 HARDLY = 0.02
 """If smoothing changes no probability by more than this, the label of the curves does not distinguish raw from smoothed."""
@@ -50,7 +51,7 @@ def volume_figure(
     with house_style():
         if not len(z_mm):
             return _empty_figure(title, message)
-        low, high = _extent(z_mm, spans)
+        low, high = extent_mm(z_mm, spans)
         width, height, stretch = _panel_inches(high - low, side_mm)
         columns = [width, 2.5, 0.95 if truth is None else 1.9]
         across = sum(columns) + 1.45
@@ -66,17 +67,10 @@ def volume_figure(
         _show_bars(axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low), guessed=guessed)
         for axis in axes:
             axis.set_ylim(low, high)
-        _show_borders(axes, {edge for span in spans for edge in (span.from_mm, span.to_mm) if low + RIM_MM < edge < high - RIM_MM})
+        _show_borders(axes, edges_within(spans, low, high))
         _name_colours(figure, vocabulary, rows)
         _write_heading(figure, title, lines, (WARN if guessed else INK, INK))
         return figure
-
-
-def _extent(z_mm: NDArray[np.float64], spans: Sequence[Stretch]) -> tuple[float, float]:
-    """Lower and upper end in mm of a volume and its spans, which may reach further: the last slice may represent several."""
-    step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
-    low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
-    return min([low, *(span.from_mm for span in spans)]), max([high, *(span.to_mm for span in spans)])
 
 
 def _write_heading(figure: Figure, title: str, parts: Sequence[Sequence[str]], colours: Sequence[str]) -> None:
@@ -172,9 +166,9 @@ def _rows_of_names(vocabulary: Vocabulary, inches: float) -> int:
     return math.ceil(len(vocabulary.classes) / max(1, math.floor(inches / column)))
 
 
-def _show_borders(axes: Sequence[Axes], heights_mm: Iterable[float]) -> None:
+def _show_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
     """A dashed line at each height, through the view and the curves."""
-    for height_mm in sorted(heights_mm):
+    for height_mm in heights_mm:
         axes[0].axhline(height_mm, color="white", linewidth=0.7, alpha=0.75, dashes=(4, 3))
         axes[1].axhline(height_mm, color=FAINT, linewidth=0.5, dashes=(4, 3))
 
@@ -184,13 +178,10 @@ def _show_bars(
 ) -> None:
     """One column per answer; the chain on its left, protocols such as spine on its right.  The first is pale if guessed."""
     for place, (_, spans) in enumerate(bars):
-        protocols = [name for name in vocabulary.protocols if any(span.region == name for span in spans)]
-        chain = any(span.region in vocabulary.chain for span in spans)
-        lanes = ["chain", *protocols] if chain or not protocols else protocols
-        width = 0.9 / len(lanes)
+        lanes, count = lanes_of(spans, vocabulary)
+        width = 0.9 / count
         axis.add_patch(Rectangle((place - 0.45, -1e6), 0.9, 2e6, facecolor="#f1f3f5", linewidth=0))
-        for span in spans:
-            lane = lanes.index(span.region) if span.region in lanes else 0
+        for span, lane in zip(spans, lanes, strict=True):
             colour, pale = vocabulary.colour(span.region), guessed and place == 0
             _span_box(axis, place - 0.45 + lane * width, width, span, colour, points_per_mm, pale)
     axis.set_xlim(-0.5, len(bars) - 0.5)

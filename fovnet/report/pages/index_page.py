@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -36,7 +36,7 @@ NAMED_DOUBTS = 12
 class IndexRow:
     """One volume: predicted regions, confidence of the whole volume, doubts.
 
-    `page` is the relative URL of its page, "" if it has none.
+    `page` is the relative URL of its page, "" if it has none.  The script reads the fields in this order.
     """
 
     volume_id: str
@@ -45,11 +45,6 @@ class IndexRow:
     confidence: float | None
     doubt: str
     page: str
-
-    @property
-    def cells(self) -> list[Any]:
-        """The row as JSON data for the table."""
-        return [self.volume_id, self.status, self.regions, self.confidence, self.doubt, self.page]
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,7 @@ def index_page(
 
 def write_index(path: Path, page: IndexPage) -> Path:
     """Writes the index as one HTML file, atomically; returns `path`."""
-    data = Markup(json.dumps([row.cells for row in page.rows], separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))
+    data = Markup(json.dumps([astuple(row) for row in page.rows], separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))
     html = rooms().get_template("index.html.jinja").render(page=page, data=data, answers=ANSWERS)
     return write_text(path, html, keep_same=True)
 

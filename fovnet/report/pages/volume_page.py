@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
+from fovnet.evaluate.reading import decided_borders, stretches
 from fovnet.records import write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import Table
 from fovnet.report.content.wording import run_of, whole_mm
-from fovnet.report.figures.body_drawing import Drawing, body_drawing
+from fovnet.report.figures.body_drawing import Curve, Drawing, body_drawing
 from fovnet.report.pages.pour import rooms
 from fovnet.words import several
 
@@ -32,23 +33,35 @@ ANSWERS = {"ok": "answered", "uncertain": "cannot say", "refused": "refused"}
 
 
 @dataclass(frozen=True)
+class Viewer:
+    """What the slice viewer knows of each slice shown: height in mm, number in the file, predicted classes, confidence,
+    height in the drawing; `across` slices lie side by side on the sheet.  The script reads these names."""
+
+    across: int
+    mm: list[float]
+    slice: list[int]
+    predicted: list[str]
+    sure: list[float]
+    down: list[float]
+
+
+@dataclass(frozen=True)
 class VolumePage:
-    """The content of the page, as text; `data` is for the slice viewer; `guessed` if the answer is uncertain;
-    `heights` as in `heights_of`."""
+    """The content of the page, as text; `legend` names the curves in the order of the regions; `guessed` if the answer
+    is uncertain; `heights` as in `heights_of`."""
 
     volume_id: str
-    path: str
     status: str
     sentence: str
     doubts: tuple[str, ...]
     spans: Table
     boundaries: Table
     measured: Table
-    legend: tuple[tuple[str, str], ...]
+    legend: tuple[Curve, ...]
     drawing: Drawing
     sheet: str
     sheet_words: str
-    data: Mapping[str, Any]
+    viewer: Viewer
     faces: bool
     guessed: bool
     heights: str
@@ -64,21 +77,21 @@ def volume_page(
     z_mm, smoothed = np.asarray(body["z_mm"], dtype=np.float64), np.asarray(body["smoothed"], dtype=np.float64)
     spans, boundaries = list(body["spans"]), list(body.get("boundaries") or ())
     shown = np.unique(np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64))
-    drawing = body_drawing(pixels, z_mm, float(body["side_mm"]), smoothed, spans, boundaries, vocabulary)
+    drawn = stretches(spans), decided_borders(boundaries) or ()
+    drawing = body_drawing(pixels, z_mm, float(body["side_mm"]), smoothed, *drawn, vocabulary)
     return VolumePage(
         volume_id=str(body["volume_id"]),
-        path=str(body["path"]),
         status=ANSWERS[str(body["status"])],
         sentence=_sentence(body, vocabulary),
         doubts=doubts_in_words(body),
         spans=_spans(spans),
         boundaries=_boundaries(boundaries),
         measured=_measured(body, z_mm),
-        legend=tuple((curve.name, curve.colour) for curve in sorted(drawing.curves, key=lambda one: vocabulary.classes.index(one.name))),
+        legend=tuple(sorted(drawing.curves, key=lambda one: vocabulary.classes.index(one.name))),
         drawing=drawing,
         sheet=jpeg_uri(contact_sheet(pixels[shown], ACROSS), SHEET_QUALITY),
         sheet_words=f"{several(len(shown), 'cut')} of {len(z_mm):,}, from the feet (top left) to the head, in reading order",
-        data=_data(body, z_mm, shown, drawing, vocabulary),
+        viewer=_viewer(body, z_mm, shown, drawing, vocabulary),
         faces=faces,
         guessed=body["status"] == "uncertain",
         heights=heights_of(body),
@@ -87,7 +100,7 @@ def volume_page(
 
 def write_volume_page(path: Path, page: VolumePage) -> Path:
     """Writes the page as one HTML file, atomically; returns `path`."""
-    data = Markup(json.dumps(page.data, separators=(",", ":")).replace("<", "\\u003c"))
+    data = Markup(json.dumps(asdict(page.viewer), separators=(",", ":")).replace("<", "\\u003c"))
     return write_text(path, rooms().get_template("volume.html.jinja").render(page=page, drawing=page.drawing, data=data), keep_same=True)
 
 
@@ -172,16 +185,15 @@ MEASURED = {
 """Numbers of the answer, and their meaning; missing ones are left out."""
 
 
-def _data(
+def _viewer(
     body: Mapping[str, Any], z_mm: NDArray[np.float64], shown: NDArray[np.int64], drawing: Drawing, vocabulary: Vocabulary
-) -> dict[str, Any]:
-    """Data of the slice viewer for each slice: height in mm, number in the file, predicted classes, confidence, height in the drawing."""
+) -> Viewer:
     decided, sure = np.asarray(body["decided"], dtype=bool)[shown], np.asarray(body["slice_confidence"])[shown]
     predicted = [_predicted_text(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)]
-    return {
-        "across": ACROSS, "mm": np.round(z_mm[shown], 1).tolist(), "slice": np.asarray(body["counted"])[shown].tolist(),
-        "predicted": predicted, "sure": np.round(sure, 2).tolist(), "down": [drawing.heights[row] for row in shown.tolist()],
-    }
+    return Viewer(
+        across=ACROSS, mm=np.round(z_mm[shown], 1).tolist(), slice=np.asarray(body["counted"])[shown].tolist(),
+        predicted=predicted, sure=np.round(sure, 2).tolist(), down=[drawing.heights[row] for row in shown.tolist()],
+    )
 
 
 def _mm(value: Any) -> str:
