@@ -49,7 +49,7 @@ WRITING, PATHS = list(verbs(get_command(app))), list(paths(app))
 
 
 def test_they_are_many() -> None:
-    assert len(WRITING) > 25 and {"predict", "train", "export sr", "export headers", "bench mistrust"} <= {words for words, *_ in WRITING}
+    assert len(WRITING) > 25 and {"predict", "train", "export sr", "export headers", "bench robustness"} <= {words for words, *_ in WRITING}
 
 
 FOREIGN = {
@@ -184,13 +184,6 @@ def test_a_path_that_leads_nowhere_is_named_before_any_work(
 def test_no_path_may_be_empty_whatever_it_is_for() -> None:
     lax = [(verb, name) for verb, name, given in PATHS if given.parser is not path_of_word]
     assert len(PATHS) > 60 and not lax
-
-
-def test_the_train_split_is_not_scored_and_said_so(tmp_path: Path) -> None:
-    """"Run fovnet ensemble again" would score it no more than before."""
-    words = ["bench", "mistrust", "--config", str(tmp_path / "none.yaml"), "--split", "train", "--out", str(tmp_path / "shares.tsv")]
-    fault = CliRunner().invoke(app, words).exception
-    assert isinstance(fault, ConfigError) and fault.code == "split-not-scored" and "validation and the test" in fault.sentence
 
 
 def test_a_tree_without_volumes_is_named_and_not_the_folder_of_the_tables(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.bench.peers import PEERS, THAWING, installed
+from fovnet.bench.peers import PEERS, TAUGHT, THAWING, installed
 from fovnet.bench.races import GOALS, Entry, entries_of, goal_losses, good_rows, parsed, run, standings
 from fovnet.bench.replay import Replay
 from fovnet.bench.tables import Table
@@ -82,11 +82,12 @@ class Contest:
 
 
 def contestants(table: Table) -> list[str]:
-    """The names of all that can be compared on a table: with learning curves also what stops trainings
-    early."""
+    """The names of all that can be compared on a table, without what other tables teach: with learning
+    curves also what stops trainings early."""
     stopping = table.epochs > 1
     own = [name for name, method in METHODS.items() if stopping or method.spend == "full"]
-    peers = [name for name in PEERS if installed(name) and (stopping or name not in THAWING)]
+    other = TAUGHT.keys() if stopping else {*TAUGHT, *THAWING}
+    peers = [name for name in PEERS if installed(name) and name not in other]
     return [THESIS, *own, *(STOPPING if stopping else ()), *peers]
 
 

@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from fovnet.cli.load_run import scored_split
-from fovnet.cli.options import ConfigFile, Given, GivenBy, ModelFolder, file_out, model_folder, table_of
+from fovnet.cli.options import Given, GivenBy, ModelFolder, file_out, model_folder, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.words import several
 
-if TYPE_CHECKING:
-    from fovnet.bench.shares import Share
-
 verbs = typer.Typer()
-SLICES_HELP = "Labelled slices: `slices` of a results folder, cut as the ensemble's are (those of the package: 6 mm)."
 
 
-@verbs.command("oddities")
-def bench_oddities(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.negative_controls"), "A TSV file, a row a volume.")],
+@verbs.command("robustness")
+def bench_robustness(
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.robustness"), "A TSV file, a row a change and count.")],
     model: ModelFolder = None,
-    each: Annotated[int, typer.Option(min=1, help="Volumes of every kind.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, other volumes.")] = 1,
+    collection: Annotated[Path | None, GivenBy(
+        help="A folder of volumes.tsv and regions.tsv, of a few volumes; else simulated people.")] = None,
+    each: Annotated[int, typer.Option(min=1, help="Simulated people, and volumes of each kind without a body.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other people and changes.")] = 1,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
-    """Show an ensemble what it should not name: air, noise, bottles of water; bodies shuffled, upside down or half dark; and bodies."""
-    from fovnet.bench.negative_controls import COLUMNS, answers_to_controls, tally
+    """Change volumes and ask again: in other light, cropped, half dark, in noise, turned, shuffled; and no body at all."""
+    from fovnet.bench.robustness import COLUMNS, of_collection, people, robustness
     from fovnet.decision.ensemble import load
     from fovnet.records import write_tsv
 
-    folder = model_folder(model)
+    ensemble = load(model_folder(model), device)
+    volumes = of_collection(collection, ensemble.vocabulary) if collection else people(each, seed)
     with progress_bar("judging") as advance:
-        rows = list(answers_to_controls(load(folder, device), each, seed, advance))
-    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
-    shown = titled(f"predictions of {folder}", "volume", "of", "region, sure", "uncertain", "none, sure")
-    for kind, *counts in tally(rows):
-        shown.add_row(kind, *map(str, counts))
+        rows = robustness(ensemble, volumes, seed=seed, bodiless=0 if collection else each, progress=advance)
+    write_tsv(out_file, COLUMNS, rows)
+    counted = list(dict.fromkeys(row["what"] for row in rows))
+    shown = titled(f"{several(len(volumes), 'volume')}, changed (95 % over subjects)", "change", *counted)
+    for change in dict.fromkeys(row["change"] for row in rows):
+        shown.add_row(change, *(_share(row) for row in rows if row["change"] == change))
     show_table(shown)
     out.print(f"{out_file}")
 
@@ -74,89 +71,6 @@ def bench_engines(
         off = (f"{row[name]:.1e}" for name in ("probabilities_off", "features_off"))
         shown.add_row(f"{row['engine']} {row['version']}", f"{row['load_s']:.2f}", str(row["batch"]), f"{row['slices_per_second']:,.0f}",
                       f"{row['ratio']:.2f}", *off, changed)
-    show_table(shown)
-    out.print(f"{out_file}")
-
-
-@verbs.command("mistrust")
-def bench_mistrust(
-    config: ConfigFile,
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.shares"), "A TSV file for the shares.")],
-    split: Annotated[str, typer.Option(help="validation or test.")] = "test",
-    seed: Annotated[int, typer.Option(min=0, help="Shuffles the slices.")] = 1,
-) -> None:
-    """Turn and shuffle the volumes of a split: how many are noticed, how many false alarms are there, how much air is named a region?"""
-    from fovnet.bench.flip_and_shuffle import flipped_and_shuffled
-
-    _show_shares(config, split, out_file, partial(flipped_and_shuffled, seed=seed))
-
-
-@verbs.command("crop")
-def bench_crop(
-    config: ConfigFile,
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.shares"), "A TSV file for the shares.")],
-    split: Annotated[str, typer.Option(help="validation or test.")] = "test",
-    seed: Annotated[int, typer.Option(min=0, help="Draws the windows.")] = 1,
-) -> None:
-    """Cut parts off the volumes of a split: how many of the borders left move at most one slice, farther, or are lost?"""
-    from fovnet.bench.cropping import cropped
-
-    _show_shares(config, split, out_file, partial(cropped, seed=seed), ", parts of them cut away")
-
-
-@verbs.command("light")
-def bench_light(
-    slices: Annotated[Path, Given(help=SLICES_HELP)],
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.light"), "A TSV file, a row a model and light.")],
-    model: Annotated[list[Path] | None, GivenBy(help="An ensemble folder; may be repeated. Else the package's.")] = None,
-    split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
-    most: Annotated[int, typer.Option(min=1, help="Slices of each volume, evenly spread.")] = 8,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the bright sides.")] = 1,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-) -> None:
-    """Change the light of a split's volumes, as coils and protocols do: how many slices are still classified correctly?"""
-    from fovnet.bench.light import COLUMNS, in_lights
-    from fovnet.decision.ensemble import load
-    from fovnet.evaluate.balanced import balanced, balanced_change
-    from fovnet.records import write_tsv
-    from fovnet.volume.pack import load_pack
-
-    models = {str(folder): load(folder, device) for folder in model or [model_folder(None)]}
-    with progress_bar("asking") as advance:
-        rows = list(in_lights(models, load_pack(slices), split, balanced, balanced_change, most=most, seed=seed, progress=advance))
-    write_tsv(out_file, COLUMNS, rows)
-    counted = f"{several(rows[0]['slices'], 'slice')} of {several(rows[0]['volumes'], 'volume')}"
-    shown = titled(f"balanced accuracy of {counted}, volumes counting alike, and its change (95 % over subjects)",
-                   "model", "light", "right", "change")
-    for row in rows:
-        measures = [_with_ends(row, *what) for what in (("accuracy", "", ""), ("change", "change_", "+"))]
-        shown.add_row(row["model"], row["light"], *measures)
-    show_table(shown)
-    out.print(f"{out_file}")
-
-
-@verbs.command("axes")
-def bench_axes(
-    slices: Annotated[Path, Given(help=SLICES_HELP)],
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.axes"), "A TSV file, a row a region and way of lying.")],
-    model: Annotated[Path | None, GivenBy(help="An ensemble folder. Else the package's.")] = None,
-    split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
-    seed: Annotated[int, typer.Option(min=0, help="Draws the turns.")] = 1,
-) -> None:
-    """Turn the volumes of a split against their headers: how many are noticed, and how many thought turned that are not?"""
-    from fovnet.bench.axes import COLUMNS, noticed
-    from fovnet.decision.ensemble import load
-    from fovnet.records import write_tsv
-    from fovnet.volume.pack import load_pack
-
-    with progress_bar("turning") as advance:
-        found = noticed(load(model_folder(model), "cpu"), load_pack(slices), split, seed=seed, progress=advance)
-    rows = [one.row for one in found]
-    write_tsv(out_file, COLUMNS, rows)
-    shown = titled(f"{split} volumes thought to lie otherwise than their headers state", "shows", "lie", "count", "of", "share (95 %)")
-    for row in rows:
-        share = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
-        shown.add_row(row["shows"], row["axes"], f"{row['count']:,}", f"{row['of']:,}", share)
     show_table(shown)
     out.print(f"{out_file}")
 
@@ -240,25 +154,8 @@ def bench_accuracy(
     out.print(f"{out_file}")
 
 
-def _with_ends(row: dict[str, Any], what: str, ends: str, sign: str) -> str:
-    """A share of a row and its interval as text; "" if the row has no share."""
-    value, low, high = (row[name] for name in (what, f"{ends}low", f"{ends}high"))
-    if value is None:
+def _share(row: dict[str, Any]) -> str:
+    """A count of a row, and its share with the interval; "" if there was nothing to count."""
+    if not row["of"]:
         return ""
-    return f"{value:{sign}.1%} ({low:{sign}.1%} to {high:{sign}.1%})" if low is not None else f"{value:{sign}.1%} (no interval)"
-
-
-def _show_shares(config: Path, split: str, out_file: Path, measure: Callable[..., Sequence[Share]], done: str = "") -> None:
-    """Measures counts and shares on a split's volumes, with their vocabulary and rule; prints them with intervals and writes a table."""
-    from fovnet.bench.shares import COLUMNS
-    from fovnet.records import write_tsv
-
-    volumes, vocabulary, rule = scored_split(config, split)
-    with progress_bar("deciding") as advance:
-        shares = measure(volumes, vocabulary, rule, progress=advance)
-    shown = titled(f"{several(len(volumes), 'volume')} of the {split} split{done}", "", "count", "of", "share (95 %)")
-    for row in (share.row for share in shares):
-        share = f"{row['share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["of"] else ""
-        shown.add_row(row["what"], f"{row['count']:,}", f"{row['of']:,}", share)
-    show_table(shown)
-    out.print(f"{write_tsv(out_file, COLUMNS, [share.row for share in shares])}")
+    return f"{row['count']:,} of {row['of']:,} ({row['low']:.0%} to {row['high']:.0%})"

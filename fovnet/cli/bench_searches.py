@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.load_run import settings_of
+from fovnet.acts.opening import opened
 from fovnet.cli.options import ConfigFile, Given, GivenBy, file_out, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
@@ -130,7 +130,7 @@ def bench_table(
 
     if seed is not None and again is None:
         raise ConfigError("table-again", f"--seed {seed}: it is that of --again; give both, or set `seed` in {config}")
-    settings = settings_of(config)
+    settings = opened(config).settings
     made = recording(settings, pack_to_train_on(settings, config), side)
     if again is not None:
         made = made.again(again, settings.seed if seed is None else seed)

@@ -44,7 +44,7 @@ def folder_to_fill(path: Path) -> Path:
 
 def file_out(is_own: Callable[[Path], bool], help_text: str, wanted: str = "a table of this command's own columns") -> Any:
     """The option `--out` for a file; an existing file is overwritten if `is_own` recognises the kind that the verb writes, `wanted` in
-    words.  `bench mistrust` and `bench crop` have the same columns, so either overwrites the other's table.
+    words.
 
     The option raises ConfigError "out-other-file" for any other non-empty file: a volume, a configuration, another table.
     """

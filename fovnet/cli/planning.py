@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.load_run import settings_of
+from fovnet.acts.opening import opened
 from fovnet.cli.options import ConfigFile, GivenBy, file_out
 from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
@@ -49,7 +49,7 @@ def check(config: ConfigFile) -> None:
     from fovnet.volume.preflight import between_labelled, empty_splits, missing_files
     from fovnet.volume.split import shares
 
-    settings = settings_of(config)
+    settings = opened(config).settings
     words = vocabulary(settings.regions)
     space = search_space(settings)
     row = space.row_of(start_configuration(settings))
@@ -182,7 +182,7 @@ def cost(
     from fovnet.records import write_tsv
     from fovnet.report.content.wording import duration
 
-    settings = settings_of(config)
+    settings = opened(config).settings
     priced = search_prices(settings)
     if out_file is not None:
         write_tsv(out_file, *table(priced))
@@ -223,7 +223,7 @@ def calibrate(
 
     from fovnet.net.calibration import read_calibration, with_trials, write_calibration
 
-    settings = settings_of(config)
+    settings = opened(config).settings
     path = Results(Path(settings.results)).calibration
     if trials_of is not None:
         journal_of_same_training(settings, trials_of)        # raises, before a minute of measuring, if there is no such search

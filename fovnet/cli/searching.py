@@ -13,7 +13,6 @@ from rich.table import Table
 from fovnet.acts.opening import opened
 from fovnet.acts.run import Run
 from fovnet.acts.search import conclude
-from fovnet.cli.load_run import settings_of
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text, show_table, titled
 from fovnet.errors import ConfigError
@@ -182,7 +181,7 @@ def train(
     from fovnet.net.training import choose_device
     from fovnet.report.content.wording import settings as described
 
-    settings = settings_of(config)
+    settings = opened(config).settings
     configuration = changed_start(settings, changes or [])
     choose_device(settings.training.device)
     pack = pack_to_train_on(settings, config)
@@ -216,7 +215,7 @@ def slot_begin(config: ConfigFile) -> None:
     from fovnet.net.trials import write_rows
     from fovnet.search.jobs import begin
 
-    settings = settings_of(config)
+    settings = opened(config).settings
     results, pack = open_run(settings)
     journal = jobs_journal(settings, results)
     planned, learned = plan_search(settings, pack), training_rows(settings, pack)
@@ -229,7 +228,7 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
     """Decide what a slot trains, from the slots that it has to have seen; writes proposal-0007.json."""
     from fovnet.search.jobs import propose
 
-    settings = settings_of(config)
+    settings = opened(config).settings
     decided = propose(jobs_journal(settings, Results(Path(settings.results))), slot, settings.search.stop_below_regret)
     out.print(decided if isinstance(decided, str) else f"slot {slot}: {dict(decided.configuration)}, having seen {len(decided.seen)} slots")
 
@@ -239,7 +238,7 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
     """Train what was proposed for a slot; writes slot-0007.json, whatever the training comes to."""
     from fovnet.net.trials import train_slot, write_rows
 
-    settings = settings_of(config)
+    settings = opened(config).settings
     if settings.training.device == "cuda":      # auto and cpu need no check, which costs seconds of importing torch
         from fovnet.net.training import choose_device
 

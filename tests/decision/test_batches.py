@@ -148,7 +148,7 @@ def test_nine_in_ten_are_answered_as_if_alone_and_the_broken_ones_are_refused_by
 def test_the_readme_tells_of_every_key_of_an_answer(model: Path, tmp_path: Path) -> None:
     (tmp_path / "v.nii").write_bytes(image(3).to_bytes())
     predict(model, tmp_path / "out", tmp_path / "v.nii", status=0)
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parents[2] / "fovnet" / "decision" / "README.md").read_text(encoding="utf-8")
     table = readme[readme.index("| key of `<volume_id>.json` |") :].partition("\n\n")[0]
     assert set(read_json(tmp_path / "out" / "v.json")) == set(re.findall(r"`([a-z0-9_]+)`", table)) - {"levels", "volume_confidence"}
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 import yaml
 
-from fovnet.bench.negative_controls import in_noise, stranger
+from fovnet.bench.robustness import in_noise, stranger
 from fovnet.decision import orientation, shipped
 from fovnet.decision.ensemble import load
 from fovnet.errors import ModelError
@@ -111,10 +111,10 @@ def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
 def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doubted() -> None:
     """Three regions of a person of no collection, made a map without a mask."""
     ensemble = load(shipped.shipped_folder(), "cpu")
-    volume = stranger(1, 16)
+    person = stranger(1, 16)
     answers = []
     for noisy, blacken in ((False, True), (True, True), (True, False)):
-        one = in_noise(volume, np.random.default_rng(1)) if noisy else volume
+        one = (in_noise(person, np.random.default_rng(1)) if noisy else person).volume
         stack = cut(one, target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]), blacken_noise=blacken)
         answers.append(ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack))
     plain, blackened, left = answers

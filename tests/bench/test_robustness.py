@@ -1,0 +1,159 @@
+"""Changed volumes are what they are said to be, and answers are counted as right for what is in the picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fovnet.bench.robustness import (
+    BORDERS,
+    CHANGES,
+    COUNTED,
+    SLICES,
+    SURE,
+    WRONG,
+    Known,
+    borders,
+    is_right,
+    of_collection,
+    people,
+    robustness,
+)
+from fovnet.decision.ensemble import Ensemble, assemble, load
+from fovnet.decision.rule import Rule
+from fovnet.net.architecture import Architecture
+from fovnet.net.model import build
+from fovnet.net.weights import save_network
+from fovnet.phantom.collection import simulate_collection
+from fovnet.phantom.oddities import ODDITIES
+from fovnet.regions import DEFAULT
+from fovnet.volume.collection import RegionRow, truth_at
+from fovnet.volume.slices import Slicing, SliceStack, cut, slice_format
+from fovnet.volume.volume import Volume
+
+PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
+
+
+@pytest.fixture(scope="module")
+def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Ensemble:
+    """One network, not trained."""
+    folder = tmp_path_factory.mktemp("odd")
+    net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
+    facts = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(8.0, 20.0))}
+    path = save_network(folder / "slot-0001.safetensors", build(net, torch.Generator().manual_seed(1)), net, facts)
+    member = {"slot": 1, "score": 1.0, "configuration": {}, "weights": str(path)}
+    assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
+    return load(folder / "ensemble", "cpu", rule=Rule())
+
+
+def changed(one: Known, name: str, seed: int = 0) -> Known:
+    return CHANGES[name](one, np.random.default_rng(seed))
+
+
+def in_ramp(shape: tuple[int, int, int] = (20, 30, 40)) -> Known:
+    """A volume whose voxels tell where they were, 2 x 3 x 5 mm."""
+    voxels = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    return Known("one", Volume(voxels, np.diag([2.0, 3.0, 5.0, 1.0]), "ramp"), ())
+
+
+def test_a_part_of_a_volume_keeps_its_millimetres() -> None:
+    one = in_ramp()
+    heights = one.volume.slice_heights_mm().tolist()
+    for seed in range(20):
+        part = changed(one, "a part of it", seed).volume
+        first = heights.index(part.slice_heights_mm()[0])
+        slices = part.voxels.shape[2]
+        assert 16 <= slices <= 40
+        assert np.array_equal(part.voxels, one.volume.voxels[:, :, first : first + slices])
+        assert part.slice_heights_mm().tolist() == heights[first : first + slices]
+
+
+@pytest.mark.parametrize("name", ["upside down", "along another axis"])
+def test_a_turned_body_is_no_mirror_image(name: str) -> None:
+    """A turn has determinant 1: the voxels of three neighbours of a corner tell where the axes went."""
+    one = in_ramp()
+    for seed in range(6):
+        turned = changed(one, name, seed)
+        assert turned.shows is None
+        steps = np.array([np.diff(turned.volume.voxels, axis=axis).flat[0] for axis in range(3)])
+        strides = np.array([1200.0, 40.0, 1.0])
+        went = np.sign(steps)[:, None] * (np.abs(steps)[:, None] == strides)
+        assert np.linalg.det(went) == 1
+        assert np.allclose(turned.volume.spacing_mm, np.abs(went) @ one.volume.spacing_mm)
+        assert sorted(turned.volume.voxels.flat) == sorted(one.volume.voxels.flat)
+
+
+def test_light_changes_brightness_and_not_what_is_black() -> None:
+    one = in_ramp()
+    black = one.volume.voxels == 0
+    for name in ("darker to one side", "less contrast", "more contrast"):
+        seen = changed(one, name).volume.voxels
+        assert (seen[black] == 0).all() and (seen >= 0).all() and np.isfinite(seen).all()
+        assert not np.allclose(seen / seen.max(), one.volume.voxels / one.volume.voxels.max(), atol=0.1)
+
+
+def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: Ensemble) -> None:
+    rows = robustness(ensemble, people(2, 1), seed=3, bodiless=1)
+    assert [(row["change"], row["what"]) for row in rows] == [
+        (name, what) for name in (*CHANGES, *ODDITIES) for what in COUNTED
+    ]
+    found = {(row["change"], row["what"]): row for row in rows}
+    assert all(found[name, SURE]["of"] == 2 for name in CHANGES) and found["air", SURE]["of"] == 1
+    assert all(found[name, WRONG]["count"] <= found[name, SURE]["count"] for name in (*CHANGES, *ODDITIES))
+    for name in ("in air of bright noise", "slices shuffled"):
+        assert found[name, SURE]["count"] == 0
+    assert found["slices shuffled", SLICES]["of"] == 0 < found["a part of it", SLICES]["of"]
+    assert found["as it is", SLICES]["of"] > found["a part of it", SLICES]["of"]
+    assert found["air", BORDERS]["of"] == 0
+    assert rows == robustness(ensemble, people(2, 1), seed=3, bodiless=1)
+
+
+def stack_of(low_mm: float, high_mm: float, spacing_mm: float = 5.0) -> SliceStack:
+    """Slices of a body that reaches from one height to another."""
+    affine = np.diag([3.0, 3.0, spacing_mm, 1.0])
+    affine[2, 3] = low_mm + spacing_mm / 2
+    voxels = np.random.default_rng(0).uniform(1, 2, (64, 64, round((high_mm - low_mm) / spacing_mm))).astype(np.float32)
+    return cut(Volume(voxels, affine, "made"), target_spacing_mm=spacing_mm)
+
+
+SHOWS = (RegionRow("", "abdomen", 0.0, 200.0, in_mm=True), RegionRow("", "chest", 200.0, 450.0, in_mm=True))
+
+
+@pytest.mark.parametrize(("named", "low", "high", "right"), [
+    ({"abdomen", "chest"}, 100.0, 300.0, True),
+    ({"abdomen"}, 100.0, 300.0, False),
+    ({"abdomen"}, 100.0, 205.0, True),                  # of the chest 5 mm are shown: either answer is right
+    ({"abdomen", "chest"}, 100.0, 205.0, True),
+    ({"abdomen", "chest"}, 100.0, 200.0, False),        # nothing of the chest
+    (set(), 500.0, 600.0, True),
+    (set(), 100.0, 300.0, False),
+])
+def test_an_answer_is_right_if_it_names_what_is_in_the_picture(
+    named: set[str], low: float, high: float, right: bool
+) -> None:
+    assert is_right(named, SHOWS, stack_of(low, high)) is right
+    assert not is_right(named, None, stack_of(low, high))
+
+
+def test_borders_are_sought_where_both_regions_are_seen() -> None:
+    assert list(borders(SHOWS, stack_of(100, 300), DEFAULT)) == [("abdomen", "chest", 200.0)]
+    assert not list(borders(SHOWS, stack_of(100, 225), DEFAULT))
+    apart = (SHOWS[0], replace(SHOWS[1], first=230.0))
+    assert not list(borders(apart, stack_of(100, 300), DEFAULT))
+
+
+def test_a_collection_shows_what_its_tables_say(tmp_path: Path) -> None:
+    simulate_collection(tmp_path, subjects=3, volumes_per_subject=1, seed=2)
+    volumes = of_collection(tmp_path, DEFAULT)
+    assert len(volumes) == 3
+    for made in volumes:
+        one = made()
+        stack = cut(one.volume, target_spacing_mm=8.0)
+        assert one.shows is not None
+        shown = truth_at(stack.z_mm, stack.middle, len(stack.z_mm), one.shows, DEFAULT)
+        assert {row.region for row in one.shows} <= set(DEFAULT.classes)
+        assert shown.any(axis=1).all() and shown[:, :-1].any()
