@@ -178,8 +178,8 @@ def test_every_way_to_print_or_exit_is_seen(line: str) -> None:
 def test_what_needs_no_torch_costs_no_torch() -> None:
     """torch takes more than a second to import: help, proposals, prices and reports do without it, one after
     the other."""
-    names = ("fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.page", "fovnet.net.prices", "fovnet.net.calibration",
-             "fovnet.decision.ensemble")
+    names = ("fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.page", "fovnet.net.prices",
+             "fovnet.net.calibration", "fovnet.decision.ensemble")
     code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n" \
            "    assert not {'torch', 'monai'} & sys.modules.keys(), name"
     subprocess.run([sys.executable, "-c", code, *names], check=True, timeout=900)

@@ -69,7 +69,9 @@ def _versions() -> dict[str, str]:
     from importlib.metadata import version as installed
 
     return {
-        "fovnet": __version__, "Python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}",
+        "fovnet": __version__,
+        "Python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
         **{name: installed(name) for name in LIBRARIES},
     }
 
@@ -80,7 +82,8 @@ def _hashes(run: Run) -> dict[str, str]:
     from fovnet.records import digest
 
     results = run.results
-    made = (results.slices / "volumes.json", results.ensemble / FACTS, results.ensemble / RULE, results.probabilities)
+    ensemble = (results.ensemble / FACTS, results.ensemble / RULE)
+    made = (results.slices / "volumes.json", *ensemble, results.probabilities)
     return {
         "settings, as canonical JSON": digest(run.settings.model_dump(mode="json")),
         **results.checksums(*(path for path in made if path.exists())),

@@ -129,7 +129,7 @@ def made_from(results: Results) -> dict[str, str]:
 
 
 def current_ablation(results: Results) -> Ablation | None:
-    """The ablation of these results, if it was computed from the files as they are now; None if not, or there is none."""
+    """The ablation of these results; None if there is none, or its files have changed since."""
     try:
         facts = read_json(results.evaluation / FACTS)
         return _ablation_in(facts) if facts.get("made_from") == made_from(results) else None

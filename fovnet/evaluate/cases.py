@@ -80,9 +80,9 @@ class Case:
 class Listed:
     """One volume of the collections, by the names that reports give it; labelled or not, refused or not.
 
-    subject_id  the person: collection and id, as in the split;  split  "" for a volume for prediction only, and for a
-    refused one whose subject has none;  code, message  why it was refused;  hashed  whether volume_id is a hash and
-    not the name of a file
+    subject_id  the person: collection and id, as in the split
+    split       "" for a volume for prediction only, and for a refused one whose subject has none
+    code, message  why it was refused;  hashed  whether volume_id is a hash and not the name of a file
     """
 
     volume_id: str
@@ -129,9 +129,9 @@ def check_splits(manifest: Iterable[Listed]) -> None:
         if first != one.split:
             raise CollectionError(
                 "evaluate-split-leak",
-                f"{one.subject_id}: this subject has volumes in the splits {first!r} and {one.split!r}, one split is "
-                "wanted, because the figures would be too good. Correct subject_id in volumes.tsv and prepare the "
-                "collection again.",
+                f"{one.subject_id}: this subject has volumes in the splits {first!r} and {one.split!r}, one "
+                "split is wanted, because the figures would be too good. Correct subject_id in volumes.tsv and "
+                "prepare the collection again.",
             )
 
 

@@ -64,10 +64,10 @@ def manifest_of(pack: Pack) -> list[Listed]:
 
     return [
         Listed(
-            volume_id=record.name_in_reports, subject_id=record.subject, collection=record.collection, split=record.split,
-            labelled=record.labelled, status=record.status, slices=record.slices, code=record.code,
-            message=record.message_in_reports, attributes=attributes_of(record),
-            hashed=record.name_in_reports != record.volume_id,
+            volume_id=record.name_in_reports, subject_id=record.subject,
+            collection=record.collection, split=record.split, labelled=record.labelled,
+            status=record.status, slices=record.slices, code=record.code, message=record.message_in_reports,
+            attributes=attributes_of(record), hashed=record.name_in_reports != record.volume_id,
         )
         for record in pack.records
     ]

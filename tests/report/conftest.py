@@ -81,8 +81,9 @@ def manifest_of(cases):
     """The prepared collection: the evaluated cases as test split, and others for training and validation."""
     volumes = [
         Listed(
-            volume_id=case.volume_id, subject_id=case.subject_id, collection=case.collection, split="test", labelled=True,
-            status=case.status, slices=len(case.z_mm), message=case.message, attributes=dict(case.attributes),
+            volume_id=case.volume_id, subject_id=case.subject_id, collection=case.collection, split="test",
+            labelled=True, status=case.status, slices=len(case.z_mm), message=case.message,
+            attributes=dict(case.attributes),
             code="volume-planes" if case.status == "refused" else "",
         )
         for case in cases
@@ -91,8 +92,8 @@ def manifest_of(cases):
         for number in range(count):
             name, maker = f"{split}-{number:02d}", "Alpha" if number % 3 else "Beta"
             volumes.append(Listed(
-                volume_id=name, subject_id=name, collection="phantom", split=split, labelled=True, slices=150 + number,
-                attributes={"manufacturer": maker},
+                volume_id=name, subject_id=name, collection="phantom", split=split, labelled=True,
+                slices=150 + number, attributes={"manufacturer": maker},
             ))
     return volumes
 

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from fovnet.drawing.canvas import png
-from fovnet.report.content.explained import axes_table, brief_table, explained_view, pairs_table, rungs_table, sentences
+from fovnet.report.content.explained import (
+    axes_table,
+    brief_table,
+    explained_view,
+    pairs_table,
+    rungs_table,
+    sentences,
+)
 from fovnet.report.content.wording import level
 from fovnet.report.figures.explained import explained_figures
 from fovnet.report.figures.rungs import rung_colours, rungs_figure

@@ -33,14 +33,18 @@ def gain(name, difference, low, high):
 
 ABLATION = Ablation(
     (
-        Step("decision", "raw", "most probable class", 1.0, (measure("slice_error", 0.08, 0.06, 0.1),), "", (), ()),
+        Step(
+            "decision", "raw", "most probable class", 1.0,
+            (measure("slice_error", 0.08, 0.06, 0.1),), "", (), (),
+        ),
         Step(
             "decision", "exact", "exact decoding", 1.0,
             (
                 measure("slice_error", 0.06, 0.04, 0.08),
                 measure("border_abs_median_mm", 7.5, 6.0, 9.0, numerator=None),
             ),
-            "raw", (gain("slice_error", -0.02, -0.031, -0.008), gain("border_abs_median_mm", -1.25, None, None)), (),
+            "raw",
+            (gain("slice_error", -0.02, -0.031, -0.008), gain("border_abs_median_mm", -1.25, None, None)), (),
         ),
     ),
     (("ensemble", "greedy", "no member probabilities"),), 200, 1,

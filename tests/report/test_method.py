@@ -16,7 +16,10 @@ HEIGHTS = (None, Height(216.0, 16.0), None, None, None)
 @pytest.mark.parametrize(
     ("configuration", "rule", "wanted", "unwanted"),
     [
-        ({}, Rule(), ("found by Gaussian-process", "smoothed along the body", "anatomical order"), ("from it", "usually lie")),
+        (
+            {}, Rule(), ("found by Gaussian-process", "smoothed along the body", "anatomical order"),
+            ("from it", "usually lie"),
+        ),
         (
             {"training": {"begin": "shipped"}, "search": {"space": "members"}}, Rule(),
             ("trained further from those of another ensemble",), ("optimisation",),
@@ -33,7 +36,8 @@ HEIGHTS = (None, Height(216.0, 16.0), None, None, None)
         ({}, Rule(sigma_mm=0.0), ("calibrated on the validation split. ",), ("smoothed",)),
         ({}, Rule(heights=HEIGHTS), ("about as high as they usually lie",), ()),
         (
-            {}, Rule(method="intersections"), ("curves of two adjacent regions cross",), ("most probable", "usually"),
+            {}, Rule(method="intersections"), ("curves of two adjacent regions cross",),
+            ("most probable", "usually"),
         ),
     ],
 )
@@ -54,7 +58,8 @@ def test_people_are_called_simulated_where_all_are_and_collections_where_some_ar
     alone = [case for case in pictured if case.collection == "phantom"]
     mixed, plain = (make_page(bootstrap=100, configuration=one) for one in (simulating, {}))
     only = make_page(alone, bootstrap=100, configuration=simulating)
-    assert "11 simulated people" in only.answer.sentence and only.answer.by_collection.endswith("collection phantom, which is simulated.")
+    assert "11 simulated people" in only.answer.sentence
+    assert only.answer.by_collection.endswith("collection phantom, which is simulated.")
     assert "simulated" not in mixed.answer.sentence and "phantom (simulated)" in mixed.answer.by_collection
     assert "simulated" not in plain.answer.sentence + plain.answer.by_collection
 

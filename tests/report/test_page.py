@@ -44,7 +44,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if not {"style", "title", "pre"} & set(self.open):          # pre: the settings, of which there are more each month
+        if not {"style", "title", "pre"} & set(self.open):          # pre: all settings, whatever there are
             self.words += data.split()
 
 
@@ -111,10 +111,11 @@ class TestTheAnswer:
     def test_is_the_evaluations(self, page):
         error = page.answer.headlines[0].shown
         right, total = (int(part.replace(",", "")) for part in error.count.split("/"))
-        assert error.value == percent(right / total) and error.value in page.answer.sentence and f"{total:,} slices" in page.answer.sentence
+        assert error.value == percent(right / total) and error.value in page.answer.sentence
+        assert f"{total:,} slices" in page.answer.sentence
 
     def test_tells_collections_apart(self, page):
-        assert "phantom" in page.answer.by_collection and "real" in page.answer.by_collection and "too few" in page.answer.by_collection
+        assert all(word in page.answer.by_collection for word in ("phantom", "real", "too few"))
 
 
 def test_every_rate_has_its_denominator_and_its_interval(page):
@@ -133,7 +134,8 @@ def test_refused_volumes_are_named_with_their_sentences(reader):
 
 
 def test_pictures_are_the_best_the_median_and_the_worst(page):
-    whys = [view.why.split(" test")[0] for view in page.cases.pictures if " test volume by slice error" in view.why]
+    chosen = [view.why for view in page.cases.pictures if " test volume by slice error" in view.why]
+    whys = [why.split(" test")[0] for why in chosen]
     assert whys == ["The best", "The median", "The worst"]
 
 
@@ -180,8 +182,8 @@ def test_a_collection_without_a_picture_gets_one(make_page, pictured):
 
 def test_failed_trials_are_counted_by_status_and_the_start_is_marked(page):
     ended = {row[0]: row[1] for row in page.search.endings.rows}
-    failed = sum(point.score is None for point in page.search.points)
-    assert sum(int(count.split("/")[0]) for status, count in ended.items() if status != "completed") == failed > 0
+    counts = [int(count.split("/")[0]) for status, count in ended.items() if status != "completed"]
+    assert sum(counts) == sum(point.score is None for point in page.search.points) > 0
     assert [point.slot for point in page.search.points if point.is_start] == [0]
 
 
@@ -264,7 +266,8 @@ def test_networks_trained_further_are_not_called_found_by_a_search(page, html, m
 def test_a_run_trained_further_is_an_update_and_has_no_start(make_page, planted):
     """TRIPOD+AI 12f and 24 are about updated models; the first of networks that were each trained as they were is no start of a search."""
     trials = [
-        Trial(Proposal(slot, slot, {}, 0, (), (), 1.0), Outcome("completed", score=0.5 - slot / 10)) for slot in range(2)
+        Trial(Proposal(slot, slot, {}, 0, (), (), 1.0), Outcome("completed", score=0.5 - slot / 10))
+        for slot in range(2)
     ]
     cases = [planted.case(["head"], volume_id="a")]
     new, further = (make_page(cases, trials=trials, configuration=one) for one in ({}, FURTHER))

@@ -23,8 +23,9 @@ from fovnet.search.trial import Outcome, Proposal, Trial
 
 def row(subject, split="", status="ok", slices=10, code="", **attributes):
     return Listed(
-        volume_id=f"{subject}-{split}-{len(attributes)}-{code}", subject_id=subject, split=split, status=status,
-        slices=0 if status == "refused" else slices, code=code, message=f"{subject}: {code}", attributes=attributes,
+        volume_id=f"{subject}-{split}-{len(attributes)}-{code}", subject_id=subject, split=split,
+        status=status, slices=0 if status == "refused" else slices, code=code,
+        message=f"{subject}: {code}", attributes=attributes,
     )
 
 
@@ -54,7 +55,8 @@ class TestFlow:
     def test_why_is_said(self, manifest):
         words = " ".join(str(cell) for line in flow_table(flow_view(manifest, 1)).rows for cell in line)
         assert "2 refused: volume-ct; 1 refused: volume-rgb" in words and "1 without labels" in words
-        assert refusal_reasons(manifest).rows == (("volume-ct", "2", "g: volume-ct"), ("volume-rgb", "1", "h: volume-rgb"))
+        rows = (("volume-ct", "2", "g: volume-ct"), ("volume-rgb", "1", "h: volume-rgb"))
+        assert refusal_reasons(manifest).rows == rows
 
     def test_nothing_listed_is_nothing_to_draw(self):
         assert flow_view([], 0).steps == ()

@@ -92,15 +92,16 @@ class Follower:
     def kind(self, node, names):
         """The type of an expression; Any where it does not matter."""
         if isinstance(node, nodes.Name):
-            assert node.name in names or node.name in self.macros, f"line {node.lineno}: nobody gives {node.name}"
+            assert {node.name} & {*names, *self.macros}, f"line {node.lineno}: nobody gives {node.name}"
             return names.get(node.name, Any)
         if isinstance(node, nodes.Getattr):
             return self.field(node, self.kind(node.node, names))
-        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and node.node.name in self.macros:
+        if isinstance(node, nodes.Call) and getattr(node.node, "name", "") in self.macros:
             return self.call(self.macros[node.node.name], node, names)
-        found = [self.kind(one, names) for one in node.iter_child_nodes() if isinstance(one, nodes.Expr | nodes.Keyword)]
-        is_first = isinstance(node, nodes.Getitem) or (isinstance(node, nodes.Filter) and node.name == "first")
-        return element(found[0]) if is_first else Any
+        parts = (one for one in node.iter_child_nodes() if isinstance(one, nodes.Expr | nodes.Keyword))
+        found = [self.kind(one, names) for one in parts]
+        is_one = isinstance(node, nodes.Getitem) or getattr(node, "name", "") == "first"
+        return element(found[0]) if is_one else Any
 
     def call(self, macro, node, names):
         """The macro's body with the types of its arguments."""
@@ -165,9 +166,14 @@ def test_every_field_is_read(template):
 @pytest.mark.parametrize(
     "words",
     [
-        "{{ page.titel }}", "{{ page.search.trails.rows }}", "{{ pages.title }}", "{% if page.cases.gone %}{% endif %}",
-        "{% for one in page.answer.headlines %}{{ one.shown.low }}{% endfor %}", "{{ table(page.search.nothing, 'x') }}",
-        "{% set one = page.search.explained %}{{ one.begin }}", "{% for one in page.method.checklists %}{{ two }}{% endfor %}",
+        "{{ page.titel }}",
+        "{{ page.search.trails.rows }}",
+        "{{ pages.title }}",
+        "{% if page.cases.gone %}{% endif %}",
+        "{% for one in page.answer.headlines %}{{ one.shown.low }}{% endfor %}",
+        "{{ table(page.search.nothing, 'x') }}",
+        "{% set one = page.search.explained %}{{ one.begin }}",
+        "{% for one in page.method.checklists %}{{ two }}{% endfor %}",
     ],
 )
 def test_a_name_that_is_none_is_found(words, monkeypatch):

@@ -26,7 +26,8 @@ def test_a_training_is_one_in_the_report_with_the_cost_of_all_its_slots(make_pag
     ]
     assert [one.peak_memory_bytes for one in trainings] == [1000, 999, 997]
     search = make_page(trials=list(trials()), bootstrap=20).search
-    assert search.sentence.startswith("3 trials, 1 of them failed. The best score is 1.0000, of trial 4; the start")
+    best = "3 trials, 1 of them failed. The best score is 1.0000, of trial 4; the start"
+    assert search.sentence.startswith(best)
     assert [row[0] for row in search.best.rows] == ["4", "1"] and len(search.trials.rows) == 3
     costs = dict(search.costs.rows)
     assert costs["trainings"] == "3" and costs["time of all trainings together"] == "19.5\N{NO-BREAK SPACE}s"

@@ -1,1 +1,1 @@
-"""What `fovnet bench` draws: races between searches, their ranks on many tables, the tables of the thesis, throughput."""
+"""What `fovnet bench` draws: races between searches, their ranks on many tables, throughput."""

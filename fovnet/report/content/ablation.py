@@ -1,4 +1,4 @@
-"""What each step of the decision and of the ensemble is worth: the arms of an ablation, each against the one before."""
+"""What each step of decision and ensemble is worth: arms of an ablation, each against the one before."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def ablation_view(ablation: Ablation | None) -> AblationView | None:
         return None
     measured = {one.name for step in ablation.steps for one in step.measures}
     names = [name for name in ABLATED if name in measured]
-    rows: list[Row] = [(f"{step.ladder}: {step.arm}", step.what, *_arm(step, names)) for step in ablation.steps]
+    rows: list[Row] = [
+        (f"{step.ladder}: {step.arm}", step.what, *_arm(step, names)) for step in ablation.steps
+    ]
     left = [f"{ladder}: {arm} ({why})" for ladder, arm, why in ablation.left_out]
     header = ("step", "what it is", *(ABLATED[name] for name in names))
     return AblationView(Table(header, tuple(rows), name="ablation"), "; ".join(left))
@@ -51,9 +53,10 @@ def _gain(one: Difference) -> str:
     """ "change −1.2 (−2.0 to −0.4) points"."""
     length = one.measure.endswith("_mm") and not one.measure.startswith("border_within")
     scale, unit = (1.0, "mm") if length else (100.0, "points")
+    change = f"change {_signed(one.difference * scale)}"
     if one.low is None or one.high is None:
-        return f"change {_signed(one.difference * scale)} {unit}"
-    return f"change {_signed(one.difference * scale)} ({_signed(one.low * scale)} to {_signed(one.high * scale)}) {unit}"
+        return f"{change} {unit}"
+    return f"{change} ({_signed(one.low * scale)} to {_signed(one.high * scale)}) {unit}"
 
 
 def _signed(value: float) -> str:

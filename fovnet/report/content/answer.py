@@ -1,4 +1,4 @@
-"""The chapter that stands first: what the networks do on the test split, in a few sentences, and what they are for."""
+"""The first chapter: the result on the test split in a few sentences, and what the networks are for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Answer:
-    """The result in sentences and in three numbers, the error of each collection by itself, and the intended use."""
+    """The result in sentences and three numbers, the error of each collection by itself, the intended use."""
 
     sentence: str
     by_collection: str
@@ -63,8 +63,8 @@ def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
         right = f"{exact.numerator:.0f} of {several(exact.denominator, 'volume')}"
         words.append(f"It found exactly the regions shown in {right}")
         placed = border is not None and border.value is not None
-        where = f", and placed the borders between them that it found with a mean error of {shown(border).value}."
-        words[-1] += where if placed else "."
+        error = f"a mean error of {shown(border).value}"
+        words[-1] += f", and placed the borders between them that it found with {error}." if placed else "."
     uncertain = sum(row.status == "uncertain" for row in evaluation.volumes)
     kept = f"It answered “cannot say” for {several(uncertain, 'volume')}" if uncertain else "It abstained from no volume"
     words.append(f"{kept} and refused {several(whole.refused, 'volume') if whole.refused else 'none'}.")

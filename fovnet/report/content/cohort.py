@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fovnet.evaluate.cases import Case, Listed
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.report.content.cells import Row, Table
-from fovnet.report.content.flow import FlowView, flow_table, flow_view
+from fovnet.report.content.flow import SPLITS, FlowView, flow_table, flow_view
 from fovnet.report.content.people import people_table
 from fovnet.words import several
 
@@ -24,8 +24,8 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Cohort:
-    """The volumes of each collection and split, the way from those listed to those answered, and the attributes of
-    the subjects; refused volumes by reason, and by name."""
+    """Volumes by collection and split, the way from those listed to those answered, attributes of subjects;
+    refused volumes by reason, and by name."""
 
     sentence: str
     by_split: Table
@@ -65,8 +65,9 @@ def _sentence(manifest: Sequence[Listed]) -> str:
 
 def _by_split(manifest: Sequence[Listed]) -> Table:
     """One row per collection and split."""
-    splits = [split for split in ("train", "validation", "test") if any(one.split == split for one in manifest)]
-    splits += sorted({one.split for one in manifest} - {*splits, ""})
+    there = {one.split for one in manifest}
+    splits = [split for split in SPLITS if split in there]
+    splits += sorted(there - {*splits, ""})
     rows: list[Row] = []
     for collection in sorted({one.collection for one in manifest}):
         for split in (*splits, ""):
@@ -100,4 +101,5 @@ def _refused(cases: Sequence[Case], manifest: Sequence[Listed]) -> tuple[Refusal
     """Every refused volume once, with its message."""
     sentences = {one.volume_id: one.message for one in manifest if one.status == "refused"}
     sentences |= {case.volume_id: case.message for case in cases if case.status == "refused"}
-    return tuple(Refusal(name, words or "no reason was recorded") for name, words in sorted(sentences.items()))
+    ordered = sorted(sentences.items())
+    return tuple(Refusal(name, words or "no reason was recorded") for name, words in ordered)

@@ -1,4 +1,4 @@
-"""The chapter on confidence: whether it is calibrated, and how the error falls when only the surest volumes are answered."""
+"""The chapter on confidence: whether it is calibrated, and what answering only the surest volumes saves."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class RiskView:
 
 @dataclass(frozen=True)
 class Confidence:
-    """Points of the reliability diagram and the measures of calibration; risk against coverage; the error that the
-    confidence threshold was chosen for, "" where none was."""
+    """Points of the reliability diagram, measures of calibration, risk against coverage; `promise` is the
+    error that the confidence threshold was chosen for, "" where none was."""
 
     reliability: tuple[ReliabilityPoint, ...]
     calibration: Table
@@ -77,8 +77,8 @@ def confidence_of(evaluation: Evaluation, abstention: Abstention | None) -> Conf
 
 
 def reliability_points(evaluation: Evaluation) -> tuple[ReliabilityPoint, ...]:
-    """Share of right slices against confidence, by bin, before and after calibration; bins without slices have no
-    point."""
+    """Share of right slices against confidence, by bin, before and after calibration; a bin without slices
+    has no point."""
     points = []
     for stage, totals in evaluation.reliability.items():
         for index, (slices, confidence, right) in enumerate(totals):
@@ -104,8 +104,8 @@ def calibration_table(evaluation: Evaluation) -> Table:
 
 
 def risk_view(evaluation: Evaluation) -> RiskView:
-    """The curve over all volumes with a confidence, uncertain ones included, and a table at STEPS with intervals over
-    subjects."""
+    """The curve over all volumes with a confidence, uncertain ones included, and a table at STEPS with
+    intervals over subjects."""
     rows = [row for row in evaluation.volumes if row.slices and row.confidence is not None]
     ranked = sorted(rows, key=lambda row: (-(row.confidence or 0.0), row.volume_id))
     if not ranked:
@@ -115,7 +115,9 @@ def risk_view(evaluation: Evaluation) -> RiskView:
     count = np.arange(1, len(ranked) + 1)
     points = tuple(
         RiskPoint(
-            float(kept / len(ranked)), float(wrong[kept - 1] / slices[kept - 1]), float(other_set[kept - 1] / kept),
+            coverage=float(kept / len(ranked)),
+            slice_error=float(wrong[kept - 1] / slices[kept - 1]),
+            wrong_sets=float(other_set[kept - 1] / kept),
         )
         for kept in count.tolist()
     )
@@ -151,12 +153,12 @@ def _risks(kept: Sequence[VolumeRow], evaluation: Evaluation) -> tuple[Measure, 
 
 
 def promise_words(abstention: Abstention, risk: Measure | None = None) -> str:
-    """The error that the threshold was chosen for, whether it holds for new people, and the error on the test split
-    (`risk`)."""
+    """The error that the threshold was chosen for, whether it holds for new people, and the error on the test
+    split (`risk`)."""
     stated, subjects = percent(abstention.stated_error), several(abstention.subjects, "subject")
     words = (
-        f"Answers begin at confidence {abstention.min_confidence:.2f}, chosen on {subjects} of the validation split for an "
-        f"error of at most {stated} of the slices answered, on average over people. "
+        f"Answers begin at confidence {abstention.min_confidence:.2f}, chosen on {subjects} of the "
+        f"validation split for an error of at most {stated} of the slices answered, on average over people. "
     )
     if abstention.promised:
         words += "A test over subjects shows that this holds for new people like them."

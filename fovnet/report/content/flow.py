@@ -23,8 +23,8 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class FlowStep:
-    """Volumes, subjects and slices that remain at this step, None where not counted; `left_out` are the exclusions
-    before it."""
+    """Volumes, subjects and slices that remain at this step, None where not counted; `left_out` are the
+    exclusions before it."""
 
     name: str
     volumes: int

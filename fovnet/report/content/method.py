@@ -1,4 +1,4 @@
-"""The chapter on the method, from the settings and the decision rule of this run: what was done, and what it cannot say."""
+"""The chapter on the method: what was done, by the settings and rule of this run, and what it cannot say."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ PUBLISHED_PERCENT = (
 
 @dataclass(frozen=True)
 class Method:
-    """What was done, how intervals were computed, results published for the same task, what the report cannot say, and
-    the items of two reporting guidelines that it answers."""
+    """What was done, how intervals were computed, results published for the same task, what the report cannot
+    say, and the items of two reporting guidelines that it answers."""
 
     summary: str
     intervals: str
@@ -51,13 +51,14 @@ class Method:
 
 def method_of(evaluation: Evaluation, settings: Settings, rule: Rule, places: Collection[str]) -> Method:
     """The chapter; `places` are the sections of this report."""
+    updated = settings.training.begin is not None
     return Method(
         summary=method_words(settings, rule),
         intervals=_intervals(evaluation),
         published=published_table(evaluation.vocabulary),
         limits=LIMITS,
         references=REFERENCES,
-        checklists=checklists(places, predictors(settings, rule), updated=settings.training.begin is not None),
+        checklists=checklists(places, predictors(settings, rule), updated=updated),
     )
 
 
@@ -66,16 +67,18 @@ def method_words(settings: Settings, rule: Rule) -> str:
     smoothed = ", and smoothed along the body in millimetres" if rule.sigma_mm else ""
     return (
         f"Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional networks, "
-        f"{_origin(settings)}, give each slice a probability for each region{_beside(settings)}; their mean is calibrated "
-        f"on the validation split{smoothed}. {_decoding(rule)}, and abstains where the evidence is weak."
+        f"{_origin(settings)}, give each slice a probability for each region{_beside(settings)}; their mean "
+        f"is calibrated on the validation split{smoothed}. {_decoding(rule)}, and abstains where the evidence "
+        "is weak."
     )
 
 
 def predictors(settings: Settings, rule: Rule) -> str:
     """The predictors of an answer, in words."""
-    sections = " and of the volume’s sagittal and coronal section" if "sections" in settings.training.inputs else ""
+    shown = "sections" in settings.training.inputs
+    sections = " and of the volume’s sagittal and coronal section," if shown else ""
     heights = " and how high regions usually lie" if any(rule.heights) else " and nothing else"
-    return f"the pixels of axial slices{sections}{',' if sections else ''}{heights}"
+    return f"the pixels of axial slices{sections}{heights}"
 
 
 def _origin(settings: Settings) -> str:
@@ -96,8 +99,8 @@ def _decoding(rule: Rule) -> str:
         return "The decision then puts a border only where the curves of two adjacent regions cross, as the thesis does"
     usual = ", about as high as they usually lie" if any(rule.heights) else ""
     return (
-        "The decision then takes the most probable sequence in which regions are contiguous, in anatomical order, each at "
-        f"most once{usual}"
+        "The decision then takes the most probable sequence in which regions are contiguous, in anatomical "
+        f"order, each at most once{usual}"
     )
 
 
@@ -106,10 +109,11 @@ def _intervals(evaluation: Evaluation) -> str:
     kinds = Counter(one.interval for one in (*evaluation.handling, *measures))
     used = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     return (
-        f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed {evaluation.seed}), so that "
-        "slices and volumes of one person travel together. Where each subject gives at most one observation they are "
-        "Wilson’s; at 0 % and at 100 % they are Wilson’s over subjects. A subgroup of fewer than "
-        f"{FEWEST_SUBJECTS} subjects is marked “too few”, and one subject gives no interval. In this report: {used}."
+        f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed {evaluation.seed}), "
+        "so that slices and volumes of one person travel together. Where each subject gives at most one "
+        "observation they are Wilson’s; at 0 % and at 100 % they are Wilson’s over subjects. A subgroup of fewer "
+        f"than {FEWEST_SUBJECTS} subjects is marked “too few”, and one subject gives no interval. In this report: "
+        f"{used}."
     )
 
 

@@ -43,7 +43,7 @@ class Page:
 
 
 def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Page:
-    """Everything the report shows.  Raises CollectionError "evaluate-split-leak" for a subject in two splits."""
+    """The whole report as data.  Raises CollectionError "evaluate-split-leak" for a subject in two splits."""
     check_splits(run.manifest)
     settings, vocabulary = run.settings, evaluation.vocabulary
     performance, search = performance_of(evaluation, run.ablation), search_of(run, vocabulary)

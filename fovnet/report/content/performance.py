@@ -268,11 +268,8 @@ def header_rates(evaluation: Evaluation) -> Table:
 
 def header_rows(evaluation: Evaluation) -> Table:
     """Header, true and predicted regions, the most frequent combinations first."""
-    rows = tuple(
-        (
-            one.text, *(run_of(names, evaluation.vocabulary) for names in (one.header, one.truth, one.predicted)),
-            f"{one.volumes:,}",
-        )
-        for one in evaluation.headers[:MOST_HEADERS]
-    )
-    return Table(("header", "means", "shows", "predicted", "volumes"), rows, name="headers")
+    rows: list[Row] = []
+    for one in evaluation.headers[:MOST_HEADERS]:
+        regions = (run_of(names, evaluation.vocabulary) for names in (one.header, one.truth, one.predicted))
+        rows.append((one.text, *regions, f"{one.volumes:,}"))
+    return Table(("header", "means", "shows", "predicted", "volumes"), tuple(rows), name="headers")

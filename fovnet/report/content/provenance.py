@@ -1,4 +1,4 @@
-"""The chapter on provenance: versions, hashes and the complete configuration, from which the report is made again."""
+"""The chapter on provenance: versions, hashes and the complete configuration."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from fovnet.volume.pack import Pack
 
 @dataclass(frozen=True)
 class Reference:
-    """How labels are defined, the landmark at each border, and the labelled slices of each class and split."""
+    """How labels are defined, the landmark at each border, the labelled slices of each class and split."""
 
     paragraphs: tuple[str, ...]
     landmarks: Table
@@ -26,7 +26,11 @@ class Reference:
 
 def reference_of(vocabulary: Vocabulary, labels: Mapping[str, tuple[int, ...]]) -> Reference:
     """The chapter; `labels` as `labelled_slices` gives them."""
-    return Reference(reference_words(vocabulary), landmarks_table(vocabulary), labels_table(labels, vocabulary))
+    return Reference(
+        paragraphs=reference_words(vocabulary),
+        landmarks=landmarks_table(vocabulary),
+        labelled_slices=labels_table(labels, vocabulary),
+    )
 
 
 def labelled_slices(pack: Pack) -> dict[str, tuple[int, ...]]:

@@ -17,7 +17,7 @@ from fovnet.search.trial import Trial
 
 @dataclass(frozen=True)
 class Member:
-    """A network of the ensemble; the trial it comes from, the file with its weights, and its own weight in the mean.
+    """A network of the ensemble: its trial, the file of its weights, its own weight in the mean.
 
     seed, sha256  None and "" where the ensemble's file lacks them;  alone  whether it is shown slices alone
     """
@@ -36,8 +36,8 @@ class Member:
 class Abstention:
     """How the confidence was chosen at which answers begin, on the `subjects` of the validation split.
 
-    stated_error  the largest slice error of what is answered that it was chosen for;  promised  whether a test over
-    subjects shows that this holds for new ones
+    stated_error  the largest slice error of what is answered that it was chosen for
+    promised      whether a test over subjects shows that this holds for new ones
     """
 
     stated_error: float
@@ -53,8 +53,8 @@ class RunRecord:
     manifest     every volume of the collections;  labels  labelled slices of each class, by split
     trials       of the search, every slot;  members  of the ensemble;  rule  of its decision
     versions     of the software, by name;  hashes  SHA-256 by the name of what was hashed
-    explanation  of the search; its section is left out without one, and if networks were trained further instead
-    abstention   how the threshold for answering was chosen;  ablation  what each step is worth; None where not known
+    explanation  of the search; left out without one, and if networks were trained further instead
+    abstention   how the threshold for answering was chosen;  ablation  what each step is worth
     """
 
     settings: Settings

@@ -1,4 +1,4 @@
-"""The chapter on the search: configurations tried and their scores, the ensemble and its rule, what it cost."""
+"""The chapter on the search: configurations and their scores, the ensemble and its rule, what it cost."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class CurvePoint:
 class Search:
     """The search and what came of it; `origin` completes "the networks were ...".
 
-    further            whether the networks of an existing ensemble were trained further, without a search
-    points, best, trials, endings   every trial as a point; the best ones and all as rows; how they ended
-    explained          why it went so; None where there is nothing to explain
-    members, members_lacking        of the ensemble, and why there are fewer than asked for, "" if there are not
-    rule, costs        the settings of the decision; time and memory of the trainings
+    further    whether the networks of an existing ensemble were trained further, without a search
+    points     every trial;  best, trials  the best ones, and all, as rows;  endings  how they ended
+    explained  why it went so; None where there is nothing to explain
+    members    of the ensemble;  members_lacking  why there are fewer than asked for, "" if there are not
+    rule       the settings of the decision;  costs  time and memory of the trainings
     """
 
     further: bool
@@ -60,17 +60,18 @@ class Search:
 
 
 def search_of(run: RunRecord, vocabulary: Vocabulary) -> Search:
-    """The chapter.  Of networks that were trained further nothing is explained, as nothing was searched for."""
+    """The chapter; of networks that were trained further nothing is explained: nothing was searched for."""
     begun_with = run.settings.training.begin
     trainings = sorted(trainings_of(run.trials), key=lambda one: one.slot)
     ranked = sorted((one for one in trainings if one.score is not None), key=lambda one: one.score or 0.0)
-    found = "found by a search"
+    best = tuple(_cells(one)[:BRIEF] for one in ranked[:SHORT_LIST])
+    further = f"trained further from those of another ensemble ({begun_with})"
     return Search(
         further=begun_with is not None,
-        origin=found if begun_with is None else f"trained further from those of another ensemble ({begun_with})",
+        origin="found by a search" if begun_with is None else further,
         sentence=_sentence(trainings, ranked, further=begun_with is not None),
         points=tuple(CurvePoint(one.slot, one.score, one.is_start) for one in trainings),
-        best=Table(HEADER[:BRIEF], tuple(_cells(one)[:BRIEF] for one in ranked[:SHORT_LIST]), name="best-trials"),
+        best=Table(HEADER[:BRIEF], best, name="best-trials"),
         trials=Table(HEADER, tuple(_cells(one) for one in trainings), name="trials"),
         endings=_endings(trainings),
         explained=None if run.explanation is None or begun_with else explained_view(run.explanation),
@@ -111,7 +112,9 @@ def _lacking(members: int, wanted: int) -> str:
 def rule_table(rule: Rule, vocabulary: Vocabulary) -> Table:
     """Every setting of the decision, with its meaning."""
     values = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
-    rows = tuple((name.replace("_", " "), MEANINGS.get(name, ""), setting(value)) for name, value in values.items())
+    rows = tuple(
+        (name.replace("_", " "), MEANINGS.get(name, ""), setting(value)) for name, value in values.items()
+    )
     return Table(("setting", "what it is", "value"), rows, name="decision")
 
 
@@ -119,7 +122,8 @@ def _sentence(trainings: Sequence[Training], ranked: Sequence[Training], *, furt
     if not trainings:
         return "No search belongs to this report." + (FURTHER if further else "")
     failed = len(trainings) - len(ranked)
-    words = f"{several(len(trainings), 'trial')}, {f'{failed:,} of them failed' if failed else 'none failed'}."
+    ended = f"{failed:,} of them failed" if failed else "none failed"
+    words = f"{several(len(trainings), 'trial')}, {ended}."
     if ranked:
         words += f" The best score is {score(ranked[0].score)}, of trial {ranked[0].slot}"
         start = next((one.score for one in trainings if one.is_start and not further), None)

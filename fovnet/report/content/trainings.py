@@ -17,8 +17,9 @@ from fovnet.search.trial import Status, Trial, latest
 class Training:
     """One training, over all slots in which it went on.
 
-    slot, status, score, message, device  those of its last slot;  is_start  whether its configuration was set by hand
-    seconds, predicted_seconds  of all its slots together;  epochs  that it has done in all
+    slot, status, score, message, device  those of its last slot
+    is_start  whether its configuration was set by hand;  epochs  that it has done in all
+    seconds, predicted_seconds  of all its slots together
     peak_memory_bytes  the largest of its slots; None where none was measured
     """
 
@@ -65,7 +66,7 @@ def costs_table(trainings: Sequence[Training]) -> Table:
     if not trainings:
         return Table((), (), name="running")
     seconds, ahead = [one.seconds for one in trainings], [one.predicted_seconds for one in trainings]
-    memory = [one.peak_memory_bytes / 1e6 for one in trainings if one.peak_memory_bytes]    # 0: not measured on a CPU
+    memory = [one.peak_memory_bytes / 1e6 for one in trainings if one.peak_memory_bytes]    # 0: none on a CPU
     devices = sorted({one.device for one in trainings if one.device})
     rows = (
         ("trainings", f"{len(trainings):,}"),

@@ -96,7 +96,10 @@ def body_drawing(
     borders: Sequence[DecidedBorder],
     vocabulary: Vocabulary,
 ) -> Drawing:
-    """The drawing of a volume: pixels (s, 128, 128) uint8, heights z_mm (s,) ascending, probabilities (s, k), s at least 1."""
+    """The drawing of a volume: pixels (s, 128, 128) uint8, heights z_mm (s,) ascending, probabilities (s, k).
+
+    s is at least 1.
+    """
     low, high = extent_mm(z_mm, spans)
     scale = min(TALLEST / (high - low), WIDEST / side_mm)
     tall, wide = max((high - low) * scale, SHORTEST), side_mm * scale

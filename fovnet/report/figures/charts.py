@@ -104,9 +104,11 @@ def reliability_figure(points: Sequence[ReliabilityPoint]) -> Figure:
         for place, name in enumerate(stages):
             offset, (colour, mark) = wide * (place - (len(stages) - 1) / 2), marks[name]
             mine = [point for point in points if point.stage == name]
-            axis.plot([p.confidence for p in mine], [p.share for p in mine], color=colour, marker=mark, markersize=4)
+            sure, right = [point.confidence for point in mine], [point.share for point in mine]
+            axis.plot(sure, right, color=colour, marker=mark, markersize=4)
             axis.lines[-1].set_label(CALIBRATED[name])
-            below.bar([p.middle + offset for p in mine], [p.slices for p in mine], width=0.95 * wide, color=colour)
+            places, slices = [point.middle + offset for point in mine], [point.slices for point in mine]
+            below.bar(places, slices, width=0.95 * wide, color=colour)
         axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share of slices that are right")
         axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=len(stages), columnspacing=1.4)
         below.set(xlim=(0, 1), ylabel="slices", xlabel="confidence")
@@ -155,8 +157,8 @@ def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
 
 def charts(page: Page) -> dict[str, str]:
     """Every figure of the page as a data: URI, by its name in the template; figures without data are left out."""
-    performance, risk, search, failures = page.performance, page.confidence.risk, page.search, page.cases.failures
-    borders, flow = performance.border_errors, page.cohort.flow
+    performance, risk, search = page.performance, page.confidence.risk, page.search
+    borders, flow, failures = performance.border_errors, page.cohort.flow, page.cases.failures.pictured
     drawn: dict[str, Figure | None] = {
         "confusion": confusion_figure(performance.confusion),
         "borders": border_figure(borders) if any(row.errors_mm for row in borders) else None,
@@ -167,11 +169,12 @@ def charts(page: Page) -> dict[str, str]:
     }
     if search.explained is not None:
         drawn |= explained_figures(search.explained.explanation)
-    drawn |= {f"volume-{index}": picture(view, page.vocabulary) for index, view in enumerate(page.cases.pictures)}
-    drawn |= {f"failure-{index}": picture(one.picture, page.vocabulary) for index, one in enumerate(failures.pictured)}
+    views = {f"volume-{index}": view for index, view in enumerate(page.cases.pictures)}
+    views |= {f"failure-{index}": one.picture for index, one in enumerate(failures)}
+    drawn |= {name: picture(view, page.vocabulary) for name, view in views.items()}
     small = {
         f"failure-{index}-{place}": jpeg_uri(thumbnail.pixels)
-        for index, one in enumerate(failures.pictured)
+        for index, one in enumerate(failures)
         for place, thumbnail in enumerate(one.thumbnails)
     }
     return {name: svg_uri(figure) for name, figure in drawn.items() if figure is not None} | small

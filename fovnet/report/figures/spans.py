@@ -1,4 +1,4 @@
-"""How the spans of a volume are drawn, in both of its pictures: from which height to which, and side by side in lanes."""
+"""How spans are drawn in both pictures of a volume: from which height to which, and side by side in lanes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ RIM_MM = 0.5
 
 
 def extent_mm(z_mm: NDArray[np.float64], spans: Sequence[Stretch]) -> tuple[float, float]:
-    """Lower and upper end in mm of a volume and its spans, which may reach further: the last slice may represent
-    several."""
+    """Lower and upper end in mm of a volume and its spans, which may reach further: the last slice may stand
+    for several."""
     step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
     low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
     return min([low, *(span.from_mm for span in spans)]), max([high, *(span.to_mm for span in spans)])
@@ -29,8 +29,8 @@ def edges_within(spans: Sequence[Stretch], low_mm: float, high_mm: float) -> lis
 
 
 def lanes_of(spans: Sequence[Stretch], vocabulary: Vocabulary) -> tuple[list[int], int]:
-    """The lane of each span, from the left, and the number of lanes: the chain in one, each protocol such as spine in
-    its own beside it."""
+    """The lane of each span, from the left, and the number of lanes: the chain in one, each protocol such as
+    spine in its own beside it."""
     protocols = [name for name in vocabulary.protocols if any(span.region == name for span in spans)]
     chain = any(span.region in vocabulary.chain for span in spans)
     lanes = ["chain", *protocols] if chain or not protocols else protocols

@@ -28,8 +28,9 @@ def card(page: Page) -> tuple[Part, ...]:
         Part(
             "Model details",
             (f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial MRI slices, "
-             f"{page.search.origin}, with a rule that turns slice probabilities into regions with extents in millimetres. "
-             "Licence of the program: Apache-2.0; the weights have the terms of the data they were trained on.",),
+             f"{page.search.origin}, with a rule that turns slice probabilities into regions with extents in "
+             "millimetres. Licence of the program: Apache-2.0; the weights have the terms of the data they "
+             "were trained on.",),
             (page.search.members, page.search.rule, page.provenance.versions, page.provenance.hashes),
         ),
         Part("Intended use", answer.intended_use),
@@ -51,8 +52,8 @@ def card(page: Page) -> tuple[Part, ...]:
         Part("Confidence", (confidence.risk.sentence,), (confidence.calibration, confidence.risk.table)),
         Part(
             "Ethical considerations",
-            ("Head images can show a face. Ids are hashed unless plain ones were asked for, and pictures can be left out or "
-             "their heads covered (report.gallery, report.faces). Nothing is sent anywhere.",),
+            ("Head images can show a face. Ids are hashed unless plain ones were asked for, and pictures can be "
+             "left out or their heads covered (report.gallery, report.faces). Nothing is sent anywhere.",),
         ),
         Part("Caveats", page.method.limits),
     )

@@ -21,9 +21,10 @@ DRAWN_ONLY = frozenset({"pixels", "raw", "smoothed", "z_mm"})
 
 
 def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
-    """The texts and tables of the page, the numbers in its captions, and the measures with all their digits."""
+    """The texts and tables of the page, the numbers in its captions, the measures with all their digits."""
     return {
-        "page": _plain(page), "stated": STATED, "model_card": card_facts(page), "evaluation": measured(evaluation),
+        "page": _plain(page), "stated": STATED, "model_card": card_facts(page),
+        "evaluation": measured(evaluation),
     }
 
 

@@ -95,7 +95,8 @@ def index_page(
 
 def write_index(path: Path, page: IndexPage) -> Path:
     """Writes the index as one HTML file, atomically; returns `path`."""
-    data = Markup(json.dumps([astuple(row) for row in page.rows], separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"))
+    rows = json.dumps([astuple(row) for row in page.rows], separators=(",", ":"), ensure_ascii=False)
+    data = Markup(rows.replace("<", "\\u003c"))
     html = rooms().get_template("index.html.jinja").render(page=page, data=data, answers=ANSWERS)
     return write_text(path, html, keep_same=True)
 

@@ -34,8 +34,11 @@ ANSWERS = {"ok": "answered", "uncertain": "cannot say", "refused": "refused"}
 
 @dataclass(frozen=True)
 class Viewer:
-    """What the slice viewer knows of each slice shown: height in mm, number in the file, predicted classes, confidence,
-    height in the drawing; `across` slices lie side by side on the sheet.  The script reads these names."""
+    """What the slice viewer knows of each slice shown: height in mm, number in the file, predicted classes,
+    confidence, height in the drawing; `across` slices lie side by side on the sheet.
+
+    The script reads these names.
+    """
 
     across: int
     mm: list[float]
@@ -47,8 +50,8 @@ class Viewer:
 
 @dataclass(frozen=True)
 class VolumePage:
-    """The content of the page, as text; `legend` names the curves in the order of the regions; `guessed` if the answer
-    is uncertain; `heights` as in `heights_of`."""
+    """The content of the page, as text; `legend` names the curves in the order of the regions; `guessed` if
+    the answer is uncertain; `heights` as in `heights_of`."""
 
     volume_id: str
     status: str
@@ -191,8 +194,12 @@ def _viewer(
     decided, sure = np.asarray(body["decided"], dtype=bool)[shown], np.asarray(body["slice_confidence"])[shown]
     predicted = [_predicted_text(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)]
     return Viewer(
-        across=ACROSS, mm=np.round(z_mm[shown], 1).tolist(), slice=np.asarray(body["counted"])[shown].tolist(),
-        predicted=predicted, sure=np.round(sure, 2).tolist(), down=[drawing.heights[row] for row in shown.tolist()],
+        across=ACROSS,
+        mm=np.round(z_mm[shown], 1).tolist(),
+        slice=np.asarray(body["counted"])[shown].tolist(),
+        predicted=predicted,
+        sure=np.round(sure, 2).tolist(),
+        down=[drawing.heights[row] for row in shown.tolist()],
     )
 
 
