@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "fovnet"
 FLOORS = {
     "regions": 0, "errors": 0, "records": 0, "results": 0, "levels": 0, "words": 0, "unforeseen": 0,
     "_version": 0, "machine": 0, "own_files": 0,
-    "maths": 1, "config": 1,
+    "maths": 1, "config": 1, "drawing": 1,
     "volume": 2, "search": 2, "commands": 2, "workflow": 2,
     "net": 3, "phantom": 3,
     "decision": 4,
@@ -40,6 +40,8 @@ MODULES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffi
 FOOTINGS = {        # packages within a room, and what of it they stand on: the rest of the room may import them
     "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.formats": {"volume.checks", "volume.grid", "volume.slabs", "volume.unpacking", "volume.volume"},
+    "report.content": set(),
+    "report.figures": {"report.content"},
     "report.exports": set(),
     "decision.checks": {"decision.abstaining", "decision.dark_slices", "decision.margins", "decision.novelty",
                         "decision.orientation", "decision.rule", "decision.spans", "decision.tuning"},
@@ -178,8 +180,8 @@ def test_every_way_to_print_or_exit_is_seen(line: str) -> None:
 def test_what_needs_no_torch_costs_no_torch() -> None:
     """torch takes more than a second to import: help, proposals, prices and reports do without it, one after
     the other."""
-    names = ("fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.gather", "fovnet.net.prices", "fovnet.net.calibration",
-             "fovnet.decision.ensemble")
+    names = ("fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.page", "fovnet.net.prices",
+             "fovnet.net.calibration", "fovnet.decision.ensemble")
     code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n" \
            "    assert not {'torch', 'monai'} & sys.modules.keys(), name"
     subprocess.run([sys.executable, "-c", code, *names], check=True, timeout=900)

@@ -1,18 +1,90 @@
-"""The report: one page that needs nothing else."""
+"""The report: one page that needs nothing else, and the same for programs beside it."""
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from fovnet._version import __version__
 from fovnet.acts.run import Run
-from fovnet.report import run_report
+
+if TYPE_CHECKING:
+    from fovnet.report.content.run_record import RunRecord
+
+LIBRARIES = ("torch", "monai", "numpy", "scipy", "scikit-learn", "nibabel", "snakemake")
+"""Libraries whose versions the report gives."""
 
 
 def reported(run: Run) -> Path:
-    """The page of a run.  Raises as `Run.refuse_other_rule`, `Run.refuse_other_search` and
-    `finished_run.evaluation_of`."""
-    pack = run.pack
+    """The page of a run, with report.json, its tables and the model card beside it.
+
+    Raises as `Run.refuse_other_rule`, `Run.refuse_other_search` and `finished_run.evaluation_of`.
+    """
+    from fovnet.evaluate.finished_run import evaluation_of
+    from fovnet.report.content.page import gather
+    from fovnet.report.pages.facts import write_facts
+    from fovnet.report.pages.pour import write_report
+
+    settings, pack = run.settings, run.pack
     run.refuse_other_rule()
     run.refuse_other_search()
-    run_report.write(run.settings, run.results, pack)
-    return run.results.report
+    evaluation, cases = evaluation_of(settings, run.results, pack)
+    page = gather(evaluation, cases, _records(run))
+    path = write_report(run.results.report, page)
+    write_facts(path, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed)
+    return path
+
+
+def _records(run: Run) -> RunRecord:
+    """What the page tells besides the evaluation."""
+    from fovnet.decision.ensemble import RULE, facts_of, read_rule
+    from fovnet.evaluate.ablation import current_ablation
+    from fovnet.evaluate.finished_run import manifest_of
+    from fovnet.net.run import explain_search, finished_search
+    from fovnet.records import read_json
+    from fovnet.report.content.reference import labelled_slices
+    from fovnet.report.content.run_record import RunRecord, abstention_in, members_in
+
+    results = run.results
+    journal, trials = finished_search(results)
+    rule, ensemble = read_rule(results.ensemble), facts_of(results.ensemble)
+    mixing_weights = rule.member_weights(len(ensemble["members"]), results.ensemble / RULE)
+    return RunRecord(
+        settings=run.settings,
+        manifest=manifest_of(run.pack),
+        trials=trials,
+        members=members_in(ensemble, mixing_weights.tolist()),
+        rule=rule,
+        versions=_versions(),
+        hashes=_hashes(run),
+        labels=labelled_slices(run.pack),
+        explanation=explain_search(journal, trials)[1],
+        abstention=abstention_in(read_json(results.ensemble / RULE)),
+        ablation=current_ablation(results),
+    )
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version as installed
+
+    return {
+        "fovnet": __version__,
+        "Python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        **{name: installed(name) for name in LIBRARIES},
+    }
+
+
+def _hashes(run: Run) -> dict[str, str]:
+    """SHA-256 of the settings, and of the files that the report is made from."""
+    from fovnet.decision.ensemble import FACTS, RULE
+    from fovnet.records import digest
+
+    results = run.results
+    ensemble = (results.ensemble / FACTS, results.ensemble / RULE)
+    made = (results.slices / "volumes.json", *ensemble, results.probabilities)
+    return {
+        "settings, as canonical JSON": digest(run.settings.model_dump(mode="json")),
+        **results.checksums(*(path for path in made if path.exists())),
+    }

@@ -16,8 +16,8 @@ from fovnet.errors import ConfigError
 from fovnet.own_files import begins_with, is_our_picture, is_our_prior
 
 if TYPE_CHECKING:
+    from fovnet.bench.figures.race import RaceView
     from fovnet.bench.races import Standing
-    from fovnet.report.racing import RaceView
 
 verbs = typer.Typer()
 STANDINGS = {
@@ -180,9 +180,9 @@ def bench_ranks(
     """Rank search methods on many tables: mean ranks and regrets by draw, with intervals that resample tables, and
     which differences between methods are significant."""
     from fovnet.bench import ranks
+    from fovnet.bench.figures.ranks import critical_figure, ranks_figure
+    from fovnet.drawing.canvas import save_png
     from fovnet.records import write_tsv
-    from fovnet.report.canvas import save_png
-    from fovnet.report.ranks_figure import critical_figure, ranks_figure
 
     if bool(runs) == (incumbents is not None):
         raise ConfigError("ranks-runs", "folders of runs or --incumbents FILE: give one of the two")
@@ -360,7 +360,7 @@ def bench_another_model(
 
 def _show_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> None:
     """Writes standings.tsv, runs.tsv and standings.png, and prints what each method needed."""
-    from fovnet.report.standings import write_standings
+    from fovnet.bench.figures.standings import write_standings
 
     for view in write_standings(folder, tables, results):
         (_show_epochs if view.unit == "epochs" else _show_draws)(view)
@@ -369,8 +369,8 @@ def _show_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]
 
 def _show_draws(view: RaceView) -> None:
     """Prints the draws of a table without learning curves."""
+    from fovnet.bench.figures.race import label
     from fovnet.bench.races import GOALS
-    from fovnet.report.racing import label
 
     shown = _headed(f"{view.name}: draws until the best row, and mean draws until the good ones", "best", "worst", "missed")
     for best, others in _by_method(view):
@@ -384,7 +384,7 @@ def _show_draws(view: RaceView) -> None:
 def _show_epochs(view: RaceView) -> None:
     """Prints the epochs of a table with learning curves, those as trainings of full length, and draws, which
     are rows begun; of several workers their virtual time, and the share of it that they waited, instead."""
-    from fovnet.report.racing import label
+    from fovnet.bench.figures.race import label
 
     title = f"{view.name}: epochs until the best row is trained to the end, and mean epochs until the good ones"
     several = any(best.workers > 1 for best, _ in _by_method(view))

@@ -32,10 +32,10 @@ def bench_train(
     pack: Annotated[Path | None, GivenBy(help="A folder of slices, as `fovnet slice` makes it; else slices are drawn.")] = None,
 ) -> None:
     """Measure training: images per second beside a pipeline as the MONAI tutorials write it, memory, and where a step's time goes."""
+    from fovnet.bench.figures.throughput import throughput_figure
     from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
+    from fovnet.drawing.canvas import save_png
     from fovnet.records import write_tsv
-    from fovnet.report.canvas import save_png
-    from fovnet.report.throughput import throughput_figure
     from fovnet.volume.pack import load_pack
 
     if pack:

@@ -53,8 +53,8 @@ def bench_thesis(
     from fovnet.bench import teaching, thesis
     from fovnet.bench.races import refuse_methods
     from fovnet.bench.tables import load_table, own_table
+    from fovnet.bench.thesis_page import page
     from fovnet.records import write_text, write_tsv
-    from fovnet.report.thesis_page import page
 
     path = table or own_table()
     loaded = load_table(path)
@@ -73,8 +73,8 @@ def bench_thesis(
 
 
 def _draw(folder: Path, table: Table, held: list[Contest]) -> None:
-    from fovnet.report.canvas import save_png
-    from fovnet.report.thesis_figures import draws_figure, losses_figure, shares_figure
+    from fovnet.bench.figures.thesis import draws_figure, losses_figure, shares_figure
+    from fovnet.drawing.canvas import save_png
 
     full = [contest for contest in held if not contest.stops]
     usual = [contest for name in ("random", "gp-ei") for contest in held if contest.name == name]

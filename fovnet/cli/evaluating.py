@@ -177,6 +177,6 @@ def report(config: ConfigFile) -> None:
 
     run = opened(config)
     page, results = run.report(), run.results
-    if (results.evaluation / "ablation.json").exists() and not current_ablation(results):
+    if (results.evaluation / "ablation.json").exists() and current_ablation(results) is None:
         out.print("the ablation is one of other networks, another rule or other labels, and left out; `fovnet ablate` makes it anew")
     out.print(f"report: {page}")

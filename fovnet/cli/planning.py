@@ -180,7 +180,7 @@ def cost(
     """Say what every configuration of the space takes, before any is trained: weights, operations, memory, seconds."""
     from fovnet.net.prices import quantiles, search_seconds, table
     from fovnet.records import write_tsv
-    from fovnet.report.wording import duration
+    from fovnet.report.content.wording import duration
 
     settings = opened(config).settings
     priced = search_prices(settings)

@@ -14,7 +14,7 @@ from rich.table import Table
 from fovnet.cli.options import ENGINE_HELP, INCLUDE_HELP, FolderOut, Given, ModelFolder, kinds_included, model_folder
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.records import BLANKED
-from fovnet.report import predictions
+from fovnet.report.pages import predictions
 from fovnet.words import several
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def predict(
 @verbs.command()
 def codes() -> None:
     """List what `code` may say in spans.tsv: a tab-separated table of code, the status it goes with, what it means, and what to try."""
-    from fovnet.report.doubt_words import CODES
+    from fovnet.report.content.doubt_words import CODES
 
     typer.echo("code\tstatus\tmeaning\tto_try")
     for one in CODES.values():

@@ -70,7 +70,7 @@ def explain(
     from dataclasses import asdict
 
     from fovnet.records import write_json
-    from fovnet.report.explained import brief_table, pairs_table, sentences
+    from fovnet.report.content.explained import brief_table, pairs_table, sentences
 
     journal, trials = _journal_of(run)
     owner, explanation = explain_search(journal, trials)
@@ -92,8 +92,8 @@ def compare(
     out_file: Annotated[Path, file_out(is_our_picture, "A PNG file for the picture.", "a picture that fovnet drew")],
 ) -> None:
     """Draw searches side by side: the lowest score of each over the epochs that it had spent."""
-    from fovnet.report.canvas import save_png
-    from fovnet.report.side_by_side import course, courses_figure
+    from fovnet.drawing.canvas import save_png
+    from fovnet.report.figures.side_by_side import course, courses_figure
     from fovnet.search.journal import read_search, read_trials
 
     courses = []
@@ -179,7 +179,7 @@ def train(
 ) -> None:
     """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes on."""
     from fovnet.net.training import choose_device
-    from fovnet.report.wording import settings as described
+    from fovnet.report.content.wording import settings as described
 
     settings = opened(config).settings
     configuration = changed_start(settings, changes or [])
@@ -281,9 +281,9 @@ def propose(
 
 def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
     """Writes curve.png beside the record of the training."""
-    from fovnet.report.canvas import save_png
-    from fovnet.report.learning import learning_figure
-    from fovnet.report.wording import settings as described
+    from fovnet.drawing.canvas import save_png
+    from fovnet.report.content.wording import settings as described
+    from fovnet.report.figures.learning import learning_figure
 
     ending = f"{outcome.status.replace('_', ' ')} after {len(outcome.validation_loss)} epochs, {outcome.seconds:.0f} s on {outcome.device}"
     figure = learning_figure(outcome.training_loss, outcome.validation_loss, training.guess, described(training.configuration), ending)

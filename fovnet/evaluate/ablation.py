@@ -128,13 +128,24 @@ def made_from(results: Results) -> dict[str, str]:
     return results.checksums(results.probabilities, results.ensemble / RULE, results.slices / "slices.npz")
 
 
-def current_ablation(results: Results) -> dict[str, Any]:
-    """The facts of ablation.json, if it was computed from the files as they are now; empty if it was not, or there is none."""
+def current_ablation(results: Results) -> Ablation | None:
+    """The ablation of these results; None if there is none, or its files have changed since."""
     try:
         facts = read_json(results.evaluation / FACTS)
-        return facts if facts.get("made_from") == made_from(results) else {}
-    except (OSError, ValueError):
-        return {}
+        return _ablation_in(facts) if facts.get("made_from") == made_from(results) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _ablation_in(facts: Mapping[str, Any]) -> Ablation:
+    """The ablation from the facts that `write_ablation` wrote."""
+    kinds = {"measures": Measure, "gains": Difference, "since_first": Difference}
+    steps = (
+        Step(**{**step, **{name: tuple(kind(**one) for one in step[name]) for name, kind in kinds.items()}})
+        for step in facts["steps"]
+    )
+    left_out = ((one["ladder"], one["arm"], one["why"]) for one in facts["left_out"])
+    return Ablation(tuple(steps), tuple(left_out), facts["bootstrap"], facts["fovnet"]["seed"])
 
 
 def write_ablation(folder: Path, found: Ablation, *, made_from: Mapping[str, str], settings: Any = None) -> list[Path]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +76,28 @@ class Case:
     sure: float | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """One volume of the collections, by the names that reports give it; labelled or not, refused or not.
+
+    subject_id  the person: collection and id, as in the split
+    split       "" for a volume for prediction only, and for a refused one whose subject has none
+    code, message  why it was refused;  hashed  whether volume_id is a hash and not the name of a file
+    """
+
+    volume_id: str
+    subject_id: str
+    collection: str = ""
+    split: str = ""
+    labelled: bool = False
+    status: str = "ok"
+    slices: int = 0
+    code: str = ""
+    message: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    hashed: bool = False
+
+
 def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
     """Raise CollectionError, naming the first volume that does not fit, unless the cases can be evaluated together."""
     seen: set[str] = set()
@@ -97,19 +118,20 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
         )
 
 
-def check_splits(manifest: Iterable[Mapping[str, Any]]) -> None:
+def check_splits(manifest: Iterable[Listed]) -> None:
     """Raise unless every subject is in one split only.  Raises CollectionError naming the first subject who is not.
 
-    Rows need `subject_id` and `split`; rows without a split (volumes for prediction only) do not count.
+    Volumes without a split, which are for prediction only, do not count.
     """
     home: dict[str, str] = {}
-    for row in manifest:
-        subject, split = str(row.get("subject_id") or ""), str(row.get("split") or "")
-        if subject and split and home.setdefault(subject, split) != split:
+    for one in manifest:
+        first = home.setdefault(one.subject_id, one.split) if one.split else ""
+        if first != one.split:
             raise CollectionError(
                 "evaluate-split-leak",
-                f"{subject}: this subject has volumes in the splits {home[subject]!r} and {split!r}, one split is wanted, because "
-                "the figures would be too good. Correct subject_id in volumes.tsv and prepare the collection again.",
+                f"{one.subject_id}: this subject has volumes in the splits {first!r} and {one.split!r}, one "
+                "split is wanted, because the figures would be too good. Correct subject_id in volumes.tsv and "
+                "prepare the collection again.",
             )
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
-from fovnet.evaluate.cases import Case, check_cases, check_splits
+from fovnet.evaluate.cases import Case, Listed, check_cases, check_splits
 from fovnet.evaluate.groups import Group, handling, subgroup, whole_group
 from fovnet.evaluate.headers import HeaderRow, header_measures, header_rows
 from fovnet.evaluate.measures import Measure, Resampling
@@ -133,13 +132,13 @@ def evaluate(
     *,
     bootstrap: int = 1000,
     seed: int,
-    manifest: Sequence[Mapping[str, Any]] = (),
+    manifest: Sequence[Listed] = (),
     stated_error: float | None = None,
 ) -> Evaluation:
     """Every measure of the labelled volumes of one split, with 95 % intervals over subjects.
 
     stated_error  largest slice error of answered volumes that the rule was tuned for, compared with the one measured
-    manifest  rows of subject_id and split, to be checked for subjects in two splits
+    manifest  the volumes of all splits, to be checked for subjects in two of them
     Raises CollectionError where a subject is in two splits, there is nothing to evaluate, arrays do not match a volume's slices, or the
     truth is inconsistent. The order of the cases does not matter.
     """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fovnet.net.run import run_vocabulary
 
 if TYPE_CHECKING:
     from fovnet.config import Settings
-    from fovnet.evaluate.cases import Case
+    from fovnet.evaluate.cases import Case, Listed
     from fovnet.evaluate.evaluation import Evaluation
     from fovnet.results import Results
     from fovnet.volume.pack import Pack
@@ -57,14 +57,17 @@ def collections_of(settings: Settings, results: Results) -> dict[str, Path]:
     return collections | ({"phantom": results.phantom} if settings.phantom.subjects else {})
 
 
-def manifest_of(pack: Pack) -> list[dict[str, Any]]:
-    """One row per volume, with its attributes as in subgroups; subject_id joins collection and id, as in the split."""
-    from dataclasses import asdict
-
+def manifest_of(pack: Pack) -> list[Listed]:
+    """Every volume of the collections, with its attributes as in subgroups."""
+    from fovnet.evaluate.cases import Listed
     from fovnet.evaluate.reading import attributes_of
 
     return [
-        {**asdict(record), "attributes": attributes_of(record), "subject_id": record.subject, "volume_id": record.name_in_reports,
-         "message": record.message_in_reports, "hashed": record.name_in_reports != record.volume_id}
+        Listed(
+            volume_id=record.name_in_reports, subject_id=record.subject,
+            collection=record.collection, split=record.split, labelled=record.labelled,
+            status=record.status, slices=record.slices, code=record.code, message=record.message_in_reports,
+            attributes=attributes_of(record), hashed=record.name_in_reports != record.volume_id,
+        )
         for record in pack.records
     ]

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from fovnet.bench.figures.race import RaceView, race_figure
 from fovnet.bench.peers import PEERS, THAWING, replay_peer
 from fovnet.bench.races import Entry, curve, standings
 from fovnet.bench.replay import Replay, Slot, recorded, replay
 from fovnet.bench.spending import WAYS, Spending
 from fovnet.bench.tables import Table, load_table
 from fovnet.cli import app
+from fovnet.drawing.canvas import png
 from fovnet.errors import SearchError
-from fovnet.report.canvas import png
-from fovnet.report.racing import RaceView, race_figure
 from fovnet.search.look.view import Modelling
 
 ROWS, R = 40, 9

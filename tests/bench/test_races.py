@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fovnet.bench.bounds import bounds
+from fovnet.bench.figures.race import RaceView, race_figure
 from fovnet.bench.races import (
     GOALS,
     Entry,
@@ -25,9 +26,8 @@ from fovnet.bench.races import (
 )
 from fovnet.bench.replay import Replay, Slot, recorded, replay
 from fovnet.bench.tables import Table, load_table
+from fovnet.drawing.canvas import png
 from fovnet.errors import ConfigError, SearchError
-from fovnet.report.canvas import png
-from fovnet.report.racing import RaceView, race_figure
 from fovnet.search.look.view import Modelling, Ranking
 
 

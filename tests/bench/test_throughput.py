@@ -12,18 +12,18 @@ from scipy.ndimage import gaussian_filter
 from typer.testing import CliRunner
 
 from fovnet.bench import throughput
+from fovnet.bench.figures.throughput import throughput_figure
 from fovnet.bench.plain import Pair, augmented, compare
 from fovnet.bench.textbook import textbook_network
 from fovnet.bench.throughput import SPREAD, Bounds, Throughput, drawn_slices, refused
 from fovnet.cli import app
+from fovnet.drawing.canvas import png
 from fovnet.net.architecture import Architecture
 from fovnet.net.augment import draw
 from fovnet.net.model import build
 from fovnet.net.recipe import Ranges
 from fovnet.net.train_step import augmented as in_training
 from fovnet.records import read_tsv
-from fovnet.report.canvas import png
-from fovnet.report.throughput import throughput_figure
 
 TINY = Architecture(5, 1, 2, 3, False, classes=7, head="gap")
 

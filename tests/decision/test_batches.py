@@ -33,7 +33,7 @@ from fovnet.net.weights import save_network
 from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
-from fovnet.report.predictions import claimed, write
+from fovnet.report.pages.predictions import claimed, write
 from fovnet.volume.slices import Slicing, slice_format
 
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
@@ -174,7 +174,7 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(model: Path, tmp_path
         raise KeyboardInterrupt
 
     with monkeypatch.context() as here:
-        here.setattr("fovnet.report.predictions.write", interrupted)
+        here.setattr("fovnet.report.pages.predictions.write", interrupted)
         line = ["predict", *sorted(tmp_path.glob("*.nii")), "--model", model, "--out", tmp_path / "out", "--no-pictures"]
         assert CliRunner().invoke(app, list(map(str, line))).exit_code != 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["pages", "v0.json"]

@@ -27,7 +27,7 @@ from fovnet.decision.rule import RANGES, Rule
 from fovnet.decision.spans import Decision, decide
 from fovnet.maths.turns import VIEWS
 from fovnet.regions import DEFAULT
-from fovnet.report.doubt_words import CODES
+from fovnet.report.content.doubt_words import CODES
 from fovnet.volume.outlines import SHAPE
 from tests.decision.measured import known_of, stack_of
 

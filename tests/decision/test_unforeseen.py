@@ -74,7 +74,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fovnet.decision import answer, predicting
     from fovnet.decision.ensemble import Ensemble
     from fovnet.decision.judge import Judge
-    from fovnet.report import predictions
+    from fovnet.report.pages import predictions
     from fovnet.volume import discovery
 
     known: dict = {}

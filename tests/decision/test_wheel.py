@@ -73,7 +73,8 @@ def test_the_wheel_is_small_and_holds_networks_and_templates(wheel: Path) -> Non
     assert wheel.stat().st_size <= MOST_BYTES
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
-    wanted = {path.relative_to(ROOT).as_posix() for path in (ROOT / "fovnet" / "report" / "templates").iterdir() if path.is_file()}
+    templates = ROOT / "fovnet" / "report" / "pages" / "templates"
+    wanted = {path.relative_to(ROOT).as_posix() for path in templates.iterdir() if path.is_file()}
     wanted |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "fovnet").rglob("*.py")} | {"fovnet/py.typed"}
     wanted |= {f"fovnet/decision/shipped/{name}" for name in (FACTS, "decision.json", "novelty.npz", "model-card.md", "SHA256SUMS")}
     wanted |= {f"fovnet/decision/shipped/{orientation.FILE}"}

@@ -5,10 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fovnet.config import parse
+from fovnet.decision.rule import Rule
+from fovnet.evaluate.cases import Listed
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
-from fovnet.report.gather import gather
-from fovnet.report.run_record import Pictured, RunRecord
+from fovnet.report.content.page import gather
+from fovnet.report.content.run_record import Member, RunRecord
+from fovnet.search.trial import Outcome, Proposal, Trial, best
 
 
 def module_in(path):
@@ -30,6 +34,11 @@ def planted_search():
     return module_in(Path(__file__).with_name("planted_search.py"))
 
 
+def settings_of(configuration):
+    """The default settings but for these, of a collection that nobody reads."""
+    return parse({"collections": {"clinic": "/archive/clinic"}, **configuration}, "here")
+
+
 def configuration(rng):
     """A configuration of the search space, as a trial records it."""
     return {
@@ -45,36 +54,48 @@ def search_trials(count=40, seed=0):
     trials = []
     for slot in range(count):
         failed = slot > 0 and rng.random() < 0.12
-        status = str(rng.choice(["diverged", "out_of_memory", "timeout"])) if failed else "done"
+        status = str(rng.choice(["diverged", "out_of_memory", "timeout"])) if failed else "completed"
         value = None if failed else float(0.18 + 0.9 * np.exp(-slot / 18) * rng.random() + 0.3 * rng.random())
-        trials.append(
-            {
-                "slot": slot, "configuration": configuration(rng), "status": status, "score": value if slot else 0.61,
-                "seconds": float(rng.gamma(2, 140)), "predicted_seconds": float(rng.gamma(2, 140)), "epochs": 30, "device": "cpu",
-                "message": "the loss was not a number after 3 epochs" if status == "diverged" else "", "start": slot == 0,
-            }
+        at, seconds, predicted = configuration(rng), float(rng.gamma(2, 140)), float(rng.gamma(2, 140))
+        message = "the loss was not a number after 3 epochs" if status == "diverged" else ""
+        outcome = Outcome(
+            status, validation_loss=(0.5,) * 30, score=value if slot else 0.61, seconds=seconds, device="cpu",
+            message=message,
         )
+        trials.append(Trial(Proposal(slot, slot, at, slot, tuple(range(slot)), (), predicted), outcome))
     return trials
 
 
-def manifest_of(cases, seed=0):
-    """Rows of the prepared collection: the evaluated cases as test split, and others for training and validation."""
-    rows = [
-        {
-            "volume_id": case.volume_id, "subject_id": case.subject_id, "collection": case.collection, "split": "test", "labelled": True,
-            "status": case.status, "slices": len(case.z_mm), "message": case.message, "attributes": dict(case.attributes),
-            "code": "volume-planes" if case.status == "refused" else "",
-        }
+def members_of(trials):
+    """The ten best as an ensemble of equal weights."""
+    return [
+        Member(
+            slot=one.proposal.slot, score=one.score, configuration=one.proposal.configuration,
+            weights=f"member-{one.proposal.slot:04d}.safetensors", mixing_weight=0.1,
+        )
+        for one in best(trials, 10)
+    ]
+
+
+def manifest_of(cases):
+    """The prepared collection: the evaluated cases as test split, and others for training and validation."""
+    volumes = [
+        Listed(
+            volume_id=case.volume_id, subject_id=case.subject_id, collection=case.collection, split="test",
+            labelled=True, status=case.status, slices=len(case.z_mm), message=case.message,
+            attributes=dict(case.attributes),
+            code="volume-planes" if case.status == "refused" else "",
+        )
         for case in cases
     ]
     for split, count in (("train", 60), ("validation", 12)):
         for number in range(count):
-            name = f"{split}-{number:02d}"
-            rows.append(
-                {"volume_id": name, "subject_id": name, "collection": "phantom", "split": split, "labelled": "True", "status": "ok",
-                 "slices": 150 + number, "message": "", "code": "", "attributes": {"manufacturer": "Alpha" if number % 3 else "Beta"}}
-            )
-    return rows
+            name, maker = f"{split}-{number:02d}", "Alpha" if number % 3 else "Beta"
+            volumes.append(Listed(
+                volume_id=name, subject_id=name, collection="phantom", split=split, labelled=True,
+                slices=150 + number, attributes={"manufacturer": maker},
+            ))
+    return volumes
 
 
 def lost(planted, volume_id="P10-lost", **more):
@@ -94,27 +115,27 @@ def pictured(planted):
 
 @pytest.fixture(scope="session")
 def make_page(pictured, planted_search):
-    """A page from cases (the planted collection by default) with everything else around it; keywords replace parts."""
+    """A page from cases (the planted collection by default) with everything else around it.
 
-    def make(cases=None, bootstrap=200, pictured_as=None, **parts):
+    configuration  settings other than the default ones;  parts  of the record to replace
+    """
+
+    def make(cases=None, bootstrap=200, configuration=None, **parts):
         cases = pictured if cases is None else cases
         trials = search_trials()
-        best = sorted((trial for trial in trials if trial["score"]), key=lambda trial: trial["score"])[:10]
+        title = "Body regions in MRI: the demonstration collection"
         standard = {
+            "settings": settings_of({"report": {"title": title}, **(configuration or {})}),
             "manifest": manifest_of(cases),
             "trials": trials,
-            "members": [{"slot": t["slot"], "score": t["score"], "configuration": t["configuration"],
-                         "weights": f"member-{t['slot']:04d}.safetensors"} for t in best],
-            "decision": {"temperature": 1.37, "sigma_mm": 8.0, "spine_threshold": 0.35, "confidence_threshold": 0.62},
-            "configuration": {"prepare": {"spacing_mm": 3.0, "max_tilt_deg": 20}, "search": {"method": "gp-ei", "trials": 40, "seed": 1}},
+            "members": members_of(trials),
+            "rule": Rule(temperature=1.37, sigma_mm=8.0, protocol_threshold=0.35, min_confidence=0.62),
             "versions": {"fovnet": "0.1.0", "configuration sha256": "4f1c" * 16},
             "hashes": {"ensemble/ensemble.json": "9a0b" * 16},
             "labels": {"train": (3000, 1500, 2000, 1900, 2000, 300, 70), "validation": (500, 250, 330, 340, 380, 50, 16)},
-            "seed": 1,
             "explanation": planted_search.explanation(),
         }
         evaluation = evaluate(cases, DEFAULT, bootstrap=bootstrap, seed=1)
-        record = RunRecord(**{**standard, **parts})
-        return gather(evaluation, cases, record, "Body regions in MRI: the demonstration collection", pictured_as or Pictured())
+        return gather(evaluation, cases, RunRecord(**{**standard, **parts}))
 
     return make

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fovnet.drawing import canvas
+from fovnet.drawing.canvas import contrast, luminance, readable_on
 from fovnet.regions import DEFAULT
-from fovnet.report import canvas
-from fovnet.report.canvas import contrast, luminance, readable_on
+from fovnet.report import pages
 
 # Machado, Oliveira & Fernandes, IEEE TVCG 15 (2009) 1291-1298: what a reader without one kind of cone sees, on linear RGB.
 SEEN = {
@@ -55,7 +56,7 @@ def test_names_on_coloured_spans_can_be_read():
 
 
 def test_every_ink_of_the_pages_stands_out_from_every_paper():
-    css = (Path(canvas.__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
+    css = (Path(pages.__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
     inks = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", css))
     assert {"ink", "soft", "accent", "warn", "tint"} <= inks.keys()
     for paper in ("#ffffff", inks["tint"]):

@@ -7,12 +7,19 @@ import matplotlib
 import numpy as np
 import pytest
 
-from fovnet.report.canvas import png
-from fovnet.report.explained import axes_table, brief_table, explained_view, pairs_table, rungs_table, sentences
-from fovnet.report.explained_figures import explained_figures
-from fovnet.report.pour import pour
-from fovnet.report.spent_figure import rung_colours, rungs_figure
-from fovnet.report.wording import level
+from fovnet.drawing.canvas import png
+from fovnet.report.content.explained import (
+    axes_table,
+    brief_table,
+    explained_view,
+    pairs_table,
+    rungs_table,
+    sentences,
+)
+from fovnet.report.content.wording import level
+from fovnet.report.figures.explained import explained_figures
+from fovnet.report.figures.rungs import rung_colours, rungs_figure
+from fovnet.report.pages.pour import pour
 from fovnet.search.explaining import explain
 from fovnet.search.look.view import Modelling
 from fovnet.search.proposing import Search, propose_slot

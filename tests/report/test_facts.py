@@ -9,10 +9,10 @@ import pytest
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
-from fovnet.report.card import card, markdown
-from fovnet.report.facts import report_facts, spread, tables, write_facts
-from fovnet.report.page import Shown, Table
-from fovnet.report.pour import pour
+from fovnet.report.content.cells import Shown, Table
+from fovnet.report.pages.card import card, markdown
+from fovnet.report.pages.facts import report_facts, spread, tables, write_facts
+from fovnet.report.pages.pour import pour
 
 NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -108,7 +108,8 @@ class TestEveryNumberOfThePageIsInTheJson:
         assert missing(html, facts) == (set(), set())
 
     def test_and_in_the_figure_of_the_confusions(self, page, facts):
-        counts = {str(int(count)) for stage in page.confusion.stages for count in stage.counts.ravel()}
+        stages = page.performance.confusion.stages
+        counts = {str(int(count)) for stage in stages for count in stage.counts.ravel()}
         assert counts <= numbers(json.dumps(facts["evaluation"]["confusions"]))
 
     def test_a_number_that_the_json_lacks_is_found(self, html, facts):
@@ -117,14 +118,14 @@ class TestEveryNumberOfThePageIsInTheJson:
         assert "71829.5" in numbers_missing and cells_missing == {"12.34 of 5"}
 
     def test_a_table_that_the_json_forgot_is_found(self, html, facts):
-        less = {**facts, "page": {**facts["page"], "regions": None}}
+        less = {**facts, "page": {**facts["page"], "performance": None}}
         assert missing(html, less)[1]
 
 
 def test_digits_behind_the_rounded_figures_are_in_the_json(page, facts):
     whole = facts["evaluation"]["groups"][0]
     (error,) = (one for one in whole["measures"] if (one["name"], one["stage"]) == ("slice_error", "decided"))
-    assert f"{error['value']:.1%}"[:-1] in page.headlines[0].shown.value
+    assert f"{error['value']:.1%}"[:-1] in page.answer.headlines[0].shown.value
     assert error["numerator"] / error["denominator"] == pytest.approx(error["value"])
 
 
@@ -162,7 +163,7 @@ class TestTables:
         assert not (tmp_path / "report-tables" / "old.tsv").exists()
         rows = read_tsv(tmp_path / "report-tables" / "regions.tsv")
         assert [row["region"] for row in rows] == list(DEFAULT.classes)
-        assert rows[0]["sensitivity, count"] == page.regions.rows[0][2].count
+        assert rows[0]["sensitivity, count"] == page.performance.regions.rows[0][2].count
 
 
 class TestModelCard:

@@ -1,33 +1,54 @@
 """Parts that only newer results have: shown where they are, left out where they are not."""
 
+from dataclasses import replace
+
 import pytest
 
+from fovnet.evaluate.ablation import Ablation, Step
+from fovnet.evaluate.evaluation import DoubtRow, evaluate
+from fovnet.evaluate.headers import HeaderRow
 from fovnet.evaluate.measures import Measure
+from fovnet.evaluate.paired import Difference
 from fovnet.regions import DEFAULT
-from fovnet.report.further import ablation_view, doubts_table, header_rates, header_rows, promise_words
-from fovnet.report.pour import pour
+from fovnet.report.content.ablation import ablation_view
+from fovnet.report.content.confidence import promise_words
+from fovnet.report.content.performance import doubts_table, header_rates, header_rows
+from fovnet.report.content.run_record import Abstention
+from fovnet.report.pages.pour import pour
+
+
+@pytest.fixture(scope="module")
+def evaluation(planted):
+    return evaluate([planted.case(["head"] * 4)], DEFAULT, bootstrap=20, seed=1)
 
 
 def measure(name, value, low=None, high=None, numerator=1.0, denominator=20, stage="decided"):
     interval = "bootstrap" if low is not None else "not estimable"
-    return {"name": name, "stage": stage, "region": "", "numerator": numerator, "denominator": denominator, "value": value, "low": low,
-            "high": high, "interval": interval, "subjects": 20}
+    return Measure(name, stage, "", numerator, denominator, value, low, high, interval, 20)
 
 
 def gain(name, difference, low, high):
-    return {"measure": name, "stage": "decided", "difference": difference, "low": low, "high": high, "interval": "bootstrap"}
+    return Difference(name, "decided", 0.0, difference, difference, low, high, "bootstrap", 20, True)
 
 
-ABLATION = {
-    "steps": [
-        {"ladder": "decision", "arm": "raw", "what": "most probable class", "gains": [],
-         "measures": [measure("slice_error", 0.08, 0.06, 0.1)]},
-        {"ladder": "decision", "arm": "exact", "what": "exact decoding",
-         "measures": [measure("slice_error", 0.06, 0.04, 0.08), measure("border_abs_median_mm", 7.5, 6.0, 9.0, numerator=None)],
-         "gains": [gain("slice_error", -0.02, -0.031, -0.008), gain("border_abs_median_mm", -1.25, None, None)]},
-    ],
-    "left_out": [{"ladder": "ensemble", "arm": "greedy", "why": "no member probabilities"}],
-}
+ABLATION = Ablation(
+    (
+        Step(
+            "decision", "raw", "most probable class", 1.0,
+            (measure("slice_error", 0.08, 0.06, 0.1),), "", (), (),
+        ),
+        Step(
+            "decision", "exact", "exact decoding", 1.0,
+            (
+                measure("slice_error", 0.06, 0.04, 0.08),
+                measure("border_abs_median_mm", 7.5, 6.0, 9.0, numerator=None),
+            ),
+            "raw",
+            (gain("slice_error", -0.02, -0.031, -0.008), gain("border_abs_median_mm", -1.25, None, None)), (),
+        ),
+    ),
+    (("ensemble", "greedy", "no member probabilities"),), 200, 1,
+)
 
 
 class TestAblation:
@@ -45,28 +66,27 @@ class TestAblation:
         assert 'id="ablation"' not in without and "#ablation" not in without and "What each step is worth" not in without
 
 
-def test_doubts_are_told_with_how_often_they_were_right():
-    row = {"code": "members-disagree", "volumes": 4, "wrong": 3, "slices": 100, "wrong_slices": 25}
-    ((doubt, sets, slices),) = doubts_table({"doubts": [row]}).rows
-    assert (doubt, sets.count, slices.count) == ("the networks disagree", "3/4", "25/100") and slices.value.startswith("25.0")
-    assert doubts_table({}).rows == ()
+def test_doubts_are_told_with_how_often_they_were_right(evaluation):
+    told = replace(evaluation, doubts=(DoubtRow("members-disagree", 4, 3, 100, 25),))
+    ((doubt, sets, slices),) = doubts_table(told).rows
+    assert (doubt, sets.count, slices.count) == ("the networks disagree", "3/4", "25/100")
+    assert slices.value.startswith("25.0") and doubts_table(replace(evaluation, doubts=())).rows == ()
 
 
-def test_headers_are_told_in_rates_and_one_by_one():
-    headers = {
-        "rates": [measure("header_exact", 0.5, 0.3, 0.7, stage="")],
-        "rows": [{"text": "THORAX", "header": ["chest"], "truth": ["abdomen", "chest"], "predicted": ["chest"], "volumes": 7}],
-    }
-    ((words, rate),) = header_rates({"headers": headers}).rows
+def test_headers_are_told_in_rates_and_one_by_one(evaluation):
+    rates = (measure("header_exact", 0.5, 0.3, 0.7, stage=""),)
+    row = HeaderRow("THORAX", ("chest",), ("abdomen", "chest"), ("chest",), 7)
+    told = replace(evaluation, header_rates=rates, headers=(row,))
+    ((words, rate),) = header_rates(told).rows
     assert "exactly the regions" in words and rate.value.startswith("50.0")
-    assert header_rows({"headers": headers}, DEFAULT).rows == (("THORAX", "chest", "abdomen, chest", "chest", "7"),)
-    assert header_rates({}).rows == header_rows({}, DEFAULT).rows == ()
+    assert header_rows(told).rows == (("THORAX", "chest", "abdomen, chest", "chest", "7"),)
+    assert header_rates(evaluation).rows == header_rows(evaluation).rows == ()
 
 
 @pytest.mark.parametrize(("promised", "wanted"), [(True, "holds for new people"), (False, "was not shown")])
 def test_what_the_bar_promises_is_said_as_it_is(promised, wanted):
-    words = promise_words({"stated_error": 0.05, "min_confidence": 0.83, "promised": promised, "subjects": 20})
-    assert wanted in words and "0.83" in words and "20 subjects" in words
-    assert promise_words({}) == "" and "test split" not in words
-    text = promise_words({"stated_error": 0.05}, Measure("answered_risk", "decided", "", None, 20, 0.031, 0.017, 0.061, "bootstrap-t", 20))
+    told = Abstention(stated_error=0.05, min_confidence=0.83, subjects=20, promised=promised)
+    words = promise_words(told)
+    assert wanted in words and "0.83" in words and "20 subjects" in words and "test split" not in words
+    text = promise_words(told, measure("answered_risk", 0.031, 0.017, 0.061, numerator=None))
     assert text.replace("\N{NO-BREAK SPACE}", " ").endswith("On the test split it is 3.1 % (1.7–6.1 %, 20 subjects).")

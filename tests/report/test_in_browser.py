@@ -10,9 +10,9 @@ import pytest
 
 from fovnet.own_files import page_name
 from fovnet.regions import DEFAULT
-from fovnet.report.index_page import index_page, write_index
-from fovnet.report.pour import pour
-from fovnet.report.volume_page import volume_page, write_volume_page
+from fovnet.report.pages.index_page import index_page, write_index
+from fovnet.report.pages.pour import pour
+from fovnet.report.pages.volume_page import volume_page, write_volume_page
 
 
 def module(name):

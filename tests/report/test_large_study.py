@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fovnet.decision.rule import Rule
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
-from fovnet.report.facts import write_facts
-from fovnet.report.gather import gather
-from fovnet.report.pour import write_report
-from fovnet.report.run_record import Pictured, RunRecord
+from fovnet.report.content.page import gather
+from fovnet.report.content.run_record import RunRecord
+from fovnet.report.pages.facts import write_facts
+from fovnet.report.pages.pour import write_report
 
 VOLUMES, SUBJECTS = 2000, 700
 MOST_BYTES, MOST_SECONDS = 15e6, 120.0
@@ -46,19 +47,22 @@ def study(planted, volumes=VOLUMES, subjects=SUBJECTS):
 @pytest.mark.slow
 @pytest.mark.skipif("FOVNET_LARGE" not in os.environ, reason="FOVNET_LARGE=1 makes the report of 2,000 volumes")
 def test_a_report_of_two_thousand_volumes_is_small_and_quick(planted, planted_search, tmp_path):
-    from .conftest import manifest_of, search_trials
+    from .conftest import manifest_of, search_trials, settings_of
 
     cases = study(planted)
     began = time.perf_counter()
     evaluation = evaluate(cases, DEFAULT, bootstrap=1000, seed=1)
     evaluated = time.perf_counter()
-    record = RunRecord(manifest=manifest_of(cases), trials=search_trials(300), members=[], decision={}, configuration={}, seed=1,
-                       explanation=planted_search.explanation())
-    page = gather(evaluation, cases, record, "Two thousand volumes", Pictured(failures=60))
+    record = RunRecord(
+        settings=settings_of({"report": {"title": "Two thousand volumes", "volumes_shown": 60}}),
+        manifest=manifest_of(cases), trials=search_trials(300), members=[], rule=Rule(),
+        explanation=planted_search.explanation(),
+    )
+    page = gather(evaluation, cases, record)
     path = write_report(tmp_path / "report.html", page)
     written = write_facts(path, page, evaluation, settings={}, seed=1)
     seconds = time.perf_counter() - began
     sizes = {one.name: one.stat().st_size for one in (path, *written)}
     measured = f"{seconds:.0f} s, {evaluated - began:.0f} of them evaluating; {sizes}"
     assert sizes["report.html"] < MOST_BYTES and seconds < MOST_SECONDS, measured
-    assert len(page.volumes.rows) == VOLUMES and 0 < len(page.failures.pictured) <= 60
+    assert len(page.performance.volumes.rows) == VOLUMES and 0 < len(page.cases.failures.pictured) <= 60

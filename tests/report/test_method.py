@@ -2,35 +2,54 @@
 
 import pytest
 
-from fovnet.report.draw import border_figure, reliability_figure
-from fovnet.report.method import method_words, predictors
-from fovnet.report.page import BorderDots
+from fovnet.decision.rule import Rule
+from fovnet.maths.ladder_with_heights import Height
+from fovnet.report.content.method import method_words, predictors
+from fovnet.report.content.performance import BorderDots
+from fovnet.report.figures.charts import border_figure, reliability_figure
+
+from .conftest import settings_of
+
+HEIGHTS = (None, Height(216.0, 16.0), None, None, None)
 
 
 @pytest.mark.parametrize(
-    ("configuration", "decision", "wanted", "unwanted"),
+    ("configuration", "rule", "wanted", "unwanted"),
     [
-        ({}, {}, ("found by Gaussian-process", "smoothed along the body", "anatomical order"), ("from it", "usually lie")),
-        ({"training": {"begin": "shipped"}}, {}, ("trained further from those of another ensemble",), ("optimisation",)),
-        ({"search": {"method": "random"}}, {}, ("drawn at random",), ("optimisation",)),
-        ({"search": {"method": "grid"}}, {}, ("best of a grid",), ("optimisation", "at random")),
-        ({"search": {"method": "tpe"}}, {}, ("Parzen estimators",), ("optimisation", "at random")),
-        ({"search": {"method": "gp-ts"}}, {}, ("found by Gaussian-process",), ("Parzen",)),
-        ({"training": {"inputs": ["slice", "sections"]}}, {}, ("from it and the volume’s sagittal",), ()),
-        ({"training": {"inputs": ["slice", "millimetres", "sections"]}}, {}, ("from it, the same at a", "pixel and the volume’s"), ()),
-        ({}, {"sigma_mm": 0.0}, ("calibrated on the validation split. ",), ("smoothed",)),
-        ({}, {"heights": "pelvis 216 ± 16 mm"}, ("about as high as they usually lie",), ()),
-        ({}, {"method": "intersections", "heights": "not used"}, ("curves of two adjacent regions cross",), ("most probable", "usually")),
+        (
+            {}, Rule(), ("found by Gaussian-process", "smoothed along the body", "anatomical order"),
+            ("from it", "usually lie"),
+        ),
+        (
+            {"training": {"begin": "shipped"}, "search": {"space": "members"}}, Rule(),
+            ("trained further from those of another ensemble",), ("optimisation",),
+        ),
+        ({"search": {"method": "random"}}, Rule(), ("drawn at random",), ("optimisation",)),
+        ({"search": {"method": "grid"}}, Rule(), ("best of a grid",), ("optimisation", "at random")),
+        ({"search": {"method": "tpe"}}, Rule(), ("Parzen estimators",), ("optimisation", "at random")),
+        ({"search": {"method": "gp-ts"}}, Rule(), ("found by Gaussian-process",), ("Parzen",)),
+        ({"training": {"inputs": ["slice", "sections"]}}, Rule(), ("from it and the volume’s sagittal",), ()),
+        (
+            {"training": {"inputs": ["slice", "millimetres", "sections"]}}, Rule(),
+            ("from it, the same at a", "pixel and the volume’s"), (),
+        ),
+        ({}, Rule(sigma_mm=0.0), ("calibrated on the validation split. ",), ("smoothed",)),
+        ({}, Rule(heights=HEIGHTS), ("about as high as they usually lie",), ()),
+        (
+            {}, Rule(method="intersections"), ("curves of two adjacent regions cross",),
+            ("most probable", "usually"),
+        ),
     ],
 )
-def test_the_method_is_told_as_this_run_has_it(configuration, decision, wanted, unwanted):
-    words = method_words(configuration, decision)
+def test_the_method_is_told_as_this_run_has_it(configuration, rule, wanted, unwanted):
+    words = method_words(settings_of(configuration), rule)
     assert all(part in words for part in wanted) and not any(part in words for part in unwanted), words
 
 
 def test_answers_are_predicted_from_what_networks_are_shown_and_the_rule_knows():
-    assert predictors({}, {"heights": "not used"}) == "the pixels of axial slices and nothing else"
-    text = predictors({"training": {"inputs": ["slice", "sections"]}}, {"heights": "pelvis 216 ± 16 mm"})
+    assert predictors(settings_of({}), Rule()) == "the pixels of axial slices and nothing else"
+    settings = settings_of({"training": {"inputs": ["slice", "sections"]}})
+    text = predictors(settings, Rule(heights=HEIGHTS))
     assert text.endswith("sagittal and coronal section, and how high regions usually lie")
 
 
@@ -39,16 +58,17 @@ def test_people_are_called_simulated_where_all_are_and_collections_where_some_ar
     alone = [case for case in pictured if case.collection == "phantom"]
     mixed, plain = (make_page(bootstrap=100, configuration=one) for one in (simulating, {}))
     only = make_page(alone, bootstrap=100, configuration=simulating)
-    assert "11 simulated people" in only.sentence and only.by_collection.endswith("collection phantom, which is simulated.")
-    assert "simulated" not in mixed.sentence and "phantom (simulated)" in mixed.by_collection
-    assert "simulated" not in plain.sentence + plain.by_collection
+    assert "11 simulated people" in only.answer.sentence
+    assert only.answer.by_collection.endswith("collection phantom, which is simulated.")
+    assert "simulated" not in mixed.answer.sentence and "phantom (simulated)" in mixed.answer.by_collection
+    assert "simulated" not in plain.answer.sentence + plain.answer.by_collection
 
 
 def test_what_is_said_beside_a_spine_stands_in_the_answer(make_page, planted):
     cases = [planted.case(["spine+pelvis"] * 10, ["spine+head"] * 3 + ["spine+pelvis"] * 7, volume_id=f"v{n}") for n in range(6)]
-    page = make_page(cases, bootstrap=100)
-    assert "0.0\N{NO-BREAK SPACE}% of 60 slices" in page.sentence.replace("in 0.0", "0.0")
-    assert "with all that is predicted beside it, 30.0\N{NO-BREAK SPACE}% are wrong" in page.sentence
+    sentence = make_page(cases, bootstrap=100).answer.sentence
+    assert "0.0\N{NO-BREAK SPACE}% of 60 slices" in sentence.replace("in 0.0", "0.0")
+    assert "with all that is predicted beside it, 30.0\N{NO-BREAK SPACE}% are wrong" in sentence
 
 
 def test_one_border_half_a_metre_off_does_not_press_the_others_together():
@@ -75,7 +95,7 @@ def test_every_median_is_drawn_also_one_beyond_the_axis():
 
 def test_the_legend_of_the_calibration_lies_above_its_curves(make_page):
     page = make_page(bootstrap=100)
-    figure = reliability_figure(page.reliability)
+    figure = reliability_figure(page.confidence.reliability)
     figure.canvas.draw()
     axis = figure.axes[0]
     assert axis.get_legend().get_window_extent().y0 >= axis.get_window_extent().y1 - 1.0

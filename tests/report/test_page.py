@@ -11,14 +11,19 @@ import pytest
 from matplotlib.text import Text
 
 from fovnet.errors import CollectionError
+from fovnet.evaluate.cases import Listed
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT
-from fovnet.report.card import card
-from fovnet.report.draw import picture
-from fovnet.report.page import Shown
-from fovnet.report.pour import pour, write_report
-from fovnet.report.run_record import Pictured
-from fovnet.report.wording import duration, percent, run_of, usual_heights
+from fovnet.report.content.cells import Shown
+from fovnet.report.content.run_record import Member
+from fovnet.report.content.wording import duration, percent, run_of, usual_heights
+from fovnet.report.figures.charts import picture
+from fovnet.report.pages.card import card
+from fovnet.report.pages.pour import pour, write_report
+from fovnet.search.trial import Outcome, Proposal, Trial
+
+FURTHER = {"training": {"begin": "shipped"}, "search": {"space": "members"}}
+"""Settings of networks that are trained further, without a search."""
 
 VOID = {"meta", "img", "br", "link", "input"}
 
@@ -39,7 +44,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if not {"style", "title"} & set(self.open):
+        if not {"style", "title", "pre"} & set(self.open):          # pre: all settings, whatever there are
             self.words += data.split()
 
 
@@ -104,16 +109,18 @@ class TestTheAnswer:
         assert words.index("named a wrong region in") < words.index("What went in") < words.index("Slice by slice")
 
     def test_is_the_evaluations(self, page):
-        error = page.headlines[0].shown
+        error = page.answer.headlines[0].shown
         right, total = (int(part.replace(",", "")) for part in error.count.split("/"))
-        assert error.value == percent(right / total) and error.value in page.sentence and f"{total:,} slices" in page.sentence
+        assert error.value == percent(right / total) and error.value in page.answer.sentence
+        assert f"{total:,} slices" in page.answer.sentence
 
     def test_tells_collections_apart(self, page):
-        assert "phantom" in page.by_collection and "real" in page.by_collection and "too few" in page.by_collection
+        assert all(word in page.answer.by_collection for word in ("phantom", "real", "too few"))
 
 
 def test_every_rate_has_its_denominator_and_its_interval(page):
-    tables = (page.stages, page.regions, page.borders, page.handling, page.subgroups, page.reliability.table)
+    of = page.performance
+    tables = (of.stages, of.regions, of.borders, of.handling, of.subgroups, page.confidence.calibration)
     rates = [cell for table in tables for row in table.rows for cell in row[1:] if isinstance(cell, Shown) and cell.value[0].isdigit()]
     rates = [cell for cell in rates if "subject" not in cell.value]
     assert len(rates) > 80
@@ -127,14 +134,15 @@ def test_refused_volumes_are_named_with_their_sentences(reader):
 
 
 def test_pictures_are_the_best_the_median_and_the_worst(page):
-    whys = [view.why.split(" test")[0] for view in page.pictures if " test volume by slice error" in view.why]
+    chosen = [view.why for view in page.cases.pictures if " test volume by slice error" in view.why]
+    whys = [why.split(" test")[0] for why in chosen]
     assert whys == ["The best", "The median", "The worst"]
 
 
 def test_without_a_gallery_no_volume_is_pictured_and_the_failures_are_still_named(make_page):
-    page = make_page(pictured_as=Pictured(gallery=False))
+    page = make_page(configuration={"report": {"gallery": False}})
     reader = read(pour(page))
-    assert page.pictures == page.failures.pictured == () and page.failures.table.rows
+    assert page.cases.pictures == page.cases.failures.pictured == () and page.cases.failures.table.rows
     pictured = [attrs["src"] for tag, attrs in reader.tags if tag == "img"]
     assert all(source.startswith("data:image/svg") for source in pictured) and len(pictured) < 12
     assert "Pictures are switched off" in " ".join(reader.words)
@@ -142,7 +150,7 @@ def test_without_a_gallery_no_volume_is_pictured_and_the_failures_are_still_name
 
 def test_items_of_the_guidelines_lead_to_sections_of_the_page(page, reader):
     headings = " ".join(reader.words)
-    for listed, count in zip(page.checklists, (44, 52), strict=True):
+    for listed, count in zip(page.method.checklists, (44, 52), strict=True):
         assert len(listed.table.rows) == count
         assert all(row[2] in headings for row in listed.table.rows if row[2] not in {"unfilled", "The answer"})
         assert all(row[3] for row in listed.table.rows if row[2] == "unfilled"), "what is unfilled says why"
@@ -150,7 +158,7 @@ def test_items_of_the_guidelines_lead_to_sections_of_the_page(page, reader):
 
 def test_the_guidelines_are_numbered_as_published(page):
     """CLAIM 2024: 44 items (Radiology: AI 6, e240300); TRIPOD+AI: 27 items, these of them in parts (BMJ 385, e078378, table 2)."""
-    claim, tripod = ([row[0] for row in listed.table.rows] for listed in page.checklists)
+    claim, tripod = ([row[0] for row in listed.table.rows] for listed in page.method.checklists)
     assert claim == [str(number) for number in range(1, 45)]
     parts = {3: 3, 5: 2, 6: 3, 8: 3, 9: 3, 12: 7, 18: 6, 20: 3, 23: 2, 27: 3}
     assert tripod == [f"{number}{letter}" for number in range(1, 28) for letter in "abcdefg"[: parts.get(number, 0)] or [""]]
@@ -158,32 +166,32 @@ def test_the_guidelines_are_numbered_as_published(page):
 
 def test_a_section_that_the_page_lacks_answers_no_item(make_page):
     page = make_page(explanation=None)
-    assert not any("explained" in row[2] for listed in page.checklists for row in listed.table.rows)
+    assert not any("explained" in row[2] for listed in page.method.checklists for row in listed.table.rows)
 
 
 def test_no_search_is_explained_where_networks_were_trained_further(make_page):
-    assert make_page().explained is not None
-    assert make_page(configuration={"training": {"begin": "shipped"}}).explained is None
+    assert make_page().search.explained is not None
+    assert make_page(configuration=FURTHER).search.explained is None
 
 
 def test_a_collection_without_a_picture_gets_one(make_page, pictured):
     cases = [case for case in pictured if case.volume_id != "real-abdomen"]
-    pictures = make_page(cases).pictures
+    pictures = make_page(cases).cases.pictures
     assert any("Collection real" in view.why for view in pictures)
 
 
 def test_failed_trials_are_counted_by_status_and_the_start_is_marked(page):
     ended = {row[0]: row[1] for row in page.search.endings.rows}
-    failed = sum(point.score is None for point in page.search.points)
-    assert sum(int(count.split("/")[0]) for status, count in ended.items() if status != "done") == failed > 0
+    counts = [int(count.split("/")[0]) for status, count in ended.items() if status != "completed"]
+    assert sum(counts) == sum(point.score is None for point in page.search.points) > 0
     assert [point.slot for point in page.search.points if point.is_start] == [0]
 
 
 class TestWithPartsMissing:
     def test_nothing_but_volumes(self, make_page, planted):
         cases = [planted.case(["head"] * 4, volume_id="a"), planted.case(["head"] * 4, volume_id="b")]
-        empty = {"manifest": [], "trials": [], "members": [], "decision": {}, "configuration": {}, "versions": {}}
-        words = " ".join(read(pour(make_page(cases, **empty))).words)
+        empty = {"manifest": [], "trials": [], "members": [], "versions": {}, "hashes": {}, "labels": {}}
+        words = " ".join(read(pour(make_page(cases, explanation=None, **empty))).words)
         assert "No search belongs to this report" in words and "No volume was refused" in words
         assert "No pictures" in words and "No border" in words
 
@@ -191,23 +199,23 @@ class TestWithPartsMissing:
         cases = [planted.case(["legs", "pelvis"], volume_id=name, subject_id="one") for name in "ab"]
         assert "not estimable" in pour(make_page(cases))
 
-    def test_trials_that_all_failed_or_lack_keys(self, make_page, planted):
+    def test_trials_that_all_failed(self, make_page, planted):
         cases = [planted.case(["head"], volume_id="a")]
-        words = pour(make_page(cases, trials=[{"slot": 0, "status": "error"}, {"slot": 1}], members=[{"slot": 3}]))
-        assert "2 of them failed" in words
+        failed = [Trial(Proposal(slot, slot, {}, 0, (), (), 1.0), Outcome("error")) for slot in range(2)]
+        assert "2 of them failed" in pour(make_page(cases, trials=failed, members=[]))
 
     def test_fewer_members_than_asked_for_are_told_beside_them(self, make_page, planted):
-        cases = [planted.case(["head"] * 4)]
+        cases, member = [planted.case(["head"] * 4)], Member(3, 0.5, {}, "member-0003.safetensors", 1.0)
         for wanted, sentence in ((3, "1 member of 3 asked for"), (1, None)):
-            words = pour(make_page(cases, members=[{"slot": 3}], configuration={"ensemble": {"members": wanted}}))
+            words = pour(make_page(cases, members=[member], configuration={"ensemble": {"members": wanted}}))
             assert sentence in words if sentence else "asked for: no more trials" not in words
 
     def test_all_uncertain(self, make_page, planted):
         cases = [planted.case(["head"], volume_id="a", status="uncertain")]
-        assert "cannot say" in make_page(cases).sentence
+        assert "cannot say" in make_page(cases).answer.sentence
 
     def test_a_subject_in_two_splits_stops_the_report(self, make_page, planted):
-        rows = [{"volume_id": name, "subject_id": "p", "split": name} for name in ("train", "test")]
+        rows = [Listed(volume_id=name, subject_id="p", split=name) for name in ("train", "test")]
         with pytest.raises(CollectionError, match="evaluate-split-leak"):
             make_page([planted.case(["head"])], manifest=rows)
 
@@ -248,7 +256,7 @@ def test_the_heights_the_decision_counts_on_are_told_by_region() -> None:
 
 def test_networks_trained_further_are_not_called_found_by_a_search(page, html, make_page):
     """Nor the other way round; both the page and the card say so."""
-    further = make_page(bootstrap=100, configuration={"training": {"begin": "shipped"}, "search": {"space": "members"}})
+    further = make_page(bootstrap=100, configuration=FURTHER)
     assert "Each went on from a network of another ensemble" in pour(further) and "another ensemble" not in page.search.sentence
     paragraphs = [card(one)[0].paragraphs[0] for one in (page, further)]
     assert "the search found nothing better" in html and "the search found nothing better" not in pour(further)
@@ -257,10 +265,13 @@ def test_networks_trained_further_are_not_called_found_by_a_search(page, html, m
 
 def test_a_run_trained_further_is_an_update_and_has_no_start(make_page, planted):
     """TRIPOD+AI 12f and 24 are about updated models; the first of networks that were each trained as they were is no start of a search."""
-    trials = [{"slot": slot, "status": "completed", "score": 0.5 - slot / 10, "configuration": {}} for slot in range(2)]
+    trials = [
+        Trial(Proposal(slot, slot, {}, 0, (), (), 1.0), Outcome("completed", score=0.5 - slot / 10))
+        for slot in range(2)
+    ]
     cases = [planted.case(["head"], volume_id="a")]
-    new, further = (make_page(cases, trials=trials, configuration=one) for one in ({}, {"training": {"begin": "results/a/ensemble"}}))
-    items = [{row[0]: row[2] for row in page.checklists[1].table.rows} for page in (new, further)]
+    new, further = (make_page(cases, trials=trials, configuration=one) for one in ({}, FURTHER))
+    items = [{row[0]: row[2] for row in page.method.checklists[1].table.rows} for page in (new, further)]
     assert [one["12f"] for one in items] == ["unfilled", "The search"] == [one["24"] for one in items]
     assert "start configuration" in new.search.sentence and "start configuration" not in further.search.sentence
 
@@ -269,7 +280,7 @@ def test_a_volume_of_which_fovnet_could_not_say_is_drawn_as_a_guess(make_page, p
     rng = np.random.default_rng(0)
     cases = [planted.whole_body(rng, name, pictured=True) for name in ("sure", "unsure")]
     cases[1] = replace(cases[1], status="uncertain", message="not sure enough")
-    drawn = {view.title: picture(view, DEFAULT) for view in make_page(cases).pictures}
+    drawn = {view.title: picture(view, DEFAULT) for view in make_page(cases).cases.pictures}
     words = {name: " ".join(text.get_text() for text in figure.findobj(Text)) for name, figure in drawn.items()}
     assert "cannot say: not sure enough" in words["unsure"] and "guess" in words["unsure"]
     assert "cannot say" not in words["sure"] and "guess" not in words["sure"]

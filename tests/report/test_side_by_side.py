@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fovnet.report.canvas import png
-from fovnet.report.side_by_side import course, courses_figure
+from fovnet.drawing.canvas import png
+from fovnet.report.figures.side_by_side import course, courses_figure
 from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import FULL, Schedule

@@ -6,24 +6,27 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from fovnet.evaluate.cases import Listed
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT, Vocabulary
-from fovnet.report.faces import COVER, covered
-from fovnet.report.failures import THUMBNAILS, failures_view
-from fovnet.report.flow import flow_table, flow_view, refused_table
-from fovnet.report.people import people_table
-from fovnet.report.published import published_table
-from fovnet.report.reference import convention_table, labels_table, reference_words
-from fovnet.report.run_record import Pictured
-from fovnet.report.running import running_table
-from fovnet.report.sureness import risk_view
+from fovnet.report.content.cohort import refusal_reasons
+from fovnet.report.content.confidence import risk_view
+from fovnet.report.content.faces import COVER, covered
+from fovnet.report.content.failures import THUMBNAILS, failures_view
+from fovnet.report.content.flow import flow_table, flow_view
+from fovnet.report.content.method import published_table
+from fovnet.report.content.people import people_table
+from fovnet.report.content.reference import labels_table, landmarks_table, reference_words
+from fovnet.report.content.trainings import costs_table, trainings_of
+from fovnet.search.trial import Outcome, Proposal, Trial
 
 
 def row(subject, split="", status="ok", slices=10, code="", **attributes):
-    return {
-        "volume_id": f"{subject}-{split}-{len(attributes)}-{code}", "subject_id": subject, "split": split, "status": status,
-        "slices": 0 if status == "refused" else slices, "code": code, "message": f"{subject}: {code}", "attributes": attributes,
-    }
+    return Listed(
+        volume_id=f"{subject}-{split}-{len(attributes)}-{code}", subject_id=subject, split=split,
+        status=status, slices=0 if status == "refused" else slices, code=code,
+        message=f"{subject}: {code}", attributes=attributes,
+    )
 
 
 @pytest.fixture
@@ -52,7 +55,8 @@ class TestFlow:
     def test_why_is_said(self, manifest):
         words = " ".join(str(cell) for line in flow_table(flow_view(manifest, 1)).rows for cell in line)
         assert "2 refused: volume-ct; 1 refused: volume-rgb" in words and "1 without labels" in words
-        assert refused_table(manifest).rows == (("volume-ct", "2", "g: volume-ct"), ("volume-rgb", "1", "h: volume-rgb"))
+        rows = (("volume-ct", "2", "g: volume-ct"), ("volume-rgb", "1", "h: volume-rgb"))
+        assert refusal_reasons(manifest).rows == rows
 
     def test_nothing_listed_is_nothing_to_draw(self):
         assert flow_view([], 0).steps == ()
@@ -90,7 +94,7 @@ def test_published_figures_stand_beside_the_same_regions_alone():
 
 
 def test_the_reference_names_every_landmark_of_the_default_vocabulary():
-    assert len(convention_table(DEFAULT).rows) == len(DEFAULT.chain) - 1
+    assert len(landmarks_table(DEFAULT).rows) == len(DEFAULT.chain) - 1
     assert "10 mm" in " ".join(reference_words(DEFAULT))
     table = labels_table({"train": (1, 2, 3, 4, 5, 6, 7), "test": (0,) * 7}, DEFAULT)
     assert table.rows[2] == ("abdomen", "3", "–", "0")
@@ -177,19 +181,26 @@ class TestFaces:
         assert (covered(pixels, np.arange(4.0), DEFAULT, [np.zeros((4, 7))]) == pixels).all()
 
     def test_no_picture_of_the_report_shows_a_head(self, make_page, pictured):
-        page = make_page(pictured_as=Pictured(faces=False))
+        page = make_page(configuration={"report": {"faces": False}})
         of_id = {case.volume_id: case for case in pictured}
         head = DEFAULT.classes.index("head")
-        views = [*page.pictures, *(one.picture for one in page.failures.pictured)]
+        views = [*page.cases.pictures, *(one.picture for one in page.cases.failures.pictured)]
         assert views
         for view in views:
             assert (view.pixels[of_id[view.title].truth[:, head]] == COVER).all()
 
 
 def test_costs_are_those_recorded_and_the_rest_is_not_invented():
-    measured = {"seconds": 10.0, "predicted_seconds": 12.0, "peak_memory_bytes": 2e6, "device": "cpu"}
-    trials = [measured, {"seconds": 30.0, "peak_memory_bytes": 0}]
-    costs = dict(running_table(trials).rows)
+    def trained(slot, predicted_seconds, **outcome):
+        proposal = Proposal(slot, slot, {}, 0, (), (), predicted_seconds)
+        return Trial(proposal, Outcome("completed", score=1.0, **outcome))
+
+    trials = [
+        trained(0, 12.0, seconds=10.0, peak_memory_bytes=2e6, device="cpu"),
+        trained(1, 30.0, seconds=30.0, peak_memory_bytes=0),
+    ]
+    costs = dict(costs_table(trainings_of(trials)).rows)
     assert costs["trainings"] == "2" and "40" in costs["time of all trainings together"]
     assert costs["peak memory of one training, median (range)"] == "2 MB (2 MB to 2 MB)"
-    assert dict(running_table([{"slot": 0}]).rows)["device"] == "not recorded"
+    assert dict(costs_table(trainings_of([trained(0, 1.0)])).rows)["device"] == "not recorded"
+    assert costs_table([]).rows == ()

@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fovnet.report.explained import explained_view, sentences, teaching
-from fovnet.report.pour import pour
+from fovnet.report.content.explained import explained_view, sentences, teaching
+from fovnet.report.pages.pour import pour
 from fovnet.search.explaining import explain
 from fovnet.search.look.view import Ranking
 from fovnet.search.meta_training import Lessons, learn

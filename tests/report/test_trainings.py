@@ -3,9 +3,7 @@ slots are."""
 
 from fovnet.acts.search import write_trials
 from fovnet.records import read_tsv
-from fovnet.report.run_report import _trainings
-from fovnet.report.running import running_table
-from fovnet.report.searching import search_view
+from fovnet.report.content.trainings import trainings_of
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 PLAN = [                            # row, the slot continued, epochs, score, seconds
@@ -21,16 +19,17 @@ def trials(schedule=True):
         yield Trial(proposal, Outcome(status, curve, curve, score, seconds, 1000 - slot, "cpu"))
 
 
-def test_a_training_is_one_in_the_report_with_the_cost_of_all_its_slots():
-    facts = _trainings(list(trials()))
-    assert [(one["slot"], one["epochs"], one["seconds"], one["predicted_seconds"]) for one in facts] == [
+def test_a_training_is_one_in_the_report_with_the_cost_of_all_its_slots(make_page):
+    trainings = trainings_of(list(trials()))
+    assert [(one.slot, one.epochs, one.seconds, one.predicted_seconds) for one in trainings] == [
         (4, 9, 17.0, 34.0), (1, 1, 2.0, 4.0), (3, 1, 0.5, 1.0),
     ]
-    assert [one["peak_memory_bytes"] for one in facts] == [1000, 999, 997]
-    view = search_view(facts)
-    assert view.sentence.startswith("3 trials, 1 of them failed. The best score is 1.0000, of trial 4; the start")
-    assert [row[0] for row in view.best.rows] == ["4", "1"] and len(view.every.rows) == 3
-    costs = dict(running_table(facts).rows)
+    assert [one.peak_memory_bytes for one in trainings] == [1000, 999, 997]
+    search = make_page(trials=list(trials()), bootstrap=20).search
+    best = "3 trials, 1 of them failed. The best score is 1.0000, of trial 4; the start"
+    assert search.sentence.startswith(best)
+    assert [row[0] for row in search.best.rows] == ["4", "1"] and len(search.trials.rows) == 3
+    costs = dict(search.costs.rows)
     assert costs["trainings"] == "3" and costs["time of all trainings together"] == "19.5\N{NO-BREAK SPACE}s"
 
 

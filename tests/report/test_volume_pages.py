@@ -18,15 +18,15 @@ from typer.testing import CliRunner
 from fovnet import volume
 from fovnet.cli import app
 from fovnet.decision.doubts import CHECKS
+from fovnet.drawing.raster import brightened, contact_sheet
 from fovnet.own_files import page_name
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
-from fovnet.report.body_drawing import LEFT, body_drawing
-from fovnet.report.doubt_words import CODES, doubt_in_words
-from fovnet.report.index_page import FIRST, NAMED_DOUBTS, index_page, write_index
-from fovnet.report.raster import brightened, contact_sheet
-from fovnet.report.views import coronal_view, on_even_heights, sagittal_view
-from fovnet.report.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
+from fovnet.report.content.doubt_words import CODES, doubt_in_words
+from fovnet.report.figures.body_drawing import LEFT, body_drawing
+from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
+from fovnet.report.pages.index_page import FIRST, NAMED_DOUBTS, index_page, write_index
+from fovnet.report.pages.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
 from fovnet.volume.dicom.triage import INCLUDABLE
 
 VOID = {"meta", "img", "br", "input", "rect", "line", "image", "polyline", "link"}
@@ -148,7 +148,7 @@ class TestVolumePage:
         reader = read(write_volume_page(tmp_path / "a.html", page))
         (sheet,) = (attrs for tag, attrs in reader.tags if tag == "img")
         picture = Image.open(io.BytesIO(base64.b64decode(sheet["src"].split(",")[1])))
-        shown = len(page.data["mm"])
+        shown = len(page.viewer.mm)
         assert shown == MOST_SLICES < len(case.z_mm) and picture.size == (128 * ACROSS, 128 * -(-shown // ACROSS))
         assert dict(reader.tags[[tag for tag, _ in reader.tags].index("details")][1])["open"] is None, "open until a script closes it"
 
@@ -199,7 +199,7 @@ def test_how_sure_a_region_beside_the_spine_is_is_told_as_its_own(planted):
         span["confidence"] = 0.99 if span["region"] == "spine" else 0.63
     page = volume_page(facts, case.pixels, DEFAULT)
     assert "0.63 in head" in page.sentence and "0.99 in spine" in page.sentence
-    assert page.data["predicted"] == ["head (0.63 over its span) and spine"] * 6 + ["spine"] * 4
+    assert page.viewer.predicted == ["head (0.63 over its span) and spine"] * 6 + ["spine"] * 4
 
 
 def test_the_contact_sheet_is_read_like_a_page():

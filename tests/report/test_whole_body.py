@@ -8,7 +8,7 @@ import pytest
 from matplotlib.image import imread
 
 from fovnet.regions import DEFAULT, Region, Vocabulary
-from fovnet.report.draw import coronal_view, png, save_png, svg, volume_figure
+from fovnet.report.figures.charts import coronal_view, png, save_png, svg, volume_figure
 
 
 def drawn(case, truth=None, **more):

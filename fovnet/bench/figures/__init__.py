@@ -1,0 +1,1 @@
+"""What `fovnet bench` draws: races between searches, their ranks on many tables, throughput."""

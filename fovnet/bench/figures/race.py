@@ -1,0 +1,127 @@
+"""The figure of a race between search methods: how soon each finds the best row, and how many draws, or with
+learning curves epochs, each goal takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from fovnet.bench.races import GOALS, Curve, Standing
+from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
+
+COLOURS = (ACCENT, WARN, "#3b7d3f", "#7a4fa0", "#b8860b", "#c2497b", "#3c9c9c", "#6d4c33")
+
+
+@dataclass(frozen=True, eq=False)
+class RaceView:
+    """One table's part of the figure: the curve (n,) and the standings of each method, and the exact shares
+    (n,) of random search, empty where not draws but epochs are counted."""
+
+    name: str
+    rows: int
+    chance: np.ndarray
+    curves: Sequence[Curve]
+    standings: Sequence[Standing]
+
+    @property
+    def unit(self) -> str:
+        """What the n are."""
+        return "draws" if len(self.chance) else "epochs"
+
+    @property
+    def most(self) -> int:
+        """n, the most draws or epochs of a run."""
+        return len(self.curves[0].share)
+
+
+def race_figure(views: Sequence[RaceView]) -> Figure:
+    """Two charts per table, side by side; random search as run is grey, its exact expectation dashed."""
+    shades = _shades([label(curve) for view in views for curve in view.curves])
+    with house_style():
+        entries = list(shades)
+        columns = 4
+        head, each, gap, foot = 0.45 + 0.17 * -(-(len(entries) + 1) // columns), 2.55, 0.78, 0.45
+        height = head + len(views) * each + (len(views) - 1) * gap + foot
+        figure = Figure(figsize=(10.4, height))
+        for number, view in enumerate(views):
+            bottom = (height - head - (number + 1) * each - number * gap) / height
+            _shares(figure.add_axes((0.062, bottom, 0.41, each / height)), view, shades)
+            _needs(figure.add_axes((0.575, bottom, 0.41, each / height)), view, shades)
+        handles, names = [], []
+        for axis in figure.axes[::2]:
+            for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
+                if name not in names:
+                    handles.append(handle)
+                    names.append(name)
+        figure.legend(handles, names, loc="upper left", bbox_to_anchor=(0.05, 1.0), ncols=columns, frameon=False, columnspacing=1.6)
+        return figure
+
+
+def label(row: Curve | Standing) -> str:
+    """A method and, in parentheses, its setting; for a method of another library, the library's version."""
+    return f"{row.method} ({row.setting})" if row.setting else row.method
+
+
+def _shades(names: Sequence[str]) -> Mapping[str, str]:
+    others = [name for name in dict.fromkeys(names) if name != "random"]
+    colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(others)}
+    return colours | ({"random": FAINT} if "random" in names else {})
+
+
+def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
+    """Step curves: the share of runs that had found the best row after n draws or epochs.  A band ends where
+    all runs have found it."""
+    at = np.arange(view.most + 1)
+    if len(view.chance):
+        axis.step(at, np.concatenate([[0.0], view.chance]), where="post", color=INK, linewidth=0.9, linestyle=(0, (4, 2)),
+                  label="random, exact", zorder=3)
+    for curve in view.curves:
+        colour = shades[label(curve)]
+        low, high = (np.concatenate([[0.0], end]) for end in (curve.low, curve.high))
+        share = np.concatenate([[0.0], curve.share])
+        drawn = (share > 0.0) & ((share < 1.0) | (np.arange(len(share)) <= np.argmax(share == 1.0)))
+        axis.fill_between(at, low, high, where=drawn, step="post", color=colour, alpha=0.13, linewidth=0)
+        axis.step(at, share, where="post", color=colour, linewidth=1.6, label=label(curve))
+    trained = "trained the best row" if view.unit == "epochs" else "found the best row"
+    axis.set(xlim=(0, view.most), ylim=(0, 1.02), xlabel=view.unit, ylabel=f"runs that {trained}")
+    axis.yaxis.set_major_formatter(PercentFormatter(1.0))
+    name = view.name if len(view.name) <= 48 else f"{view.name[:47]}…"
+    axis.set_title(f"{name}: {view.rows:,} rows", loc="left")
+
+
+def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
+    """Mean draws or epochs to every goal with their intervals, one lane per method within the goal's band."""
+    lanes = [label(curve) for curve in view.curves]
+    for place, goal in enumerate(GOALS):
+        rows = [row for row in view.standings if row.goal == goal]
+        if place % 2:
+            axis.axhspan(place - 0.5, place + 0.5, color="#f3f6f8", linewidth=0, zorder=0)
+        if len(view.chance):
+            axis.plot([rows[0].chance] * 2, [place - 0.42, place + 0.42], color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
+        for row in rows:
+            mean, *ends = _interval(view, row)
+            lane = place + 0.7 * ((lanes.index(label(row)) + 0.5) / len(lanes) - 0.5)
+            axis.plot(ends, [lane, lane], color=shades[label(row)], linewidth=1.3)
+            axis.plot([mean], [lane], color=shades[label(row)], marker="o", markersize=3.6)
+    ends_and_means = [number for row in view.standings for number in _interval(view, row) if np.isfinite(number)]
+    most = max(ends_and_means + [row.chance for row in view.standings if len(view.chance)])
+    axis.set_yticks(range(len(GOALS)), GOALS)
+    axis.set(ylim=(len(GOALS) - 0.5, -0.5), xlim=(0, 1.04 * most), xlabel=f"{view.unit} until the goal, mean and its 95 % interval")
+    axis.tick_params(axis="y", length=0)
+    axis.spines["left"].set_visible(False)
+    axis.set_title(f"{_runs(view)}, 95 % intervals; one without it counts as {view.most:,} {view.unit}", loc="left")
+
+
+def _interval(view: RaceView, row: Standing) -> tuple[float, float, float]:
+    """The mean of a standing in the view's unit, and the ends of its interval."""
+    return (row.mean, row.low, row.high) if view.unit == "draws" else (row.epochs, row.epochs_low, row.epochs_high)
+
+
+def _runs(view: RaceView) -> str:
+    counts = sorted({curve.runs for curve in view.curves})
+    return f"{counts[0]} runs" if len(counts) == 1 else f"{counts[0]}-{counts[-1]} runs"

@@ -1,0 +1,53 @@
+"""The standings of a race between search methods, as tables and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fovnet.bench.figures.race import RaceView, race_figure
+from fovnet.bench.races import Entry, Standing, chance_curve, curve, standings
+from fovnet.bench.replay import Replay
+from fovnet.drawing.canvas import save_png
+from fovnet.records import write_tsv
+
+RUNS = ("table", "method", "seed", "setting", "best", "median", "draw", "row", "loss", "epochs", "spent")
+"""Columns of runs.tsv: the table's lowest loss and the median of those that converged; of every slot the row, its
+loss at the end of a full training, the epochs to which the slot has trained it, and the epochs spent by then in all."""
+
+
+def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> list[RaceView]:
+    """The results of the race, one view per table; writes standings.tsv, runs.tsv and standings.png to `folder`."""
+    rows: list[Standing] = []
+    views = []
+    for path, table in tables.items():
+        runs: dict[str, list[Any]] = {}
+        for entry, replay in results:
+            if entry.table == path:
+                runs.setdefault(entry.contestant, []).append((entry, replay))
+        mine = [(same[0][0], [replay for _, replay in same]) for same in runs.values()]
+        stood = [row for entry, replays in mine for row in standings(table, entry, replays)]
+        curves = [curve(table, entry, replays) for entry, replays in mine]
+        chance = chance_curve(table, mine[0][0].draws if table.epochs == 1 else 0)
+        views.append(RaceView(table.name, len(table.space), chance, curves, stood))
+        rows += stood
+    write_tsv(folder / "standings.tsv", [field.name for field in fields(Standing)], [asdict(row) for row in rows])
+    write_tsv(folder / "runs.tsv", RUNS, [line for entry, replay in results for line in _lines(tables[entry.table], entry, replay)])
+    save_png(race_figure(views), folder / "standings.png")
+    return views
+
+
+def _lines(table: Any, entry: Entry, replay: Replay) -> Iterator[dict[str, Any]]:
+    """A line of runs.tsv for every slot of a run."""
+    median = float(np.median(table.loss[np.isfinite(table.loss)]))
+    numbers = zip(replay.rows, replay.loss, replay.epochs, replay.spent, strict=True)
+    for draw, (row, loss, epochs, spent) in enumerate(numbers, start=1):
+        yield {
+            "table": entry.table.stem, "method": entry.contestant, "seed": entry.seed, "setting": entry.setting,
+            "best": repr(table.best), "median": repr(median), "draw": draw, "row": int(row),
+            "loss": repr(float(loss)), "epochs": int(epochs), "spent": int(spent),
+        }

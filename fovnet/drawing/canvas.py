@@ -1,0 +1,111 @@
+"""The style of all figures, and their export to SVG or PNG.
+
+Only matplotlib's object interface is used, without a global current figure, so that figures can be drawn from several threads.
+The SVG of the same figure is the same text on every run: its ids are salted with a constant, and no date is written.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, get_font
+from matplotlib.text import Text
+
+from fovnet.records import replace_with
+
+BOX = "\N{WHITE SQUARE}"
+INK, FAINT, ACCENT, WARN = "#22303c", "#8a97a3", "#0b5d8a", "#a3410b"
+SOFT = "#5b6a77"        # for secondary text; FAINT is for lines: its contrast on white, 3:1, is too low for text
+
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8.0,
+    "text.color": INK,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fovnet",
+    "image.resample": True,
+}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """A context in which figures are drawn with STYLE; matplotlib's settings are restored afterwards."""
+    with matplotlib.rc_context(STYLE):
+        yield
+
+
+def svg(figure: Figure) -> str:
+    """The figure as SVG text without XML declaration, date or creator: the same figure gives the same text."""
+    FigureCanvasSVG(figure)
+    buffer = io.StringIO()
+    with house_style():
+        figure.savefig(buffer, format="svg", dpi=144, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :].replace("'DejaVu Sans'", "'Helvetica Neue', Arial, 'DejaVu Sans'")
+
+
+def svg_uri(figure: Figure) -> str:
+    """The figure as a data: URI, for an <img> in a page without network access."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg(figure).encode()).decode()
+
+
+def png(figure: Figure, dpi: int = 150) -> bytes:
+    """The figure as the bytes of a PNG file.  Characters that its font lacks, such as Chinese in a file name, become boxes."""
+    FigureCanvasAgg(figure)
+    for text in figure.findobj(Text):
+        if isinstance(text, Text):
+            text.set_text(drawable(text.get_text()))
+    buffer = io.BytesIO()
+    with house_style():
+        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": "fovnet"})
+    return buffer.getvalue()
+
+
+def drawable(text: str) -> str:
+    """The text with a box for every character without a glyph in DejaVu Sans; HTML pages use the reader's fonts and do not need this."""
+    known = get_font(findfont("DejaVu Sans")).get_charmap()
+    return "".join(char if ord(char) in known or char.isspace() else BOX for char in text)
+
+
+def save_png(figure: Figure, path: Path, dpi: int = 150) -> Path:
+    """Writes the figure as PNG, atomically; returns `path`."""
+    return replace_with(path, lambda file: file.write(png(figure, dpi)))
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of "#rrggbb", 0 black to 1 white.  WCAG 2.1, "relative luminance"."""
+    share = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return float(linear @ np.array([0.2126, 0.7152, 0.0722]))
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio of two colours "#rrggbb", 1 to 21.  WCAG 2.1, "contrast ratio"."""
+    dark, bright = sorted((luminance(one), luminance(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def readable_on(colour: str) -> str:
+    """White or dark ink, whichever has the greater contrast on "#rrggbb"."""
+    return "#ffffff" if contrast("#ffffff", colour) > contrast(INK, colour) else INK

@@ -1,0 +1,88 @@
+"""What a report needs besides the evaluation: the records of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from fovnet.config import Settings
+from fovnet.decision.rule import Rule
+from fovnet.evaluate.ablation import Ablation
+from fovnet.evaluate.cases import Listed
+from fovnet.search.explaining import Explanation
+from fovnet.search.space import Level
+from fovnet.search.trial import Trial
+
+
+@dataclass(frozen=True)
+class Member:
+    """A network of the ensemble: its trial, the file of its weights, its own weight in the mean.
+
+    seed, sha256  None and "" where the ensemble's file lacks them;  alone  whether it is shown slices alone
+    """
+
+    slot: int
+    score: float | None
+    configuration: Mapping[str, Level]
+    weights: str
+    mixing_weight: float
+    seed: int | None = None
+    sha256: str = ""
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class Abstention:
+    """How the confidence was chosen at which answers begin, on the `subjects` of the validation split.
+
+    stated_error  the largest slice error of what is answered that it was chosen for
+    promised      whether a test over subjects shows that this holds for new ones
+    """
+
+    stated_error: float
+    min_confidence: float
+    subjects: int
+    promised: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """The records of preparation, search, ensemble and settings.
+
+    manifest     every volume of the collections;  labels  labelled slices of each class, by split
+    trials       of the search, every slot;  members  of the ensemble;  rule  of its decision
+    versions     of the software, by name;  hashes  SHA-256 by the name of what was hashed
+    explanation  of the search; left out without one, and if networks were trained further instead
+    abstention   how the threshold for answering was chosen;  ablation  what each step is worth
+    """
+
+    settings: Settings
+    manifest: Sequence[Listed]
+    trials: Sequence[Trial]
+    members: Sequence[Member]
+    rule: Rule
+    versions: Mapping[str, str] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    explanation: Explanation | None = None
+    abstention: Abstention | None = None
+    ablation: Ablation | None = None
+
+
+def members_in(facts: Mapping[str, Any], mixing_weights: Sequence[float]) -> list[Member]:
+    """The members that ensemble.json names, with their weights in the mean."""
+    return [
+        Member(
+            slot=one["slot"], score=one["score"], configuration=one["configuration"], weights=one["weights"],
+            mixing_weight=float(weight), seed=one.get("seed"), sha256=one.get("sha256", ""),
+            alone=one.get("alone", False),
+        )
+        for one, weight in zip(facts["members"], mixing_weights, strict=True)
+    ]
+
+
+def abstention_in(facts: Mapping[str, Any]) -> Abstention | None:
+    """What decision.json says of it; None where it says nothing."""
+    told = facts.get("abstention")
+    return Abstention(**{one.name: told[one.name] for one in fields(Abstention)}) if told else None

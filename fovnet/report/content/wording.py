@@ -1,0 +1,111 @@
+"""Numbers as text: the format of rates, lengths in millimetres and durations on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fovnet.evaluate.measures import Measure
+from fovnet.maths.ladder_with_heights import Height
+from fovnet.regions import Vocabulary
+from fovnet.report.content.cells import Shown
+
+ABSENT = Shown("–", "", "none")
+
+
+def percent(share: float | None) -> str:
+    """ "4.1 %" with a no-break space; two decimals from 99.95 % on, so that 99.97 % is not shown as "100 %"."""
+    if share is None:
+        return "–"
+    if share < 1 and round(share, 3) == 1:
+        return f"{int(share * 10000) / 100:.2f}\N{NO-BREAK SPACE}%"
+    return f"{share:.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("100.0", "100")
+
+
+def shown(measure: Measure | None) -> Shown:
+    """A measure with its interval and its denominator, in millimetres for a length, else in percent."""
+    if measure is None or measure.value is None:
+        return ABSENT
+    length = measure.name.endswith("_mm") and not measure.name.startswith("border_within")
+    if measure.low is None or measure.high is None:
+        interval = f"interval {measure.interval}"
+    elif length:
+        interval = f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm".replace("-", "\N{MINUS SIGN}")
+    else:
+        interval = f"{percent(measure.low)[:-2]}–{percent(measure.high)}"
+    value = f"{measure.value:.1f}\N{NO-BREAK SPACE}mm".replace("-", "\N{MINUS SIGN}") if length else percent(measure.value)
+    return Shown(value, interval, counted(measure))
+
+
+def plain(measure: Measure | None, digits: int = 3) -> Shown:
+    """A measure that is neither a share nor a length, such as a Brier score."""
+    if measure is None or measure.value is None:
+        return ABSENT
+    known = measure.low is not None and measure.high is not None
+    interval = f"{measure.low:.{digits}f}–{measure.high:.{digits}f}" if known else f"interval {measure.interval}"
+    return Shown(f"{measure.value:.{digits}f}", interval, counted(measure))
+
+
+def counted(measure: Measure) -> str:
+    """ "41/998" for a ratio of counts, "n = 998" for a statistic of 998 observations."""
+    if measure.numerator is None:
+        return f"n = {measure.denominator:,}"
+    return f"{measure.numerator:,.0f}/{measure.denominator:,}"
+
+
+def run_of(names: Sequence[str], vocabulary: Vocabulary) -> str:
+    """ "pelvis to chest, spine" for three or more adjacent regions, otherwise "legs, head"; "none" for none."""
+    rungs = [vocabulary.chain.index(name) for name in names if name in vocabulary.chain]
+    chain = [vocabulary.chain[rung] for rung in sorted(rungs)]
+    if len(chain) > 2 and max(rungs) - min(rungs) == len(rungs) - 1:
+        chain = [f"{chain[0]} to {chain[-1]}"]
+    return ", ".join([*chain, *(name for name in names if name not in vocabulary.chain)]) or "none"
+
+
+def score(value: Any) -> str:
+    """A validation loss with four decimals; a dash where there is none."""
+    return "–" if value is None else f"{float(value):.4f}"
+
+
+def duration(seconds: Any) -> str:
+    """ "48 s", "12 min", "3.4 h"; a dash where unknown."""
+    if seconds is None:
+        return "–"
+    spent = float(seconds)
+    if spent < 120:
+        return f"{spent:.3g}\N{NO-BREAK SPACE}s"
+    return f"{spent / 60:.0f}\N{NO-BREAK SPACE}min" if spent < 7200 else f"{spent / 3600:.1f}\N{NO-BREAK SPACE}h"
+
+
+def settings(values: Mapping[str, Any]) -> str:
+    """ "blocks 5 · convolutions 1 · separable no": a configuration on one line."""
+    return " · ".join(f"{name.replace('_', ' ')} {setting(value)}" for name, value in values.items())
+
+
+def setting(value: Any) -> str:
+    """One setting as text, without the syntax of Python."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(setting(one) for one in value)
+    if isinstance(value, Mapping):
+        return settings(value)
+    return "–" if value is None else str(value)
+
+
+def level(value: Any) -> str:
+    """A level of an axis: "−3" with a minus sign; a word keeps its hyphen."""
+    return setting(value) if isinstance(value, str) else setting(value).replace("-", "\N{MINUS SIGN}")
+
+
+def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str:
+    """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose usual height the decision uses."""
+    known = [f"{name} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm" for name, height in zip(names, heights, strict=False) if height]
+    return ", ".join(known) or "not used"
+
+
+def whole_mm(value: float) -> str:
+    """Millimetres without decimals, with a minus sign, but no "−0"."""
+    return f"{round(float(value))}".replace("-", "\N{MINUS SIGN}")

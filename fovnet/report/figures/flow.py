@@ -1,0 +1,74 @@
+"""The charts of the flow of volumes and of risk against coverage, as matplotlib Figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
+from fovnet.report.content.confidence import RiskView
+from fovnet.report.content.flow import FlowView, LeftOut
+
+STEP_INCHES = 0.86
+MOST_REASONS = 4
+"""Maximum number of reasons beside one step; the table below the figure has all."""
+
+
+def flow_figure(view: FlowView) -> Figure:
+    """One box per step from top to bottom; beside each arrow the exclusions and their reasons."""
+    count = len(view.steps)
+    with house_style():
+        figure = Figure(figsize=(7.6, STEP_INCHES * count + 0.1))
+        axis = figure.add_axes((0, 0, 1, 1))
+        axis.set(xlim=(0, 7.6), ylim=(0, STEP_INCHES * count + 0.1))
+        axis.axis("off")
+        for place, step in enumerate(view.steps):
+            middle = STEP_INCHES * (count - place - 0.5) + 0.05
+            counts = [f"{step.volumes:,} volumes"]
+            counts += [] if step.subjects is None else [f"{step.subjects:,} subjects"]
+            counts += [] if step.slices is None else [f"{step.slices:,} slices"]
+            _box(axis, 0.1, middle, 3.5, step.name, " · ".join(counts))
+            if place:
+                axis.annotate("", (1.85, middle + 0.27), (1.85, middle + 0.59), arrowprops={"arrowstyle": "->", "color": INK, "lw": 0.9})
+            if step.left_out:
+                top = middle + 0.43
+                axis.plot([1.85, 3.9], [top, top], color=FAINT, linewidth=0.8)
+                axis.text(4.0, top, _reasons(step.left_out), va="center", ha="left", fontsize=7.5, color=WARN)
+        return figure
+
+
+def _box(axis: Any, left: float, middle: float, wide: float, title: str, words: str) -> None:
+    axis.add_patch(
+        FancyBboxPatch((left, middle - 0.25), wide, 0.5, boxstyle="round,pad=0,rounding_size=0.06", facecolor="#f4f7f9", edgecolor=FAINT)
+    )
+    axis.text(left + 0.12, middle + 0.1, title, va="center", fontweight="bold", fontsize=8.5)
+    axis.text(left + 0.12, middle - 0.1, words, va="center", fontsize=8)
+
+
+def _reasons(left_out: Sequence[LeftOut]) -> str:
+    lines = [line for one in left_out[:MOST_REASONS] for line in wrap(f"{one.volumes:,} {one.why}", 58)[:1]]
+    return "\n".join([*lines, *(["and others"] if len(left_out) > MOST_REASONS else [])])
+
+
+def risk_figure(view: RiskView) -> Figure:
+    """Share of wrong slices, and of volumes with wrong regions, against the share of volumes answered."""
+    with house_style():
+        figure = Figure(figsize=(5.2, 3.6))
+        axis = figure.add_axes((0.14, 0.15, 0.82, 0.74))
+        across = np.array([point.coverage for point in view.points])
+        axis.step(across, [point.wrong_sets for point in view.points], where="post", color=WARN, linewidth=1.3, dashes=(4, 1.5),
+                  label="volumes with wrong regions")
+        axis.step(across, [point.slice_error for point in view.points], where="post", color=ACCENT, linewidth=1.8, label="slices wrong")
+        if view.answered is not None:
+            axis.axvline(view.answered, color=INK, linewidth=0.8, dashes=(2, 2))
+            side, ha = (-0.01, "right") if view.answered > 0.08 else (0.01, "left")          # left of 0 are the tick labels
+            axis.text(view.answered + side, 0.97, "answered", transform=axis.get_xaxis_transform(), ha=ha, va="top", rotation=90)
+        axis.set(xlim=(0, 1.01), xlabel="share of the volumes answered, the surest first", ylabel="share wrong")
+        axis.set_ylim(0, None)
+        axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=2)
+        return figure

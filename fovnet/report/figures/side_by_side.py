@@ -1,0 +1,68 @@
+"""Searches side by side: the lowest score of each over what it had spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
+from fovnet.drawing.scales import wide_scale
+from fovnet.search.proposing import Search
+from fovnet.search.spend.schedule import own_epochs
+from fovnet.search.trial import Trial
+
+COLOURS = (ACCENT, WARN, INK, SOFT, FAINT)
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """A search slot by slot, without slots before its first score.
+
+    contestant  its method, whether it was taught, and how it spends, "taught ranking+asha";  begun  configurations
+    spent       (n,) full trainings whose epochs were spent by the end of each slot
+    lowest      (n,) the lowest score so far, whether or not that training went to its last epoch
+    """
+
+    contestant: str
+    seed: int
+    begun: int
+    spent: NDArray[np.float64]
+    lowest: NDArray[np.float64]
+
+
+def course(search: Search, trials: Sequence[Trial]) -> Course:
+    """The course of a search, from its finished trials by slot."""
+    whole = search.schedule.epochs
+    spent = np.cumsum([own_epochs(trial.proposal, whole) / whole for trial in trials])
+    scores = np.array([np.inf if trial.score is None else trial.score for trial in trials])
+    lowest = np.minimum.accumulate(scores)
+    kind = search.schedule.kind
+    contestant = "taught " * bool(search.prior) + search.method + (f"+{kind}" if kind != "full" else "")
+    begun = len({trial.proposal.row for trial in trials})
+    return Course(contestant, search.seed, begun, spent[np.isfinite(lowest)], lowest[np.isfinite(lowest)])
+
+
+def courses_figure(courses: Sequence[Course]) -> Figure:
+    """One line a search, in the colour of its contestant, and the seed at its end; an empty one has no line."""
+    names = list(dict.fromkeys(one.contestant for one in courses))
+    colour = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
+    with house_style():
+        figure = Figure(figsize=(7.2, 4.2))
+        axis = figure.add_axes((0.09, 0.12, 0.87, 0.78))
+        drawn = [one for one in courses if len(one.spent)]
+        for one in drawn:
+            first = next(other for other in drawn if other.contestant == one.contestant)
+            label = one.contestant if one is first else None
+            axis.step(one.spent, one.lowest, where="post", color=colour[one.contestant], linewidth=1.2, label=label)
+            axis.annotate(f"seed {one.seed}", (one.spent[-1], one.lowest[-1]), (4, 0), textcoords="offset points",
+                          va="center", color=colour[one.contestant], fontsize=7)
+        axis.set(xlabel="spent, in epochs of full trainings", ylabel="lowest score so far")
+        if drawn:
+            wide_scale(axis, "y", np.concatenate([one.lowest for one in drawn]))
+            axis.margins(x=0.08)
+            axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(names))
+        return figure

@@ -1,0 +1,86 @@
+"""The report in machine-readable form: everything on the page as JSON, and every table as TSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from fovnet.evaluate.evaluation import Evaluation
+from fovnet.evaluate.writing import facts as measured
+from fovnet.records import clear_unfinished, write_json, write_text, write_tsv
+from fovnet.report.content.cells import Shown, Table
+from fovnet.report.content.page import Page
+from fovnet.report.content.pictures import VolumeView
+from fovnet.report.content.statements import STATED
+from fovnet.report.pages.card import card_facts, markdown
+
+DRAWN_ONLY = frozenset({"pixels", "raw", "smoothed", "z_mm"})
+"""Fields that only pictures need; their data are in the files of the slices and the decisions."""
+
+
+def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
+    """The texts and tables of the page, the numbers in its captions, the measures with all their digits."""
+    return {
+        "page": _plain(page), "stated": STATED, "model_card": card_facts(page),
+        "evaluation": measured(evaluation),
+    }
+
+
+def write_facts(report_html: Path, page: Page, evaluation: Evaluation, *, settings: Any, seed: int) -> list[Path]:
+    """Writes report.json, model-card.md and one TSV per table in report-tables beside `report_html`; removes tables of an earlier run."""
+    folder = report_html.parent / "report-tables"
+    clear_unfinished(folder)
+    for stale in folder.glob("*.tsv"):
+        stale.unlink()
+    written = [
+        write_json(report_html.with_name("report.json"), report_facts(page, evaluation), settings=settings, seed=seed),
+        write_text(report_html.with_name("model-card.md"), markdown(page)),
+    ]
+    for table in tables(page):
+        columns, rows = spread(table)
+        written.append(write_tsv(folder / f"{table.name}.tsv", columns, rows))
+    return written
+
+
+def tables(value: Any) -> Iterator[Table]:
+    """Every table with a name and rows, at any depth of a page."""
+    if isinstance(value, Table):
+        if value.name and value.rows:
+            yield value
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from tables(one)
+    elif is_dataclass(value) and not isinstance(value, VolumeView):
+        for field in fields(value):
+            yield from tables(getattr(value, field.name))
+
+
+def spread(table: Table) -> tuple[list[str], list[dict[str, str]]]:
+    """Columns and rows for a spreadsheet: a column with measured cells becomes three, for value, interval and count."""
+    measured_at = [any(isinstance(row[place], Shown) for row in table.rows) for place in range(len(table.header))]
+    columns: list[str] = []
+    for name, is_measured in zip(table.header, measured_at, strict=True):
+        columns += [name, f"{name}, interval", f"{name}, count"] if is_measured else [name]
+    rows = []
+    for row in table.rows:
+        cells: dict[str, str] = {}
+        for name, cell in zip(table.header, row, strict=True):
+            if isinstance(cell, Shown):
+                cells |= {name: cell.value, f"{name}, interval": cell.interval, f"{name}, count": cell.count}
+            else:
+                cells[name] = cell
+        rows.append(cells)
+    return columns, rows
+
+
+def _plain(value: Any) -> Any:
+    """A page as JSON types, without the fields DRAWN_ONLY."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.name not in DRAWN_ONLY}
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -1,0 +1,200 @@
+"""The files that `predict` writes: a JSON, a picture and a page per volume, and the index of all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Container, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fovnet.errors import ConfigError
+from fovnet.machine.locks import alone
+from fovnet.own_files import PAGES, is_our_json, is_our_page, is_our_table, page_name, refuse_foreign
+from fovnet.records import clear_unfinished, read_json
+from fovnet.results import Results
+from fovnet.unforeseen import is_disk_full
+
+if TYPE_CHECKING:
+    from fovnet.decision.predicting import Predicted
+    from fovnet.regions import Vocabulary
+
+INDEX = "index.html"
+"""File name of the index; pages of volumes are in a folder beside it, as a volume may be called index."""
+
+
+def refuse_others(folder: Path) -> None:
+    """Raises ConfigError "out-foreign" if `folder` has tables or an index not written by `predict`, or decisions of a workflow run."""
+    from fovnet.decision.answer import TABLE
+
+    run = Results(folder.resolve().parent)
+    if folder.resolve() == run.decisions and (run.ensemble / "ensemble.json").exists():
+        raise ConfigError("out-foreign", f"--out {folder}: holds what a workflow run decided; give another folder")
+    for name in (TABLE, "found.tsv"):
+        refuse_foreign(folder / name, is_our_table)
+    refuse_foreign(folder / "found.json", is_our_json)
+    refuse_foreign(folder / INDEX, is_our_page)
+
+
+def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
+    """Names of the files that an answer needs besides its JSON to be complete."""
+    return (*((f"{volume_id}.png",) if pictures else ()), *((page_name(volume_id),) if pages else ()))
+
+
+def write(
+    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *, pictures: bool, pages: bool,
+    faces: bool,
+) -> list[dict[str, Any]]:
+    """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON is complete.
+
+    A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the disk is
+    full, or the folder cannot be written: no volume is to blame for that.
+    """
+    from fovnet.decision.answer import bare_row
+    from fovnet.decision.predicting import without_answer
+
+    wanted = {"pictures": pictures, "pages": pages, "faces": faces}
+    try:
+        return _written(folder, one, vocabulary, identity, engine, **wanted)
+    except Exception as fault:
+        if is_disk_full(fault):
+            raise
+        refused = without_answer(one.answer.volume_id, Path(one.answer.path), fault)
+    try:
+        return _written(folder, refused, vocabulary, identity, engine, **wanted)
+    except OSError:
+        raise
+    except Exception:                   # its JSON cannot be written: the table alone has the refusal
+        (folder / f"{one.answer.volume_id}.json").unlink(missing_ok=True)
+        return [bare_row(refused.answer)]
+
+
+def _written(
+    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *, pictures: bool, pages: bool,
+    faces: bool,
+) -> list[dict[str, Any]]:
+    """As `write`, without its guard.
+
+    A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or a face.  For a file that
+    changed since it was read, no checksum is recorded, so that the next run reads it again.
+    """
+    from fovnet.decision.answer import facts, table_rows
+    from fovnet.decision.kept import content, places
+    from fovnet.records import write_json
+    from fovnet.volume.readers import beside_of
+
+    rows = table_rows(one.answer, one.stack)
+    body = facts(one.answer, one.stack, one.raw, vocabulary) | {"rows": rows, "model": identity, "engine": engine, "faces": faces}
+    drawn = one.stack is not None and one.answer.decision is not None
+    if drawn:
+        _draw(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
+    for stale in set(beside(one.answer.volume_id, True, True)) - set(beside(one.answer.volume_id, drawn and pictures, drawn and pages)):
+        (folder / stale).unlink(missing_ok=True)
+    path = Path(one.answer.path)
+    held = one.stack.checksum if one.stack else content(path)
+    file = {"places": one.places, "sha256": held if places(path) == one.places else None, "beside": beside_of(path)}
+    write_json(folder / f"{one.answer.volume_id}.json", {**body, "file": file}, keep_same=True)
+    return rows
+
+
+def _draw(
+    folder: Path, one: Predicted, body: dict[str, Any], vocabulary: Vocabulary, *, pictures: bool, pages: bool, faces: bool
+) -> None:
+    """Writes the picture and the page of a volume, each if requested."""
+    from fovnet.drawing.canvas import save_png
+    from fovnet.evaluate.reading import stretches
+    from fovnet.report.content.faces import covered
+    from fovnet.report.figures.views import coronal_view
+    from fovnet.report.figures.whole_body import volume_figure
+    from fovnet.report.pages.volume_page import volume_page, write_volume_page
+
+    stack, decision = one.stack, one.answer.decision
+    if stack is None or decision is None or one.raw is None:
+        return
+    believed = (decision.decided, one.raw, decision.smoothed)
+    pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
+    if pictures:
+        spans = stretches([row for row in body["rows"] if row.get("region")])
+        why = "; ".join(doubt.sentence for doubt in one.answer.doubts)
+        notes = [*body.get("notes", ()), *([] if faces else ["slices that may show a face are covered"])]
+        figure = volume_figure(
+            one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
+            message=why, guessed=one.answer.status == "uncertain", notes="; ".join(notes),
+        )
+        save_png(figure, folder / f"{one.answer.volume_id}.png")
+    if pages:
+        write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))
+
+
+def _refuse_gone(folder: Path, number: int) -> None:
+    if not folder.is_dir() or folder.stat().st_ino != number:
+        raise ConfigError("out-gone", f"--out {folder}: was removed or replaced while volumes were answered, and answers with it; give the "
+                                      "same command again")
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[Callable[[], None]]:
+    """Locks `folder` for one run while the block runs: of two runs at once, each table would lack the other's answers.  Yields a function
+    that raises ConfigError "out-gone" if the folder, and answers with it, was removed or replaced since.
+
+    The kernel releases the lock when the process ends in any way.  On a file system without locks, no run is kept out.  Raises
+    ConfigError "out-busy" if another run holds the lock, "out-foreign" as `refuse_others`.
+    """
+    try:
+        place = alone(folder)
+    except BlockingIOError as taken:
+        raise ConfigError("out-busy", f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each run a folder "
+                                      "of its own") from taken
+    try:
+        refuse_others(folder)
+        clear_unfinished(folder, folder / PAGES)
+        yield partial(_refuse_gone, folder, os.fstat(place).st_ino)
+    finally:
+        os.close(place)
+
+
+def withdraw(
+    folder: Path, kept: Collection[str], named: Collection[str], *, tables: bool, pictures: bool, pages: bool, faces: bool
+) -> int:
+    """Removes files of an earlier run that could be mistaken for this run's; returns how many pictures and pages that may show faces.
+
+    tables  remove the table and the index, which list the earlier run's answers: if this run is killed, they would pass for its own; the
+            JSONs, from which both are made, stay
+    kept    volumes whose answers stay; without `faces`, those of their pictures and pages that are not requested now are removed
+    named   volumes of this run; without `faces`, pictures and pages that show faces of other volumes are removed too
+    Without `pages` the index is always removed, as it lists other volumes than the new table.
+    """
+    from fovnet.decision.answer import TABLE
+
+    for name in ((TABLE,) if tables else ()) + ((INDEX,) if tables or not pages else ()):
+        (folder / name).unlink(missing_ok=True)
+    if faces:
+        return 0
+    unwanted = [name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))]
+    unwanted += [name for one in _with_faces(folder, set(named)) for name in beside(one, True, True)]
+    there = [folder / name for name in unwanted if (folder / name).exists()]
+    for path in there:
+        path.unlink(missing_ok=True)
+    return len(there)
+
+
+def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
+    """Volumes in the folder, except `but`, that an earlier run drew with faces and that still have a picture or a page."""
+    for path in folder.glob("*.json"):
+        name = path.stem
+        if name in but or not is_our_json(path) or not any((folder / one).exists() for one in beside(name, True, True)):
+            continue
+        try:
+            facts = read_json(path)
+        except (OSError, ValueError):
+            continue
+        if isinstance(facts, dict) and facts.get("faces") and facts.get("volume_id") == name:
+            yield name
+
+
+def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]], series: list[dict[str, Any]]) -> None:
+    """Writes index.html: the answer for every volume, those that need review first, and the numbers of DICOM series set aside."""
+    from fovnet.report.pages.index_page import index_page, write_index
+
+    write_index(folder / INDEX, index_page(volumes, folder, series))

@@ -1,0 +1,207 @@
+"""The page of one predicted volume: the answer, two views with the spans, the probabilities, and a viewer of its slices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from fovnet.drawing.raster import contact_sheet, jpeg_uri
+from fovnet.evaluate.reading import decided_borders, stretches
+from fovnet.records import write_text
+from fovnet.regions import NONE, Vocabulary
+from fovnet.report.content.cells import Table
+from fovnet.report.content.wording import run_of, whole_mm
+from fovnet.report.figures.body_drawing import Curve, Drawing, body_drawing
+from fovnet.report.pages.pour import rooms
+from fovnet.words import several
+
+MOST_SLICES = 64
+"""Maximum number of slices on a page, evenly spaced from feet to head: a whole body at 3 mm has 500, which would take a megabyte."""
+ACROSS = 8
+"""Slices side by side on the contact sheet."""
+SHEET_QUALITY = 55
+
+ANSWERS = {"ok": "answered", "uncertain": "cannot say", "refused": "refused"}
+"""The status of a volume, in words."""
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """What the slice viewer knows of each slice shown: height in mm, number in the file, predicted classes,
+    confidence, height in the drawing; `across` slices lie side by side on the sheet.
+
+    The script reads these names.
+    """
+
+    across: int
+    mm: list[float]
+    slice: list[int]
+    predicted: list[str]
+    sure: list[float]
+    down: list[float]
+
+
+@dataclass(frozen=True)
+class VolumePage:
+    """The content of the page, as text; `legend` names the curves in the order of the regions; `guessed` if
+    the answer is uncertain; `heights` as in `heights_of`."""
+
+    volume_id: str
+    status: str
+    sentence: str
+    doubts: tuple[str, ...]
+    spans: Table
+    boundaries: Table
+    measured: Table
+    legend: tuple[Curve, ...]
+    drawing: Drawing
+    sheet: str
+    sheet_words: str
+    viewer: Viewer
+    faces: bool
+    guessed: bool
+    heights: str
+
+
+def volume_page(
+    body: Mapping[str, Any], pixels: NDArray[np.uint8], vocabulary: Vocabulary, *, faces: bool = True
+) -> VolumePage:
+    """The page of a decided volume, from the facts of its JSON and its slices (s, 128, 128); what the facts lack is left out.
+
+    faces  False if slices that may show a face are covered in `pixels`; the page then states it
+    """
+    z_mm, smoothed = np.asarray(body["z_mm"], dtype=np.float64), np.asarray(body["smoothed"], dtype=np.float64)
+    spans, boundaries = list(body["spans"]), list(body.get("boundaries") or ())
+    shown = np.unique(np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64))
+    drawn = stretches(spans), decided_borders(boundaries) or ()
+    drawing = body_drawing(pixels, z_mm, float(body["side_mm"]), smoothed, *drawn, vocabulary)
+    return VolumePage(
+        volume_id=str(body["volume_id"]),
+        status=ANSWERS[str(body["status"])],
+        sentence=_sentence(body, vocabulary),
+        doubts=doubts_in_words(body),
+        spans=_spans(spans),
+        boundaries=_boundaries(boundaries),
+        measured=_measured(body, z_mm),
+        legend=tuple(sorted(drawing.curves, key=lambda one: vocabulary.classes.index(one.name))),
+        drawing=drawing,
+        sheet=jpeg_uri(contact_sheet(pixels[shown], ACROSS), SHEET_QUALITY),
+        sheet_words=f"{several(len(shown), 'cut')} of {len(z_mm):,}, from the feet (top left) to the head, in reading order",
+        viewer=_viewer(body, z_mm, shown, drawing, vocabulary),
+        faces=faces,
+        guessed=body["status"] == "uncertain",
+        heights=heights_of(body),
+    )
+
+
+def write_volume_page(path: Path, page: VolumePage) -> Path:
+    """Writes the page as one HTML file, atomically; returns `path`."""
+    data = Markup(json.dumps(asdict(page.viewer), separators=(",", ":")).replace("<", "\\u003c"))
+    return write_text(path, rooms().get_template("volume.html.jinja").render(page=page, drawing=page.drawing, data=data), keep_same=True)
+
+
+def doubts_in_words(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """One sentence per doubt; the message of an uncertain or refused answer if no doubts are listed."""
+    listed = tuple(str(one["sentence"]) for one in body.get("doubts") or () if one.get("sentence") and one.get("code") != "none")
+    return listed or ((str(body["message"]),) if body.get("message") and body.get("status") != "ok" else ())
+
+
+def heights_of(body: Mapping[str, Any]) -> str:
+    """Whose millimetres an answer's heights are: the "scanner"'s, or a "template"'s."""
+    return "template" if "template" in str(body.get("code", "")).split() else "scanner"
+
+
+def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+    spans = body["spans"]
+    if not spans:
+        return f"Shows none of the regions{_sure(body, vocabulary)}."
+    low, high = (_mm(end(span[name] for span in spans)) for end, name in ((min, "from_mm"), (max, "to_mm")))
+    regions = run_of(tuple(dict.fromkeys(span["region"] for span in spans)), vocabulary)
+    guess = body["status"] == "uncertain"
+    sure = _sure(body, vocabulary)
+    best = "Best guess" if guess else "Shows"
+    whole = body.get("set_probability")
+    exact = f" That exactly these regions are shown has probability {whole:.2f}." if whole is not None else ""
+    return f"{best}: {regions}, from {low} to {high} of {heights_of(body)} height{sure}.{exact}"
+
+
+def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+    """The volume's confidence; with regions beside a spine, each region's, since the volume's is then the spine's alone."""
+    regions = {str(span["region"]): float(span["confidence"]) for span in body["spans"]}
+    if set(vocabulary.protocols) & set(regions) and len(regions) > 1:
+        return ", confidence " + ", ".join(f"{sure:.2f} in {region}" for region, sure in regions.items())
+    return f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None else ""
+
+
+def _predicted_text(row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+    """The predicted classes of slice `at`; regions beside a spine have the confidence of their span, since the slice's is the spine's."""
+    classes = [vocabulary.classes[column] for column in np.flatnonzero(row)]
+    if len(classes) > 1:
+        z_mm = float(body["z_mm"][at])
+        spans = {one["region"]: one["confidence"] for one in body["spans"] if one["from_mm"] <= z_mm <= one["to_mm"]}
+        beside = [name for name in classes if name not in vocabulary.protocols and name in spans]
+        classes = [f"{name} ({spans[name]:.2f} over its span)" if name in beside else name for name in classes]
+    return " and ".join(classes) or NONE
+
+
+def _spans(spans: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (_region(one), f"{one['first_slice']} to {one['last_slice']}", _mm(one["from_mm"]), _mm(one["to_mm"]), f"{one['confidence']:.2f}")
+        for one in spans
+    )
+    return Table(("region", "slices", "from", "to", "confidence"), rows)
+
+
+def _region(span: Mapping[str, Any]) -> str:
+    levels = span.get("levels") or ()
+    return f"{span['region']} ({', '.join(levels)})" if levels else str(span["region"])
+
+
+def _boundaries(boundaries: Sequence[Mapping[str, Any]]) -> Table:
+    rows = tuple(
+        (f"{one['below']} | {one['above']}", _mm(one["mm"]), f"{_mm(one['low_mm'])} to {_mm(one['high_mm'])}") for one in boundaries
+    )
+    return Table(("border", "predicted at", "90 % interval"), rows)
+
+
+def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
+    rows = [("file", str(body["path"])), ("cuts", f"{len(z_mm):,}, from {_mm(z_mm[0])} to {_mm(z_mm[-1])}")]
+    rows += [(words, f"{body[key]:.2f}".replace("-", "\N{MINUS SIGN}")) for key, words in MEASURED.items() if body.get(key) is not None]
+    rows += [("note", str(note)) for note in body.get("notes") or ()]
+    rows += [(name, str(body[name])) for name in ("model", "checksum") if body.get(name)]
+    return Table(("what", "value"), tuple(rows))
+
+
+MEASURED = {
+    "novelty": "share of validation slices at least as unusual (small: unlike anything seen)",
+    "agreement": "agreement of the networks (1: all predict the same)",
+    "upright": "probability that slices run from feet to head, as the header has it, by the picture alone",
+    "flipped_gain": "log-evidence for the reversed body order (below 0: it fits worse)",
+}
+"""Numbers of the answer, and their meaning; missing ones are left out."""
+
+
+def _viewer(
+    body: Mapping[str, Any], z_mm: NDArray[np.float64], shown: NDArray[np.int64], drawing: Drawing, vocabulary: Vocabulary
+) -> Viewer:
+    decided, sure = np.asarray(body["decided"], dtype=bool)[shown], np.asarray(body["slice_confidence"])[shown]
+    predicted = [_predicted_text(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)]
+    return Viewer(
+        across=ACROSS,
+        mm=np.round(z_mm[shown], 1).tolist(),
+        slice=np.asarray(body["counted"])[shown].tolist(),
+        predicted=predicted,
+        sure=np.round(sure, 2).tolist(),
+        down=[drawing.heights[row] for row in shown.tolist()],
+    )
+
+
+def _mm(value: Any) -> str:
+    return f"{whole_mm(float(value))}\N{NO-BREAK SPACE}mm"
