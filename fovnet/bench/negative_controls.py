@@ -92,7 +92,7 @@ def in_noise(volume: Volume, rng: np.random.Generator) -> Volume:
     black, white = window(volume.voxels)
     air = ndimage.uniform_filter(volume.voxels, 3) < black + AIR * (white - black)
     noise = rng.uniform(black, white, volume.voxels.shape).astype(np.float32)
-    return replace(volume, voxels=np.where(air, noise, volume.voxels), window=None)
+    return replace(volume, voxels=np.where(air, noise, volume.voxels))
 
 
 def stranger(seed: int, number: int) -> Volume:
