@@ -39,7 +39,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE 
 MODULES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
 FOOTINGS = {        # packages within a room, and what of it they stand on: the rest of the room may import them
     "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
-    "volume.formats": {"volume.checks", "volume.grid", "volume.slabs", "volume.unpacking", "volume.volume"},
+    "volume.formats": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "report.content": set(),
     "report.figures": {"report.content"},
     "report.exports": set(),

@@ -41,11 +41,11 @@ from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
 from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import replace_with, write_json
-from fovnet.volume.grid import Limits
 from fovnet.volume.orient import to_ras
 from fovnet.volume.parallel import spawned
-from fovnet.volume.readers import file_checksum, read, reader_of, volume_name
+from fovnet.volume.readers import reader_of, volume_name
 from fovnet.volume.slices import Slicing, cut
+from fovnet.volume.sources import read, source_of
 
 Turn = tuple[dict[str, float], str, int]
 STAGES = ("read", "slice", "networks", "decide", "write")
@@ -194,8 +194,9 @@ def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[P
     """(the gauge's figure by stage, the shape of the voxels, the number of slices)."""
     slicing, judge = Slicing(**ensemble.prepare), ensemble.judge
     with gauge() as reading:
-        volume = to_ras(read(path, Limits(slicing.max_voxels, slicing.whole_voxels)), slicing.max_tilt_deg)
-        checksum = file_checksum(path)
+        source = source_of(path)
+        volume = to_ras(read(source), slicing.max_tilt_deg)
+        checksum = source.checksum
     with gauge() as cutting:
         stack = cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
     with gauge() as looking:
@@ -215,7 +216,7 @@ def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[P
 def _together(path: Path, ensemble: Ensemble) -> float:
     """Volumes per second of prediction as the command does it, without writing."""
     began = time.perf_counter()
-    for _ in predict([(str(number), path) for number in range(TOGETHER)], ensemble):
+    for _ in predict([(str(number), source_of(path)) for number in range(TOGETHER)], ensemble):
         pass
     return TOGETHER / (time.perf_counter() - began)
 

@@ -30,7 +30,7 @@ from fovnet.phantom.collection import acquire
 from fovnet.phantom.oddities import ODDITIES, oddity
 from fovnet.phantom.person.traits import sample_person
 from fovnet.regions import NONE, Vocabulary
-from fovnet.volume import readers
+from fovnet.volume import sources
 from fovnet.volume.collection import RegionRow, VolumeRow, read_collection, truth_at
 from fovnet.volume.intensity import window
 from fovnet.volume.orient import to_ras
@@ -94,7 +94,7 @@ def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Kno
 
 
 def _read(row: VolumeRow, shows: Sequence[RegionRow]) -> Known:
-    return _known(row.subject_id, readers.read(row.path), shows)
+    return _known(row.subject_id, sources.read(row.path), shows)
 
 
 def _known(subject: str, stored: Volume, shows: Sequence[RegionRow]) -> Known:
@@ -123,7 +123,7 @@ def cropped(one: Known, rng: np.random.Generator) -> Known:
     moved = one.volume.vox_to_ras.copy()
     moved[:, 3] += first * moved[:, 2]
     voxels = one.volume.voxels[:, :, first : first + kept]
-    return replace(one, volume=replace(one.volume, voxels=voxels, vox_to_ras=moved, window=None, counted_z_mm=None))
+    return replace(one, volume=replace(one.volume, voxels=voxels, vox_to_ras=moved, counted_z_mm=None))
 
 
 def darker_to_one_side(one: Known, rng: np.random.Generator) -> Known:
@@ -172,7 +172,7 @@ def along_another_axis(one: Known, rng: np.random.Generator) -> Known:
     voxels = one.volume.voxels.transpose(axes)[:, ::-1]             # a swap of two axes is a mirror image
     affine = np.diag([*one.volume.spacing_mm[list(axes)], 1.0])
     affine[:3, 3] = -affine.diagonal()[:3] * (np.array(voxels.shape) - 1) / 2
-    turned = replace(one.volume, voxels=voxels, vox_to_ras=affine, window=None, counted_z_mm=None)
+    turned = replace(one.volume, voxels=voxels, vox_to_ras=affine, counted_z_mm=None)
     return replace(one, volume=turned, shows=None)
 
 
@@ -183,7 +183,7 @@ def shuffled(one: Known, rng: np.random.Generator) -> Known:
 
 
 def _with(one: Known, voxels: Voxels) -> Known:
-    return replace(one, volume=replace(one.volume, voxels=voxels, window=None))
+    return replace(one, volume=replace(one.volume, voxels=voxels))
 
 
 CHANGES: Mapping[str, Change] = {

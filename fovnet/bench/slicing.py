@@ -26,9 +26,9 @@ from fovnet.bench.tutorial import monai_is_here
 from fovnet.errors import VolumeError
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.volume.orient import to_ras
-from fovnet.volume.readers import read
 from fovnet.volume.resizing import SIDE
 from fovnet.volume.slices import SliceStack, slice_volume
+from fovnet.volume.sources import read
 from fovnet.volume.unpacking import GZIP, opened
 
 STORED = {1: "u1", 2: "i2", 4: "f4", 8: "f8"}       # by bytes per voxel; the kind of number does not change the time

@@ -75,10 +75,10 @@ def bench_slice(
     from fovnet.bench.slicing import COLUMNS, medians, slicing_times
     from fovnet.errors import VolumeError
     from fovnet.records import write_tsv
-    from fovnet.volume.discovery import find_volumes
+    from fovnet.volume.discovery import find
 
     with progress_bar("slicing") as advance:
-        rows = list(slicing_times(find_volumes(paths), repeats, advance))
+        rows = list(slicing_times(find(paths).volumes, repeats, advance))
     if all(row.ours_ms is None for row in rows):
         raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {_first_notes(rows)}")
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])

@@ -19,6 +19,7 @@ from fovnet.words import several
 
 if TYPE_CHECKING:
     from fovnet.volume.discovery import Found
+    from fovnet.volume.sources import Source
 
 verbs = typer.Typer()
 
@@ -58,12 +59,12 @@ def predict(
     keep_freed_memory()
     networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
     found = find(paths, wanted, show_ids=show_ids)
-    named = _named(found.volumes)
+    named = _named(found.sources)
     drawn = {"pictures": pictures, "pages": pages, "faces": faces}
     with predictions.claimed(out_folder) as refuse_gone:
         _show_found(out_folder, found, wanted, show_ids)
         rows = _kept(out_folder, named, networks.identity, **drawn)
-        fresh = [(volume_id, path) for volume_id, path in named if volume_id not in rows]
+        fresh = [(volume_id, source) for volume_id, source in named if volume_id not in rows]
         _show_replaced(out_folder, fresh)
         _withdraw(out_folder, rows, named, tables=bool(fresh), **drawn)
         with progress_bar("predicting", "volumes") as advance:
@@ -90,30 +91,31 @@ def codes() -> None:
         typer.echo(f"{one.code}\t{one.status}\t{one.words}: {one.meaning}\t{one.to_try}")
 
 
-def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Path]], **wanted: bool) -> None:
+def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Source]], **wanted: bool) -> None:
     """As `predictions.withdraw`; prints how many pictures and pages were removed."""
     gone = predictions.withdraw(folder, kept, [volume_id for volume_id, _ in named], **wanted)
     if gone:
         err.print(f"{folder}: {several(gone, 'picture or page', 'pictures and pages')} of earlier runs removed, which may show faces")
 
 
-def _named(volumes: list[Path]) -> list[tuple[str, Path]]:
-    """(volume_id, path) of each volume, sorted: equal names are numbered in this order, which is independent of the order of arguments."""
+def _named(sources: list[Source]) -> list[tuple[str, Source]]:
+    """(volume_id, source) of each volume, sorted by path: equal names are numbered in this order, which does not
+    depend on the order of arguments."""
     from fovnet.volume.discovery import name_volumes
 
-    files = sorted(volumes)
-    return list(zip(name_volumes(files), files, strict=True))
+    ordered = sorted(sources, key=lambda source: source.path)
+    return list(zip(name_volumes([source.path for source in ordered]), ordered, strict=True))
 
 
 def _kept(
-    folder: Path, named: list[tuple[str, Path]], identity: str, *, pictures: bool, pages: bool, faces: bool
+    folder: Path, named: list[tuple[str, Source]], identity: str, *, pictures: bool, pages: bool, faces: bool
 ) -> dict[str, list[dict[str, Any]]]:
     """The rows of volumes whose earlier answers are still valid, by volume_id; prints how many there are."""
     from fovnet.decision.kept import kept_rows
 
     found = {
-        volume_id: kept_rows(folder, volume_id, path, identity, beside=predictions.beside(volume_id, pictures, pages), faces=faces)
-        for volume_id, path in named
+        volume_id: kept_rows(folder, volume_id, source, identity, beside=predictions.beside(volume_id, pictures, pages), faces=faces)
+        for volume_id, source in named
     }
     kept = {volume_id: rows for volume_id, rows in found.items() if rows is not None}
     if kept:
@@ -121,11 +123,11 @@ def _kept(
     return kept
 
 
-def _show_replaced(folder: Path, fresh: list[tuple[str, Path]]) -> None:
+def _show_replaced(folder: Path, fresh: list[tuple[str, Source]]) -> None:
     """Prints how many earlier answers in the folder are of other files and will be replaced."""
     from fovnet.own_files import answered_before
 
-    other = [volume_id for volume_id, path in fresh if answered_before(folder, volume_id) not in ("", str(path))]
+    other = [volume_id for volume_id, source in fresh if answered_before(folder, volume_id) not in ("", str(source.path))]
     if other:
         message = f"earlier answers on other files of the same names are replaced ({len(other):,}: {', '.join(other[:3])}"
         err.print(f"{message}{', ...' if other[3:] else ''}); a folder for each batch keeps them")

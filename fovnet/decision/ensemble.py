@@ -35,7 +35,6 @@ from fovnet.records import checksum, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.journal import to_repeat
 from fovnet.search.trial import Trial, best
-from fovnet.volume.grid import MAX_VOXELS
 from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE
 from fovnet.volume.slices import SliceStack, Slicing, slice_format
@@ -49,6 +48,7 @@ if TYPE_CHECKING:                      # torch takes 1.2 s to import; reading th
 Floats32 = NDArray[np.float32]
 FACTS, RULE, WEIGHING, MAKING = "ensemble.json", "decision.json", "weighing.json", ".members-"
 BESIDE = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE, SUMS)       # files beside the members
+MOST = 1e4          # millimetres or degrees, of a setting of the slices
 PIECE = 1024        # slices at a time: their features take 51 MB for ten members of five blocks of 256 filters
 
 
@@ -313,7 +313,7 @@ def _slicing_of(facts: Mapping[str, Any]) -> Slicing:
     slicing = Slicing(**facts["prepare"])
     for name, usual in asdict(Slicing()).items():
         value = getattr(slicing, name)
-        if isinstance(value, bool) != isinstance(usual, bool) or not 0 <= value <= MAX_VOXELS:
+        if isinstance(value, bool) != isinstance(usual, bool) or not 0 <= value <= MOST:
             raise ValueError(f"{name} is {value!r}, a value like {usual!r} is wanted")
     return slicing
 

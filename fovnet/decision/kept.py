@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from fovnet._version import __version__
-from fovnet.errors import FovnetError
-from fovnet.records import checksum, read_json
-from fovnet.volume.readers import beside_of, file_checksum, files_of
-from fovnet.volume.unpacking import regular
+from fovnet.records import read_json
+from fovnet.volume.sources import Source
 
 PASSING = frozenset({
     "volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory", "engine-failed", "internal",
@@ -23,27 +21,8 @@ PASSING = frozenset({
 """Refusals with a possibly temporary cause, such as the machine: the next run tries the volume again."""
 
 
-def places(path: Path) -> list[list[int]] | None:
-    """Size, mtime, ctime and inode of each file of a volume; None if they cannot be read."""
-    try:
-        return [_place(file) for file in _files(path)]
-    except (OSError, ValueError):           # ValueError: a null byte in the name
-        return None
-
-
-def content(path: Path) -> str | None:
-    """SHA-256 hex of the content of a volume's files, as in SliceStack; for a file that is no volume, of itself; None if unreadable."""
-    try:
-        return file_checksum(path)
-    except FovnetError:
-        try:
-            return checksum(regular(path))
-        except (OSError, FovnetError):          # FovnetError: a pipe, whose opening may block for ever
-            return None
-
-
 def kept_rows(
-    folder: Path, volume_id: str, path: Path, identity: str, *, beside: Sequence[str] = (), faces: bool = True
+    folder: Path, volume_id: str, source: Source, identity: str, *, beside: Sequence[str] = (), faces: bool = True
 ) -> list[dict[str, Any]] | None:
     """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the same model; else None.
 
@@ -52,34 +31,32 @@ def kept_rows(
     """
     try:
         kept = read_json(folder / f"{volume_id}.json")
-        same = (kept["volume_id"], kept["path"], kept["model"]) == (volume_id, str(path), identity)
+        same = (kept["volume_id"], kept["path"], kept["model"]) == (volume_id, str(source.path), identity)
         if not same or kept["fovnet"]["version"] != __version__ or kept["code"] in PASSING:
             return None
         drawn = kept.get("faces", True) == faces and all((folder / name).exists() for name in beside)
         if beside and kept["status"] != "refused" and not drawn:
             return None
-        unaltered = unchanged(path, kept["file"]) and kept["file"].get("beside") == beside_of(path)
+        source = source.now()
+        unaltered = unchanged(source, kept["file"]) and kept["file"].get("beside") == source.beside
         return list(kept["rows"]) if unaltered else None
     except Exception:                   # whatever an earlier answer, or its volume, raises: it is answered again
         return None
 
 
-def unchanged(path: Path, known: Mapping[str, Any]) -> bool:
+def unchanged(source: Source, known: Mapping[str, Any]) -> bool:
     """Whether the files of a volume have the recorded `places` or, if not, the recorded `sha256`."""
-    found = places(path)
-    if found is not None and found == known["places"]:
+    if source.places is not None and source.places == known["places"]:
         return True
-    return known["sha256"] is not None and known["sha256"] == content(path)
+    return known["sha256"] is not None and known["sha256"] == source.content
 
 
-def _files(path: Path) -> Sequence[Path]:
-    """The files of a volume; the file itself if no reader accepts it."""
-    try:
-        return files_of(path)
-    except FovnetError:
-        return (path,)
+def recorded(source: Source | None) -> dict[str, Any]:
+    """What the JSON of an answer says of the files it was made from, for `unchanged` in a later run.
 
-
-def _place(file: Path) -> list[int]:
-    facts = file.stat()
-    return [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]
+    No checksum if they have changed since they were read, so that the next run reads them again; nothing without a source.
+    """
+    if source is None:
+        return {"places": None, "sha256": None, "beside": None}
+    content = source.content
+    return {"places": source.places, "sha256": content if source.is_as_it_was() else None, "beside": source.beside}

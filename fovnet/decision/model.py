@@ -27,8 +27,9 @@ from fovnet.decision.shipped import shipped_folder
 from fovnet.decision.spans import Span
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.records import plain
-from fovnet.volume.discovery import find_volumes, name_volumes
+from fovnet.volume.discovery import find, name_volumes
 from fovnet.volume.in_memory import NAME, as_file
+from fovnet.volume.sources import Source, source_of
 
 if TYPE_CHECKING:
     from nibabel.spatialimages import SpatialImage
@@ -110,10 +111,10 @@ class Model:
         whole = _given(path)
         volumes = _volumes(whole)
         if len(volumes) > 1:
-            fault = VolumeError("volume-several", f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0]}, or "
-                                                  "all of them to predict_many.")
+            several = f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0].path}, or "
+            fault = VolumeError("volume-several", several + "all of them to predict_many.")
             return self._prediction(Predicted(refusal(name_volumes([whole])[0], str(path), fault)))
-        return next(self._answers(volumes or [whole], 1))
+        return next(self._answers(volumes, 1))
 
     def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
         """The answers on many volumes, each yielded once computed, in the order of the paths; a folder stands for all its volumes, sorted.
@@ -128,8 +129,9 @@ class Model:
         named = [paths] if isinstance(paths, str | PathLike) else paths         # a string is one path, not its letters
         return self._answers([volume for path in named for volume in _volumes(_given(path))], jobs)
 
-    def _answers(self, volumes: list[Path], jobs: int) -> Iterator[Prediction]:
-        for one in predict(list(zip(name_volumes(volumes), volumes, strict=True)), self._ensemble, jobs):
+    def _answers(self, volumes: list[Source], jobs: int) -> Iterator[Prediction]:
+        names = name_volumes([source.path for source in volumes])
+        for one in predict(list(zip(names, volumes, strict=True)), self._ensemble, jobs):
             try:
                 given = self._prediction(one)
             except Exception as fault:
@@ -157,9 +159,9 @@ def _given(path: File) -> Path:
     return Path(path)
 
 
-def _volumes(path: Path) -> list[Path]:
+def _volumes(path: Path) -> list[Source]:
     """The volumes a path stands for; the path itself if it holds none, to be refused with a reason."""
     try:
-        return find_volumes([path])
+        return find([path]).sources
     except VolumeError:
-        return [path]
+        return [source_of(path)]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from fovnet.decision.answer import Answer, refusal
 from fovnet.decision.ensemble import Ensemble
-from fovnet.decision.kept import places
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.net.faults import is_starved
 from fovnet.unforeseen import internal
@@ -22,31 +21,31 @@ from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import Admission, in_order
 from fovnet.volume.readers import short_of_memory
 from fovnet.volume.slices import SliceStack, Slicing, slice_volume
+from fovnet.volume.sources import Source
 
-Places = list[list[int]] | None
 READ_AHEAD = 2      # volumes with one worker: one being cut, and one already cut, while another is classified
 
 
 @dataclass(frozen=True)
 class Read:
-    """The result of reading a volume: its slices, or the error; `places` of its files as they were before."""
+    """The result of reading a volume: its slices, or the error; and the source as it was before, None if a process crashed over it."""
 
     result: SliceStack | FovnetError
-    places: Places = None
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """One volume's answer, with its slices and ensemble probabilities (None if it was refused)."""
+    """One volume's answer, with its slices and ensemble probabilities (None if it was refused), and its source as it was read."""
 
     answer: Answer
     stack: SliceStack | None = None
     raw: NDArray[np.float64] | None = None
-    places: Places = None
+    source: Source | None = None
 
 
-def predict(paths: Sequence[tuple[str, Path]], ensemble: Ensemble, workers: int = 1) -> Iterator[Predicted]:
-    """The answers for (volume_id, path) pairs, in order, each yielded once computed; while the caller has it,
+def predict(named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1) -> Iterator[Predicted]:
+    """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the caller has it,
     the next is computed, and those after it are read.
 
     workers  processes that read; with one, a thread of this process does.  The answers do not depend on it: every volume is read and
@@ -55,10 +54,16 @@ def predict(paths: Sequence[tuple[str, Path]], ensemble: Ensemble, workers: int 
     more is being classified, and of one more the caller has the slices.
     """
     slicing = Slicing(**ensemble.prepare)
-    files = [path for _, path in paths]
-    work, size = partial(_read, slicing=slicing), partial(bytes_to_read, whole_voxels=slicing.whole_voxels)
-    reading = in_order(work, files, workers, _crashed, size=size, budget=BUDGET_BYTES) if workers > 1 else _beside(work, files, size)
-    yield from _one_ahead(_predicted(*named, read, ensemble) for named, read in zip(paths, reading, strict=True))
+    sources = [source for _, source in named]
+    work = partial(_read, slicing=slicing)
+    reading = (
+        in_order(work, sources, workers, _crashed, size=bytes_to_read, budget=BUDGET_BYTES) if workers > 1
+        else _beside(work, sources)
+    )
+    answers = (
+        _predicted(volume_id, source.path, read, ensemble) for (volume_id, source), read in zip(named, reading, strict=True)
+    )
+    yield from _one_ahead(answers)
 
 
 def _one_ahead(answers: Iterator[Predicted]) -> Iterator[Predicted]:
@@ -70,14 +75,14 @@ def _one_ahead(answers: Iterator[Predicted]) -> Iterator[Predicted]:
             yield one
 
 
-def _beside(work: partial[Read], files: Sequence[Path], size: partial[int]) -> Iterator[Read]:
-    """The results of `work` on the files, in order, computed by a thread ahead of the consumer."""
-    door = Admission(iter(files), READ_AHEAD, size, BUDGET_BYTES)
+def _beside(work: partial[Read], sources: Sequence[Source]) -> Iterator[Read]:
+    """The results of `work` on the sources, in order, computed by a thread ahead of the consumer."""
+    door = Admission(iter(sources), READ_AHEAD, bytes_to_read, BUDGET_BYTES)
     ahead: deque[Future[Read]] = deque()
     reader = ThreadPoolExecutor(1)
     try:
         while True:
-            ahead += [reader.submit(work, path) for path in door.admitted()]
+            ahead += [reader.submit(work, source) for source in door.admitted()]
             if not ahead:
                 return
             read = ahead.popleft().result()
@@ -87,41 +92,42 @@ def _beside(work: partial[Read], files: Sequence[Path], size: partial[int]) -> I
         reader.shutdown(cancel_futures=True)
 
 
-def _read(path: Path, slicing: Slicing) -> Read:
+def _read(source: Source, slicing: Slicing) -> Read:
     """The slices of a volume, or the error; runs in a worker."""
     before = None
     try:
-        before = places(path)       # recorded first, so that a file that changes while it is read is seen to have changed
-        return Read(slice_volume(path, slicing), before)
+        before = source.now()
+        _ = before.places           # recorded first, so that a file that changes while it is read is seen to have changed
+        return Read(slice_volume(before, slicing), before)
     except FovnetError as error:
         return Read(error, before)
     except MemoryError:
-        return Read(short_of_memory(path, "look at it"), before)
+        return Read(short_of_memory(source.path, "look at it"), before)
     except Exception as fault:
-        return Read(internal(path, fault), before)
+        return Read(internal(source.path, fault), before)
 
 
-def _crashed(path: Path) -> Read:
-    return Read(VolumeError("volume-crash", f"{path}: reading it ended its process twice (memory?). Use fewer workers, or resample it "
-                                            "to larger voxels; a script that asks for several begins its work under "
-                                            "`if __name__ == \"__main__\":`."))
+def _crashed(source: Source) -> Read:
+    seen = f"{source.path}: reading it ended its process twice (memory?)"
+    script = "a script that asks for several begins its work under `if __name__ == \"__main__\":`."
+    return Read(VolumeError("volume-crash", f"{seen}. Use fewer workers, or resample it to larger voxels; {script}"))
 
 
 def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Predicted:
     stack = read.result
     if isinstance(stack, FovnetError):
-        return Predicted(refusal(volume_id, str(path), stack), places=read.places)
+        return Predicted(refusal(volume_id, str(path), stack), source=read.source)
     try:
         outputs, judge = ensemble.outputs_on(stack), ensemble.judge
-        return Predicted(judge.answer(volume_id, str(path), outputs, stack, stack.notes), stack, judge.raw(outputs), read.places)
+        return Predicted(judge.answer(volume_id, str(path), outputs, stack, stack.notes), stack, judge.raw(outputs), read.source)
     except FovnetError as error:
-        return Predicted(refusal(volume_id, str(path), error), places=read.places)
+        return Predicted(refusal(volume_id, str(path), error), source=read.source)
     except Exception as fault:
         if is_starved(fault):
-            return Predicted(refusal(volume_id, str(path), short_of_memory(path, "look at it")), places=read.places)
-        return without_answer(volume_id, path, fault, read.places)
+            return Predicted(refusal(volume_id, str(path), short_of_memory(path, "look at it")), source=read.source)
+        return without_answer(volume_id, path, fault, read.source)
 
 
-def without_answer(volume_id: str, path: Path, fault: Exception, places: Places = None) -> Predicted:
+def without_answer(volume_id: str, path: Path, fault: Exception, source: Source | None = None) -> Predicted:
     """The refusal "internal" of a volume that raised `fault` where nobody foresaw one."""
-    return Predicted(refusal(volume_id, str(path), internal(path, fault)), places=places)
+    return Predicted(refusal(volume_id, str(path), internal(path, fault)), source=source)

@@ -25,6 +25,7 @@ from fovnet.regions import Vocabulary
 from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.slices import edges_of
+from fovnet.volume.sources import source_of
 
 
 def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary) -> tuple[list[Case], list[str], list[str]]:
@@ -61,7 +62,7 @@ def by_name_alone(answers: Path, collection: Collection) -> list[str]:
     by_path, by_name = _read(answers)
     labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id) and _real(row.path) not in by_path]
     pairs = [(row, by_name[row.volume_id].get("file")) for row in labelled if row.volume_id in by_name]
-    return [row.volume_id for row, file in pairs if file and split_address(row.path)[0].exists() and not unchanged(row.path, file)]
+    return [row.volume_id for row, file in pairs if file and _is_there(row) and not unchanged(source_of(row.path), file)]
 
 
 def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "status", "message")) -> list[Mapping[str, Any]]:
@@ -130,9 +131,13 @@ def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any]) -> None:
 
     Its content is read only if its size or modification time differ; a file that no longer exists is not checked.
     """
-    if answer.get("file") and split_address(row.path)[0].exists() and not unchanged(row.path, answer["file"]):
+    if answer.get("file") and _is_there(row) and not unchanged(source_of(row.path), answer["file"]):
         raise CollectionError("answers-stale", f"{row.volume_id}: {row.path} is another file than the one that was answered. Predict it "
                                                "again into that folder: what is as it was is kept.")
+
+
+def _is_there(row: VolumeRow) -> bool:
+    return split_address(row.path)[0].exists()
 
 
 def _case(row: VolumeRow, answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:

@@ -49,11 +49,11 @@ from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
 from fovnet.volume.collection import BEYOND_MM
 from fovnet.volume.formats.nifti import header_of
-from fovnet.volume.grid import WHOLE_VOXELS, Limits
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.readers import guarded, reader_of, volume_name
 from fovnet.volume.volume import Volume
 
+MOST_LABELLED = 2**27           # voxels of a segmentation: 512 × 512 × 512
 DARK = 0.05         # proton density below which a label is air
 SAME_MM = 1e-3      # heights computed in two ways differ in the last bit
 MAX_PD = 2.0        # water is 1, and no tissue has much more
@@ -107,12 +107,12 @@ def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
     reader = reader_of(path)
     if reader.name == "NIfTI":
         sizes, affine = guarded(reader, path, lambda: header_of(path))
-        if math.prod(sizes) > WHOLE_VOXELS:
-            raise VolumeError("volume-too-large", f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {WHOLE_VOXELS:,}. Crop "
-                                                  "it, or resample it to larger voxels (nearest neighbour).")
+        if math.prod(sizes) > MOST_LABELLED:
+            raise VolumeError("volume-too-large", f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_LABELLED:,}. "
+                                                  "Crop it, or resample it to larger voxels (nearest neighbour).")
         values = np.squeeze(guarded(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
     else:
-        volume = guarded(reader, path, lambda: reader.read(path, Limits()))
+        volume = guarded(reader, path, lambda: reader.read(path))
         values, affine = volume.voxels, volume.vox_to_ras
     if values.ndim != 3:
         return values, affine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,24 +55,20 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
 
 
 def refuse_plane(volume: Volume) -> None:
-    """Raises VolumeError "volume-shape" if an axial slice of a RAS volume would be a line or a point; else as `refuse_extent`."""
-    columns, rows, _ = volume.voxels.shape
-    refuse_extent(volume.source, volume.voxels.shape, volume.spacing_mm, 2)
+    """Raise VolumeError if a RAS volume cannot be cut: "volume-geometry" for a side over 10 m, or axial slices over 32,768 pixels of
+    their smaller spacing wide, whose square padding would not fit into memory; "volume-shape" for slices that are lines or points."""
+    shape, spacing_mm = volume.voxels.shape, volume.spacing_mm
+    columns, rows, _ = shape
+    sides_mm = np.asarray(shape) * spacing_mm
+    pixels = sides_mm[:2].max() / spacing_mm[:2].min()
+    if sides_mm.max() > LONGEST_MM or pixels > MOST_PIXELS:
+        voxels = times(f"{mm:.4g}" for mm in spacing_mm)
+        raise VolumeError("volume-geometry", f"{volume.source}: {times(shape)} voxels of {voxels} mm, {sides_mm.max():,.0f} mm long and up "
+                                             f"to {pixels:,.0f} pixels wide; {LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed. Check "
+                                             "the header's spacings, or convert the series again.")
     if min(columns, rows) < 2:
         raise VolumeError("volume-shape", f"{volume.source}: an axial cut has {columns} × {rows} voxels, a line; it needs 2 × 2 "
                                           "or more. Give the whole series, not one sagittal or coronal image.")
-
-
-def refuse_extent(source: str, shape: Sequence[int], spacing_mm: NDArray[np.float64], height: int) -> None:
-    """Raises VolumeError "volume-geometry" for a volume with a side over 10 m, or with axial slices over 32,768 pixels of their smaller
-    spacing wide, whose square padding would not fit into memory.  `height` is the feet-head axis."""
-    sides_mm, across = np.asarray(shape) * spacing_mm, [axis for axis in range(3) if axis != height]
-    pixels = sides_mm[across].max() / spacing_mm[across].min()
-    if sides_mm.max() > LONGEST_MM or pixels > MOST_PIXELS:
-        voxels = times(f"{mm:.4g}" for mm in spacing_mm)
-        raise VolumeError("volume-geometry", f"{source}: {times(shape)} voxels of {voxels} mm, {sides_mm.max():,.0f} mm long and up to "
-                                             f"{pixels:,.0f} pixels wide; {LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed. Check the "
-                                             "header's spacings, or convert the series again.")
 
 
 def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
@@ -114,19 +110,19 @@ def refuse_constant(source: str, low: float, high: float) -> None:
 
 
 def refuse_ct(volume: Volume) -> None:
-    """Raises VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is in CT."""
-    refuse_air(volume.source, np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size, lattice(volume.voxels))
-
-
-def refuse_air(source: str, share: float, sample: NDArray[np.float32]) -> None:
-    """Raises VolumeError "volume-ct" if `share`, of the voxels at or below -900, exceeds 5 %; a value that
-    most of them have in a sample (m,) is named, as it may be a constant fill."""
+    """Raise VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is in CT; a value
+    that most of them have in a sample is named, as it may be a constant fill."""
+    if volume.voxels.min() > CT_AIR:            # most volumes: counted below, each voxel takes a byte
+        return
+    share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
     if share > CT_AIR_SHARE:
+        sample = lattice(volume.voxels)
         value, most = commonest(sample[sample <= CT_AIR])
         fill = f", {most:.0%} of them exactly {value:g}, a constant fill" if most > 0.5 else ""
         remedy = "; if it is MR, fill with 0 instead" if fill else ""
-        raise VolumeError("volume-ct", f"{source}: {share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT (Hounsfield "
-                                       f"units): this looks like CT, or a phase image. Give an MR series of magnitudes{remedy}.")
+        raise VolumeError("volume-ct", f"{volume.source}: {share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT "
+                                       "(Hounsfield units): this looks like CT, or a phase image. Give an MR series of "
+                                       f"magnitudes{remedy}.")
 
 
 def refuse_labels(volume: Volume) -> None:

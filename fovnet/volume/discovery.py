@@ -18,7 +18,6 @@ from fovnet.errors import VolumeError
 from fovnet.records import BLANKED
 from fovnet.volume.collection import LONGEST
 from fovnet.volume.dicom.address import address
-from fovnet.volume.dicom.reading import read as read_dicom
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import (
     HALVES,
@@ -34,7 +33,8 @@ from fovnet.volume.dicom.source import (
 from fovnet.volume.dicom.survey import survey, survey_of
 from fovnet.volume.dicom.table import series_row, unread_row
 from fovnet.volume.other_formats import unread_image
-from fovnet.volume.readers import is_known, reader_of, volume_name
+from fovnet.volume.readers import DICOM, is_known, reader_of, volume_name
+from fovnet.volume.sources import Source, source_of
 from fovnet.words import several
 
 SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix not in HALVES), ".dcm", ".ima", ".zip")
@@ -48,19 +48,19 @@ TAKEN = ("found",)  # found.json lists the DICOM series
 class Found:
     """The result of `find`.
 
-    volumes  the paths to read, each once       series  a row of `dicom.table` for every DICOM series, those set aside included
+    sources  what to read, each once            series  a row of `dicom.table` for every DICOM series, those set aside included
     passed   files in folders that do not look like volumes, except those named like a volume beside them (`.img`, `.raw`, `.json`), and
              links to folders
     """
 
-    volumes: list[Path]
+    sources: list[Source]
     series: list[dict[str, Any]]
     passed: list[Path]
 
-
-def find_volumes(paths: Sequence[Path], include: Collection[str] = ()) -> list[Path]:
-    """The paths to read, as `find` returns them."""
-    return find(paths, include).volumes
+    @property
+    def volumes(self) -> list[Path]:
+        """The paths of the sources."""
+        return [source.path for source in self.sources]
 
 
 def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False) -> Found:
@@ -76,21 +76,21 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     passed: dict[Path, None] = {}
     empty: list[Path] = []
     paths = _once(paths)
+    kinds = {path: _kind(path) for path in paths if os.path.isfile(path)}       # noqa: PTH113  (is_file raises in a closed folder)
     beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
-    for path in paths:
-        if os.path.isfile(path) and _kind(path) == "DICOM":      # noqa: PTH113  (is_file raises in a closed folder)
+    for path, kind in kinds.items():
+        if kind == "DICOM":
             beside.setdefault(path.parent, {})[path] = None
     for path in paths:
         named = beside.get(path.parent, {})
         if os.path.isdir(path) and not is_closed(path):      # noqa: PTH112
-            under = _under(path, include, show_ids)
-            some, more = under.volumes, under.series
-            passed.update(dict.fromkeys(under.passed))
+            some, more, others = _under(path, include, show_ids)
+            passed.update(dict.fromkeys(others))
         elif path in named and len(named) > 1:
             if path != next(iter(named)):
                 continue                                # handled with the first file of its folder
             some, more = _series_under(path.parent, include, show_ids, named)
-        elif path in named or _kind(path) == "archive":
+        elif path in named or kinds.get(path) == "archive":
             some, more = _series_under(path, include, show_ids)
         else:
             some, more = [path], []
@@ -98,17 +98,22 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
         found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))     # noqa: PTH112  (refused by name)
         empty += [] if some or path in found or set(paths).intersection(path.parents) else [path]
     if not found:
-        named_paths = ", ".join(map(str, paths))
-        known = ", ".join(SUFFIXES)
-        unread = Counter(filter(None, map(unread_image, passed)))
-        linked = next((str(path) for path in passed if os.path.isdir(path)), None)     # noqa: PTH112
-        hint = "name the files themselves" if linked is None else f"links to folders are not followed, name {linked} itself"
-        if unread:
-            ((kind, hint), count), = unread.most_common(1)
-            first = next(path for path in passed if unread_image(path) == (kind, hint))
-            hint = f"{several(count, 'file')}, {first.name} for example: {kind}. {hint}"
-        raise VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); {hint}")
-    return Found(_once([*found, *empty]), list(rows.values()), [path for path in passed if path not in found])
+        raise _nothing(paths, passed)
+    sources = [source_of(path) for path in _once([*found, *empty])]
+    return Found(sources, list(rows.values()), [path for path in passed if path not in found])
+
+
+def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
+    """The refusal of paths that have nothing to read."""
+    named_paths, known = ", ".join(map(str, paths)), ", ".join(SUFFIXES)
+    unread = Counter(filter(None, map(unread_image, passed)))
+    linked = next((str(path) for path in passed if os.path.isdir(path)), None)     # noqa: PTH112
+    hint = "name the files themselves" if linked is None else f"links to folders are not followed, name {linked} itself"
+    if unread:
+        ((kind, hint), count), = unread.most_common(1)
+        first = next(path for path in passed if unread_image(path) == (kind, hint))
+        hint = f"{several(count, 'file')}, {first.name} for example: {kind}. {hint}"
+    return VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); {hint}")
 
 
 def _once(paths: Iterable[Path]) -> list[Path]:
@@ -119,8 +124,11 @@ def _once(paths: Iterable[Path]) -> list[Path]:
     return list(first.values())
 
 
-def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
-    """The contents of a folder: files of other formats, archives, and DICOM series, whose files may be in several subfolders.
+def _under(
+    folder: Path, include: Collection[str], show_ids: bool
+) -> tuple[list[Path], list[dict[str, Any]], list[Path]]:
+    """(volumes, rows, files passed over) of a folder: files of other formats, archives, and DICOM series, whose files may be in several
+    subfolders.
 
     If it contains only archives without a readable series, these are returned: each is then refused with its reason.
     """
@@ -150,7 +158,7 @@ def _under(folder: Path, include: Collection[str], show_ids: bool) -> Found:
     wanted, more = _listed(held.series, unread, None, include, show_ids)
     called = {(path.parent, volume_name(path)) for path in found}
     passed = [path for path in others if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in called]
-    return Found(sorted(found + wanted) or ([] if items else unused), rows + more, passed + links)
+    return sorted(found + wanted) or ([] if items else unused), rows + more, passed + links
 
 
 def _kind(path: Path) -> str:
@@ -214,7 +222,7 @@ def _listed(
 def _is_of_another_format(unread: Unread) -> bool:
     """Whether a file named like DICOM is in another readable format: a NIfTI named `.dcm`."""
     try:
-        return not unread.item.member and reader_of(unread.item.path).read is not read_dicom
+        return not unread.item.member and reader_of(unread.item.path) is not DICOM
     except VolumeError:
         return False
 

@@ -1,42 +1,34 @@
 """The voxels of a format that stores plain numbers after a header: NIfTI, NRRD, MetaImage, GIPL, MGH, Analyze.
 
 A reader converts its header into a Grid, which is checked here before memory is allocated; the voxels are then read frame by frame.
+They become float32 piece by piece, so that a frame is in memory once: 4 bytes a voxel, where an int16 one with a slope took 14.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import LARGEST, times
-from fovnet.volume.intensity import CLIP_PERCENTILE
+from fovnet.volume.checks import A_GLANCE, LARGEST, times, usable
+from fovnet.volume.intensity import CLIP_PERCENTILE, lattice
 from fovnet.volume.unpacking import DAMAGED, numbers
+from fovnet.volume.volume import Volume
 
-Made = TypeVar("Made")
-
-MAX_VOXELS = 2**33             # 2048 × 2048 × 2048: more than any scanner makes; a file whose header claims them costs about a minute
+VOXEL_BYTES = 4                 # of float32, in which a volume is held
+MOST_BYTES = 2**31              # of a volume in memory: 512 × 512 × 2048 voxels, a file of 1 GB as int16; half the budget of a batch
 UNUSABLE = 64                   # unusable frames after which the others are not tried
 DIMMEST = 0.05                  # of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 about 0.1
-WHOLE_VOXELS = 2**27           # 512 × 512 × 512: measured 0.8 GB during reading, 2.3 GB if oblique and resampled
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 MAX_AXES = 16                   # the limit of NRRD
 LEFT_BYTES = 4096               # after the voxels; padding to a page adds fewer
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of a frame's size in voxels: above `max_voxels` it is refused; above `whole_voxels` it is read slab by slab."""
-
-    max_voxels: int = MAX_VOXELS
-    whole_voxels: int = WHOLE_VOXELS
 
 
 @dataclass(frozen=True)
@@ -72,7 +64,15 @@ class Grid:
         return math.prod(self.sizes) * self.dtype.itemsize
 
 
-def refuse_grid(path: Path, grid: Grid, max_voxels: int, stored_bytes: int | None) -> None:
+def refuse_size(source: str, sizes: Sequence[int]) -> None:
+    """Raise VolumeError "volume-too-large" if a frame of this size takes more than MOST_BYTES of memory."""
+    needed = math.prod(map(int, sizes)) * VOXEL_BYTES
+    if needed > MOST_BYTES:
+        raise VolumeError("volume-too-large", f"{source}: {times(sizes)} voxels take {needed:,} bytes of memory; {MOST_BYTES:,} are "
+                                              "allowed. Check the header, or resample the volume to larger voxels.")
+
+
+def refuse_grid(path: Path, grid: Grid, stored_bytes: int | None) -> None:
     """Raises VolumeError for a header with no voxels, too many, more than the file contains, or an invalid grid or scaling.
 
     stored_bytes  bytes of voxels in the file, None if they are compressed
@@ -85,9 +85,7 @@ def refuse_grid(path: Path, grid: Grid, max_voxels: int, stored_bytes: int | Non
     if not (np.isfinite([grid.slope, grid.intercept]).all() and grid.slope):
         raise VolumeError("volume-corrupt", f"{path}: the header scales the voxels by {grid.slope:g} and "
                                             f"{grid.intercept:g}. Export it again.")
-    if math.prod(grid.sizes[: grid.together]) > max_voxels:
-        raise VolumeError("volume-too-large", f"{path}: a frame of {times(grid.sizes[: grid.together])} voxels; the limit is "
-                                              f"{max_voxels:,}. Check the header, or resample the volume.")
+    refuse_size(str(path), grid.sizes[: grid.together])
     if stored_bytes is not None and stored_bytes < grid.bytes:
         raise VolumeError("volume-truncated", f"{path}: {times(grid.sizes)} voxels of {grid.dtype.itemsize} bytes are {grid.bytes:,} "
                                               f"bytes, the file has {max(0, stored_bytes):,}. Copy it again from its origin.")
@@ -119,41 +117,56 @@ def stored_type(path: Path, kind: int, types: Mapping[int, str], refused: Mappin
     return np.dtype(types[kind])
 
 
+def read_grid(path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], notes: tuple[str, ...] = ()) -> Volume:
+    """The first usable frame in a stream at the first voxel; `notes` are put before its own.  Raises VolumeError as `first_usable`."""
+    count = math.prod(grid.sizes) // math.prod(grid.shape)
+    voxels, found = first_usable(path, frames(path, stream, grid), count)
+    return Volume(voxels, vox_to_ras, str(path), (*notes, *found))
+
+
 def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.float32]]:
     """The frames (i, j, k) in the order of the file, as float32 intensities; each is read when it is requested."""
     block = grid.sizes[: grid.together]
     for _ in range(math.prod(grid.sizes[grid.together :])):
-        stored = numbers(path, stream, math.prod(block), grid.dtype).reshape(block, order="F")
-        spatial_first = np.moveaxis(stored, grid.spatial, (0, 1, 2))
-        for index in np.ndindex(*spatial_first.shape[3:]):
-            yield intensities(spatial_first[(..., *index)], grid)
-        del stored, spatial_first               # else they are in memory together with the next frame
+        voxels, at = np.empty(math.prod(block), np.float32), 0
+        for stored in numbers(path, stream, math.prod(block), grid.dtype):
+            voxels[at : at + len(stored)] = intensities(stored, grid)
+            at += len(stored)
+        spatial_first = np.moveaxis(voxels.reshape(block, order="F"), grid.spatial, (0, 1, 2))
+        if spatial_first.ndim == 3:
+            yield spatial_first
+        else:                                   # interleaved frames: a view of one would keep all of them in memory
+            yield from (spatial_first[(..., *index)].copy(order="K") for index in np.ndindex(*spatial_first.shape[3:]))
+        del voxels, spatial_first               # else they are in memory together with the next frame
 
 
-def first_usable(found: Iterator[tuple[Callable[[], Made], Callable[[], NDArray[np.float32]]]], count: int) -> tuple[Made, tuple[str, ...]]:
-    """(frame, notes) of the first usable of `count` frames.  A frame with less than 5 % of the next one's brightness is taken for noise or
+def first_usable(
+    path: Path, found: Iterable[NDArray[np.float32]], count: int
+) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """(voxels, notes) of the first usable of `count` frames.  A frame with less than 5 % of the next one's brightness is taken for noise or
     nearly empty, and the next is used instead.
 
-    found   for each frame a function that makes it, or raises VolumeError if it is unusable, and one that gives a sample (m,) of its voxels
     One more frame is read than is returned.  Raises the VolumeError of the first frame if none of the first UNUSABLE is usable: 260 KB of
     zeros may unpack to millions of frames.
     """
-    kept: tuple[Made, float, str] | None = None
+    kept: tuple[NDArray[np.float32], tuple[str, ...], float] | None = None
     first_fault: VolumeError | None = None
+    coming = iter(found)
     for number in range(1, count + 1):
         try:
-            make, sample = next(found)
+            frame = next(coming)
         except (VolumeError, EOFError, *DAMAGED):
             if kept is None:
                 raise
             break                               # damage after the chosen frame does not matter
-        bright, note = brightness(sample()) if count > 1 else 0.0, f"frame {number} of {count}, the first usable one"
+        bright, note = brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0, f"frame {number} of {count}, the first usable one"
         if kept is not None:
-            if kept[1] >= DIMMEST * bright:
+            if kept[2] >= DIMMEST * bright:
                 break
-            note = f"frame {number} of {count}; the one before is {kept[1] / bright:.1%} as bright, perhaps noise or nearly empty"
+            note = f"frame {number} of {count}; the one before is {kept[2] / bright:.1%} as bright, perhaps noise or nearly empty"
         try:
-            kept = make(), bright, note
+            voxels, notes = usable(str(path), frame)
+            kept = voxels, (note, *notes) if count > 1 else notes, bright
         except VolumeError as fault:
             if kept is not None:
                 break
@@ -163,7 +176,7 @@ def first_usable(found: Iterator[tuple[Callable[[], Made], Callable[[], NDArray[
     if kept is None:
         assert first_fault is not None      # no size is 0, so there was a frame
         raise first_fault
-    return kept[0], (kept[2],) if count > 1 else ()
+    return kept[0], kept[1]
 
 
 def brightness(sample: NDArray[np.float32]) -> float:
@@ -173,7 +186,7 @@ def brightness(sample: NDArray[np.float32]) -> float:
 
 
 def intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:
-    """Stored numbers (i, j, k) as float32 intensities."""
+    """Stored numbers as float32 intensities."""
     with np.errstate(over="ignore", invalid="ignore"):      # a float64 beyond float32 becomes inf, which `usable` handles
         if grid.slope == 1.0 and grid.intercept == 0.0:
             return np.asarray(stored.astype(np.float32, copy=False))

@@ -12,7 +12,7 @@ Source of the mean as foreground threshold and of the upper percentile: Nyúl & 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,7 @@ def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     Estimated from a regular lattice of at most 500 000 voxels; if that has no contrast (an almost empty volume), the extremes of
     all voxels.
     """
-    return window_of(lattice(voxels), lambda: (float(voxels.min()), float(voxels.max())))
-
-
-def window_of(sample: NDArray[np.float32], extremes: Callable[[], tuple[float, float]]) -> tuple[float, float]:
-    """(black, white) from a sample (m,) of a volume's voxels; `extremes` gives (lowest, highest) if the sample has no contrast."""
+    sample = lattice(voxels)
     # Both at once: the sample is partitioned only once.  float32, as numpy computes a single percentile of float32 values.
     clip, low = np.percentile(sample, np.array([CLIP_PERCENTILE, BLACK_PERCENTILE], dtype=np.float32))
     mean = float(np.minimum(sample, clip).mean(dtype=np.float64))
@@ -45,7 +41,7 @@ def window_of(sample: NDArray[np.float32], extremes: Callable[[], tuple[float, f
         white = float(np.percentile(foreground, WHITE_PERCENTILE, overwrite_input=True))
         if white - black > NARROWEST:
             return black, white
-    return extremes()
+    return float(voxels.min()), float(voxels.max())
 
 
 def lattice(voxels: NDArray[np.float32], most: int = SAMPLE_VOXELS) -> NDArray[np.float32]:

@@ -8,60 +8,56 @@ grid is counted from the header.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
-import nibabel
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.grid import stand_of
-from fovnet.volume.dicom.reading import MAX_SERIES_VOXELS
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.survey import file_stamp, survey
 from fovnet.volume.formats import analyze, metaimage, mgh, nifti, nrrd
-from fovnet.volume.grid import LPS_TO_RAS, WHOLE_VOXELS
+from fovnet.volume.grid import LPS_TO_RAS, MOST_BYTES, VOXEL_BYTES
 from fovnet.volume.orient import straight_voxels
-from fovnet.volume.unpacking import DAMAGED, GZIP, opened, regular
+from fovnet.volume.readers import DICOM
+from fovnet.volume.sources import Source
+from fovnet.volume.unpacking import GZIP, regular
 
 Header = tuple[tuple[int, ...], NDArray[np.float64]]
 
-BYTES_PER_VOXEL = 18        # measured: 5 to 6 (integers, float32), 12 (float64), 8 to 16 with a next frame, 17 resampled (oblique by 34°)
+MOST_VOXELS = MOST_BYTES // VOXEL_BYTES
+BYTES_PER_VOXEL = 18        # measured: 4 (whatever is stored), 9 with a next frame, 15 to 17 resampled (oblique by 25° to 34°)
 STRAIGHT_TO_BYTES = 10      # of the voxels of a resampled grid beyond TWICE the volume's own: float32, once more if noise is made black
 TWICE = 2                   # a grid oblique by 34° has 1.9 times the voxels of the volume
-HAVE_HEADERS = (nifti, nrrd, metaimage, mgh, analyze)        # of formats that can be oblique, besides DICOM
-OPENING_BYTES = 1024
+HEADER_OF = {                       # of the formats that can be oblique, besides DICOM
+    "NIfTI": nifti.header_of, "NRRD": nrrd.header_of, "MetaImage": metaimage.header_of, "MGH": mgh.header_of, "Analyze": analyze.header_of,
+}
 PACKED_TO_BYTES = 27        # per byte of a compressed file of unknown grid: int16 unpacks about threefold, and its 2 bytes take 18
 PLAIN_TO_BYTES = 18         # per byte of an uncompressed file: voxels of one byte, the smallest
 LEAST_BYTES = 2**22         # 200 slices of 128 × 128, a decoded header, buffers
-HEADER_BYTES = 540          # NIfTI-2's; NIfTI-1's has 348
 
 BUDGET_BYTES = 2**32
 """Memory for all volumes of a batch that are being read or wait to be used; a larger volume is read alone."""
 
 
-def bytes_to_read(path: Path, whole_voxels: int = WHOLE_VOXELS) -> int:
-    """The approximate bytes of memory that reading a volume takes; at most those of the largest DICOM series (MAX_SERIES_VOXELS).
+def bytes_to_read(source: Source) -> int:
+    """The approximate bytes of memory that reading a volume takes; at most those of the largest volume (MOST_VOXELS).
 
-    From the grid in a NIfTI header, else from the size on disk: for a folder that of all its series, for a series in it that of its files.
-    LEAST_BYTES for a file that cannot be opened: it will be refused.
+    From the grid in a NIfTI header, else from grid and size on disk: for a folder those of all its series, for a series in it those of its
+    files.  LEAST_BYTES for a file that will be refused by its header.
     """
-    place, series = split_address(path)
+    place, series = split_address(source.path)
     try:
-        if place.is_dir():
-            wanted = _taken_in(place, place.stat().st_mtime_ns).get(series, 0)
-        else:
-            wanted = _bytes_of_file(place, series, whole_voxels)
-    except (OSError, ValueError, VolumeError):       # ValueError: a null byte in the name; VolumeError: a pipe
+        wanted = _taken_in(place, place.stat().st_mtime_ns).get(series, 0) if place.is_dir() else _bytes_of_file(source, place, series)
+    except (OSError, ValueError, VolumeError):       # ValueError: a null byte in the name; VolumeError: no reader claims it
         wanted = 0
     except Exception:                   # reading it will raise it too, and refuse the volume; until then it is alone
         return BUDGET_BYTES
-    return LEAST_BYTES + min(wanted, MAX_SERIES_VOXELS * BYTES_PER_VOXEL)
+    return LEAST_BYTES + min(wanted, MOST_VOXELS * BYTES_PER_VOXEL)
 
 
 @lru_cache(maxsize=64)
@@ -77,28 +73,20 @@ def _taken_in(folder: Path, changed_ns: int) -> dict[str, int]:
     return sizes
 
 
-def _bytes_of_file(path: Path, series: str, whole_voxels: int) -> int:
-    with regular(path).open("rb") as file:
+def _bytes_of_file(source: Source, place: Path, series: str) -> int:
+    """Those of one volume; of a file or an archive of DICOM, of all its series or that of the address."""
+    format_of = source.reader.name
+    if format_of == DICOM.name:
+        meant = [one for one in survey(place).series if not series or one.is_called(series)]
+        grids = [_counted(partial(_series_header, one)) for one in meant]
+    else:
+        grids = [_counted(partial(HEADER_OF[format_of], source.path))] if format_of in HEADER_OF else []
+    own, straight = sum(own for own, _ in grids) * BYTES_PER_VOXEL, sum(_straight_bytes(*grid) for grid in grids)
+    if format_of == "NIfTI":
+        return own + straight
+    with regular(place).open("rb") as file:
         packed = file.read(2) in (GZIP, b"PK")
-    try:
-        with opened(path) as stream:
-            opening = stream.read(OPENING_BYTES)
-    except (*DAMAGED, EOFError):
-        return 0
-    grids = [_counted(header) for header in _headers(path, opening, series)]
-    voxels, straight = _voxels(opening[:HEADER_BYTES]), sum(_straight_bytes(own, straight) for own, straight in grids)
-    if voxels is not None:
-        return int(min(1.0, whole_voxels / voxels) * (voxels * BYTES_PER_VOXEL + straight))
-    detached = min(sum(own for own, _ in grids), whole_voxels) * BYTES_PER_VOXEL        # a header with its voxels in another file
-    return max(detached, path.stat().st_size * (PACKED_TO_BYTES if packed else PLAIN_TO_BYTES)) + straight
-
-
-def _headers(path: Path, opening: bytes, series: str) -> Sequence[Callable[[], Header]]:
-    """What gives shape and affine of the volume in a file, or of each DICOM series meant; empty for formats
-    that are never oblique."""
-    if dicom.claims(path, opening):
-        return [partial(_series_header, one) for one in survey(path).series if not series or one.is_called(series)]
-    return [partial(form.header_of, path) for form in HAVE_HEADERS if form.claims(path, opening)][:1]
+    return max(own, place.stat().st_size * (PACKED_TO_BYTES if packed else PLAIN_TO_BYTES)) + straight
 
 
 def _series_header(series: Series) -> Header:
@@ -122,18 +110,3 @@ def _counted(header: Callable[[], Header]) -> tuple[int, int]:
 
 def _straight_bytes(own: int, straight: int) -> int:
     return STRAIGHT_TO_BYTES * max(0, straight - TWICE * own)
-
-
-def _voxels(first: bytes) -> int | None:
-    """The number of voxels of a frame from a NIfTI header, of a single file or a pair, in either byte order; None for other formats."""
-    try:
-        if first[344:348] in (b"n+1\0", b"ni1\0"):
-            header: Any = nibabel.Nifti1Header(first[:348], check=False)  # type: ignore[no-untyped-call]
-        elif first[4:8] in (b"n+2\0", b"ni2\0"):
-            header = nibabel.Nifti2Header(first[:HEADER_BYTES], check=False)  # type: ignore[no-untyped-call]
-        else:
-            return None
-        shape = header.get_data_shape()
-    except Exception:                   # an invalid header after a valid magic: the reader will refuse it
-        return None
-    return max(1, math.prod(max(0, int(side)) for side in shape[:3]))

@@ -10,8 +10,7 @@ their noise black, so that they look like others.
             COARSE, and ACROSS of them along the other: thin edges are outvoted, and lines are smooth along one axis.
 
 Of 899 simulated volumes as a scanner stores them one is thought to be in noise, and none of 20 real ones; with noise put around them 47 to
-49 of 60 are found, and 16 or 17 of the real ones; in the others little air is seen.  Of a volume that was read slab by slab the voxels are
-means, in which noise is finer: it may not be found.
+49 of 60 are found, and 16 or 17 of the real ones; in the others little air is seen.
 
 Source: Immerkær (1996), Comput Vis Image Underst 64:300, estimates σ from the mean of a Laplacian; the median instead is that of the median
 absolute deviation, Rousseeuw & Croux (1993), J Am Stat Assoc 88:1273.
@@ -57,11 +56,11 @@ def surrounds(volume: Volume, black: float, white: float) -> bool:
 
 
 def blackened(volume: Volume, black: float, white: float) -> Volume:
-    """The volume with its noise at the black of this window, without a window, and with NOTE."""
+    """The volume with its noise at the black of this window, and with NOTE."""
     voxels = volume.voxels.copy()
     for at in range(voxels.shape[2]):
         voxels[:, :, at][noise(_shares(voxels[:, :, at], black, white), volume.spacing_mm)] = black
-    return replace(volume, voxels=voxels, window=None, notes=(*volume.notes, NOTE))
+    return replace(volume, voxels=voxels, notes=(*volume.notes, NOTE))
 
 
 def noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -104,7 +104,7 @@ def _straightened(canonical: Volume) -> Volume:
     offset = (shape - 1) / 2 - straight_to_stored @ ((straight_shape - 1) / 2)
     voxels = ndimage.affine_transform(
         np.ascontiguousarray(canonical.voxels), straight_to_stored, offset, tuple(straight_shape),
-        order=1, mode="constant", cval=(canonical.window or window(canonical.voxels))[0], prefilter=False,
+        order=1, mode="constant", cval=window(canonical.voxels)[0], prefilter=False,
     )
     centre = canonical.vox_to_ras @ np.append((shape - 1) / 2, 1.0)
     vox_to_ras = np.diag([*spacing, 1.0])

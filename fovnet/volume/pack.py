@@ -26,14 +26,16 @@ from fovnet import records
 from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.unforeseen import internal, is_disk_full
-from fovnet.volume import cache, readers
+from fovnet.volume import cache
 from fovnet.volume.collection import RegionRow, VolumeRow, read_collection, refuse_shared_names, truth
 from fovnet.volume.identity import Identifiers, scrubbed
 from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.parallel import in_order
 from fovnet.volume.placing import Placing
+from fovnet.volume.readers import short_of_memory
 from fovnet.volume.resizing import SIDE
 from fovnet.volume.slices import ALGORITHM, SliceStack, Slicing, slice_format, slice_volume
+from fovnet.volume.sources import source_of
 from fovnet.volume.split import FRACTIONS, split_subjects
 from fovnet.volume.volume import Images
 
@@ -229,8 +231,7 @@ def load_pack(folder: Path) -> Pack:
         known = {column.name for column in fields(VolumeRecord)}
         volumes = tuple(_record({name: value for name, value in row.items() if name in known}) for row in facts["volumes"])
         classes = tuple(facts["classes"])
-        pack = Pack(folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"], volumes,
-                    facts.get("looks") or slice_format(Slicing(**facts["slicing"])))      # missing in the first packs, cut in the same way
+        pack = Pack(folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"], volumes, facts["looks"])
     except FileNotFoundError as fault:
         raise CollectionError("pack-missing", f"{fault.filename}: there is no such file. `fovnet slice --config` makes it.") from fault
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as fault:
@@ -271,7 +272,7 @@ def _slice(job: Job) -> Sliced:
     except FovnetError as fault:
         return _refused(record, fault)
     except MemoryError:
-        return _refused(record, readers.short_of_memory(job.row.path, "slice it"))
+        return _refused(record, short_of_memory(job.row.path, "slice it"))
     except Exception as fault:
         if is_disk_full(fault):         # of the cache: no volume is to blame
             raise
@@ -293,7 +294,7 @@ def _crashed(job: Job) -> Sliced:
 
 
 def _size(job: Job) -> int:
-    return bytes_to_read(job.row.path, job.slicing.whole_voxels)
+    return bytes_to_read(source_of(job.row.path))
 
 
 def _began(job: Job) -> VolumeRecord:
@@ -304,8 +305,8 @@ def _began(job: Job) -> VolumeRecord:
 
 def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
     """(slices, cache file, use) of a volume, cut now or in an earlier run; a damaged cache entry is replaced."""
-    checksum = readers.file_checksum(job.row.path)
-    beside = readers.beside_of(job.row.path)              # affects the notes, but not the checksum of the series' own files
+    source = source_of(job.row.path)
+    checksum, beside = source.checksum, source.beside     # beside affects the notes, but not the checksum of the series' own files
     facts = {"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM}
     cached = cache.entry(job.cache, facts | ({"beside": beside} if beside else {}))
     try:
@@ -314,7 +315,7 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
         use = "made"
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         use = "remade"
-    stack = slice_volume(job.row.path, job.slicing, checksum=checksum)
+    stack = slice_volume(source, job.slicing)
     counted = {} if stack.counted is None else {"counted": stack.counted, "counted_slices": np.asarray(stack.counted_slices)}
     if stack.images is not None:
         counted |= {"images_axis": np.asarray(stack.images.axis), "images_uids": np.asarray(stack.images.uids, dtype=np.str_),

@@ -1,4 +1,4 @@
-"""From a file to a volume: the choice of the reader, and a refusal with a reason for every file that none can read.
+"""The choice of the reader of a file, and a refusal with a reason for every file that none can read.
 
 Formats are identified by content, not by name: a text file renamed `.nii` is reported as a text file.  To add a format, add an entry to
 READERS.
@@ -6,7 +6,6 @@ READERS.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 from collections.abc import Callable
@@ -19,17 +18,12 @@ from typing import TypeVar
 import numpy as np
 
 from fovnet.errors import VolumeError
-from fovnet.records import checksum
-from fovnet.volume.checks import refuse_ct, refuse_labels
 from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.source import is_archive, looks_like_dicom
-from fovnet.volume.dicom.survey import file_stamp, place_stamp
-from fovnet.volume.filled import without_fill
 from fovnet.volume.formats import analyze, gipl, metaimage, mgh, nifti, nrrd
-from fovnet.volume.grid import Limits
 from fovnet.volume.other_formats import other_format
-from fovnet.volume.unpacking import DAMAGED, has_preamble, is_gzip, opened, regular
+from fovnet.volume.unpacking import DAMAGED, has_preamble, is_gzip, opened
 from fovnet.volume.volume import Volume
 
 Result = TypeVar("Result")
@@ -41,15 +35,16 @@ SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".mgh.gz", ".gipl.gz", ".nii", ".hd
 @dataclass(frozen=True)
 class Reader:
     """One format: name and suffixes for messages; functions that tell whether it claims a file (path, first bytes, uncompressed), list
-    the files of a volume, and read it (path, limits of a frame's size)."""
+    the files of a volume, and read it."""
 
     name: str
     suffixes: str
     claims: Callable[[Path, bytes], bool]
     files_of: Callable[[Path], tuple[Path, ...]]
-    read: Callable[[Path, Limits], Volume]
+    read: Callable[[Path], Volume]
 
 
+DICOM = Reader("DICOM", "files, folders and zip archives", dicom.claims, dicom.files_of, dicom.read)
 READERS = (
     Reader("NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.files_of, nifti.read),
     Reader("NRRD", ".nrrd, .nhdr", nrrd.claims, nrrd.files_of, nrrd.read),
@@ -57,31 +52,14 @@ READERS = (
     Reader("MGH", ".mgh, .mgz", mgh.claims, mgh.files_of, mgh.read),
     Reader("GIPL", ".gipl, .gipl.gz", gipl.claims, gipl.files_of, gipl.read),
     Reader("Analyze", ".hdr/.img with SPM's .mat", analyze.claims, analyze.files_of, analyze.read),
-    Reader("DICOM", "files, folders and zip archives", dicom.claims, dicom.files_of, dicom.read),
+    DICOM,
 )
-
-
-def read(path: Path, limits: Limits | None = None) -> Volume:
-    """The volume in a file, on its grid as stored; one above `limits.whole_voxels` with axial planes of at most 128 × 128 pixels.
-
-    Raises VolumeError for any fault of the file: the code is stable ("volume-missing", "volume-format", "volume-truncated",
-    "volume-geometry", ...), the message states the file, the value seen, the value wanted, and what to try.
-    """
-    reader = reader_of(path)
-    volume = guarded(reader, path, lambda: reader.read(path, limits or Limits()))
-    if volume.window is not None:       # read slab by slab, and checked at the same time
-        return volume
-    volume = without_fill(volume)
-    if volume.images is None:           # DICOM states the modality, and phase images have values below -900 too
-        refuse_ct(volume)
-    refuse_labels(volume)
-    return volume
 
 
 def reader_of(path: Path) -> Reader:
     """The reader that claims a file.  Raises VolumeError "volume-format", with what the file seems to be, if none does."""
     opening = _opening(path)
-    for reader in READERS[-1:] if has_preamble(opening) else READERS:          # DICOM alone
+    for reader in (DICOM,) if has_preamble(opening) else READERS:
         if guarded(reader, path, partial(reader.claims, path, opening)):        # a test may read more than the first bytes
             return reader
     kind, remedy = other_format(path, opening)
@@ -95,43 +73,6 @@ def is_known(path: Path) -> bool:
         return bool(reader_of(path))
     except VolumeError:
         return False
-
-
-def file_checksum(path: Path) -> str:
-    """SHA-256 hex of the file; for a volume of several files, or a series given by its address, of their joined checksums and its digits.
-
-    Raises VolumeError as `read`.
-    """
-    sums = guarded(reader_of(path), path, lambda: [checksum(regular(file)) for file in files_of(path)])
-    if split_address(path)[1]:
-        sums.append(split_address(path)[1])
-    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
-
-
-def files_of(path: Path) -> tuple[Path, ...]:
-    """The files of a volume, in the order of its format.  Raises VolumeError as `read`."""
-    reader = reader_of(path)
-    return guarded(reader, path, lambda: reader.files_of(path))
-
-
-def stamp(path: Path) -> list[list[int]] | None:
-    """[size, modification time] of the files of a path, which show whether a volume has changed since an earlier run; None if they cannot
-    be read."""
-    place, series = split_address(path)
-    try:
-        return place_stamp(path) if series or place.is_dir() else [list(file_stamp(path))] if path.exists() else None
-    except (OSError, ValueError, VolumeError):
-        return None
-
-
-def beside_of(path: Path) -> list[str] | None:
-    """Notes on a DICOM volume that depend on the objects beside it; None for other formats, and for unreadable paths."""
-    try:
-        if split_address(path)[1] or path.is_dir() or is_archive(path) or looks_like_dicom(path):
-            return list(dicom.notes_beside(path))
-    except (OSError, ValueError, VolumeError):
-        pass
-    return None
 
 
 def volume_name(path: Path) -> str:

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.machine.threads import one_thread
-from fovnet.volume import noisy_air, readers
+from fovnet.volume import noisy_air
 from fovnet.volume.checks import refuse_plane
 from fovnet.volume.formats import nifti
-from fovnet.volume.grid import MAX_VOXELS, WHOLE_VOXELS, Limits
 from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
 from fovnet.volume.orient import to_ras
 from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE, Resize, resize_weights
+from fovnet.volume.sources import Source, read, source_of
 from fovnet.volume.volume import Images, Volume
 
 ALGORITHM = 1
@@ -33,15 +33,11 @@ class Slicing:
 
     target_spacing_mm  thinner slices are averaged in groups so that the cuts are at least this far apart
     max_tilt_deg       a volume more oblique than this is resampled along the scanner axes
-    max_voxels         a larger frame is refused before it is read
-    whole_voxels       a larger frame is read slab by slab, never as a whole; 2^27 voxels take 0.5 GiB as float32
     blacken_noise      noise around the body, if as bright as the body, becomes black: see `noisy_air`
     """
 
     target_spacing_mm: float = 3.0
     max_tilt_deg: float = 20.0
-    max_voxels: int = MAX_VOXELS
-    whole_voxels: int = WHOLE_VOXELS
     blacken_noise: bool = True
 
 
@@ -106,17 +102,13 @@ def edges_of(z_mm: NDArray[np.float64], covers: NDArray[np.int64], vox_to_ras: N
     return np.append(z_mm - heights / 2, z_mm[-1:] + heights[-1:] / 2)
 
 
-def slice_volume(path: Path, slicing: Slicing | None = None, *, checksum: str | None = None) -> SliceStack:
-    """The slices of a volume file: read, reoriented to RAS, cut.  Raises VolumeError if that is not possible.
-
-    `checksum` saves reading the file a second time if the caller has just computed it.
-    """
-    path, slicing = Path(path), slicing or Slicing()
-    stored = readers.read(path, Limits(slicing.max_voxels, slicing.whole_voxels))
-    volume = to_ras(stored, slicing.max_tilt_deg)
+def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> SliceStack:
+    """The slices of a volume on disk: read, reoriented to RAS, cut.  Raises VolumeError if that is not possible."""
+    source, slicing = source if isinstance(source, Source) else source_of(source), slicing or Slicing()
+    volume = to_ras(read(source), slicing.max_tilt_deg)
     refuse_plane(volume)
-    checksum = checksum or readers.file_checksum(path)
-    return cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum, blacken_noise=slicing.blacken_noise)
+    spacing_mm, checksum = slicing.target_spacing_mm, source.checksum
+    return cut(volume, target_spacing_mm=spacing_mm, checksum=checksum, blacken_noise=slicing.blacken_noise)
 
 
 def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "", blacken_noise: bool = True) -> SliceStack:
@@ -125,7 +117,7 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "", b
     Intensities are resized first and windowed last, so that values are rounded to grey levels only once.
     Padding is black, also if black is not intensity 0.  With `blacken_noise` so is noise around the body that is as bright as the body.
     """
-    black, white = volume.window or window(volume.voxels)
+    black, white = window(volume.voxels)
     if blacken_noise and noisy_air.surrounds(volume, black, white):
         volume = noisy_air.blackened(volume, black, white)
         black, white = window(volume.voxels)
@@ -154,7 +146,7 @@ def cut(volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "", b
 def slice_format(slicing: Slicing) -> dict[str, Any]:
     """The settings that determine the content of a slice, as JSON facts: a network is valid only for the format it was trained on.
 
-    The limits of volume size are not included, nor `blacken_noise`, which changes only volumes that a network then knows nothing of.
+    `blacken_noise` is not included: it changes only volumes that a network then knows nothing of.
     """
     percentiles = {"clip": CLIP_PERCENTILE, "black": BLACK_PERCENTILE, "white": WHITE_PERCENTILE}
     wanted = {"target_spacing_mm": slicing.target_spacing_mm, "max_tilt_deg": slicing.max_tilt_deg}

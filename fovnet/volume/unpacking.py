@@ -10,6 +10,7 @@ import io
 import os
 import stat
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -22,6 +23,7 @@ from fovnet.errors import VolumeError
 GZIP = b"\x1f\x8b"
 HEAD = 140                      # bytes to read to know a DICOM file: preamble, magic and the first element
 PIECE = 1 << 20
+AT_ONCE = 1 << 20               # numbers in memory before they become float32
 MAX_BEHIND = 1 << 26            # most bytes read after the voxels to reach gzip's checksum, or skipped before them
 DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)      # exceptions of a damaged stream
 
@@ -93,20 +95,19 @@ def plain_bytes(stream: BinaryIO) -> int | None:
     return None if isinstance(cast(Any, stream), _Gzip) else os.fstat(stream.fileno()).st_size - stream.tell()
 
 
-def numbers(path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The next `count` numbers of a stream, (count,).  Raises VolumeError "volume-truncated" if it ends before.
-
-    Memory is used as bytes arrive: a header that claims gigabytes for a small file costs nothing.
-    """
-    found = np.empty(count, dtype)
-    view, at = memoryview(cast(Any, found)).cast("B"), 0
-    while at < len(view):
-        got = stream.readinto(view[at : at + PIECE])  # type: ignore[attr-defined]
-        if not got:
-            raise VolumeError("volume-truncated", f"{path}: the voxels end after {at:,} of {len(view):,} bytes. "
-                                                   "Copy it again from its origin.")
-        at += got
-    return found
+def numbers(path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
+    """The next `count` numbers of a stream, up to AT_ONCE at a time, (m,).  Raises VolumeError "volume-truncated" if it ends before."""
+    for first in range(0, count, AT_ONCE):
+        found = np.empty(min(AT_ONCE, count - first), dtype)
+        view, at = memoryview(cast(Any, found)).cast("B"), 0
+        while at < len(view):
+            got = stream.readinto(view[at : at + PIECE])  # type: ignore[attr-defined]
+            if not got:
+                seen, wanted = first * dtype.itemsize + at, count * dtype.itemsize
+                raise VolumeError("volume-truncated", f"{path}: the voxels end after {seen:,} of {wanted:,} bytes. "
+                                                       "Copy it again from its origin.")
+            at += got
+        yield found
 
 
 def skip(path: Path, stream: BinaryIO, count: int) -> None:

@@ -38,7 +38,6 @@ class Volume:
     notes       what was done or chosen while reading ("first of 3 frames"), in sentences
     counted_z_mm  (n,) scanner heights of the slices that labels count, if these are not the slices of this grid: a volume resampled
                   by `orient.to_ras` keeps those of its closest-canonical form; else None
-    window      (black, white), if estimated from the original voxels of a volume too large for memory; else None
     images      the source images, if the format has any; else None
 
     Readers return the grid as stored; `orient.to_ras` returns it with axes running left→right, back→front, feet→head.
@@ -49,7 +48,6 @@ class Volume:
     source: str
     notes: tuple[str, ...] = ()
     counted_z_mm: NDArray[np.float64] | None = None
-    window: tuple[float, float] | None = None
     images: Images | None = None
 
     @property

@@ -22,7 +22,7 @@ from fovnet._version import __version__
 from fovnet.cli import app
 from fovnet.decision.answer import refusal
 from fovnet.decision.ensemble import assemble, save_rule
-from fovnet.decision.kept import content, kept_rows, places
+from fovnet.decision.kept import kept_rows, recorded
 from fovnet.decision.predicting import Predicted, _read
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
@@ -35,6 +35,7 @@ from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
 from fovnet.report.pages.predictions import claimed, write
 from fovnet.volume.slices import Slicing, slice_format
+from fovnet.volume.sources import source_of
 
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
 VOLUMES, BROKEN = 120, 12
@@ -252,13 +253,13 @@ def test_what_an_archive_holds_beside_its_series_is_reported_and_counts(
 def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) -> None:
     """A JSON as prediction leaves it."""
     record = {"volume_id": volume_id, "path": str(path), "status": "ok", "code": "", "model": "m", "rows": [{"region": "head"}],
-              "file": {"places": places(path), "sha256": content(path)}}
+              "file": recorded(source_of(path))}
     write_json(folder / f"{volume_id}.json", {**record, **facts})
 
 
 def kept(folder: Path, path: Path, volume_id: str = "a", identity: str = "m", picture: bool = False) -> bool:
     beside = (f"{volume_id}.png",) if picture else ()
-    return kept_rows(folder, volume_id, path, identity, beside=beside) is not None
+    return kept_rows(folder, volume_id, source_of(path), identity, beside=beside) is not None
 
 
 def test_an_answer_is_kept_by_content_and_model(tmp_path: Path) -> None:
@@ -285,10 +286,10 @@ def test_an_answer_drawn_with_faces_is_drawn_anew_without_them(tmp_path: Path) -
     path.write_bytes(image(1).to_bytes())
     answered(tmp_path, path, faces=True)
     (tmp_path / "a.png").write_bytes(b"a picture")
-    wanted = {"volume_id": "a", "path": path, "identity": "m", "beside": ("a.png",)}
+    wanted = {"volume_id": "a", "source": source_of(path), "identity": "m", "beside": ("a.png",)}
     assert kept_rows(tmp_path, **wanted, faces=True) is not None
     assert kept_rows(tmp_path, **wanted, faces=False) is None
-    assert kept_rows(tmp_path, "a", path, "m", faces=False) is not None, "nothing is drawn that could show one"
+    assert kept_rows(tmp_path, "a", source_of(path), "m", faces=False) is not None, "nothing is drawn that could show one"
 
 
 @pytest.mark.slow
@@ -479,10 +480,10 @@ def test_a_file_whose_claim_is_cut_off_and_a_pipe_are_refused_and_the_next_is_an
     (tmp_path / "fine.nii").write_bytes(image(1).to_bytes())
     slicing = partial(_read, slicing=Slicing())
     for name, code in (("cut.nrrd", "volume-truncated"), ("pipe.nii", "volume-unreadable"), ("fine.nii", None)):
-        path = tmp_path / name
-        seen = slicing(path)
+        source = source_of(tmp_path / name)
+        seen = slicing(source)
         assert getattr(seen.result, "code", None) == code
-        assert (content(path) is None) == (name == "pipe.nii") and seen.places is not None
+        assert (source.content is None) == (name == "pipe.nii") and seen.source.places is not None
 
 
 def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> None:
@@ -490,11 +491,13 @@ def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> 
     path = tmp_path / "a.nii"
     for late, still in ((False, True), (True, False)):
         path.write_bytes(image(1).to_bytes()[:-50])
-        seen = Predicted(refusal("a", str(path), VolumeError("volume-truncated", f"{path}: the voxels end early.")), places=places(path))
+        source = source_of(path)
+        assert source.places
+        seen = Predicted(refusal("a", str(path), VolumeError("volume-truncated", f"{path}: the voxels end early.")), source=source)
         if late:
             path.write_bytes(image(1).to_bytes())
         write(tmp_path / "out", seen, DEFAULT, "m", None, pictures=False, pages=False, faces=True)
-        assert (kept_rows(tmp_path / "out", "a", path, "m") is not None) == still
+        assert (kept_rows(tmp_path / "out", "a", source, "m") is not None) == still
 
 
 SHORT = """
@@ -507,14 +510,15 @@ from fovnet.decision.predicting import predict
 from fovnet.decision.shipped import shipped_folder
 from fovnet.net.architecture import Architecture
 from fovnet.net.model import build
+from fovnet.volume.sources import source_of
 small, tall = map(Path, sys.argv[1:])
 ensemble = load(shipped_folder(), "cpu", engine="torch")
 wide = build(Architecture(1, 1, 7, 3, False, 7, "gap", inputs=ensemble.members[0].inputs)).eval()
 ensemble = replace(ensemble, members=[wide] * len(ensemble.members), engine=None, familiar=None)
-before, = predict([("before", small)], ensemble)
+before, = predict([("before", source_of(small))], ensemble)
 used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
 resource.setrlimit(resource.RLIMIT_AS, (used + 120 * 2**20,) * 2)
-found, after = predict([("tall", tall), ("after", small)], ensemble)
+found, after = predict([("tall", source_of(tall)), ("after", source_of(small))], ensemble)
 print(found.answer.status, found.answer.code, found.answer.code in PASSING, (after.raw == before.raw).all())
 """
 

@@ -35,6 +35,7 @@ from fovnet.records import checksum
 from fovnet.results import Results
 from fovnet.volume.outlines import SHAPE
 from fovnet.volume.slices import cut
+from fovnet.volume.sources import source_of
 from fovnet.volume.volume import Volume
 
 Spoil = Callable[[Path], object]
@@ -352,8 +353,8 @@ def test_networks_that_overflow_on_a_volume_refuse_it_and_the_next_is_answered(f
         for layer in (one for one in spoilt[0].modules() if isinstance(one, nn.Conv2d)):
             layer.weight.fill_(3e38)
     made = replace(sound, members=spoilt, engine=ENGINES[engine](spoilt))
-    assert [one.answer.codes for one in predict([("a", path), ("b", path)], made)] == ["model-overflow"] * 2
-    assert [one.answer.status for one in predict([("a", path)], sound)] != ["refused"]
+    assert [one.answer.codes for one in predict([("a", source_of(path)), ("b", source_of(path))], made)] == ["model-overflow"] * 2
+    assert [one.answer.status for one in predict([("a", source_of(path))], sound)] != ["refused"]
 
 
 def test_an_orientation_network_that_overflows_refuses_the_volume(folder: Path) -> None:
@@ -376,7 +377,9 @@ def test_the_command_ends_with_a_sentence_where_the_reference_is_no_numbers(fold
 def test_the_settings_of_the_slices_are_numbers_that_slices_can_be_cut_with(folder: Path) -> None:
     (folder / SUMS).unlink()
     facts = json.loads((folder / FACTS).read_text())
-    strange = (("whole_voxels", "many"), ("max_voxels", -1), ("blacken_noise", "no"), ("whole_voxels", None), ("max_voxels", 1e99))
+    strange = (
+        ("max_tilt_deg", "steep"), ("max_tilt_deg", -1), ("blacken_noise", "no"), ("target_spacing_mm", None), ("target_spacing_mm", 1e99),
+    )
     for name, value in strange:
         (folder / FACTS).write_text(json.dumps(facts | {"prepare": facts["prepare"] | {name: value}}))
         assert refused(folder) == "model-damaged", name

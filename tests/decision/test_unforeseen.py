@@ -21,7 +21,7 @@ from fovnet.cli import app
 from fovnet.decision.model import load_model
 from fovnet.records import read_json, read_tsv, write_tsv
 
-READING = ("find", "places", "read", "orient", "cut")
+READING = ("find", "now", "read", "orient", "cut")
 LATER = ("classify", "decide", "rows", "facts", "draw", "json")
 FAULTS = ("ZeroDivisionError", "KeyError", "RecursionError", "StopIteration", "Odd")
 RAISING = list(product((*READING, *LATER), FAULTS))
@@ -44,20 +44,19 @@ def guarded(real, stage, name_of):
         return real(*given, **named)
     return call
 
-def put_in_place(replace, predicting):
+def put_in_place(replace):
     import fovnet.volume.slices as slices
-    def by_path(path, *_): return Path(path).name
+    def by_path(source): return source.path.name
     def by_source(volume, *_): return Path(volume.source).name
-    replace(predicting, "places", guarded(predicting.places, "places", by_path))
-    replace(slices.readers, "read", guarded(slices.readers.read, "read", by_path))
+    replace(slices.Source, "now", guarded(slices.Source.now, "now", by_path))
+    replace(slices, "read", guarded(slices.read, "read", by_path))
     replace(slices, "to_ras", guarded(slices.to_ras, "orient", by_source))
     replace(slices, "cut", guarded(slices.cut, "cut", by_source))
 '''
 IN_A_WORKER = '''
 import sys
 if "--multiprocessing-fork" in sys.orig_argv:
-    import fovnet.decision.kept as before_it_is_imported        # and without torch, which `predicting` imports
-    put_in_place(setattr, before_it_is_imported)
+    put_in_place(setattr)
 '''
 
 VOLUMES = 200           # every stage raises every fault at least once
@@ -71,7 +70,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (site / "sitecustomize.py").write_text(FAULTY + IN_A_WORKER)
     monkeypatch.setenv("PYTHONPATH", f"{site}:{Path(__file__).parents[2]}")
     from fovnet import records
-    from fovnet.decision import answer, predicting
+    from fovnet.decision import answer
     from fovnet.decision.ensemble import Ensemble
     from fovnet.decision.judge import Judge
     from fovnet.report.pages import predictions
@@ -79,7 +78,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     known: dict = {}
     exec(FAULTY, known)
-    known["put_in_place"](monkeypatch.setattr, predicting)
+    known["put_in_place"](monkeypatch.setattr)
     places = (
         (discovery, "looks_like_dicom", "find", lambda path: path.name),
         (Ensemble, "outputs_on", "classify", lambda _, stack: Path(stack.source).name),

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from fovnet.cli import app
-from fovnet.decision import kept
 from fovnet.decision.answer import COLUMNS, answer, facts, refusal, table_rows
 from fovnet.decision.doubts import Signs
+from fovnet.decision.kept import recorded
 from fovnet.decision.rule import Rule
 from fovnet.decision.spans import decide
 from fovnet.errors import CollectionError, ConfigError, VolumeError
@@ -26,6 +26,7 @@ from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
 from fovnet.volume.collection import read_collection
 from fovnet.volume.slices import SliceStack
+from fovnet.volume.sources import source_of
 
 RULE = Rule(sigma_mm=0.0)
 S = 20
@@ -122,7 +123,7 @@ def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new
     path = tmp_path / "right.nii.gz"
     path.write_bytes(b"as it was answered")
     stored = read_json(answers / "renamed-right.json")
-    write_json(answers / "renamed-right.json", {**stored, "file": {"places": kept.places(path), "sha256": kept.content(path)}})
+    write_json(answers / "renamed-right.json", {**stored, "file": recorded(source_of(path))})
     assert answered_cases(answers, read_collection(tmp_path), DEFAULT)[0]
     os.utime(path, (1, 1))
     assert answered_cases(answers, read_collection(tmp_path), DEFAULT)[0], "touched, and the same"
@@ -141,7 +142,7 @@ def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_reported(tmp_pa
     for folder, held in ((tmp_path / "elsewhere", b"a head"), (tmp_path, b"an abdomen")):
         (folder / "right.nii.gz").write_bytes(held)
     stored, file = read_json(answers / "renamed-right.json"), tmp_path / "elsewhere" / "right.nii.gz"
-    write_json(answers / "renamed-right.json", {**stored, "file": {"places": kept.places(file), "sha256": kept.content(file)}})
+    write_json(answers / "renamed-right.json", {**stored, "file": recorded(source_of(file))})
     assert by_name_alone(answers, labelled) == ["renamed-right"]
     (tmp_path / "right.nii.gz").write_bytes(b"a head")
     assert by_name_alone(answers, labelled) == []

@@ -83,6 +83,24 @@ def test_a_residual_block_begins_as_its_shortcut_and_its_branch_then_learns(wide
         assert float(block.branch.conv1.weight.grad.abs().max()) > 0
 
 
+@pytest.mark.parametrize("convolutions", [1, 3, 5])
+def test_signals_keep_their_size_in_a_network_that_is_not_trained(convolutions: int) -> None:
+    """He et al. (2015): the mean square of what enters the head is about the same with pairs of convolutions as with
+    single ones; with a variance of 2 / inputs in both of a pair, it doubled with each, 1,000 times in ten."""
+    pictures, strength = torch.rand(8, 1, 32, 32, generator=torch.Generator().manual_seed(0)), {}
+    for separable in (False, True):
+        squares = []
+        for seed in range(5):
+            net = Architecture(2, convolutions, 5, 3, separable, classes=7, side=32, head="small")
+            model, entering = build(net, torch.Generator().manual_seed(seed)).train(), list[torch.Tensor]()
+            model.get_submodule("flatten").register_forward_hook(lambda *given, kept=entering: kept.append(given[2]))
+            with torch.no_grad():
+                model(pictures)
+            squares.append(float(entering[0].square().mean()))
+        strength[separable] = float(torch.tensor(squares).median())
+    assert 1 / 4 < strength[True] / strength[False] < 4
+
+
 def test_filters_double_from_block_to_block_up_to_128_and_wider_networks_keep_theirs() -> None:
     widths = [Architecture(5, 1, log2, 3, False, 7, widen=2).widths for log2 in (2, 4, 8)]
     assert widths == [(4, 8, 16, 32, 64), (16, 32, 64, 128, WIDEST), (256,) * 5]

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.kept import content, places
+from fovnet.decision.kept import recorded
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
 from fovnet.records import checksum, read_tsv, write_json, write_tsv
@@ -39,6 +39,7 @@ from fovnet.report.exports.structured import LOWER, UPPER, structured_report, wr
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.slices import Slicing, slice_volume
+from fovnet.volume.sources import source_of
 
 
 def body(shape: tuple[int, int, int] = (40, 44, 20)) -> np.ndarray:
@@ -523,7 +524,7 @@ def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, cl
 
 def test_a_series_whose_files_changed_since_is_not_the_one_that_was_answered(tmp_path, classic):
     answers = answered(tmp_path / "answers", classic, ["chest"])
-    file = {"places": places(classic), "sha256": content(classic)}
+    file = recorded(source_of(classic))
     write_json(answers / "volume.json", {**json.loads((answers / "volume.json").read_text()), "file": file})
     answer, = read_answers(answers)
     assert sources_of(answer)

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import cache
 from itertools import permutations, product
 from pathlib import Path
 
@@ -22,14 +22,12 @@ from fovnet.cli import app
 from fovnet.errors import CollectionError
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume import readers
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathered import Gathered, write_tables
 from fovnet.volume.adapters.grids import Grid
 from fovnet.volume.adapters.masked import ALIKE, UNNUMBERED, gather_masked, mask_in_ras, organ_called
 from fovnet.volume.adapters.organs import extent, regions_of
 from fovnet.volume.collection import RegionRow, VolumeRow, read_collection
-from fovnet.volume.grid import Limits
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.slices import slice_volume
 from fovnet.volume.volume import Volume
@@ -232,15 +230,6 @@ def test_a_slice_in_which_an_organ_is_outlined_is_never_none(tmp_path, dim):
     for tree in ("a", "b"):
         run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables")
         assert labels(tmp_path / f"{tree}-tables") == {"case": [("pelvis", 0, 8), ("abdomen", 9, 31), ("chest", 32, 40)]}
-
-
-def test_a_volume_that_is_read_slab_by_slab_has_the_grid_of_its_masks(tmp_path, monkeypatch):
-    """As one of more than 2^27 voxels is: what comes of it is smaller."""
-    save_case(tmp_path / "a" / "case", 95, 135)
-    run("organs", tmp_path / "a", "--out", tmp_path / "whole")
-    monkeypatch.setattr(readers, "Limits", partial(Limits, whole_voxels=1000))
-    run("organs", tmp_path / "a", "--out", tmp_path / "slabs")
-    assert labels(tmp_path / "slabs") == labels(tmp_path / "whole") != {}
 
 
 def test_hidden_files_are_neither_images_nor_masks(tmp_path):

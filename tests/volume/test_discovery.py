@@ -17,9 +17,9 @@ import pytest
 
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv, write_tsv
-from fovnet.volume.discovery import find, find_volumes, name_volumes
+from fovnet.volume.discovery import find, name_volumes
 from fovnet.volume.memory import bytes_to_read
-from fovnet.volume.readers import read
+from fovnet.volume.sources import read, source_of
 
 
 def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passed_over(tmp_path: Path) -> None:
@@ -30,9 +30,9 @@ def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passe
     (tmp_path / "IM0001").write_bytes(b"\0" * 128 + b"DICM")
     (tmp_path / "README").write_bytes(b"no volume")
     os.mkfifo(tmp_path / "pipe")                                # nobody writes into it: to open it would wait for ever
-    found = [path.relative_to(tmp_path).as_posix() for path in find_volumes([tmp_path])]
+    found = [path.relative_to(tmp_path).as_posix() for path in find([tmp_path]).volumes]
     assert found == ["IM0001", "a.nii.gz", "b.MGZ", "deep/c.nii", "deep/scan.dcm"]
-    assert find_volumes([tmp_path / "notes.txt", tmp_path / "gone.nii"]) == [tmp_path / "notes.txt", tmp_path / "gone.nii"]
+    assert find([tmp_path / "notes.txt", tmp_path / "gone.nii"]).volumes == [tmp_path / "notes.txt", tmp_path / "gone.nii"]
 
 
 def test_what_is_named_twice_is_read_and_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_a_pipe_that_is_called_a_volume_is_refused_and_one_that_is_not_is_told(t
     assert [path.name for path in found.passed] == ["pipe"]
     for name, code in (("p.nii.gz", "volume-unreadable"), ("p.dcm", "volume-unreadable"), ("zero.nii", "volume-unreadable"),
                        ("gone.nii", "volume-missing")):
-        assert bytes_to_read(tmp_path / name) < 2**27
+        assert bytes_to_read(source_of(tmp_path / name)) < 2**27
         with pytest.raises(VolumeError) as fault:
             read(tmp_path / name)
         assert fault.value.code == code, name
@@ -91,7 +91,7 @@ def test_a_file_in_a_closed_folder_has_a_name_and_a_link_to_it_is_found(tmp_path
     script = f"""
 from pathlib import Path
 from fovnet.volume.discovery import find, name_volumes
-from fovnet.volume.readers import read
+from fovnet.volume.sources import read, source_of
 found = find([Path({str(tmp_path / "open")!r}), Path({str(tmp_path / "lock" / "c.nii.gz")!r})]).volumes
 print(*name_volumes(found))
 for path in found:
@@ -128,7 +128,7 @@ def test_what_is_passed_over_is_told_but_for_what_belongs_to_a_volume(tmp_path: 
 def test_a_file_named_twice_is_read_once_and_a_loop_of_links_ends(tmp_path: Path) -> None:
     (tmp_path / "a.nii").write_bytes(b"x")
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
-    assert find_volumes([tmp_path, tmp_path / "a.nii"]) == [tmp_path / "a.nii"]
+    assert find([tmp_path, tmp_path / "a.nii"]).volumes == [tmp_path / "a.nii"]
     assert find([tmp_path]).passed == [tmp_path / "loop"]
 
 
@@ -140,7 +140,7 @@ def test_a_folder_that_holds_links_to_folders_alone_is_refused_with_the_link_to_
     with pytest.raises(VolumeError, match=r"links to folders are not followed, name .*/scans/linked itself") as fault:
         find([tmp_path / "scans"])
     assert fault.value.code == "volumes-none"
-    assert find_volumes([tmp_path / "scans" / "linked"]) == [tmp_path / "scans" / "linked" / "a.nii"]
+    assert find([tmp_path / "scans" / "linked"]).volumes == [tmp_path / "scans" / "linked" / "a.nii"]
 
 
 def test_a_zip_archive_that_is_called_otherwise_is_a_document_in_a_folder(tmp_path: Path) -> None:
@@ -153,19 +153,19 @@ def test_a_zip_archive_that_is_called_otherwise_is_a_document_in_a_folder(tmp_pa
     found = find([tmp_path])
     assert [path.name for path in found.volumes] == ["a.nii", "b.nii.gz", "export.zip"]
     assert [path.name for path in found.passed] == ["arrays.npz", "table.xlsx"]
-    assert find_volumes([tmp_path / "table.xlsx"]) == [tmp_path / "table.xlsx"]
+    assert find([tmp_path / "table.xlsx"]).volumes == [tmp_path / "table.xlsx"]
 
 
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(VolumeError, match="no file that looks like a volume"):
-        find_volumes([tmp_path])
+        find([tmp_path])
 
 
 def test_a_folder_without_a_volume_beside_another_path_is_given_and_refused_by_name(tmp_path: Path) -> None:
     """A share that is not mounted is an empty folder: alone it is an error, and beside others it is not forgotten."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "a.nii").write_bytes(b"x")
-    assert find_volumes([tmp_path / "empty", tmp_path / "a.nii"]) == [tmp_path / "a.nii", tmp_path / "empty"]
+    assert find([tmp_path / "empty", tmp_path / "a.nii"]).volumes == [tmp_path / "a.nii", tmp_path / "empty"]
     with pytest.raises(VolumeError) as refusal:
         read(tmp_path / "empty")
     assert refusal.value.code == "volume-no-dicom"
@@ -213,7 +213,7 @@ def test_volumes_of_other_formats_inside_an_archive_are_named_not_passed_over(tm
 def test_a_volume_without_a_suffix_is_found_in_a_tree_by_what_it_contains(tmp_path, made):
     made.nifti(tmp_path / "volume.nii", made.body()).rename(tmp_path / "volume")
     (tmp_path / "notes").write_text("nothing of the kind")
-    assert find_volumes([tmp_path]) == [tmp_path / "volume"]
+    assert find([tmp_path]).volumes == [tmp_path / "volume"]
 
 
 @pytest.mark.parametrize("digits", ["12345", "0123456789AB", "0123456789abc"])

@@ -12,7 +12,7 @@ import pytest
 
 from fovnet.errors import VolumeError
 from fovnet.volume.discovery import find
-from fovnet.volume.readers import read
+from fovnet.volume.sources import read
 
 
 def zipped(*members: str) -> bytes:

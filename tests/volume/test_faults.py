@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 from fovnet.errors import VolumeError
-from fovnet.volume.readers import file_checksum, read
 from fovnet.volume.slices import slice_volume
+from fovnet.volume.sources import read, source_of
 
 SECONDS = 20
 MAT = b"not a matrix"
@@ -49,7 +49,7 @@ def code_of(path: Path) -> str:
     assert str(path.with_suffix("")) in sentence and "\n" not in sentence and 60 < len(sentence) < 700
     assert any(f" {word} " in sentence for word in REMEDIES)
     with contextlib.suppress(VolumeError):
-        file_checksum(path)
+        _ = source_of(path).checksum
     return refusal.value.code
 
 

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import GATHERED, PARCEL_FLATNESS, _flatness, _gathered, _glance, _grounds, refuse_labels
-from fovnet.volume.readers import read
+from fovnet.volume.sources import read
 from fovnet.volume.volume import Volume
 
 SIDE = 64

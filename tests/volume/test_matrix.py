@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from fovnet.volume.orient import to_ras
-from fovnet.volume.readers import read
 from fovnet.volume.slices import cut, slice_volume
+from fovnet.volume.sources import read
 
 WHOLE = os.environ.get("FOVNET_MATRIX") == "all"
 

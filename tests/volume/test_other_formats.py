@@ -13,7 +13,7 @@ import pytest
 from fovnet.cli.predicting import _show_passed
 from fovnet.errors import VolumeError
 from fovnet.volume.discovery import find
-from fovnet.volume.readers import read
+from fovnet.volume.sources import read
 
 PAR = b"# === DATA DESCRIPTION FILE ======================================================\r\n#\r\n# CAUTION - Investigational device.\r\n"
 HEAD = b"\ntype  = string-attribute\nname  = TYPESTRING\ncount = 15\n'3DIM_HEAD_ANAT~\n"

@@ -22,8 +22,9 @@ from hypothesis.strategies import integers
 from fovnet.decision.kept import PASSING
 from fovnet.errors import VolumeError
 from fovnet.records import checksum, read_tsv
-from fovnet.volume.readers import file_checksum, read, volume_name
-from fovnet.volume.slices import Slicing, slice_volume
+from fovnet.volume.readers import volume_name
+from fovnet.volume.slices import slice_volume
+from fovnet.volume.sources import read, source_of
 
 AFFINE = np.array([[-1.5, 0, 0, 30], [0, 1.5, 0, -20], [0, 0, 4.0, -50], [0, 0, 0, 1]])
 
@@ -88,10 +89,10 @@ def test_scale_and_intercept_of_the_header_are_applied(tmp_path):
 def test_a_pair_is_read_from_either_of_its_files(tmp_path, suffix):
     saved(tmp_path / "pair.img", noise(), kind=nibabel.Nifti1Pair)
     assert np.array_equal(read(tmp_path / f"pair{suffix}").voxels, noise())
-    assert file_checksum(tmp_path / "pair.img") == file_checksum(tmp_path / "pair.hdr")
-    whole = file_checksum(tmp_path / "pair.hdr")
+    assert source_of(tmp_path / "pair.img").checksum == source_of(tmp_path / "pair.hdr").checksum
+    whole = source_of(tmp_path / "pair.hdr").checksum
     patched(tmp_path / "pair.img", 40, "<h", 3)
-    assert file_checksum(tmp_path / "pair.hdr") != whole
+    assert source_of(tmp_path / "pair.hdr").checksum != whole
 
 
 def test_a_file_is_known_by_its_content_not_by_its_name(tmp_path):
@@ -445,13 +446,6 @@ def test_a_file_one_may_not_read_is_refused(tmp_path):
     assert code_of(path) == "volume-permission"
 
 
-def test_the_limit_of_voxels_is_the_users(tmp_path):
-    path = saved(tmp_path / "volume.nii", noise())
-    with pytest.raises(VolumeError, match="limit is 4,319"):
-        slice_volume(path, Slicing(max_voxels=20 * 24 * 9 - 1))
-    assert len(slice_volume(path, Slicing(max_voxels=20 * 24 * 9)).pixels) == 9
-
-
 SHORT = """
 import resource, sys
 from pathlib import Path
@@ -483,7 +477,7 @@ def test_no_header_byte_leads_to_anything_but_slices_or_a_refusal(tmp_path, at, 
     path = saved(tmp_path / "fuzz.nii", noise((6, 7, 5)))
     patched(patched(path, at, "B", value), also_at, "B", also)
     try:
-        stack = slice_volume(path, Slicing(max_voxels=10**6))
+        stack = slice_volume(path)
     except VolumeError as refusal:
         assert refusal.code.startswith("volume-")
     else:
@@ -498,7 +492,7 @@ def test_no_damaged_gzip_leads_to_anything_but_slices_or_a_refusal(tmp_path, at,
     data[at % len(data)] ^= change
     path.write_bytes(data)
     try:
-        slice_volume(path, Slicing(max_voxels=10**6))
+        slice_volume(path)
     except VolumeError as refusal:
         assert refusal.code.startswith("volume-")
 

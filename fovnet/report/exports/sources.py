@@ -19,6 +19,7 @@ from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import quietly, whole_header
 from fovnet.volume.dicom.reading import images_of
 from fovnet.volume.dicom.source import Item
+from fovnet.volume.sources import source_of
 from fovnet.volume.volume import Images
 
 UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2
@@ -74,7 +75,7 @@ def _objects(answer: StoredAnswer) -> dict[str, set[Item]]:
     try:
         for frame in images_of(answer.path):
             objects.setdefault(frame.sop_uid, set()).add(frame.item)
-        same = answer.file is None or unchanged(answer.path, answer.file)
+        same = answer.file is None or unchanged(source_of(answer.path), answer.file)
     except OSError as fault:
         raise ModelError("export-unreadable", f"{answer.path}: {answer.volume_id} was answered from it, and it cannot be read "
                                               f"({fault.strerror}). Give it back its permissions, and export again.") from fault

@@ -76,13 +76,11 @@ def _written(
 ) -> list[dict[str, Any]]:
     """As `write`, without its guard.
 
-    A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or a face.  For a file that
-    changed since it was read, no checksum is recorded, so that the next run reads it again.
+    A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or a face.
     """
     from fovnet.decision.answer import facts, table_rows
-    from fovnet.decision.kept import content, places
+    from fovnet.decision.kept import recorded
     from fovnet.records import write_json
-    from fovnet.volume.readers import beside_of
 
     rows = table_rows(one.answer, one.stack)
     body = facts(one.answer, one.stack, one.raw, vocabulary) | {"rows": rows, "model": identity, "engine": engine, "faces": faces}
@@ -91,10 +89,7 @@ def _written(
         _draw(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
     for stale in set(beside(one.answer.volume_id, True, True)) - set(beside(one.answer.volume_id, drawn and pictures, drawn and pages)):
         (folder / stale).unlink(missing_ok=True)
-    path = Path(one.answer.path)
-    held = one.stack.checksum if one.stack else content(path)
-    file = {"places": one.places, "sha256": held if places(path) == one.places else None, "beside": beside_of(path)}
-    write_json(folder / f"{one.answer.volume_id}.json", {**body, "file": file}, keep_same=True)
+    write_json(folder / f"{one.answer.volume_id}.json", {**body, "file": recorded(one.source)}, keep_same=True)
     return rows
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from fovnet.errors import VolumeError
 from fovnet.regions import DEFAULT
-from fovnet.volume import readers
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathered import Gathered
 from fovnet.volume.adapters.grids import Grid
 from fovnet.volume.collection import RegionRow, VolumeRow
+from fovnet.volume.readers import volume_name
+from fovnet.volume.sources import read
 
 NAME = re.compile(r"(?P<subject>IXI\d{3})-(?P<site>[A-Za-z]+)-(?P<examination>\d{4})-(?P<sequence>[A-Z0-9]+)(?P<rest>-\d+)?")
 FIELD_STRENGTH = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}       # Philips Intera 1.5 T, Philips Intera 3 T, GE 1.5 T, by the site
@@ -27,7 +28,7 @@ def gather_ixi(tree: Path) -> Gathered:
     """Every structural image and angiogram, labelled head from its first to its last slice with tissue."""
     gathered = Gathered()
     for path in sorted(path for path in tree.rglob("*") if path.name.lower().endswith((".nii", ".nii.gz"))):
-        name = readers.volume_name(path)
+        name = volume_name(path)
         match = NAME.fullmatch(name)
         if not match:
             gathered.leave(path, "not named IXI<number>-<hospital>-<examination>-<sequence> as the images of this data set are")
@@ -40,12 +41,12 @@ def gather_ixi(tree: Path) -> Gathered:
 
 def _add(gathered: Gathered, path: Path, match: re.Match[str]) -> None:
     try:
-        volume = readers.read(path)
+        volume = read(path)
     except VolumeError as fault:
         gathered.refuse(path, fault)
         return
     first, last = body_slices(volume)
     attributes = {"site": match["site"], "sequence": match["sequence"], "plane": Grid(volume.voxels.shape, volume.vox_to_ras).plane,
                   "field_strength": FIELD_STRENGTH.get(match["site"], "")}
-    name = readers.volume_name(path)
+    name = volume_name(path)
     gathered.add(VolumeRow(name, match["subject"], path, attributes=attributes), [RegionRow(name, DEFAULT.chain[-1], first, last)])

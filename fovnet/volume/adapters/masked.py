@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.regions import DEFAULT
-from fovnet.volume import readers
 from fovnet.volume.adapters.body import body_slices, runs_of
 from fovnet.volume.adapters.gathered import NOT_LABELLED, Gathered
 from fovnet.volume.adapters.grids import Grid, nifti_grid
 from fovnet.volume.adapters.organs import LIMITS, WITNESSES, Extent, extent, regions_of
 from fovnet.volume.collection import RegionRow, VolumeRow
 from fovnet.volume.orient import closest_canonical
+from fovnet.volume.readers import volume_name
+from fovnet.volume.sources import read
 from fovnet.volume.unpacking import regular
 from fovnet.volume.volume import Volume
 
@@ -88,8 +89,8 @@ def cases(tree: Path) -> Iterator[Path]:
 def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[int, str]) -> None:
     """Adds the volume with the regions derived from its masks; sets it aside, with the reason, if it cannot be read or labelled."""
     try:
-        image = readers.read(volume.path)
-        grid = nifti_grid(volume.path)                      # a volume read slab by slab has been resampled by now
+        image = read(volume.path)
+        grid = Grid(image.voxels.shape, image.vox_to_ras)
         organs = _organs(case, grid, names, gathered)
     except VolumeError as fault:
         gathered.refuse(volume.path, fault)
@@ -128,7 +129,7 @@ def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
         for path in sorted((case / FOLDER).iterdir()):
             if not _is_image(path):
                 continue
-            name = readers.volume_name(path)
+            name = volume_name(path)
             _leave_misspelt(gathered, path, name)
             if organ := organ_called(name):
                 files.setdefault(organ, []).append(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fovnet.errors import VolumeError
@@ -20,8 +21,32 @@ CODES = {"no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": 
          "repeat": "volume-repeat"}
 
 
-def chosen(path: Path) -> tuple[str, Series]:
-    """(the path for messages, the series it means).  Raises VolumeError if it means none, or several."""
+@dataclass(frozen=True)
+class Chosen:
+    """The series that a path means; `unread` objects beside it could not be used, none if the path is its address."""
+
+    path: str
+    series: Series
+    unread: int
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files with its images; an archive is one file."""
+        return tuple(dict.fromkeys(item.path for item in self.series.items))
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Notes that depend on other objects of its place: that it is one of several, that some could not be used."""
+        return (*self.series.notes, *self.unused)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """A note on the unread objects, if there are any."""
+        return (f"{several(self.unread, 'object')} beside it could not be used",) if self.unread else ()
+
+
+def chosen(path: Path) -> Chosen:
+    """The series that a path means.  Raises VolumeError if it means none, or several."""
     place, wanted = split_address(Path(path))
     if wanted and not place.exists():
         raise VolumeError("volume-missing", f"{path}: there is no {place} to hold that series. If it was moved, give its new path, "
@@ -33,9 +58,9 @@ def chosen(path: Path) -> tuple[str, Series]:
             raise VolumeError("volume-series", f"{path}: no such series in {place}. {_listing(place, found)}")
         if named.kind and named.kind not in INCLUDABLE:
             raise VolumeError(_code(named), f"{path}: {named.reason}. Give an MR series.")
-        return str(path), named
+        return Chosen(str(path), named, 0)
     if len(found.readable) == 1:
-        return str(path), found.readable[0]
+        return Chosen(str(path), found.readable[0], len(found.unread))
     if found.readable:
         raise VolumeError("volume-several", f"{path}: {len(found.readable)} volumes. Name one of them. {_listing(place, found)}")
     raise _nothing(place, found)

@@ -9,24 +9,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, times, usable
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.choosing import chosen
+from fovnet.volume.dicom.choosing import Chosen, chosen
 from fovnet.volume.dicom.grid import Stand, grid_of, stand_of, without_doubles
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.pixels import planes_of
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import begins_like_dicom, is_archive
-from fovnet.volume.dicom.survey import survey
-from fovnet.volume.grid import Limits
+from fovnet.volume.grid import refuse_size
 from fovnet.volume.unpacking import is_gzip
 from fovnet.volume.volume import Images, Volume
 from fovnet.words import several
-
-MAX_SERIES_VOXELS = 2**29       # a series is held in memory as a whole: 2 GiB as float32
 
 
 def claims(path: Path, opening: bytes) -> bool:
@@ -37,52 +32,44 @@ def claims(path: Path, opening: bytes) -> bool:
 
 def files_of(path: Path) -> tuple[Path, ...]:
     """The files with the volume's images; an archive is one file."""
-    return tuple(dict.fromkeys(item.path for item in chosen(path)[1].items))
+    return chosen(path).files
 
 
 def images_of(path: Path) -> tuple[Frame, ...]:
     """The images of the volume that a path means.  Raises VolumeError as `read`."""
-    return chosen(path)[1].frames
+    return chosen(path).series.frames
 
 
-def read(path: Path, limits: Limits) -> Volume:
+def read(path: Path) -> Volume:
     """The only volume of a place, or that of an address, on the grid of its images (columns, rows, slices).
 
-    Raises VolumeError: "volume-several" if several can be read, listing them; the code of the triage if none can; "volume-geometry",
-    "volume-gaps", "volume-doubled", "volume-tilt" for images that do not form a regular grid; "volume-too-large"; those of `pixels`.
+    Raises VolumeError: "volume-several" if several can be read, listing them; the code of the triage if none can; and as `volume_of`.
     """
-    source, series = chosen(path)
+    return volume_of(chosen(path))
+
+
+def volume_of(meant: Chosen) -> Volume:
+    """The volume of a series.
+
+    Raises VolumeError: "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that do not form a regular grid;
+    "volume-too-large"; those of `pixels`.
+    """
     try:
-        volume = _stacked(source, series, min(limits.max_voxels, MAX_SERIES_VOXELS))
-        return replace(volume, notes=(*volume.notes, *_unused_beside(path)))
+        volume = _stacked(meant.path, meant.series)
+        return replace(volume, notes=(*volume.notes, *meant.unused))
     except (VolumeError, MemoryError, OSError):
         raise
     except Exception as fault:          # damaged data raise any exception; its message is left out, as it may quote the header
-        raise VolumeError("volume-corrupt", f"{source}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
+        raise VolumeError("volume-corrupt", f"{meant.path}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
 
 
-def notes_beside(path: Path) -> tuple[str, ...]:
-    """Notes on a volume that depend on other objects of its place: that it is one of several, that some could not be used.
-
-    Raises VolumeError as `read`.
-    """
-    return (*chosen(path)[1].notes, *_unused_beside(path))
-
-
-def _unused_beside(path: Path) -> tuple[str, ...]:
-    unread = 0 if split_address(path)[1] else len(survey(Path(path)).unread)
-    return (f"{several(unread, 'object')} beside it could not be used",) if unread else ()
-
-
-def _stacked(source: str, series: Series, max_voxels: int) -> Volume:
+def _stacked(source: str, series: Series) -> Volume:
     """The volume of one group of images."""
     frames = series.frames
     shape = (frames[0].columns, frames[0].rows, len(frames))
     if min(shape) < 1:
         raise VolumeError("volume-shape", f"{source}: images of {times(shape[:2])} pixels. Export the series again.")
-    if int(np.prod(shape, dtype=np.float64)) > max_voxels:
-        raise VolumeError("volume-too-large", f"{source}: {times(shape)} voxels; the limit is {max_voxels:,}. "
-                                              "Resample it, or convert it to NIfTI (dcm2niix), which is read slab by slab.")
+    refuse_size(source, shape)
     stand = stand_of(source, frames)
     ordered = [frames[index] for index in stand.order]
     planes = planes_of(source, ordered)

@@ -11,7 +11,6 @@ import numpy as np
 
 from fovnet.errors import VolumeError
 from fovnet.unforeseen import internal
-from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.frames import frames_of
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.over_time import repeats_over_time
@@ -92,15 +91,6 @@ def _grouped(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
             return [], [Unread(item, internal(item, fault)) for item in dict.fromkeys(frame.item for frame in frames)]
     parts = [_grouped(own) for own in together.values()]
     return [one for series, _ in parts for one in series], [one for _, refused in parts for one in refused]
-
-
-def place_stamp(path: Path) -> list[list[int]]:
-    """Size and modification time of every file on which the volume of this path depends.  Raises VolumeError as `survey`."""
-    place, wanted = split_address(Path(path))
-    items = [item for series in survey(place).series if series.is_called(wanted) for item in series.items] if wanted else [
-        one.item if isinstance(one, Unread) else one for one in items_of(place)
-    ]
-    return [list(file_stamp(file)) for file in dict.fromkeys([item.path for item in items] or [place])]
 
 
 @lru_cache(maxsize=4)

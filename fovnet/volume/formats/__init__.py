@@ -1,4 +1,4 @@
 """The formats other than DICOM, one module each, with `claims`, `files_of` and `read` for `volume.readers`.
 
-A reader parses its header into a `grid.Grid`; `slabs` then reads the voxels, as a whole or slab by slab.
+A reader parses its header into a `grid.Grid`, whose module then reads the voxels.
 """

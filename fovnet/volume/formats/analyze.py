@@ -18,8 +18,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
 from fovnet.volume.formats.nifti import files_of as nifti_files_of
 from fovnet.volume.formats.nifti import header_opening
-from fovnet.volume.grid import Grid, Limits, refuse_grid, rest_notes
-from fovnet.volume.slabs import read_grid
+from fovnet.volume.grid import Grid, read_grid, refuse_grid, rest_notes
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip
 from fovnet.volume.volume import Volume
 
@@ -40,7 +39,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (*nifti_files_of(path), mat) if mat.exists() else nifti_files_of(path)
 
 
-def read(path: Path, limits: Limits) -> Volume:
+def read(path: Path) -> Volume:
     """The first usable frame of an Analyze pair.  Raises VolumeError: "volume-orientation" without a .mat."""
     if not path.name.lower().endswith((".hdr", ".hdr.gz", ".img", ".img.gz")):
         raise VolumeError("volume-missing", f"{path}: an Analyze header under a name without .hdr; its image cannot be found. Name the "
@@ -53,8 +52,8 @@ def read(path: Path, limits: Limits) -> Volume:
     offset = float(header["vox_offset"])
     with opened(image_path) as file:
         skip(path, file, int(offset) if np.isfinite(offset) else -1)
-        refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
-        volume = read_grid(path, file, grid, affine, limits, ("placed by the .mat beside it",))
+        refuse_grid(path, grid, plain_bytes(file))
+        volume = read_grid(path, file, grid, affine, ("placed by the .mat beside it",))
         if grid.sizes[3] == 1:
             volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(file))))
     return volume

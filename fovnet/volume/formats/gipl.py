@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from fovnet.volume.checks import refuse_affine
-from fovnet.volume.grid import LPS_TO_RAS, Grid, Limits, refuse_grid, rest_notes, stored_type
-from fovnet.volume.slabs import read_grid
+from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid, rest_notes, stored_type
 from fovnet.volume.unpacking import drain, opened, plain_bytes
 from fovnet.volume.volume import Volume
 
@@ -38,7 +37,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def read(path: Path, limits: Limits) -> Volume:
+def read(path: Path) -> Volume:
     """The first usable frame of a GIPL file, its axes taken to be LPS.  Raises VolumeError for an invalid header or data."""
     with opened(path) as file:
         header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
@@ -48,8 +47,8 @@ def read(path: Path, limits: Limits) -> Volume:
         affine = np.diag([*header["spacing"][:3].astype(float), 1.0])
         affine[:3, 3] = header["origin"][:3]
         refuse_affine(str(path), affine)
-        refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
-        volume = read_grid(path, file, grid, LPS_TO_RAS @ affine, limits, (NOTE,))
+        refuse_grid(path, grid, plain_bytes(file))
+        volume = read_grid(path, file, grid, LPS_TO_RAS @ affine, (NOTE,))
         if grid.sizes[3] == 1:
             volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(file))))
     return volume

@@ -28,8 +28,7 @@ from fovnet.volume.formats.text_header import (
     whole_number,
     whole_numbers,
 )
-from fovnet.volume.grid import LPS_TO_RAS, Grid, Limits, refuse_grid, rest_notes
-from fovnet.volume.slabs import read_grid
+from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid, rest_notes
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
 
@@ -56,7 +55,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path,) if name.upper() == "LOCAL" else (path, _data_file(path, name))
 
 
-def read(path: Path, limits: Limits) -> Volume:
+def read(path: Path) -> Volume:
     """The first usable frame of a MetaImage, its affine converted from LPS to RAS.
 
     Raises VolumeError: "volume-orientation" without TransformMatrix, "volume-encoding" for text or many data files,
@@ -72,9 +71,9 @@ def read(path: Path, limits: Limits) -> Volume:
         data_path = path if local else _data_file(path, fields["elementdatafile"])
         with nullcontext(file) if local else regular(data_path).open("rb") as data:
             stored = None if packed else plain_bytes(data)
-            refuse_grid(path, grid, limits.max_voxels, stored)
+            refuse_grid(path, grid, stored)
             stream = _at_voxels(path, data, fields, packed, grid, stored)
-            volume = read_grid(path, stream, grid, vox_to_ras, limits)
+            volume = read_grid(path, stream, grid, vox_to_ras)
             if len(grid.sizes) == 3:
                 volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(stream))))
     return volume

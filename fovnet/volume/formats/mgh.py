@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
 from fovnet.volume.formats.text_header import unoriented
-from fovnet.volume.grid import Grid, Limits, refuse_grid, stored_type
-from fovnet.volume.slabs import read_grid
+from fovnet.volume.grid import Grid, read_grid, refuse_grid, stored_type
 from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
@@ -35,15 +34,15 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def read(path: Path, limits: Limits) -> Volume:
+def read(path: Path) -> Volume:
     """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" if goodRASFlag is not set."""
     with opened(path) as file:
         header = _header(path, file)
         grid = _grid(path, header)
         skip(path, file, DATA_BEGIN - header.nbytes)
-        refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
+        refuse_grid(path, grid, plain_bytes(file))
         affine = _affine(path, header)
-        volume = read_grid(path, file, grid, affine, limits)
+        volume = read_grid(path, file, grid, affine)
         if grid.sizes[3] == 1:
             drain(file)                 # tags of any length follow the voxels
     return volume

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, times
-from fovnet.volume.grid import Grid, Limits, refuse_grid, rest_notes
-from fovnet.volume.slabs import read_grid
+from fovnet.volume.grid import Grid, read_grid, refuse_grid, rest_notes
 from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
@@ -71,7 +70,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def read(path: Path, limits: Limits) -> Volume:
+def read(path: Path) -> Volume:
     """The first usable frame of a NIfTI file, with the affine of its sform, else of its qform: see `_geometry`.
 
     Raises VolumeError for a missing or invalid affine (neither form set, or not a scanner's), and for voxels that are not
@@ -83,12 +82,12 @@ def read(path: Path, limits: Limits) -> Volume:
         _refuse_kind(path, stored)
         header = stored.copy()
         header.check_fix(logger=_QUIET)
-    grid = _grid(path, header, limits)
+    grid = _grid(path, header)
     vox_to_ras, notes = _geometry(path, stored, header)
     with opened(files[-1]) as file:
         skip(path, file, _first_byte(path, header, pair=len(files) == 2))
-        refuse_grid(path, grid, limits.max_voxels, plain_bytes(file))
-        volume = read_grid(path, file, grid, vox_to_ras, limits, notes)
+        refuse_grid(path, grid, plain_bytes(file))
+        volume = read_grid(path, file, grid, vox_to_ras, notes)
         if math.prod(grid.sizes[3:]) == 1:
             volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(file))))
     return volume
@@ -106,7 +105,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     _refuse_type(path, stored)
     header = stored.copy()
     header.check_fix(logger=_QUIET)
-    return _grid(path, header, Limits()).sizes, _geometry(path, stored, header)[0]
+    return _grid(path, header).sizes, _geometry(path, stored, header)[0]
 
 
 def _first_byte(path: Path, header: Any, pair: bool) -> int:
@@ -164,7 +163,7 @@ def _refuse_type(path: Path, stored: Any) -> None:
         raise VolumeError(code, f"{path}: the voxels are {what}, not MR intensities. {remedy}")
 
 
-def _grid(path: Path, header: Any, limits: Limits) -> Grid:
+def _grid(path: Path, header: Any) -> Grid:
     """The grid in the header.  A slope of 0 means that there is none (nifti1.h); so do NaN, which nibabel
     writes for it, and infinity.  Raises VolumeError if its shape is not possible for a volume."""
     shape = tuple(map(int, header.get_data_shape()))
@@ -173,7 +172,7 @@ def _grid(path: Path, header: Any, limits: Limits) -> Grid:
     slope, intercept = header.get_slope_inter()
     grid = Grid((*shape, 1, 1)[: max(3, len(shape))], header.get_data_dtype(),
                 slope=1.0 if slope is None else float(slope), intercept=0.0 if intercept is None else float(intercept))
-    refuse_grid(path, grid, limits.max_voxels, None)
+    refuse_grid(path, grid, None)
     return grid
 
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, refuse_modality, times
 from fovnet.volume.formats.text_header import beside, corrupt, header_line, one_of, scattered, unoriented, whole_number, whole_numbers
-from fovnet.volume.grid import MAX_AXES, Grid, Limits, refuse_grid, rest_notes
-from fovnet.volume.slabs import read_grid
+from fovnet.volume.grid import MAX_AXES, Grid, read_grid, refuse_grid, rest_notes
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
 
@@ -72,7 +71,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path, _data_file(path, header)) if "data file" in header.fields else (path,)
 
 
-def read(path: Path, limits: Limits) -> Volume:
+def read(path: Path) -> Volume:
     """The first usable frame of an NRRD, its affine converted from its space to RAS.
 
     Raises VolumeError: "volume-orientation" without a space or directions, "volume-encoding" for text or many data files,
@@ -88,9 +87,9 @@ def read(path: Path, limits: Limits) -> Volume:
         data_path = _data_file(path, header) if "data file" in header.fields else path
         with regular(data_path).open("rb") if data_path != path else nullcontext(file) as data:
             stored = plain_bytes(data) if encoding == "raw" else None
-            refuse_grid(path, grid, limits.max_voxels, stored)
+            refuse_grid(path, grid, stored)
             stream = _at_voxels(path, data, header, encoding, grid, stored)
-            volume = read_grid(path, stream, grid, vox_to_ras, limits)
+            volume = read_grid(path, stream, grid, vox_to_ras)
             if grid.together == len(grid.sizes):
                 volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(stream))))
     return volume

@@ -23,6 +23,7 @@ from fovnet.volume.dicom.source import Item
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.memory import BYTES_PER_VOXEL, bytes_to_read
 from fovnet.volume.slices import slice_volume
+from fovnet.volume.sources import source_of
 
 MB = 2**20
 MOST_MB = 120           # of growth: less than any of these would take
@@ -115,7 +116,7 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
     "a deflated object": (deflated, {"volume-too-large"}),
     "200 MB after the voxels": (gzipped((20, 20, 20), zeros), {"volume-constant"}),
     "a header of 250 MB before 1 MB": (gzipped((500, 500, 500), first(1)), {"volume-truncated"}),
-    "a header of 8 GB before 1 MB": (gzipped((1600, 1600, 1600), first(1)), {"volume-truncated"}),
+    "a header of 1 GB before 1 MB": (gzipped((800, 800, 800), first(1)), {"volume-truncated"}),
     "a header of 60 TB before 1 MB": (gzipped((32000, 32000, 32000), first(1)), {"volume-too-large"}),
 }
 
@@ -185,7 +186,7 @@ def test_a_series_packed_far_smaller_than_usual_counts_by_its_voxels(tmp_path: P
     voxels = np.zeros((256, 256, 20), np.int16)
     voxels[:8, :8] = write.noise((8, 8, 20))
     archive = write.zipped(tmp_path / "a.zip", write.save(tmp_path / "series", write.images(voxels)))
-    assert archive.stat().st_size * 30 < BYTES_PER_VOXEL * voxels.size <= bytes_to_read(archive)
+    assert archive.stat().st_size * 30 < BYTES_PER_VOXEL * voxels.size <= bytes_to_read(source_of(archive))
 
 
 def test_the_straight_grid_of_an_oblique_series_is_counted(tmp_path: Path, write: SimpleNamespace, made: ModuleType) -> None:
@@ -197,7 +198,7 @@ def test_the_straight_grid_of_an_oblique_series_is_counted(tmp_path: Path, write
     folder = write.save(tmp_path / "series", write.images(write.noise((250, 150, 3)), affine))
     [series] = survey(folder).series
     straight = made.nifti(tmp_path / "a.nii", made.Volume(write.noise((250, 150, 3)), affine, "the same"))
-    beyond = bytes_to_read(straight) - BYTES_PER_VOXEL * 250 * 150 * 3
+    beyond = bytes_to_read(source_of(straight)) - BYTES_PER_VOXEL * 250 * 150 * 3
     assert beyond > 8e6
     for path in (folder, Path(f"{folder}#{series.id}"), write.zipped(tmp_path / "a.zip", folder)):
-        assert bytes_to_read(path) >= bytes_to_read(straight)
+        assert bytes_to_read(source_of(path)) >= bytes_to_read(source_of(straight))

@@ -15,7 +15,7 @@ from pydicom.fileset import FileSet
 
 from fovnet.errors import VolumeError
 from fovnet.volume.discovery import find
-from fovnet.volume.readers import read
+from fovnet.volume.sources import read
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ import pytest
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.readers import read
 from fovnet.volume.slices import slice_volume
+from fovnet.volume.sources import read
 
 Make = Callable[[Path, SimpleNamespace], Path]
 

@@ -9,7 +9,7 @@ from pydicom.dataset import Dataset, FileDataset
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.readers import read
+from fovnet.volume.sources import read
 
 CORONAL = np.array([[-1.5, 0, 0, 20], [0, 0, -5.0, 20], [0, -1.25, 0, 200], [0, 0, 0, 1]])     # rows run down, slices from front to back
 SAGITTAL = np.array([[0, 0, 4.0, -100], [-1.25, 0, 0, 20], [0, -1.5, 0, 30], [0, 0, 0, 1]])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fovnet.volume.discovery import find
-from fovnet.volume.readers import read
+from fovnet.volume.sources import read
 
 PREAMBLES = {
     "nothing": b"",

@@ -19,8 +19,8 @@ from fovnet.volume.dicom.grid import Stand, grid_of
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.dicom.table import COLUMNS, series_row
 from fovnet.volume.discovery import find
-from fovnet.volume.readers import file_checksum, read
 from fovnet.volume.slices import slice_volume
+from fovnet.volume.sources import read, source_of
 
 
 def refusal(path: Path) -> VolumeError:
@@ -53,7 +53,7 @@ def test_two_volumes_of_one_series_are_told_apart_and_the_first_is_read(tmp_path
         assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
     first = read(tmp_path)
     assert np.array_equal(first.voxels, voxels[0]) and first.notes[0].startswith("volume 1 of 2 of its series, told apart by ")
-    assert file_checksum(address(tmp_path, found[0].id)) != file_checksum(address(tmp_path, found[1].id))
+    assert source_of(address(tmp_path, found[0].id)).checksum != source_of(address(tmp_path, found[1].id)).checksum
 
 
 @pytest.mark.parametrize("above_mm", [0.0, 36.0])

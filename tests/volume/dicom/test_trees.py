@@ -24,11 +24,12 @@ from fovnet.volume.adapters.gathered import write_tables
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.dicom.table import COLUMNS, short_hash
-from fovnet.volume.discovery import find, find_volumes, name_volumes
+from fovnet.volume.discovery import find, name_volumes
 from fovnet.volume.memory import LEAST_BYTES, PACKED_TO_BYTES, bytes_to_read
 from fovnet.volume.pack import slice_collections
-from fovnet.volume.readers import read, stamp, volume_name
+from fovnet.volume.readers import volume_name
 from fovnet.volume.slices import slice_volume
+from fovnet.volume.sources import read, source_of
 
 NAME, BORN = "Zqxavier", "19370203"
 
@@ -101,14 +102,14 @@ def test_what_is_included_is_found_too(tmp_path, write):
 def test_images_named_one_by_one_are_read_as_their_series(tmp_path, write):
     tree(tmp_path, write)
     files = sorted((tmp_path / "alone").iterdir())
-    assert find_volumes(files[:4]) == [tmp_path / "alone"]
+    assert find(files[:4]).volumes == [tmp_path / "alone"]
     first = next(series for series in survey(tmp_path / "mixed").series if series.frames[0].facts.series_number == "11")
-    assert find_volumes(sorted((tmp_path / "mixed").glob("a*.dcm"))) == [address(tmp_path / "mixed", first.id)]
+    assert find(sorted((tmp_path / "mixed").glob("a*.dcm"))).volumes == [address(tmp_path / "mixed", first.id)]
 
 
 def test_a_place_of_which_nothing_is_read_is_not_passed_over(tmp_path, write):
     folder = write.save(tmp_path / "loc", write.images(write.noise(), SeriesDescription="localizer"))
-    assert find_volumes([folder]) == [folder]
+    assert find([folder]).volumes == [folder]
     with pytest.raises(VolumeError, match="--include localizer"):
         read(folder)
 
@@ -117,18 +118,18 @@ def test_a_folder_of_one_archive_of_which_nothing_is_read_says_why(tmp_path, wri
     folder = write.save(tmp_path / "loc", write.images(write.noise(), SeriesDescription="localizer"))
     (tmp_path / "tree").mkdir()
     archive = write.zipped(tmp_path / "tree" / "loc.zip", folder)
-    assert find_volumes([tmp_path / "tree"]) == [archive]
+    assert find([tmp_path / "tree"]).volumes == [archive]
     with pytest.raises(VolumeError, match="--include localizer"):
         read(archive)
     write.save(tmp_path / "tree" / "series", write.images(write.noise(seed=3), series=4))
-    assert find_volumes([tmp_path / "tree"]) == [tmp_path / "tree" / "series"]
+    assert find([tmp_path / "tree"]).volumes == [tmp_path / "tree" / "series"]
 
 
 def test_a_series_over_two_folders_is_one_volume(tmp_path, write):
     files = write.images(write.noise())
     write.save(tmp_path / "disc1", files[:5])
     write.save(tmp_path / "disc2", files[5:])
-    assert find_volumes([tmp_path]) == [tmp_path]
+    assert find([tmp_path]).volumes == [tmp_path]
     assert np.array_equal(read(tmp_path).voxels, write.noise())
 
 
@@ -138,14 +139,15 @@ def test_names_of_series_hold_no_identity_and_no_slash(tmp_path, write):
     assert volume_name(tmp_path / "mixed") == "mixed" and volume_name(tmp_path / "mixed" / "..") == tmp_path.name
 
 
-def test_a_changed_image_changes_the_stamp_and_another_series_does_not(tmp_path, write):
+def test_a_changed_image_changes_the_places_of_its_series_and_not_those_of_another(tmp_path, write):
     write.save(tmp_path, write.images(write.noise(), series=1), "a")
     write.save(tmp_path, write.images(write.noise(), series=2), "b")
-    one, other = (address(tmp_path, series.id) for series in survey(tmp_path).series)
-    before = stamp(one), stamp(other)
+    one, other = (source_of(address(tmp_path, series.id)) for series in survey(tmp_path).series)
+    before = one.places, other.places
     changed = write.images(write.noise(), series=2, SeriesDescription="longer than before")[0]
     write.save(tmp_path, [changed], "b")
-    assert stamp(one) == before[0] and stamp(other) != before[1]
+    assert one.is_as_it_was() and not other.is_as_it_was() and other.places == before[1]
+    assert one.now().places == before[0] and other.now().places != before[1]
 
 
 def test_a_collection_names_a_series_of_a_folder(tmp_path, write):
@@ -318,9 +320,9 @@ def test_a_series_of_a_folder_takes_the_memory_of_its_own_files(tmp_path, write)
     small, large = write.images(write.noise()), write.images(write.noise((60, 64, 9), seed=1), series=9)
     write.save(tmp_path, small, "s")
     write.save(tmp_path / "below", large, "l")
-    wanted = [bytes_to_read(address(tmp_path, series.id)) - LEAST_BYTES for series in survey(tmp_path).series]
+    wanted = [bytes_to_read(source_of(address(tmp_path, series.id))) - LEAST_BYTES for series in survey(tmp_path).series]
     sizes = [sum(path.stat().st_size for path in tmp_path.rglob(f"{letter}*.dcm")) for letter in "sl"]
-    assert wanted == [PACKED_TO_BYTES * size for size in sizes] and bytes_to_read(tmp_path) - LEAST_BYTES == sum(wanted)
+    assert wanted == [PACKED_TO_BYTES * size for size in sizes] and bytes_to_read(source_of(tmp_path)) - LEAST_BYTES == sum(wanted)
 
 
 @pytest.mark.parametrize("other", ["a", "c"], ids=["copies come first", "copies come last"])
@@ -331,7 +333,7 @@ def test_a_folder_with_copies_or_another_phase_stands_for_no_single_series(tmp_p
     write.save(tmp_path / other, write.images(write.noise(seed=1), series=1, **({} if kind == "copies" else {"TriggerTime": "0"})), "x")
     write.save(tmp_path / "b", write.images(write.noise(seed=1 if kind == "copies" else 3), series=1, **again), "x")
     write.save(tmp_path / "b", write.images(write.noise(seed=2), series=2), "y")
-    found = find_volumes([tmp_path])
+    found = find([tmp_path]).volumes
     assert len(found) == 2
     assert {read(path).voxels.tobytes() for path in found} == {write.noise(seed=seed).astype(np.float32).tobytes() for seed in (1, 2)}
 

@@ -21,7 +21,7 @@ from fovnet.volume.dicom.series import series_of
 from fovnet.volume.dicom.source import Item
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.discovery import find
-from fovnet.volume.readers import read
+from fovnet.volume.sources import read
 
 AXIAL = np.array([[-1.5, 0, 0, 30], [0, -1.25, 0, 20], [0, 0, 4.0, -50], [0, 0, 0, 1]])
 SAGITTAL = np.array([[0, 0, 4.0, -100], [-1.25, 0, 0, 20], [0, -1.5, 0, 30], [0, 0, 0, 1]])

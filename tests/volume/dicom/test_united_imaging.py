@@ -14,7 +14,7 @@ from pydicom.sequence import Sequence
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.readers import read
+from fovnet.volume.sources import read
 
 
 def grid(write, voxels: np.ndarray, *, creator: str = "Image Private Header", block: int = 0x10, uid: str = "1", **more):

@@ -10,8 +10,9 @@ import pytest
 import SimpleITK
 
 from fovnet.errors import VolumeError
-from fovnet.volume.readers import file_checksum, read, volume_name
+from fovnet.volume.readers import volume_name
 from fovnet.volume.slices import slice_volume
+from fovnet.volume.sources import read, source_of
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 
@@ -109,11 +110,11 @@ def test_an_old_mat_with_m_alone_flips_left_and_right(tmp_path, made):
 def test_another_data_file_is_another_checksum(tmp_path, made, write):
     raw = {"encoding": "raw"} if write == "nrrd" else {}
     path = getattr(made, write)(tmp_path / "head.hdr.txt", made.body(), data="voxels.raw", **raw)
-    before = file_checksum(path)
+    before = source_of(path).checksum
     data = bytearray((tmp_path / "voxels.raw").read_bytes())
     data[100] ^= 1
     (tmp_path / "voxels.raw").write_bytes(data)
-    assert file_checksum(path) != before
+    assert source_of(path).checksum != before
 
 
 def test_frames_may_lie_on_the_first_or_the_last_axis_of_an_nrrd(tmp_path, made):
