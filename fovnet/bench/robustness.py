@@ -52,7 +52,7 @@ LEAST = 0.4                 # share of the slices that stay when a part is cut a
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class Labelled:
     """A volume, its axes RAS+, and the regions that it shows, in millimetres; None: no answer about it is right,
     as it is turned or in disorder."""
 
@@ -61,15 +61,15 @@ class Known:
     shows: tuple[RegionRow, ...] | None
 
 
-Change = Callable[[Known, np.random.Generator], Known]
+Change = Callable[[Labelled, np.random.Generator], Labelled]
 
 
-def people(count: int, seed: int) -> list[Callable[[], Known]]:
+def people(count: int, seed: int) -> list[Callable[[], Labelled]]:
     """Makers of so many simulated people of no collection, a volume each."""
     return [partial(stranger, seed, number) for number in range(count)]
 
 
-def stranger(seed: int, number: int) -> Known:
+def stranger(seed: int, number: int) -> Labelled:
     """One volume of a simulated person of no collection."""
     rng = np.random.default_rng([STRANGERS + seed, number, 1])
     person, site = sample_person((STRANGERS + seed, number)), SITES[int(rng.integers(len(SITES)))]
@@ -80,10 +80,10 @@ def stranger(seed: int, number: int) -> Known:
         RegionRow("", row["region"], float(row[first]), float(row[last]), first == "from_mm")
         for row, (first, last) in zip(rows, ends, strict=True)
     ]
-    return _known(f"person {number}", volume, shows)
+    return _labelled(f"person {number}", volume, shows)
 
 
-def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Known]]:
+def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Labelled]]:
     """Readers of the labelled volumes of a collection.  Raises CollectionError as `read_collection`; a reader raises
     VolumeError for a file that cannot be read."""
     collection = read_collection(tables, vocabulary)
@@ -93,11 +93,11 @@ def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Kno
     ]
 
 
-def _read(row: VolumeRow, shows: Sequence[RegionRow]) -> Known:
-    return _known(row.subject_id, sources.read(row.path), shows)
+def _read(row: VolumeRow, shows: Sequence[RegionRow]) -> Labelled:
+    return _labelled(row.subject_id, sources.read(row.path), shows)
 
 
-def _known(subject: str, stored: Volume, shows: Sequence[RegionRow]) -> Known:
+def _labelled(subject: str, stored: Volume, shows: Sequence[RegionRow]) -> Labelled:
     """The volume with axes RAS+, its rows in millimetres."""
     volume = to_ras(stored)
     counted = volume.slice_heights_mm() if volume.counted_z_mm is None else volume.counted_z_mm
@@ -107,15 +107,15 @@ def _known(subject: str, stored: Volume, shows: Sequence[RegionRow]) -> Known:
         else replace(row, first=counted[int(row.first)] - half, last=counted[int(row.last)] + half, in_mm=True)
         for row in shows if row.region != NONE
     ]
-    return Known(subject, volume, tuple(rows))
+    return Labelled(subject, volume, tuple(rows))
 
 
-def unchanged(one: Known, rng: np.random.Generator) -> Known:
+def unchanged(one: Labelled, rng: np.random.Generator) -> Labelled:
     """The volume as it is."""
     return one
 
 
-def cropped(one: Known, rng: np.random.Generator) -> Known:
+def cropped(one: Labelled, rng: np.random.Generator) -> Labelled:
     """The volume without some of its slices at either end."""
     slices = one.volume.voxels.shape[2]
     kept = int(rng.integers(int(np.ceil(LEAST * slices)), slices + 1))
@@ -126,7 +126,7 @@ def cropped(one: Known, rng: np.random.Generator) -> Known:
     return replace(one, volume=replace(one.volume, voxels=voxels, vox_to_ras=moved, counted_z_mm=None))
 
 
-def darker_to_one_side(one: Known, rng: np.random.Generator) -> Known:
+def darker_to_one_side(one: Labelled, rng: np.random.Generator) -> Labelled:
     """The volume in a coil that lies on one side: times exp(FALL · u), u from -1 to 1 along a direction across the
     body."""
     angle = rng.uniform(0, 2 * np.pi)
@@ -138,7 +138,7 @@ def darker_to_one_side(one: Known, rng: np.random.Generator) -> Known:
 def to_the_power(gamma: float) -> Change:
     """The change that raises grey levels, black 0 and white 1, to this power."""
 
-    def change(one: Known, rng: np.random.Generator) -> Known:
+    def change(one: Labelled, rng: np.random.Generator) -> Labelled:
         black, white = window(one.volume.voxels)
         grey = np.maximum((one.volume.voxels - black) / (white - black), 0.0)
         return _with(one, (grey ** np.float32(gamma)).astype(np.float32))
@@ -146,14 +146,14 @@ def to_the_power(gamma: float) -> Change:
     return change
 
 
-def half_dark(one: Known, rng: np.random.Generator) -> Known:
+def half_dark(one: Labelled, rng: np.random.Generator) -> Labelled:
     """The volume, its lower half DARKER times darker: stations put together without matching their brightness."""
     voxels = one.volume.voxels.copy()
     voxels[:, :, : voxels.shape[2] // 2] /= DARKER
     return _with(one, voxels)
 
 
-def in_noise(one: Known, rng: np.random.Generator) -> Known:
+def in_noise(one: Labelled, rng: np.random.Generator) -> Labelled:
     """The volume as a map computed without a mask: where there is no signal, noise, uniform over the window."""
     black, white = window(one.volume.voxels)
     air = ndimage.uniform_filter(one.volume.voxels, 3) < black + AIR * (white - black)
@@ -161,12 +161,12 @@ def in_noise(one: Known, rng: np.random.Generator) -> Known:
     return _with(one, np.where(air, noise, one.volume.voxels))
 
 
-def upside_down(one: Known, rng: np.random.Generator) -> Known:
+def upside_down(one: Labelled, rng: np.random.Generator) -> Labelled:
     """The body turned head to feet, as by a header that is wrong by half a turn about the front-back axis."""
     return replace(_with(one, one.volume.voxels[::-1, :, ::-1]), shows=None)
 
 
-def along_another_axis(one: Known, rng: np.random.Generator) -> Known:
+def along_another_axis(one: Labelled, rng: np.random.Generator) -> Labelled:
     """The body lying along the left-right or the front-back axis, as by a header that is wrong by a quarter turn."""
     axes = [(0, 2, 1), (2, 1, 0)][int(rng.integers(2))]
     voxels = one.volume.voxels.transpose(axes)[:, ::-1]             # a swap of two axes is a mirror image
@@ -176,13 +176,13 @@ def along_another_axis(one: Known, rng: np.random.Generator) -> Known:
     return replace(one, volume=turned, shows=None)
 
 
-def shuffled(one: Known, rng: np.random.Generator) -> Known:
+def shuffled(one: Labelled, rng: np.random.Generator) -> Labelled:
     """The volume with its slices in random order."""
     order = rng.permutation(one.volume.voxels.shape[2])
     return replace(_with(one, one.volume.voxels[:, :, order]), shows=None)
 
 
-def _with(one: Known, voxels: Voxels) -> Known:
+def _with(one: Labelled, voxels: Voxels) -> Labelled:
     return replace(one, volume=replace(one.volume, voxels=voxels))
 
 
@@ -195,7 +195,7 @@ CHANGES: Mapping[str, Change] = {
 
 
 def robustness(
-    ensemble: Ensemble, volumes: Sequence[Callable[[], Known]], *, seed: int, bodiless: int = 0,
+    ensemble: Ensemble, volumes: Sequence[Callable[[], Labelled]], *, seed: int, bodiless: int = 0,
     progress: Callable[[int, int], Any] | None = None,
 ) -> list[dict[str, Any]]:
     """A row of COLUMNS for each change, or kind of volume without a body, and each of COUNTED; of these `bodiless`
@@ -215,14 +215,14 @@ def robustness(
     for at, kind in enumerate(kinds):
         for number in range(bodiless):
             volume = oddity(kind, np.random.default_rng([seed, at, number]))
-            _count(tally, kind, Known(f"volume {number}", volume, ()), ensemble)
+            _count(tally, kind, Labelled(f"volume {number}", volume, ()), ensemble)
     return [
         {"change": name, **tally.share(f"{name}: {what}").row, "what": what}
         for name in (*CHANGES, *kinds) for what in COUNTED
     ]
 
 
-def _count(tally: Tally, name: str, seen: Known, ensemble: Ensemble) -> None:
+def _count(tally: Tally, name: str, seen: Labelled, ensemble: Ensemble) -> None:
     """Counts what the ensemble answers on a volume; one that cannot be cut is not answered surely."""
 
     def add(what: str, so: int, of: int = 1) -> None:

@@ -16,7 +16,7 @@ from fovnet.bench.robustness import (
     SLICES,
     SURE,
     WRONG,
-    Known,
+    Labelled,
     borders,
     is_right,
     of_collection,
@@ -50,14 +50,14 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Ensemble:
     return load(folder / "ensemble", "cpu", rule=Rule())
 
 
-def changed(one: Known, name: str, seed: int = 0) -> Known:
+def changed(one: Labelled, name: str, seed: int = 0) -> Labelled:
     return CHANGES[name](one, np.random.default_rng(seed))
 
 
-def in_ramp(shape: tuple[int, int, int] = (20, 30, 40)) -> Known:
+def in_ramp(shape: tuple[int, int, int] = (20, 30, 40)) -> Labelled:
     """A volume whose voxels tell where they were, 2 x 3 x 5 mm."""
     voxels = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    return Known("one", Volume(voxels, np.diag([2.0, 3.0, 5.0, 1.0]), "ramp"), ())
+    return Labelled("one", Volume(voxels, np.diag([2.0, 3.0, 5.0, 1.0]), "ramp"), ())
 
 
 def test_a_part_of_a_volume_keeps_its_millimetres() -> None:
