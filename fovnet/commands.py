@@ -24,6 +24,11 @@ def predicting(ensemble: Path) -> str:
 
 def simulating(settings: Settings) -> str:
     """The `fovnet phantom` command that simulates the people of a configuration."""
-    made, without = settings.phantom, [word for name in settings.phantom.without for word in ("--without", name)]
+    made, without = (
+        settings.phantom,
+        [word for name in settings.phantom.without for word in ("--without", name)],
+    )
     counts = ["--subjects", made.subjects, "--volumes", made.volumes_per_subject, "--seed", settings.seed]
-    return shlex.join(["fovnet", "phantom", str(Results(Path(settings.results)).phantom), *map(str, counts), *without])
+    return shlex.join(
+        ["fovnet", "phantom", str(Results(Path(settings.results)).phantom), *map(str, counts), *without]
+    )

@@ -1,8 +1,8 @@
 """The kinds of error that fovnet raises.
 
-An error is a sentence for the person who has to act on it: the file, the value seen, the value wanted, and one thing to try.
-Its code is stable, so that a script may branch on it; the sentence may be improved from release to release.
-Only `fovnet.cli` prints errors, and only `fovnet.cli` turns them into an exit status.
+An error is a sentence for the person who has to act on it: the file, the value seen, the value wanted, and
+one thing to try. Its code is stable, so that a script may branch on it; the sentence may be improved from
+release to release. Only `fovnet.cli` prints errors, and only `fovnet.cli` turns them into an exit status.
 """
 
 

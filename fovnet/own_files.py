@@ -1,4 +1,5 @@
-"""Which files in a folder of answers are fovnet's: only these may be replaced or removed, whatever other files have their names."""
+"""Which files in a folder of answers are fovnet's: only these may be replaced or removed, whatever other
+files have their names."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ def page_name(volume_id: str) -> str:
 def answered_before(folder: Path, volume_id: str) -> str:
     """The path of the volume whose answer already has that name; "" if there is none, or it is damaged.
 
-    Raises ConfigError "out-foreign" if a page or a JSON of that name, or a picture without a JSON, is not fovnet's, such as the JSON
-    sidecar that a converter writes beside a volume.
+    Raises ConfigError "out-foreign" if a page or a JSON of that name, or a picture without a JSON, is not
+    fovnet's, such as the JSON sidecar that a converter writes beside a volume.
     """
     path, picture = folder / f"{volume_id}.json", folder / f"{volume_id}.png"
     refuse_foreign(folder / page_name(volume_id), is_our_page)
@@ -87,5 +88,8 @@ def _opening(path: Path) -> bytes:
 
 
 def _foreign(path: Path) -> ConfigError:
-    return ConfigError("out-foreign", f"--out {path.parent}: {path.name} exists, was not written by fovnet, and would be "
-                                      "overwritten; give a folder of its own")
+    return ConfigError(
+        "out-foreign",
+        f"--out {path.parent}: {path.name} exists, was not written by fovnet, and would be "
+        "overwritten; give a folder of its own",
+    )

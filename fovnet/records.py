@@ -1,7 +1,8 @@
 """File formats: JSON for facts, TSV for what people open in a spreadsheet, npy/npz for arrays.
 
-Every file is written to a temporary name in the same folder, flushed, and moved, so that a reader or a killed run finds the old
-file or the new one and never half of one. Every JSON holds the fovnet version, the digest of the settings and the seed that made it.
+Every file is written to a temporary name in the same folder, flushed, and moved, so that a reader or a killed
+run finds the old file or the new one and never half of one. Every JSON holds the fovnet version, the digest
+of the settings and the seed that made it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ UNFINISHED = re.compile(r"\..+\.\d+\.part")       # the name of a file until it 
 def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool = True) -> Path:
     """`path`, filled by `write(file)` and put in place in one step; missing folders are created.
 
-    lasting  wait until the data are on the disk; otherwise a loss of power, but not a kill, may leave a damaged file
+    lasting  wait until the data are on the disk; otherwise a loss of power, but not a kill, may leave a
+             damaged file
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -48,7 +50,8 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
                 os.fsync(file.fileno())        # a rename may reach the disk before the bytes do
         os.replace(temporary, path)
     except OSError as fault:
-        if fault.filename in (None, str(temporary)):      # no file is named if the disk is full, otherwise the temporary one
+        # no file is named if the disk is full, otherwise the temporary one
+        if fault.filename in (None, str(temporary)):
             fault.filename, fault.filename2 = str(path), None
         raise
     finally:
@@ -75,7 +78,8 @@ def copy(source: Path, path: Path) -> Path:
 
 
 def unwritable(path: Path, *, folder: bool) -> str:
-    """Why nothing could be written to `path`, a folder or a file; empty if it could.  Tested with a temporary file, which is removed."""
+    """Why nothing could be written to `path`, a folder or a file; empty if it could.  Tested with a temporary
+    file, which is removed."""
     try:
         if path.exists() and path.is_dir() != folder:
             return "is a folder" if path.is_dir() else "is a file"
@@ -101,16 +105,21 @@ def write_text(path: Path, text: str, *, keep_same: bool = False) -> Path:
 
 
 def write_json(
-    path: Path, facts: Mapping[str, Any], *, settings: Any = None, seed: int | None = None, keep_same: bool = False
+    path: Path, facts: Mapping[str, Any], *, settings: Any = None, seed: int | None = None,
+    keep_same: bool = False,
 ) -> Path:
-    """`path`, holding `facts` and a first entry "fovnet" with version, hash of the settings that made them, and seed."""
+    """`path`, holding `facts` and a first entry "fovnet" with version, hash of the settings that made them,
+    and seed."""
     stamp = {"version": __version__, "settings_sha256": digest(settings), "seed": seed}
-    return write_text(path, json.dumps({"fovnet": stamp, **facts}, indent=1, default=plain, allow_nan=False) + "\n",
-                      keep_same=keep_same)
+    return write_text(
+        path, json.dumps({"fovnet": stamp, **facts}, indent=1, default=plain, allow_nan=False) + "\n",
+        keep_same=keep_same,
+    )
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The facts in a JSON file written by `write_json`, the "fovnet" entry included.  Raises OSError, and ValueError for anything else."""
+    """The facts in a JSON file written by `write_json`, the "fovnet" entry included.  Raises OSError, and
+    ValueError for anything else."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
@@ -129,7 +138,9 @@ def is_stamped(path: Path) -> bool:
     return isinstance(stamp, dict) and {"version", "settings_sha256"} <= stamp.keys()
 
 
-def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False) -> Path:
+def write_tsv(
+    path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False
+) -> Path:
     """`path`, a header and one tab-separated line per row; None becomes an empty cell.
 
     Floats have three decimals, or three significant digits below 0.1, so that a learning rate of 1e-5 is not
@@ -144,7 +155,8 @@ def write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, An
 
 
 def header_of(path: Path) -> list[str]:
-    """The columns in the first line of a tab-separated table; empty if it cannot be read or has no line end within LONGEST_LINE."""
+    """The columns in the first line of a tab-separated table; empty if it cannot be read or has no line end
+    within LONGEST_LINE."""
     try:
         with path.open("rb") as file:
             line = file.readline(LONGEST_LINE)
@@ -157,14 +169,21 @@ def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
     """The rows of a tab-separated table with a header; cells are strings without surrounding blanks, as
     `as_named`.
 
-    strict  an opening quotation mark that is not closed at the end of its cell is a fault, not the start of a cell of many lines
+    strict  an opening quotation mark that is not closed at the end of its cell is a fault, not the start of a
+            cell of many lines
     Raises ValueError with the line of a fault.
     """
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, delimiter="\t", strict=strict)
         try:
-            return [{as_named(key.strip()): as_named((value or "").strip()) for key, value in row.items() if key is not None}
-                    for row in reader]
+            return [
+                {
+                    as_named(key.strip()): as_named((value or "").strip())
+                    for key, value in row.items()
+                    if key is not None
+                }
+                for row in reader
+            ]
         except csv.Error as fault:
             raise ValueError(f"line {reader.line_num}: {fault}") from fault
 
@@ -180,20 +199,23 @@ def read_npz(path: Path, most_bytes: int | None = None) -> dict[str, Array]:
     Raises ValueError for another kind of file, an empty or a damaged one, and one that would take more,
     before memory is allocated.
     """
-    with open(path, "rb") as file:                                                     # np.load alone leaves a damaged file open
+    # np.load alone leaves a damaged file open
+    with open(path, "rb") as file:
         if file.read(2) != b"PK":
             raise ValueError("no npz file: it does not begin as a zip archive does")
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
                 _refuse_inflated(archive.zip, most_bytes)
-                if damaged := archive.zip.testzip():        # numpy stops at the end of the array, before the checksum is compared
+                # numpy stops at the end of the array, before the checksum is compared
+                if damaged := archive.zip.testzip():
                     raise ValueError(f"a damaged npz file ({damaged})")
                 return {name: archive[name] for name in archive.files}
         except ValueError:
             raise
         except Exception as fault:      # zipfile, zlib and numpy raise various errors on damaged bytes
-            if isinstance(fault, OSError) and fault.errno != errno.EINVAL:      # EINVAL: a damaged directory points before the file's start
+            # EINVAL: a damaged directory points before the file's start
+            if isinstance(fault, OSError) and fault.errno != errno.EINVAL:
                 raise
             raise ValueError(f"a damaged npz file ({type(fault).__name__}: {fault})") from fault
 
@@ -202,7 +224,8 @@ def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
     """Raises ValueError for members that together have more bytes than allowed or than their arrays, whose
     headers may claim any size."""
     for member in archive.infolist():
-        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):      # others unpack to gigabytes at one stroke
+        # others unpack to gigabytes at one stroke
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{member.filename} is packed by another method than numpy's")
     taken = sum(member.file_size for member in archive.infolist())
     if most_bytes is not None and taken > most_bytes:
@@ -210,10 +233,17 @@ def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
     for member in archive.infolist():
         with archive.open(member) as file:
             version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
             shape, _, dtype = read(file)
-            if not dtype.hasobject and math.prod(shape) * dtype.itemsize != member.file_size - file.tell():   # numpy refuses objects itself
-                raise ValueError(f"the array {member.filename} of {shape} has {member.file_size - file.tell():,} bytes")
+            # numpy refuses objects itself
+            if not dtype.hasobject and math.prod(shape) * dtype.itemsize != member.file_size - file.tell():
+                raise ValueError(
+                    f"the array {member.filename} of {shape} has {member.file_size - file.tell():,} bytes"
+                )
 
 
 def digest(facts: Any) -> str:
@@ -241,7 +271,8 @@ def plain(value: Any) -> Any:
 
 
 BLANKED = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
-"""Characters that some readers take for the end of a cell or line: tabs, all line ends of Unicode, and control characters."""
+"""Characters that some readers take for the end of a cell or line: tabs, all line ends of Unicode, and
+control characters."""
 
 
 FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠].")

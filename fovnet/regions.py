@@ -1,10 +1,11 @@
 """The vocabulary of body regions, as data.
 
-Everything that fovnet knows about the order of regions is here: which of them form the chain from feet to head, which are outside the
-chain (a protocol such as spine, seen at the same heights as chest or abdomen), and their codes.
-No other file names a region in a condition.
+Everything that fovnet knows about the order of regions is here: which of them form the chain from feet to
+head, which are outside the chain (a protocol such as spine, seen at the same heights as chest or abdomen),
+and their codes. No other file names a region in a condition.
 
-Codes: DICOM PS3.16 (2024b), Annex L, Table L-1 "SNOMED Concept ID to legacy Body Part Examined", and CID 4031.
+Codes: DICOM PS3.16 (2024b), Annex L, Table L-1 "SNOMED Concept ID to legacy Body Part Examined", and CID
+4031.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class Region:
     sct         SNOMED CT concept id;  body_part the DICOM Body Part Examined (0018,0015) we write
     synonyms    what we read as this region, upper case
     meaning     the concept's name, written beside its code
-    level       of a chain region: the name of a protocol at its height (of the spine at the chest's, "thoracic")
+    level       of a chain region: the name of a protocol at its height (of the spine at the chest's,
+                "thoracic")
     """
 
     name: str
@@ -46,7 +48,8 @@ class Region:
 
 
 def as_word(text: str) -> str:
-    """A name normalised for comparison: upper case, underscores as blanks, single blanks, Unicode NFC (macOS writes ü as u and dots)."""
+    """A name normalised for comparison: upper case, underscores as blanks, single blanks, Unicode NFC (macOS
+    writes ü as u and dots)."""
     return " ".join(unicodedata.normalize("NFC", text).upper().replace("_", " ").split())
 
 
@@ -72,7 +75,8 @@ TOGETHER = {
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The regions a network distinguishes, and the class order of every probability array: chain, protocols, none."""
+    """The regions a network distinguishes, and the class order of every probability array: chain, protocols,
+    none."""
 
     regions: tuple[Region, ...]
 
@@ -89,7 +93,8 @@ class Vocabulary:
 
     @cached_property
     def levels(self) -> tuple[str, ...]:
-        """The name of a protocol at the height of each chain region, feet to head; "" if it has none there."""
+        """The name of a protocol at the height of each chain region, feet to head; "" if it has none
+        there."""
         ordered = [region for region in self.regions if region.rung is not None]
         return tuple(region.level for region in sorted(ordered, key=lambda region: region.rung or 0))
 
@@ -104,12 +109,17 @@ class Vocabulary:
         if len(wanted) == 1:
             region = next((region for region in self.regions if region.name in wanted), None)
             coded = region is not None and region.sct and region.body_part
-            return Term(region.sct, region.meaning or region.name, region.body_part) if region is not None and coded else None
+            return (
+                Term(region.sct, region.meaning or region.name, region.body_part)
+                if region is not None and coded
+                else None
+            )
         codes = frozenset(region.sct for region in self.regions if region.name in wanted)
         return TOGETHER.get(codes) if len(codes) == len(wanted) else None
 
     def concept(self, name: str) -> Term | None:
-        """The concept of one region, for reports that need no Body Part Examined; None without a SNOMED CT code."""
+        """The concept of one region, for reports that need no Body Part Examined; None without a SNOMED CT
+        code."""
         region = next(region for region in self.regions if region.name == name)
         return Term(region.sct, region.meaning or region.name, region.body_part) if region.sct else None
 
@@ -120,44 +130,105 @@ class Vocabulary:
 
     @property
     def faces(self) -> tuple[str, ...]:
-        """The classes whose slices may show a face: regions coded as head, or with a word of FACES in their names or synonyms; if there
-        are none, all classes, including none."""
-        heads = tuple(region.name for region in self.regions if region.sct == HEAD or FACES & {*" ".join(region.words).split()})
+        """The classes whose slices may show a face: regions coded as head, or with a word of FACES in their
+        names or synonyms; if there are none, all classes, including none."""
+        heads = tuple(
+            region.name
+            for region in self.regions
+            if region.sct == HEAD or FACES & {*" ".join(region.words).split()}
+        )
         return heads or self.classes
 
     def colour(self, name: str) -> str:
-        """The figure colour of a class, "#rrggbb"; for none a dark grey: a light one looks like spine to a reader without green cones."""
+        """The figure colour of a class, "#rrggbb"; for none a dark grey: a light one looks like spine to a
+        reader without green cones."""
         return next((region.colour for region in self.regions if region.name == name), "#585858")
 
 
 FACES = frozenset(
-    {"HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK", "FACE", "FACIAL", "ORBIT", "ORBITS", "EYE", "EYES", "NOSE", "SINUS", "SINUSES", "JAW",
-     "MANDIBLE", "MAXILLA", "MOUTH", "TEETH", "EAR", "EARS", "TMJ", "CRANIUM", "NASOPHARYNX"}
+    {
+        "HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK", "FACE", "FACIAL", "ORBIT", "ORBITS", "EYE", "EYES",
+        "NOSE", "SINUS", "SINUSES", "JAW", "MANDIBLE", "MAXILLA", "MOUTH", "TEETH", "EAR", "EARS", "TMJ",
+        "CRANIUM", "NASOPHARYNX",
+    }
 )
 """Words in the name of a region whose images may show a face."""
 
 
 ELSEWHERE = frozenset(
-    {"ANKLE", "ARM", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT", "FOREARM", "HAND", "SHOULDER", "TOE", "UPPEREXTREMITY",
-     "UPPERLIMB", "WRIST"}
+    {
+        "ANKLE", "ARM", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT", "FOREARM", "HAND", "SHOULDER",
+        "TOE", "UPPEREXTREMITY", "UPPERLIMB", "WRIST",
+    }
 )
-"""Terms of DICOM's Body Part Examined for parts that belong to no region here, or are too peripheral to show one."""
+"""Terms of DICOM's Body Part Examined for parts that belong to no region here, or are too peripheral to show
+one."""
 
 
 # Okabe & Ito's palette (2008): distinguishable for readers with any common colour-vision deficiency.
 DEFAULT = Vocabulary(
     (
-        Region("legs", 0, "#0072b2", "61685007", "LOWERLIMB",
-               ("LEG", "LEGS", "LOWER LIMB", "LOWERLIMB", "LOWER EXTREMITY", "LOWEREXTREMITY", "THIGH", "CALF", "KNEE", "FEMUR", "TIBIA"),
-               meaning="Lower limb"),
-        Region("pelvis", 1, "#009e73", "816092008", "PELVIS", ("PELVIS", "HIP", "HIPS", "PROSTATE", "BLADDER", "RECTUM", "UTERUS"),
-               "lumbar", "Pelvis"),
-        Region("abdomen", 2, "#f0e442", "818981001", "ABDOMEN", ("ABDOMEN", "ABD", "LIVER", "KIDNEY", "PANCREAS", "SPLEEN"),
-               "lumbar", "Abdomen"),
-        Region("chest", 3, "#e69f00", "816094009", "CHEST", ("CHEST", "THORAX", "BREAST", "HEART", "CARDIAC", "LUNG"), "thoracic", "Chest"),
-        Region("head", 4, "#d55e00", "69536005", "HEAD", ("HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK"), "cervical", "Head"),
-        Region("spine", None, "#cc79a7", "421060004", "SPINE",
-               ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LSSPINE", "CTSPINE", "TLSPINE", "LUMBAR SPINE"), meaning="Spine"),
+        Region(
+            "legs",
+            0,
+            "#0072b2",
+            "61685007",
+            "LOWERLIMB",
+            (
+                "LEG", "LEGS", "LOWER LIMB", "LOWERLIMB", "LOWER EXTREMITY", "LOWEREXTREMITY", "THIGH",
+                "CALF", "KNEE", "FEMUR", "TIBIA",
+            ),
+            meaning="Lower limb",
+        ),
+        Region(
+            "pelvis",
+            1,
+            "#009e73",
+            "816092008",
+            "PELVIS",
+            ("PELVIS", "HIP", "HIPS", "PROSTATE", "BLADDER", "RECTUM", "UTERUS"),
+            "lumbar",
+            "Pelvis",
+        ),
+        Region(
+            "abdomen",
+            2,
+            "#f0e442",
+            "818981001",
+            "ABDOMEN",
+            ("ABDOMEN", "ABD", "LIVER", "KIDNEY", "PANCREAS", "SPLEEN"),
+            "lumbar",
+            "Abdomen",
+        ),
+        Region(
+            "chest",
+            3,
+            "#e69f00",
+            "816094009",
+            "CHEST",
+            ("CHEST", "THORAX", "BREAST", "HEART", "CARDIAC", "LUNG"),
+            "thoracic",
+            "Chest",
+        ),
+        Region(
+            "head",
+            4,
+            "#d55e00",
+            "69536005",
+            "HEAD",
+            ("HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK"),
+            "cervical",
+            "Head",
+        ),
+        Region(
+            "spine",
+            None,
+            "#cc79a7",
+            "421060004",
+            "SPINE",
+            ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LSSPINE", "CTSPINE", "TLSPINE", "LUMBAR SPINE"),
+            meaning="Spine",
+        ),
     )
 )
 
@@ -167,4 +238,5 @@ LANDMARKS = {
     ("abdomen", "chest"): "the top of the liver dome",
     ("chest", "head"): "the lung apex, so that the neck counts as head",
 }
-"""Where one region of the default vocabulary ends and the next begins: labels must follow this to be comparable."""
+"""Where one region of the default vocabulary ends and the next begins: labels must follow this to be
+comparable."""

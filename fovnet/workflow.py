@@ -1,4 +1,5 @@
-"""What the Snakefile needs of a configuration: the settings each rule depends on, optional input files, and changes Snakemake misses."""
+"""What the Snakefile needs of a configuration: the settings each rule depends on, optional input files, and
+changes Snakemake misses."""
 
 from __future__ import annotations
 
@@ -16,10 +17,12 @@ from fovnet.results import SHIPPED_NETWORKS, Results
 
 
 def sections(settings: Settings) -> dict[str, Any]:
-    """What a rule may depend on, by name: the sections of the settings with defaults filled in, and the vocabulary.
+    """What a rule may depend on, by name: the sections of the settings with defaults filled in, and the
+    vocabulary.
 
-    A regions file counts by its content, since its name stays the same when that changes; colours are in the vocabulary only, so that a
-    new colour does not repeat slicing.  Raises ConfigError as `fovnet.config.vocabulary`.
+    A regions file counts by its content, since its name stays the same when that changes; colours are in the
+    vocabulary only, so that a new colour does not repeat slicing.  Raises ConfigError as
+    `fovnet.config.vocabulary`.
     """
     regions = vocabulary(settings.regions).regions
     whole = {**settings.model_dump(mode="json"), "vocabulary": [asdict(region) for region in regions]}
@@ -34,12 +37,14 @@ def fingerprint(sections: Mapping[str, Any], *names: str) -> str:
 
 
 def gpus(settings: Settings) -> int:
-    """GPUs that a training requests of a cluster; 0 on the CPU, as a cluster without GPUs refuses a request."""
+    """GPUs that a training requests of a cluster; 0 on the CPU, as a cluster without GPUs refuses a
+    request."""
     return 0 if settings.training.device == "cpu" else 1
 
 
 def calibration_files(settings: Settings) -> list[str]:
-    """The calibration that gives the cost model its speeds; empty if the configuration gives them as numbers."""
+    """The calibration that gives the cost model its speeds; empty if the configuration gives them as
+    numbers."""
     return [f"{settings.results}/calibration.json"] if settings.search.speed == "measure" else []
 
 
@@ -52,44 +57,68 @@ def warm_start_files(settings: Settings) -> list[str]:
 
 
 def prior_files(settings: Settings) -> list[str]:
-    """The file of what earlier searches taught, named or to be learned; empty without one.  Raises ConfigError
-    "prior-missing" for a named one that is not there."""
+    """The file of what earlier searches taught, named or to be learned; empty without one.  Raises
+    ConfigError "prior-missing" for a named one that is not there."""
     named, learned = settings.search.prior, Results(Path(settings.results)).prior
     if named and not Path(named).exists():
         made = f"`fovnet search learn JOURNAL... --config CONFIG --out {named}` makes it"
-        raise ConfigError("prior-missing", f"search.prior: {named} is not there; {made}, or leave search.prior out.")
+        raise ConfigError(
+            "prior-missing", f"search.prior: {named} is not there; {made}, or leave search.prior out."
+        )
     return [named] if named else [str(learned)] * bool(settings.search.learn_from)
 
 
 def lesson_files(settings: Settings) -> list[str]:
-    """Of each search to learn from the file that says what it was.  Raises ConfigError "learn-sources" where there is
-    none."""
+    """Of each search to learn from the file that says what it was.  Raises ConfigError "learn-sources" where
+    there is none."""
     found = []
     for folder in settings.search.learn_from:
-        heads = [path for path in (Path(folder, "search.json"), Results(Path(folder)).search / "current.json") if path.exists()]
+        heads = [
+            path
+            for path in (Path(folder, "search.json"), Results(Path(folder)).search / "current.json")
+            if path.exists()
+        ]
         if not heads:
             wanted = "give a journal, or a results folder whose search is done"
-            raise ConfigError("learn-sources", f"search.learn_from: {folder} has neither search.json nor search/current.json; {wanted}")
+            raise ConfigError(
+                "learn-sources",
+                f"search.learn_from: {folder} has neither search.json nor search/current.json; {wanted}",
+            )
         found.append(str(heads[0]))
     return found
 
 
 def unnoticed_changes(settings_file: Path, settings: Settings, *, recorded: bool) -> str | None:
-    """The sentence that stops a run whose settings differ from those that `fovnet.config.write_settings` left in a file, if Snakemake would
-    not notice; None if it would, nothing has changed, or no readable settings were left.
+    """The sentence that stops a run whose settings differ from those that `fovnet.config.write_settings` left
+    in a file, if Snakemake would not notice; None if it would, nothing has changed, or no readable settings
+    were left.
 
-    Snakemake compares its records by file name: it notices nothing if the files have another name now, or if it has no record (not
-    `recorded`).
+    Snakemake compares its records by file name: it notices nothing if the files have another name now, or if
+    it has no record (not `recorded`).
     """
     try:
         made = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return None
-    if not isinstance(made, dict) or "results" not in made or (recorded and made["results"] == settings.results):
+    if (
+        not isinstance(made, dict)
+        or "results" not in made
+        or (recorded and made["results"] == settings.results)
+    ):
         return None
-    others = [key for key, value in settings.model_dump(mode="json").items() if key != "results" and made.get(key, value) != value]
-    return None if not others else (
-        f"{settings.results}: was made elsewhere or by another name, so that Snakemake would not notice that these settings are "
-        f"others now: {', '.join(others)}. Run it where it was made, or remove {settings_file} and say where to begin: "
-        "--forcerun slice, search, ensemble, tune, evaluate or report."
+    others = [
+        key
+        for key, value in settings.model_dump(mode="json").items()
+        if key != "results" and made.get(key, value) != value
+    ]
+    return (
+        None
+        if not others
+        else (
+            f"{settings.results}: was made elsewhere or by another name, so that Snakemake would not notice "
+            "that these settings are "
+            f"others now: {', '.join(others)}. Run it where it was made, or remove {settings_file} and say "
+            "where to begin: "
+            "--forcerun slice, search, ensemble, tune, evaluate or report."
+        )
     )

@@ -1,4 +1,5 @@
-"""What every test may ask for: the folder of real volumes and recorded trainings, where there is one, and a small finished run."""
+"""What every test may ask for: the folder of real volumes and recorded trainings, where there is one, and a
+small finished run."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ import os
 from pathlib import Path
 from types import ModuleType
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")       # before numpy is read: two threads that wait for each other lose more than they gain
+# before numpy is read: two threads that wait for each other lose more than they gain
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"           # tests that ask ONNX Runtime itself tell nobody either
 
 import pytest
@@ -19,10 +21,14 @@ settings.load_profile("fovnet")
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder with `data/` and `bench/`: $FOVNET_SHARED, else `shared` beside the checkout; the test is skipped without it."""
+    """The folder with `data/` and `bench/`: $FOVNET_SHARED, else `shared` beside the checkout; the test is
+    skipped without it."""
     folder = Path(os.environ.get("FOVNET_SHARED", Path(__file__).parents[2] / "shared"))
     if not (folder / "data").is_dir():
-        pytest.skip(f"no real volumes here: {folder / 'data'} does not exist; set FOVNET_SHARED to a folder that has them")
+        pytest.skip(
+            f"no real volumes here: {folder / 'data'} does not exist; set FOVNET_SHARED to a folder that has "
+            "them"
+        )
     return folder
 
 
@@ -39,7 +45,8 @@ def write() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a run leaves that its ensemble is shipped from: two small networks with weights as drawn, kept as float16; card, settings."""
+    """What a run leaves that its ensemble is shipped from: two small networks with weights as drawn, kept as
+    float16; card, settings."""
     import numpy as np
     import torch
 
@@ -62,17 +69,28 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for slot in (2, 5):
         path = results.folder / "networks" / f"slot-{slot:04d}.safetensors"
         save_network(path, build(net, torch.Generator().manual_seed(slot)), net, inputs)
-        members.append({"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)})
+        members.append(
+            {"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)}
+        )
     people = {"train": ["0123456789ab"], "validation": ["ba9876543210"]}
-    assemble(results.ensemble, members, DEFAULT, prepare, settings={}, seed=1, subjects=people, precision="float16")
+    assemble(
+        results.ensemble, members, DEFAULT, prepare, settings={}, seed=1, subjects=people, precision="float16"
+    )
     save_rule(results.ensemble, Rule(sigma_mm=4.5), {"subjects": people}, settings={}, seed=1)
     pixels = np.random.default_rng(1).integers(0, 255, (80, 128, 128)).astype(np.uint8)
     truth = np.eye(len(DEFAULT.classes), dtype=bool)[np.arange(80) % len(DEFAULT.classes)]
     known = load(results.ensemble, "cpu").learn(pixels, np.arange(80), truth, seed=1)
     outputs = known.outputs(pixels)
-    novelty.save(results.ensemble, novelty.calibrated(known.familiar, outputs.distances, known.judge.raw(outputs)))
+    novelty.save(
+        results.ensemble, novelty.calibrated(known.familiar, outputs.distances, known.judge.raw(outputs))
+    )
     write_text(results.folder / "model-card.md", "# Model card: two networks\n\nThey have learned nothing.\n")
-    write_settings(results.folder / "config.yaml", parse({"collections": {"clinic": "/archive/clinic"}}, "here"))
-    row = {"volume_id": "case-17_t1", "subject_id": "case-17", "collection": "clinic", "path": "/archive/clinic/case-17/t1.nii.gz"}
+    write_settings(
+        results.folder / "config.yaml", parse({"collections": {"clinic": "/archive/clinic"}}, "here")
+    )
+    row = {
+        "volume_id": "case-17_t1", "subject_id": "case-17", "collection": "clinic",
+        "path": "/archive/clinic/case-17/t1.nii.gz",
+    }
     write_tsv(results.slices / "manifest.tsv", tuple(row), [row])
     return results.folder

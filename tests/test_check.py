@@ -36,7 +36,10 @@ def test_one_folder_under_two_names_is_refused(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\n")
     config = tmp_path / "mine.yaml"
-    config.write_text(f"results: {tmp_path / 'out'}\ncollections: {{mine: {tmp_path / 'data'}, same: {tmp_path / 'data'}}}\n")
+    config.write_text(
+        f"results: {tmp_path / 'out'}\ncollections: "
+        f"{{mine: {tmp_path / 'data'}, same: {tmp_path / 'data'}}}\n"
+    )
     done = CliRunner().invoke(app, ["check", "--config", str(config)])
     assert done.exit_code != 0 and "is collection 'mine' and 'same'" in str(done.exception)
 
@@ -46,7 +49,9 @@ def test_a_collection_is_counted(tmp_path):
     (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\nb\ts1\tb.nii\nc\ts2\tc.nii\n")
     for name in "ab":
         (tmp_path / "data" / f"{name}.nii").touch()
-    (tmp_path / "data" / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\na\thead\t0\t3\n")
+    (tmp_path / "data" / "regions.tsv").write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\na\thead\t0\t3\n"
+    )
     done = checked(tmp_path)
     assert done.exit_code == 3 and "collection mine: 3 volumes of 2 subjects, 1 labelled" in done.output
     assert "1 of its files is not there" in done.output and "c.nii" in done.output
@@ -64,7 +69,10 @@ def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(rows) + "b\thead\t0\t3\n")
     done = checked(tmp_path)
     output = " ".join(done.output.split())
-    assert done.exit_code == 3 and "no labelled subject for test: the 2 there are make 1 train, 1 validation, 0 test" in output
+    assert (
+        done.exit_code == 3
+        and "no labelled subject for test: the 2 there are make 1 train, 1 validation, 0 test" in output
+    )
     assert "no volume is labelled with spine:" in output and "fine" not in output
     assert "no train subject is labelled with" in output or "no validation subject is labelled with" in output
     table.write_text(HEADER + "a\ts1\ta.nii\nb\ts2\tb.nii\nc\ts3\tc.nii\n")
@@ -74,10 +82,13 @@ def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_
 
 
 def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_said_to_be(tmp_path):
-    """Nobody gets from the pelvis to the chest but through the abdomen: a decision names it where these touch."""
+    """Nobody gets from the pelvis to the chest but through the abdomen: a decision names it where these
+    touch."""
     (tmp_path / "data").mkdir()
     names = "abcdefgh"
-    (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "".join(f"{name}\ts{name}\t{name}.nii\n" for name in names))
+    (tmp_path / "data" / "volumes.tsv").write_text(
+        HEADER + "".join(f"{name}\ts{name}\t{name}.nii\n" for name in names)
+    )
     for name in names:
         (tmp_path / "data" / f"{name}.nii").touch()
     rows = "".join(f"{name}\tpelvis\t0\t3\n{name}\tchest\t4\t9\n" for name in names)
@@ -91,12 +102,20 @@ def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_
     apart = "".join(f"{name}\t{'pelvis' if name < 'e' else 'chest'}\t0\t9\n" for name in names)
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + apart)
     assert checked(tmp_path).exit_code == 0, "scans of pelves and of chests may share a collection"
-    labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(f"{name}\tnone\t0\t9\n" for name in names))
+    labels.write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(f"{name}\tnone\t0\t9\n" for name in names)
+    )
     nothing = checked(tmp_path)
     assert nothing.exit_code == 3 and "there is no region to learn" in nothing.output
-    labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + rows.replace("a\tpelvis", "a\tabdomen"))
+    labels.write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\n" + rows.replace("a\tpelvis", "a\tabdomen")
+    )
     done = checked(tmp_path)
-    split = next(word for word in ("train", "validation", "test") if f"no {word} subject is labelled with abdomen" in done.output)
+    split = next(
+        word
+        for word in ("train", "validation", "test")
+        if f"no {word} subject is labelled with abdomen" in done.output
+    )
     assert done.exit_code == 0 and split
 
 
@@ -107,11 +126,16 @@ def test_a_stretch_between_two_regions_that_no_row_tells_of_is_told_and_a_hand_i
     rows = "a\tpelvis\t0\t9\na\tabdomen\t15\t20\nb\thead\t0\t9\nb\thead\t12\t20\n"
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + rows)
     output = " ".join(checked(tmp_path).output.split())
-    assert "2 stretches without a row between two regions, the first 10 to 14 in a, between pelvis and abdomen" in output
+    assert (
+        "2 stretches without a row between two regions, the first 10 to 14 in a, between pelvis and abdomen"
+        in output
+    )
     rows = "a\tpelvis\t0\t90\na\tabdomen\t95\t200\nb\tpelvis\t0\t90\nb\tabdomen\t190\t200\n"
     labels.write_text("volume_id\tregion\tfrom_mm\tto_mm\n" + rows)
     output = " ".join(checked(tmp_path).output.split())
-    assert "1 stretch without a row between two regions, the first 90 to 190 in b" in output, "rows may end at the middle of a slice"
+    assert "1 stretch without a row between two regions, the first 90 to 190 in b" in output, (
+        "rows may end at the middle of a slice"
+    )
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\na\tspine\t0\t9\na\tnone\t5\t20\n")
     done = checked(tmp_path)
     assert "overlaps a `none` row (5 to 20)" in str(done.exception)
@@ -120,7 +144,11 @@ def test_a_stretch_between_two_regions_that_no_row_tells_of_is_told_and_a_hand_i
 def test_a_split_given_with_an_unlabelled_volume_counts_for_its_subject(tmp_path):
     """As it does where the volumes are cut."""
     (tmp_path / "data").mkdir()
-    rows = [f"{name}{kind}\ts{name}\t{name}{kind}.nii\t{'train' if kind == 'x' else ''}\n" for name in "abcdef" for kind in "lx"]
+    rows = [
+        f"{name}{kind}\ts{name}\t{name}{kind}.nii\t{'train' if kind == 'x' else ''}\n"
+        for name in "abcdef"
+        for kind in "lx"
+    ]
     (tmp_path / "data" / "volumes.tsv").write_text(HEADER.replace("path", "path\tsplit") + "".join(rows))
     for name in "abcdef":
         for kind in "lx":
@@ -128,7 +156,10 @@ def test_a_split_given_with_an_unlabelled_volume_counts_for_its_subject(tmp_path
     (tmp_path / "data" / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(
         f"{name}l\thead\t0\t3\n" for name in "abcdef"))
     output = " ".join(checked(tmp_path).output.split())
-    assert "no labelled subject for validation and test: the 6 there are make 6 train, 0 validation, 0 test" in output
+    assert (
+        "no labelled subject for validation and test: the 6 there are make 6 train, 0 validation, 0 test"
+        in output
+    )
 
 
 def test_results_that_are_a_file_are_refused(tmp_path):
@@ -143,7 +174,9 @@ def test_results_that_are_a_file_are_refused(tmp_path):
 
 def test_too_few_simulated_people_are_foreseen(tmp_path):
     for subjects, status in ((2, 3), (8, 0)):
-        (tmp_path / "mine.yaml").write_text(f"results: {tmp_path / 'out'}\nphantom: {{subjects: {subjects}}}\n")
+        (tmp_path / "mine.yaml").write_text(
+            f"results: {tmp_path / 'out'}\nphantom: {{subjects: {subjects}}}\n"
+        )
         done = CliRunner().invoke(app, ["check", "--config", str(tmp_path / "mine.yaml")])
         assert done.exit_code == status and ("leave a split without anybody" in done.output) == (status == 3)
 
@@ -154,8 +187,15 @@ def test_simulated_people_beside_a_collection_are_told_and_hide_no_missing_file(
     (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\n")
     done = checked(tmp_path, "phantom: {subjects: 20}\n")
     output = " ".join(done.output.split())
-    assert done.exit_code == 3 and "1 of its files is not there, the first" in output and "no labelled subject" not in output
-    phantom = "phantom: 20 simulated subjects, 3 volumes each, trained on as the collections are; phantom.subjects: 0 leaves them out"
+    assert (
+        done.exit_code == 3
+        and "1 of its files is not there, the first" in output
+        and "no labelled subject" not in output
+    )
+    phantom = (
+        "phantom: 20 simulated subjects, 3 volumes each, trained on as the collections are; "
+        "phantom.subjects: 0 leaves them out"
+    )
     assert phantom in output
 
 
@@ -176,14 +216,20 @@ def test_networks_that_are_trained_further_are_named_and_slices_that_they_do_not
             "training: {begin: shipped, inputs: [slice, millimetres, sections]}\n"
         )
         done = CliRunner().invoke(app, ["check", "--config", str(config)])
-        assert done.exit_code == 0 and "10 networks of" in done.output and "are trained further" in done.output
+        assert (
+            done.exit_code == 0 and "10 networks of" in done.output and "are trained further" in done.output
+        )
         assert ("they know slices 6 mm apart, here 3 mm" in " ".join(done.output.split())) == differs
 
 
 def test_simulated_people_and_regions_of_ones_own_do_not_go_together(tmp_path):
     """Their labels are of the default regions, and would be refused once all are simulated."""
-    (tmp_path / "own.yaml").write_text("regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n- {name: head, rung: 1, colour: '#d55e00'}\n")
+    (tmp_path / "own.yaml").write_text(
+        "regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n- {name: head, rung: 1, colour: '#d55e00'}\n"
+    )
     config = tmp_path / "mine.yaml"
-    config.write_text(f"results: {tmp_path / 'out'}\nregions: {tmp_path / 'own.yaml'}\nphantom: {{subjects: 20}}\n")
+    config.write_text(
+        f"results: {tmp_path / 'out'}\nregions: {tmp_path / 'own.yaml'}\nphantom: {{subjects: 20}}\n"
+    )
     done = CliRunner().invoke(app, ["check", "--config", str(config)])
     assert done.exit_code == 3 and "labelled legs, pelvis, abdomen, chest, spine too" in done.output

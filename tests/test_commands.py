@@ -20,7 +20,9 @@ from fovnet.volume.sources import read
 
 @pytest.mark.parametrize("name", ["mine.yaml", "it's mine.yaml", "a $HOME; b.yaml", '"x".yaml', "*"])
 def test_a_verb_of_two_words_and_any_name_come_through_a_shell(name: str) -> None:
-    assert shlex.split(with_config("search explain", Path(name))) == ["fovnet", "search", "explain", "--config", name]
+    assert shlex.split(with_config("search explain", Path(name))) == [
+        "fovnet", "search", "explain", "--config", name,
+    ]
 
 
 @pytest.mark.parametrize("results", ["res ü it's", "results", "a b/$HOME", 'x"y', "`id`", "a;b", "(1)", "*"])
@@ -61,11 +63,18 @@ def test_people_are_to_simulate_until_their_table_is_there(tmp_path: Path) -> No
 def test_what_is_to_run_first_can_be_copied_into_a_shell(verb: str, code: str, tmp_path: Path) -> None:
     """Names with blanks and quotation marks among it."""
     config = tmp_path / "it's mine.yaml"
-    config.write_text(f"results: {tmp_path / 'my results'}\nphantom: {{subjects: 2, volumes_per_subject: 1, without: [turned headers]}}\n")
+    config.write_text(
+        f"results: {tmp_path / 'my results'}\nphantom: "
+        f"{{subjects: 2, volumes_per_subject: 1, without: [turned headers]}}\n"
+    )
     out = ["--out", str(tmp_path / "out")] if verb == "train" else []
     fault = CliRunner().invoke(app, [verb, "--config", str(config), *out]).exception
     assert isinstance(fault, FovnetError) and fault.code == code
-    first = re.findall(r"`(.*?)`", fault.sentence) or ["fovnet " + fault.sentence.partition("make them: fovnet ")[2]]
+    first = re.findall(r"`(.*?)`", fault.sentence) or [
+        "fovnet " + fault.sentence.partition("make them: fovnet ")[2]
+    ]
     for command in first:
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0, command
-    assert "--without" in first[0] and CliRunner().invoke(app, ["slice", "--config", str(config)]).exit_code == 0
+    assert (
+        "--without" in first[0] and CliRunner().invoke(app, ["slice", "--config", str(config)]).exit_code == 0
+    )

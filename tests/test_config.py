@@ -13,7 +13,20 @@ import yaml
 from hypothesis.strategies import dictionaries, floats, integers, lists, none, recursive, text
 from snakemake.utils import update_config
 
-from fovnet.config import LATER, Mads, Phantom, Ranking, Settings, deciding, doubled_keys, load, parse, shown, vocabulary, write_settings
+from fovnet.config import (
+    LATER,
+    Mads,
+    Phantom,
+    Ranking,
+    Settings,
+    deciding,
+    doubled_keys,
+    load,
+    parse,
+    shown,
+    vocabulary,
+    write_settings,
+)
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.architecture import INPUTS
 from fovnet.search.clock import LEAD
@@ -34,18 +47,26 @@ def faults(**raw: object) -> str:
 def test_a_key_that_stands_there_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
     """YAML itself keeps the last one, without a word."""
     file = tmp_path / "mine.yaml"
-    file.write_text("seed: 1\nsearch:\n  trials: 5\n  method: random\n  trials: 500\nphantom: {subjects: 8}\nseed: 2\n", encoding="utf-8")
+    file.write_text(
+        "seed: 1\nsearch:\n  trials: 5\n  method: random\n  trials: 500\nphantom: {subjects: 8}\nseed: 2\n",
+        encoding="utf-8",
+    )
     with pytest.raises(ConfigError) as caught:
         load(file)
     assert caught.value.code == "config-doubled"
     faulty_lines = [line.strip() for line in caught.value.sentence.splitlines()[1:]]
-    assert faulty_lines == ["line 5: search.trials stands in line 3 already", "line 7: seed stands in line 1 already"]
+    assert faulty_lines == [
+        "line 5: search.trials stands in line 3 already",
+        "line 7: seed stands in line 1 already",
+    ]
 
 
 def test_the_same_key_in_two_sections_is_no_double(tmp_path: Path) -> None:
     assert doubled_keys("a: {x: 1, y: &same [1, 2]}\nb: {x: 2, y: *same}\nc: [{x: 1}, {x: 2}]\n") == []
     assert doubled_keys("a: [{x: 1,\n x: 2}]") == ["line 2: a.0.x stands in line 1 already"]
-    assert doubled_keys("regions: [{name: calf, rung: 0, name: thigh}]") == ["line 1: regions.0.name stands in line 1 already"]
+    assert doubled_keys("regions: [{name: calf, rung: 0, name: thigh}]") == [
+        "line 1: regions.0.name stands in line 1 already"
+    ]
 
 
 @pytest.mark.parametrize("name", ["default", "demo", "smoke", "compact", "compact-gpu", "table-600"])
@@ -58,7 +79,8 @@ def test_each_run_of_the_packages_networks_begins_with_those_of_the_one_before()
     runs = [yaml.safe_load((CONFIGS / "shipped" / f"{number}.yaml").read_text()) for number in range(1, 10)]
     whole = []
     for run in runs:
-        update_config(merged := deepcopy(shared), run)                              # as Snakemake does, in place
+        # as Snakemake does, in place
+        update_config(merged := deepcopy(shared), run)
         whole.append(parse(merged, "shipped"))
     assert [one.training.begin for one in whole[1:]] == [f"{one.results}/ensemble" for one in whole[:-1]]
     assert whole[0].training.begin is None and whole[-1].results == "results/shipped"
@@ -66,7 +88,10 @@ def test_each_run_of_the_packages_networks_begins_with_those_of_the_one_before()
 
 
 def test_inputs_are_some_of_those_known_each_once_and_their_order_is_no_choice() -> None:
-    for given, meant in ((["millimetres", "slice", "slice"], ["slice", "millimetres"]), (list(INPUTS)[::-1], list(INPUTS))):
+    for given, meant in (
+        (["millimetres", "slice", "slice"], ["slice", "millimetres"]),
+        (list(INPUTS)[::-1], list(INPUTS)),
+    ):
         parsed = parse({"phantom": {"subjects": 8}, "training": {"inputs": given}}, "mine.yaml")
         assert parsed.training.inputs == meant
     assert "training.inputs" in faults(training={"inputs": []})
@@ -93,13 +118,22 @@ def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
     )
 
 
-@pytest.mark.parametrize(("raw", "message"), [
-    ({"collections": "/scans"}, "collections: '/scans': names with a value each are wanted, such as NAME: /scans"),
-    ({"prepare": {"split": [0.8, 0.2]}}, "prepare.split.2: [0.8, 0.2]: a value number 3 is wanted too"),
-    ({"prepare": {"split": [0.5, 0.25, 0.250002]}}, "prepare.split: the fractions add up to 1.000002; 1 is wanted"),
-    ({"results": ""}, "results: '': string should have at least 1 character"),
-    ({"prepare": 3}, "prepare: 3: names with a value each are wanted, such as NAME: 3"),
-])
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (
+            {"collections": "/scans"},
+            "collections: '/scans': names with a value each are wanted, such as NAME: /scans",
+        ),
+        ({"prepare": {"split": [0.8, 0.2]}}, "prepare.split.2: [0.8, 0.2]: a value number 3 is wanted too"),
+        (
+            {"prepare": {"split": [0.5, 0.25, 0.250002]}},
+            "prepare.split: the fractions add up to 1.000002; 1 is wanted",
+        ),
+        ({"results": ""}, "results: '': string should have at least 1 character"),
+        ({"prepare": 3}, "prepare: 3: names with a value each are wanted, such as NAME: 3"),
+    ],
+)
 def test_what_is_of_another_form_is_told_how_to_be_written(raw: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError) as fault:
         parse({"phantom": {"subjects": 8}, **raw}, "c.yaml")
@@ -116,7 +150,9 @@ def test_nothing_to_learn_from_is_no_configuration() -> None:
         parse({}, "empty.yaml")
 
 
-def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_they_are(tmp_path: Path) -> None:
+def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_they_are(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "volume.nii.gz").write_bytes(b"\x1f\x8b\x08\x00")
     (tmp_path / "empty.yaml").touch()
     for name, seen in ((".", "Is a directory"), ("volume.nii.gz", "is no text"), ("empty.yaml", "is empty")):
@@ -129,13 +165,22 @@ def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_
         vocabulary("a\0b")
 
 
-@pytest.mark.parametrize(("text", "code"), [
-    ("[1, 2]", "config-unreadable"), ("a: [", "config-unreadable"), (None, "config-missing"),
-    ("report: {title: 2024-02-31}", "config-unreadable"), (f"seed: {'9' * 5000}", "config-unreadable"),
-    ("search: " + "{a: " * 2000 + "1" + "}" * 2000, "config-unreadable"),
-    ("phantom: {subjects: 100000000000000000000}", "config-invalid"),
-], ids=["list", "open", "none", "date", "digits", "deep", "many"])
-def test_what_is_no_configuration_file_is_refused_by_name(tmp_path: Path, text: str | None, code: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("[1, 2]", "config-unreadable"),
+        ("a: [", "config-unreadable"),
+        (None, "config-missing"),
+        ("report: {title: 2024-02-31}", "config-unreadable"),
+        (f"seed: {'9' * 5000}", "config-unreadable"),
+        ("search: " + "{a: " * 2000 + "1" + "}" * 2000, "config-unreadable"),
+        ("phantom: {subjects: 100000000000000000000}", "config-invalid"),
+    ],
+    ids=["list", "open", "none", "date", "digits", "deep", "many"],
+)
+def test_what_is_no_configuration_file_is_refused_by_name(
+    tmp_path: Path, text: str | None, code: str
+) -> None:
     path = tmp_path / "c.yaml"
     if text is not None:
         path.write_text(text)
@@ -188,12 +233,32 @@ def test_names_are_read_composed_and_nothing_but_regions_can_be_told(tmp_path: P
 
 @pytest.mark.parametrize(
     "entry",
-    ["{name: a, rung: 1}", "{name: none, rung: 0}", "{rung: 0}", "{name: a, rung: 0, color: x}", "{name: a, rung: null}", "{name: a}",
-     "{name: a, rung: top}", "{name: 12, rung: 0}", "{name: yes, rung: 0}", "{name: '', rung: 0}", "{name: a, rung: 0, colour: red}",
-     "{name: a, rung: 0, colour: '#zz'}", "{name: a, rung: 0, synonyms: 3}",
-     "{name: a, rung: 0, body_part: pelvis}", "{name: a, rung: 0, body_part: MUCHLONGERTHANDICOM}", "{name: a, rung: 0, sct: T-71000}",
-     f"{{name: a, rung: 0, meaning: {'m' * 65}}}", f"{{name: {'m' * 65}, rung: 0}}", "{name: ' ', rung: 0}", "{name: '-', rung: 0}",
-     '{name: "lo\\twer", rung: 0}', '{name: "lo\\nwer", rung: 0}', "{name: 'a\\b', rung: 0}", "{name: a, rung: 0, meaning: 'a\\b'}"],
+    [
+        "{name: a, rung: 1}",
+        "{name: none, rung: 0}",
+        "{rung: 0}",
+        "{name: a, rung: 0, color: x}",
+        "{name: a, rung: null}",
+        "{name: a}",
+        "{name: a, rung: top}",
+        "{name: 12, rung: 0}",
+        "{name: yes, rung: 0}",
+        "{name: '', rung: 0}",
+        "{name: a, rung: 0, colour: red}",
+        "{name: a, rung: 0, colour: '#zz'}",
+        "{name: a, rung: 0, synonyms: 3}",
+        "{name: a, rung: 0, body_part: pelvis}",
+        "{name: a, rung: 0, body_part: MUCHLONGERTHANDICOM}",
+        "{name: a, rung: 0, sct: T-71000}",
+        f"{{name: a, rung: 0, meaning: {'m' * 65}}}",
+        f"{{name: {'m' * 65}, rung: 0}}",
+        "{name: ' ', rung: 0}",
+        "{name: '-', rung: 0}",
+        '{name: "lo\\twer", rung: 0}',
+        '{name: "lo\\nwer", rung: 0}',
+        "{name: 'a\\b', rung: 0}",
+        "{name: a, rung: 0, meaning: 'a\\b'}",
+    ],
 )
 def test_regions_that_are_no_ladder_are_refused(tmp_path: Path, entry: str) -> None:
     path = tmp_path / "regions.yaml"
@@ -204,7 +269,9 @@ def test_regions_that_are_no_ladder_are_refused(tmp_path: Path, entry: str) -> N
 
 def test_a_code_of_digits_alone_is_one_in_quotes_or_not(tmp_path: Path) -> None:
     path = tmp_path / "regions.yaml"
-    path.write_text("regions:\n- {name: calf, rung: 0, sct: 30021000, body_part: CALF, synonyms: [lower leg]}\n")
+    path.write_text(
+        "regions:\n- {name: calf, rung: 0, sct: 30021000, body_part: CALF, synonyms: [lower leg]}\n"
+    )
     (calf,) = vocabulary(str(path)).regions
     assert (calf.sct, calf.synonyms) == ("30021000", ("LOWER LEG",))
 
@@ -224,11 +291,20 @@ def test_a_number_without_a_point_is_a_number():
         ({"blocks": 4}, "blocks: 4; give a list of levels, or one of {ordinal: ...}"),
         ({"blocks": {"ordnal": [4]}}, "one of {ordinal: ...}"),
         ({"blocks": []}, "at least 1 item"),
-        ({"rate": {"log": {"low": -1, "high": 1, "levels": 5}}}, "rate.low: -1: input should be greater than 0"),
+        (
+            {"rate": {"log": {"low": -1, "high": 1, "levels": 5}}},
+            "rate.low: -1: input should be greater than 0",
+        ),
         ({"rate": {"log": {"low": 1, "high": 10}}}, "rate.levels"),
         ({"a": [], "b": 7}, "b: 7; give"),
-        ({"rate": {"log": {"low": 1e-3, "high": 1.001e-3, "levels": 50}}}, "rate: levels 50 from 0.001 to 0.001001 are but 2"),
-        ({"rate": {"log": {"low": 0.1, "high": 1e-3, "levels": 5}}}, "rate: from low 0.1 to high 0.001; low has to be the smaller: swap"),
+        (
+            {"rate": {"log": {"low": 1e-3, "high": 1.001e-3, "levels": 50}}},
+            "rate: levels 50 from 0.001 to 0.001001 are but 2",
+        ),
+        (
+            {"rate": {"log": {"low": 0.1, "high": 1e-3, "levels": 5}}},
+            "rate: from low 0.1 to high 0.001; low has to be the smaller: swap",
+        ),
         ({"rate": {"log": {"low": 1, "high": 9, "levels": 5, "base": 2}}}, "rate.base: 2"),
     ],
 )
@@ -239,7 +315,9 @@ def test_a_faulty_space_is_described_axis_by_axis(space, message):
 
 
 @hypothesis.given(low=floats(1e-6, 1e3), ratio=floats(1.0001, 1.2), levels=integers(2, 200))
-def test_a_logarithmic_axis_is_refused_exactly_where_no_search_could_have_it(low: float, ratio: float, levels: int) -> None:
+def test_a_logarithmic_axis_is_refused_exactly_where_no_search_could_have_it(
+    low: float, ratio: float, levels: int
+) -> None:
     axis = {"log": {"low": low, "high": low * ratio, "levels": levels}}
     try:
         Axis.of("rate", axis)
@@ -250,31 +328,58 @@ def test_a_logarithmic_axis_is_refused_exactly_where_no_search_could_have_it(low
 
 
 def test_the_speed_of_the_device_is_numbers_or_to_be_measured() -> None:
-    assert parse({"phantom": {"subjects": 8}, "search": {"speed": "measure"}}, "my.yaml").search.speed == "measure"
+    assert (
+        parse({"phantom": {"subjects": 8}, "search": {"speed": "measure"}}, "my.yaml").search.speed
+        == "measure"
+    )
     assert "search.speed: 'mesure': input should be 'measure'" in faults(search={"speed": "mesure"})
-    assert "search.speed.gflop_per_secnd: unknown key; did you mean 'gflop_per_second'?" in faults(search={"speed": {"gflop_per_secnd": 3}})
-    assert "search.speed.gigabyte_per_second: -1: input should be greater than 0" in faults(search={"speed": {"gigabyte_per_second": -1}})
+    assert "search.speed.gflop_per_secnd: unknown key; did you mean 'gflop_per_second'?" in faults(
+        search={"speed": {"gflop_per_secnd": 3}}
+    )
+    assert "search.speed.gigabyte_per_second: -1: input should be greater than 0" in faults(
+        search={"speed": {"gigabyte_per_second": -1}}
+    )
 
 
 def test_what_is_recommended_is_what_is_configured_by_default() -> None:
     search = Settings(phantom=Phantom(subjects=8)).search
     assert search.lead == LEAD
-    configured = (search.targets, search.kernel, search.hyperparameters, search.per_second, search.choose, search.fidelity)
+    configured = (
+        search.targets, search.kernel, search.hyperparameters, search.per_second, search.choose,
+        search.fidelity,
+    )
     assert configured == astuple(RECOMMENDED)
-    assert Mads().model_dump() == {key: value for key, value in asdict(POLLING).items() if key != "neighbours"}
+    assert Mads().model_dump() == {
+        key: value for key, value in asdict(POLLING).items() if key != "neighbours"
+    }
     assert Ranking().model_dump() == RANKING.facts
 
 
-@pytest.mark.parametrize(("method", "later"), [
-    ("tpe", {"candidates": "all"}), ("gp-ei", {"spend": "asha"}), ("gp-ei", {"choose": "drawn"}),
-    ("gp-hyperband", {"eta": 4, "least_epochs": 2, "reuse": False, "fidelity": "axis"}),
-    ("mads", {"neighbours": {"separable": {"to": "next", "reset": {"kernel": 3}}}, "mads": Mads(order="none").model_dump()}),
-    ("ranking", {"ranking": Ranking(loss="pair", hidden=[16, 8]).model_dump()}),
-])
-def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(method: str, later: dict[str, object]) -> None:
-    """What decides the trials of a search, and the whole configuration, are written as before there was the key;
-    another value of it differs."""
-    usual, other = (Settings(phantom=Phantom(subjects=8), search={"method": method, **given}) for given in ({}, later))
+@pytest.mark.parametrize(
+    ("method", "later"),
+    [
+        ("tpe", {"candidates": "all"}),
+        ("gp-ei", {"spend": "asha"}),
+        ("gp-ei", {"choose": "drawn"}),
+        ("gp-hyperband", {"eta": 4, "least_epochs": 2, "reuse": False, "fidelity": "axis"}),
+        (
+            "mads",
+            {
+                "neighbours": {"separable": {"to": "next", "reset": {"kernel": 3}}},
+                "mads": Mads(order="none").model_dump(),
+            },
+        ),
+        ("ranking", {"ranking": Ranking(loss="pair", hidden=[16, 8]).model_dump()}),
+    ],
+)
+def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(
+    method: str, later: dict[str, object]
+) -> None:
+    """What decides the trials of a search, and the whole configuration, are written as before there was the
+    key; another value of it differs."""
+    usual, other = (
+        Settings(phantom=Phantom(subjects=8), search={"method": method, **given}) for given in ({}, later)
+    )
     assert not LATER.keys() & {*usual.model_dump(mode="json")["search"], *deciding(usual)[0]}
     assert deciding(other)[0] == deciding(usual)[0] | later and "trials" not in deciding(other)[0]
     assert Settings(**other.model_dump()) == other and Settings(**usual.model_dump()) == usual
@@ -291,21 +396,43 @@ def test_a_method_spends_as_the_table_of_methods_says_unless_told_otherwise(meth
         assert settings.search.spends == (spend or METHODS[method].spend)
 
 
-@pytest.mark.parametrize(("search", "training", "message"), [
-    ({"spend": "asha"}, {"early_stopping": {"envelope": {"milestones": [2], "margin": 0.2}}},
-     "training.early_stopping.envelope: search.spend asha .*leave it out, or set search.spend to full"),
-    ({"method": "hyperband", "least_epochs": 31}, {}, "search.least_epochs: 31 is more than the 30 of training.epochs; set 1 to 30"),
-    ({"spend": "asha", "stop_below_regret": 0.1}, {}, "stop_below_regret: with spend asha .*leave it out, or set spend to full"),
-    ({"spend": "asha", "eta": 1}, {}, "eta: 1: of eta trainings one goes on from a rung; set 2 or more"),
-    ({"spend": "asha", "least_epochs": 0}, {}, "search.least_epochs: 0: "),
-    ({"eta": 4}, {}, "eta: of trainings that are compared before their end.*leave out, or set spend to asha"),
-    ({"method": "tpe", "fidelity": "axis"}, {}, "fidelity: axis: method tpe has no model"),
-    ({"method": "tpe", "spend": "asha", "targets": "raw"}, {}, "targets: of a Gaussian process, and method tpe asks none"),
-    ({"method": "hyperband", "targets": "raw"}, {}, "targets: of a Gaussian process, and method hyperband asks none"),
-    ({"method": "gp-ts", "choose": "drawn"}, {}, "choose: method gp-ts has no expected improvement"),
-    ({"spend": "asha", "reuse": False}, {}, "reuse: false: only hyperband closes brackets"),
-    ({"spend": "ahsa"}, {}, "search.spend: 'ahsa': .*'full', 'hyperband' or 'asha'"),
-])
+@pytest.mark.parametrize(
+    ("search", "training", "message"),
+    [
+        (
+            {"spend": "asha"},
+            {"early_stopping": {"envelope": {"milestones": [2], "margin": 0.2}}},
+            "training.early_stopping.envelope: search.spend asha .*leave it out, or set search.spend to full",
+        ),
+        (
+            {"method": "hyperband", "least_epochs": 31},
+            {},
+            "search.least_epochs: 31 is more than the 30 of training.epochs; set 1 to 30",
+        ),
+        (
+            {"spend": "asha", "stop_below_regret": 0.1}, {},
+            "stop_below_regret: with spend asha .*leave it out, or set spend to full",
+        ),
+        ({"spend": "asha", "eta": 1}, {}, "eta: 1: of eta trainings one goes on from a rung; set 2 or more"),
+        ({"spend": "asha", "least_epochs": 0}, {}, "search.least_epochs: 0: "),
+        (
+            {"eta": 4}, {},
+            "eta: of trainings that are compared before their end.*leave out, or set spend to asha",
+        ),
+        ({"method": "tpe", "fidelity": "axis"}, {}, "fidelity: axis: method tpe has no model"),
+        (
+            {"method": "tpe", "spend": "asha", "targets": "raw"}, {},
+            "targets: of a Gaussian process, and method tpe asks none",
+        ),
+        (
+            {"method": "hyperband", "targets": "raw"}, {},
+            "targets: of a Gaussian process, and method hyperband asks none",
+        ),
+        ({"method": "gp-ts", "choose": "drawn"}, {}, "choose: method gp-ts has no expected improvement"),
+        ({"spend": "asha", "reuse": False}, {}, "reuse: false: only hyperband closes brackets"),
+        ({"spend": "ahsa"}, {}, "search.spend: 'ahsa': .*'full', 'hyperband' or 'asha'"),
+    ],
+)
 def test_what_does_not_go_with_the_spending_is_refused_with_what_to_set(
     search: dict[str, object], training: dict[str, object], message: str
 ) -> None:
@@ -315,16 +442,25 @@ def test_what_does_not_go_with_the_spending_is_refused_with_what_to_set(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_can_be_configured_beside_the_usual_modelling(method: str) -> None:
-    usual = {"targets": "half-ranked", "kernel": "matern52", "hyperparameters": "map", "per_second": False, "stop_below_regret": None}
+    usual = {
+        "targets": "half-ranked", "kernel": "matern52", "hyperparameters": "map", "per_second": False,
+        "stop_below_regret": None,
+    }
     search = {"method": method, **usual, **NEEDED.get(method, {})}
     assert parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml").search.method == method
 
 
-@pytest.mark.parametrize(("training", "ensemble", "message"), [
-    ({"augmentation": {"alone": 0.2}}, {}, "have nothing beside the slice to do without"),
-    ({"inputs": ["slice", "millimetres"]}, {"alone": 2}, "never saw slices alone"),
-    ({"inputs": ["slice", "millimetres"], "augmentation": {"alone": 0.2}}, {"members": 3, "alone": 3}, "set at most 2"),
-])
+@pytest.mark.parametrize(
+    ("training", "ensemble", "message"),
+    [
+        ({"augmentation": {"alone": 0.2}}, {}, "have nothing beside the slice to do without"),
+        ({"inputs": ["slice", "millimetres"]}, {"alone": 2}, "never saw slices alone"),
+        (
+            {"inputs": ["slice", "millimetres"], "augmentation": {"alone": 0.2}}, {"members": 3, "alone": 3},
+            "set at most 2",
+        ),
+    ],
+)
 def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_all(
     training: dict[str, object], ensemble: dict[str, object], message: str
 ) -> None:
@@ -332,62 +468,128 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
         parse({"phantom": {"subjects": 8}, "training": training, "ensemble": ensemble}, "mine.yaml")
 
 
-@pytest.mark.parametrize(("search", "message"), [
-    ({"method": "random", "per_second": True}, "per_second: random"), ({"method": "gp-ts", "per_second": True}, "per_second: gp-ts"),
-    ({"method": "random", "stop_below_regret": 0.1}, "method random models nothing"),
-    ({"targets": "ranked", "stop_below_regret": 0.1}, "targets ranked know no distances"),
-    ({"neighbours": {"separable": {}}, "mads": {}}, "neighbours, mads: method gp-ei does not poll; .*set method to mads or a-mads"),
-    ({"method": "mads", "mads": {"every": 3, "categories": "fixed"}}, "mads.every, mads.categories: of a global search.*to a-mads"),
-    ({"method": "mads", "neighbours": {"separable": {"too": "next"}}}, "search.neighbours.separable.too: unknown key.*'to'"),
-    ({"method": "mads", "mads": {"extended": 2}}, "search.mads.extended: 2: "),
-    ({"ranking": {}}, "ranking: method gp-ei learns no order; leave it out, or set method to ranking"),
-    ({"method": "ranking", "ranking": {"rate_end": 0.001}}, "rate_end: 0.001 is more than a 40th of rate 0.02.*set 0.0005 or less"),
-    ({"method": "ranking", "ranking": {"loss": "pair", "weight": "one"}}, "weight: loss pair weighs no places"),
-    ({"method": "ranking", "ranking": {"members": 0}}, "search.ranking.members: 0: "),
-    ({"prior": "p.safetensors"}, "prior: method gp-ei learns nothing from other searches; leave out, or set method to ranking"),
-    ({"learn_from": ["results/one"]}, "learn_from: method gp-ei learns nothing from other searches"),
-    ({"method": "ranking", "prior": "p", "learn_from": ["results/one"]}, "prior, learn_from: .*leave one of them out"),
-    ({"method": "ranking", "learn_from": ["./results/default/"]}, "search.learn_from: results/default .*name other `results`"),
-    ({"method": "ensemble-ei", "targets": "raw", "stop_below_regret": 0.1}, "search: stop_below_regret: of a Gaussian process"),
-    ({"method": "ensemble-ei", "targets": "raw", "kernel": "squared-exponential"}, "search: kernel: of a Gaussian process"),
-    ({"method": "gp-rgpe"}, "method: gp-rgpe weighs .*; needs search.prior or search.learn_from"),
-    ({"method": "gp-rgpe", "prior": "p", "stop_below_regret": 0.1}, "method gp-rgpe knows no distances"),
-    ({"method": "gp-ei", "prior": "p"}, "prior: method gp-ei learns nothing .*to ranking or gp-rgpe"),
-    ({"candidates": "all"}, "candidates: method gp-ei compares no candidates; leave it out, or set method to tpe"),
-    *(({"method": method, **given}, rf"search: {', '.join(given)}: of a Gaussian process, and method {method} asks none; leave .* out, or "
-                                    "set method to gp-ei")
-      for method in ("grid", "tpe", "mads", "a-mads", "ranking")
-      for given in ({"targets": "raw"}, {"kernel": "squared-exponential"}, {"hyperparameters": "sampled"}, {"per_second": True},
-                    {"stop_below_regret": 0.1}, {"targets": "ranked", "kernel": "squared-exponential"})),
-])
+@pytest.mark.parametrize(
+    ("search", "message"),
+    [
+        ({"method": "random", "per_second": True}, "per_second: random"),
+        ({"method": "gp-ts", "per_second": True}, "per_second: gp-ts"),
+        ({"method": "random", "stop_below_regret": 0.1}, "method random models nothing"),
+        ({"targets": "ranked", "stop_below_regret": 0.1}, "targets ranked know no distances"),
+        (
+            {"neighbours": {"separable": {}}, "mads": {}},
+            "neighbours, mads: method gp-ei does not poll; .*set method to mads or a-mads",
+        ),
+        (
+            {"method": "mads", "mads": {"every": 3, "categories": "fixed"}},
+            "mads.every, mads.categories: of a global search.*to a-mads",
+        ),
+        (
+            {"method": "mads", "neighbours": {"separable": {"too": "next"}}},
+            "search.neighbours.separable.too: unknown key.*'to'",
+        ),
+        ({"method": "mads", "mads": {"extended": 2}}, "search.mads.extended: 2: "),
+        ({"ranking": {}}, "ranking: method gp-ei learns no order; leave it out, or set method to ranking"),
+        (
+            {"method": "ranking", "ranking": {"rate_end": 0.001}},
+            "rate_end: 0.001 is more than a 40th of rate 0.02.*set 0.0005 or less",
+        ),
+        (
+            {"method": "ranking", "ranking": {"loss": "pair", "weight": "one"}},
+            "weight: loss pair weighs no places",
+        ),
+        ({"method": "ranking", "ranking": {"members": 0}}, "search.ranking.members: 0: "),
+        (
+            {"prior": "p.safetensors"},
+            "prior: method gp-ei learns nothing from other searches; leave out, or set method to ranking",
+        ),
+        ({"learn_from": ["results/one"]}, "learn_from: method gp-ei learns nothing from other searches"),
+        (
+            {"method": "ranking", "prior": "p", "learn_from": ["results/one"]},
+            "prior, learn_from: .*leave one of them out",
+        ),
+        (
+            {"method": "ranking", "learn_from": ["./results/default/"]},
+            "search.learn_from: results/default .*name other `results`",
+        ),
+        (
+            {"method": "ensemble-ei", "targets": "raw", "stop_below_regret": 0.1},
+            "search: stop_below_regret: of a Gaussian process",
+        ),
+        (
+            {"method": "ensemble-ei", "targets": "raw", "kernel": "squared-exponential"},
+            "search: kernel: of a Gaussian process",
+        ),
+        ({"method": "gp-rgpe"}, "method: gp-rgpe weighs .*; needs search.prior or search.learn_from"),
+        ({"method": "gp-rgpe", "prior": "p", "stop_below_regret": 0.1}, "method gp-rgpe knows no distances"),
+        ({"method": "gp-ei", "prior": "p"}, "prior: method gp-ei learns nothing .*to ranking or gp-rgpe"),
+        (
+            {"candidates": "all"},
+            "candidates: method gp-ei compares no candidates; leave it out, or set method to tpe",
+        ),
+        *(
+            (
+                {"method": method, **given},
+                rf"search: {', '.join(given)}: of a Gaussian process, and method {method} asks none; leave "
+                r".* out, or "
+                "set method to gp-ei",
+            )
+            for method in ("grid", "tpe", "mads", "a-mads", "ranking")
+            for given in (
+                {"targets": "raw"}, {"kernel": "squared-exponential"}, {"hyperparameters": "sampled"},
+                {"per_second": True}, {"stop_below_regret": 0.1},
+                {"targets": "ranked", "kernel": "squared-exponential"},
+            )
+        ),
+    ],
+)
 def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml")
 
 
-@pytest.mark.parametrize(("section", "given"), [
-    ("decision", {"sigma_mm": [0.0, -3.0]}), ("decision", {"sigma_mm": [float("nan")]}), ("decision", {"sigma_mm": [float("inf")]}),
-    ("decision", {"height_widths": [0.0]}),
-    ("decision", {"protocol_threshold": [2.0]}), ("decision", {"protocol_threshold": [-1.0]}), ("evaluate", {"bootstrap": 1}),
-    ("prepare", {"target_spacing_mm": float("inf")}),
-])
-def test_numbers_that_a_run_would_stumble_over_hours_later_are_refused(section: str, given: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    ("section", "given"),
+    [
+        ("decision", {"sigma_mm": [0.0, -3.0]}),
+        ("decision", {"sigma_mm": [float("nan")]}),
+        ("decision", {"sigma_mm": [float("inf")]}),
+        ("decision", {"height_widths": [0.0]}),
+        ("decision", {"protocol_threshold": [2.0]}),
+        ("decision", {"protocol_threshold": [-1.0]}),
+        ("evaluate", {"bootstrap": 1}),
+        ("prepare", {"target_spacing_mm": float("inf")}),
+    ],
+)
+def test_numbers_that_a_run_would_stumble_over_hours_later_are_refused(
+    section: str, given: dict[str, object]
+) -> None:
     with pytest.raises(ConfigError, match=rf"{section}\.{next(iter(given))}"):
         parse({"phantom": {"subjects": 8}, section: given}, "mine.yaml")
 
 
 def bomb(kind: str, depth: int) -> str:
-    """A kilobyte whose aliases stand for 9 to the power of `depth` entries, below a key of the configuration."""
-    lines = {"list": "- &{} [{}]", "mapping": "- &{} {{{}}}", "merged": "- &{} {{<<: [{}]}}", "text": "- &{} [{}]"}[kind]
-    first = {"list": "- &a0 [x, y]", "mapping": "- &a0 {x: 1}", "merged": "- &a0 {x: 1}", "text": f"- &a0 '{500 * 'x'}'"}[kind]
+    """A kilobyte whose aliases stand for 9 to the power of `depth` entries, below a key of the
+    configuration."""
+    lines = {
+        "list": "- &{} [{}]", "mapping": "- &{} {{{}}}", "merged": "- &{} {{<<: [{}]}}", "text": "- &{} [{}]",
+    }[kind]
+    first = {
+        "list": "- &a0 [x, y]", "mapping": "- &a0 {x: 1}", "merged": "- &a0 {x: 1}",
+        "text": f"- &a0 '{500 * 'x'}'",
+    }[kind]
     entry = "k{}: *a{}" if kind == "mapping" else "*a{1}"
-    made = [lines.format(f"a{at}", ", ".join(entry.format(key, at - 1) for key in range(9))) for at in range(1, depth + 1)]
+    made = [
+        lines.format(f"a{at}", ", ".join(entry.format(key, at - 1) for key in range(9)))
+        for at in range(1, depth + 1)
+    ]
     return "phantom:\n  subjects: 8\n  without:\n" + "".join(f"  {line}\n" for line in (first, *made))
 
 
 @pytest.mark.parametrize("kind", ["list", "mapping", "merged", "text"])
 @pytest.mark.parametrize("depth", [1, 2, 3, 5, 7, 9, 12])
-def test_no_message_about_a_kilobyte_of_aliases_is_longer_than_a_page(tmp_path: Path, kind: str, depth: int) -> None:
+def test_no_message_about_a_kilobyte_of_aliases_is_longer_than_a_page(
+    tmp_path: Path, kind: str, depth: int
+) -> None:
     """12 levels stand for 282 billion entries; they are counted, and never made."""
     file = tmp_path / "mine.yaml"
     file.write_text(bomb(kind, depth), encoding="utf-8")
@@ -402,7 +604,10 @@ def test_no_message_about_a_kilobyte_of_aliases_is_longer_than_a_page(tmp_path: 
 def test_of_several_unknown_keys_of_regions_the_first_is_named(tmp_path: Path) -> None:
     """A set of keys has another order in every process."""
     file, extra = tmp_path / "regions.yaml", [f"key{at}" for at in (3, 1, 4, 15, 9, 2, 6)]
-    for inside in ("", "regions:\n  - {name: calf, rung: 0, " + ", ".join(f"{key}: 1" for key in extra) + "}\n"):
+    for inside in (
+        "",
+        "regions:\n  - {name: calf, rung: 0, " + ", ".join(f"{key}: 1" for key in extra) + "}\n",
+    ):
         outside = "" if inside else "".join(f"{key}: 1\n" for key in extra)
         file.write_text(outside + inside, encoding="utf-8")
         with pytest.raises(ConfigError, match=r"key3: unknown key"):
@@ -411,7 +616,10 @@ def test_of_several_unknown_keys_of_regions_the_first_is_named(tmp_path: Path) -
 
 def test_an_alias_of_itself_has_no_end(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
-    for held in ("phantom: &a [*a]", "phantom: &a {subjects: *a}", "phantom: {subjects: 8}\nsearch: &a {space: [1, {x: *a}]}"):
+    for held in (
+        "phantom: &a [*a]", "phantom: &a {subjects: *a}",
+        "phantom: {subjects: 8}\nsearch: &a {space: [1, {x: *a}]}",
+    ):
         file.write_text(held, encoding="utf-8")
         with pytest.raises(ConfigError, match="stand for inf characters"):
             load(file)
@@ -419,15 +627,21 @@ def test_an_alias_of_itself_has_no_end(tmp_path: Path) -> None:
 
 def test_aliases_of_settings_are_what_they_stand_for(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
-    file.write_text("phantom: {subjects: &n 8}\nprepare: {split: &s [0.5, 0.25, 0.25]}\nseed: *n\n", encoding="utf-8")
+    file.write_text(
+        "phantom: {subjects: &n 8}\nprepare: {split: &s [0.5, 0.25, 0.25]}\nseed: *n\n", encoding="utf-8"
+    )
     settings = load(file)
     assert settings.seed == settings.phantom.subjects == 8 and settings.prepare.split == (0.5, 0.25, 0.25)
 
 
 @hypothesis.settings(max_examples=50)
-@hypothesis.given(recursive(
-    none() | integers() | floats(allow_nan=False) | text(max_size=400), lambda more: lists(more) | dictionaries(text(), more), max_leaves=20
-))
+@hypothesis.given(
+    recursive(
+        none() | integers() | floats(allow_nan=False) | text(max_size=400),
+        lambda more: lists(more) | dictionaries(text(), more),
+        max_leaves=20,
+    )
+)
 def test_a_value_in_a_message_is_shown_as_python_writes_it_or_shortened(value: object) -> None:
     seen = shown(value)
     assert len(seen) <= 200
@@ -440,6 +654,9 @@ def test_values_given_by_a_program_are_shortened_too() -> None:
     nested: object = "x"
     for _ in range(40):
         nested = [nested] * 9
-    for raw in ({"phantom": {"without": nested}}, {"search": {"space": nested}}, {"search": {"space": {"depth": nested}}},
-                {"search": {"space": {"depth": {"ordinal": nested}}}}, {"results": nested}, {"prepare": "x" * 10**6}):
+    for raw in (
+        {"phantom": {"without": nested}}, {"search": {"space": nested}},
+        {"search": {"space": {"depth": nested}}}, {"search": {"space": {"depth": {"ordinal": nested}}}},
+        {"results": nested}, {"prepare": "x" * 10**6},
+    ):
         assert len(faults(**raw)) < 20_000            # nine levels, five types that none of them is

@@ -9,8 +9,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(
-    path for path in [*ROOT.glob("*.md"), *(path for room in ("fovnet", "configs", "workflow", "tests", ".github")
-                                            for path in (ROOT / room).rglob("*.md"))]
+    path
+    for path in [
+        *ROOT.glob("*.md"),
+        *(
+            path
+            for room in ("fovnet", "configs", "workflow", "tests", ".github")
+            for path in (ROOT / room).rglob("*.md")
+        ),
+    ]
 )
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -30,11 +37,15 @@ def test_every_relative_link_leads_somewhere(document: Path) -> None:
         name, _, anchor = target.partition("#")
         place = document.parent / name if name else document
         assert place.exists(), f"{document.name} links to {target}"
-        assert not anchor or anchor in anchors(place), f"{document.name}: {place.name} has no heading {anchor}"
+        assert not anchor or anchor in anchors(place), (
+            f"{document.name}: {place.name} has no heading {anchor}"
+        )
 
 
 def test_the_map_names_files_that_are_there() -> None:
-    named = re.findall(r"`((?:\w+/)+(?:\w+(?:\.\w+)?)?)`", (ROOT / "fovnet" / "README.md").read_text(encoding="utf-8"))
+    named = re.findall(
+        r"`((?:\w+/)+(?:\w+(?:\.\w+)?)?)`", (ROOT / "fovnet" / "README.md").read_text(encoding="utf-8")
+    )
     assert len(named) > 30
     for name in named:
         assert any((base / name).exists() for base in (ROOT / "fovnet", ROOT)), name
@@ -47,4 +58,8 @@ def test_every_configuration_is_in_the_list_of_them() -> None:
 
 def test_every_rule_file_is_in_the_list_of_acts() -> None:
     listed = (ROOT / "workflow" / "README.md").read_text(encoding="utf-8")
-    assert all(f"rules/{path.name}" in listed for path in (ROOT / "workflow" / "rules").glob("*.smk") if path.stem != "common")
+    assert all(
+        f"rules/{path.name}" in listed
+        for path in (ROOT / "workflow" / "rules").glob("*.smk")
+        if path.stem != "common"
+    )

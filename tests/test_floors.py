@@ -1,4 +1,5 @@
-"""The house has floors: a room imports only from lower ones, and heavy libraries stay in the rooms that need them."""
+"""The house has floors: a room imports only from lower ones, and heavy libraries stay in the rooms that need
+them."""
 
 from __future__ import annotations
 
@@ -36,8 +37,12 @@ FLOORS_OF_THE_PHANTOM = {
     "own_labels": 7,
 }
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")
-MODULES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
-FOOTINGS = {        # packages within a room, and what of it they stand on: the rest of the room may import them
+MODULES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in FILES
+}
+# packages within a room, and what of it they stand on: the rest of the room may import them
+FOOTINGS = {
     "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.formats": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "report.content": set(),
@@ -75,7 +80,9 @@ def test_a_room_imports_only_from_lower_floors(path: Path) -> None:
     assert room in FLOORS, f"{room} has no floor"
     for other in rooms_imported(path) - {room}:
         same_ground = FLOORS[room] == 0 and FLOORS[other] == 0
-        assert FLOORS[other] < FLOORS[room] or same_ground, f"{room} (floor {FLOORS[room]}) imports {other} (floor {FLOORS[other]})"
+        assert FLOORS[other] < FLOORS[room] or same_ground, (
+            f"{room} (floor {FLOORS[room]}) imports {other} (floor {FLOORS[other]})"
+        )
 
 
 def imported_within(room: str, *, packages_whole: bool) -> dict[str, set[str]]:
@@ -86,14 +93,17 @@ def imported_within(room: str, *, packages_whole: bool) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name in (name for name in MODULES if name.startswith(f"{room}.")):
         others = {other.removeprefix("fovnet.") for other in imports(MODULES[name])} & MODULES.keys()
-        found.setdefault(part(name), set()).update({part(other) for other in others if other.startswith(f"{room}.")} - {part(name)})
+        found.setdefault(part(name), set()).update(
+            {part(other) for other in others if other.startswith(f"{room}.")} - {part(name)}
+        )
     return found
 
 
 @pytest.mark.parametrize("packages_whole", [False, True])
 @pytest.mark.parametrize("room", sorted({room_of(path) for path in FILES if path.parent != PACKAGE}))
 def test_no_imports_within_a_room_go_in_a_circle(room: str, packages_whole: bool) -> None:
-    TopologicalSorter(imported_within(room, packages_whole=packages_whole)).prepare()          # its CycleError names the circle
+    # its CycleError names the circle
+    TopologicalSorter(imported_within(room, packages_whole=packages_whole)).prepare()
 
 
 def test_every_folder_of_the_package_is_a_package() -> None:
@@ -103,15 +113,20 @@ def test_every_folder_of_the_package_is_a_package() -> None:
 
 @pytest.mark.parametrize("package", FOOTINGS)
 def test_a_package_within_a_room_stands_on_what_lies_below_it(package: str) -> None:
-    """Formats and DICOM know the checks and the grid, but neither each other nor who reads, finds or slices; exports know no page."""
+    """Formats and DICOM know the checks and the grid, but neither each other nor who reads, finds or slices;
+    exports know no page."""
     beyond = imported_within(package.split(".")[0], packages_whole=True)[package] - FOOTINGS[package]
     assert not beyond, f"{package} imports {beyond}"
 
 
-@pytest.mark.parametrize("package", sorted(name for name, path in MODULES.items() if path.name == "__init__.py" and name != "cli"))
+@pytest.mark.parametrize(
+    "package", sorted(name for name, path in MODULES.items() if path.name == "__init__.py" and name != "cli")
+)
 def test_a_package_opens_with_what_it_is_and_imports_nothing(package: str) -> None:
     statements = ast.parse(MODULES[package].read_text()).body
-    assert len(statements) == 1 and ast.get_docstring(ast.Module(statements, [])), f"{package} does more than say what it is"
+    assert len(statements) == 1 and ast.get_docstring(ast.Module(statements, [])), (
+        f"{package} does more than say what it is"
+    )
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if room_of(path) == "phantom"],
@@ -119,16 +134,24 @@ def test_a_package_opens_with_what_it_is_and_imports_nothing(package: str) -> No
 def test_a_package_of_the_phantom_imports_only_from_lower_ones(path: Path) -> None:
     part = path.relative_to(PACKAGE).parts[1].removesuffix(".py")
     assert part in FLOORS_OF_THE_PHANTOM, f"{part} has no floor in the phantom"
-    for other in {name.split(".")[2] for name in imports(path) if name.startswith("fovnet.phantom.")} - {part}:
-        assert FLOORS_OF_THE_PHANTOM[other] < FLOORS_OF_THE_PHANTOM[part], \
-            f"{part} (floor {FLOORS_OF_THE_PHANTOM[part]}) imports {other} (floor {FLOORS_OF_THE_PHANTOM[other]})"
+    for other in {name.split(".")[2] for name in imports(path) if name.startswith("fovnet.phantom.")} - {
+        part
+    }:
+        assert FLOORS_OF_THE_PHANTOM[other] < FLOORS_OF_THE_PHANTOM[part], (
+            f"{part} (floor {FLOORS_OF_THE_PHANTOM[part]}) imports {other} (floor "
+            f"{FLOORS_OF_THE_PHANTOM[other]})"
+        )
 
 
 def test_the_phantom_is_described_in_the_order_of_its_floors() -> None:
-    """"Each part uses only those above it": every part is told, none beneath one of a higher floor; features, in passing."""
+    """"Each part uses only those above it": every part is told, none beneath one of a higher floor; features,
+    in passing."""
     docstring = ast.get_docstring(ast.parse(MODULES["phantom"].read_text())) or ""
     parts = re.findall(r"^(\w+) {2}", docstring, flags=re.MULTILINE)
-    assert sorted([*parts, "__init__", "features"]) == sorted(FLOORS_OF_THE_PHANTOM) and "`features`" in docstring
+    assert (
+        sorted([*parts, "__init__", "features"]) == sorted(FLOORS_OF_THE_PHANTOM)
+        and "`features`" in docstring
+    )
     floors = [FLOORS_OF_THE_PHANTOM[part] for part in parts]
     assert floors == sorted(floors)
 
@@ -146,10 +169,16 @@ def test_torch_and_monai_live_in_net_alone(path: Path) -> None:
     assert not heavy or room_of(path) == "net"
 
 
-PRINTING = {"print", "exit", "quit", "sys.exit", "sys.argv", "sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__", "os._exit",
-            "os.abort", "os.write", "SystemExit", "warnings.warn"}
-ALLOWED = {"net/workers.py": {"os._exit"}, "volume/parallel.py": {"os._exit"}, "volume/dicom/decoding.py": {"sys.stdout"}}
-"""Where else these are meant: processes of our own, which end with the one that began them, or answer it through a pipe."""
+PRINTING = {
+    "print", "exit", "quit", "sys.exit", "sys.argv", "sys.stdout", "sys.stderr", "sys.__stdout__",
+    "sys.__stderr__", "os._exit", "os.abort", "os.write", "SystemExit", "warnings.warn",
+}
+ALLOWED = {
+    "net/workers.py": {"os._exit"}, "volume/parallel.py": {"os._exit"},
+    "volume/dicom/decoding.py": {"sys.stdout"},
+}
+"""Where else these are meant: processes of our own, which end with the one that began them, or answer it
+through a pipe."""
 
 
 def dotted(node: ast.AST) -> str:
@@ -162,7 +191,12 @@ def dotted(node: ast.AST) -> str:
 def used(tree: ast.AST) -> set[str]:
     """Names, and what is asked of modules, however it was imported."""
     found = {dotted(node) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)}
-    return found | {f"{node.module}.{alias.name}" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return found | {
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -171,8 +205,13 @@ def test_only_the_command_line_prints_and_exits(path: Path) -> None:
     assert room_of(path) == "cli" or found <= ALLOWED.get(str(path.relative_to(PACKAGE)), set())
 
 
-@pytest.mark.parametrize("line", ["sys.exit(1)", "sys.stdout.write('x')", "os._exit(2)", "from sys import exit", "raise SystemExit(3)",
-                                  "print('x', file=log)", "say = print", "sys.stderr.buffer.write(b'x')"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sys.exit(1)", "sys.stdout.write('x')", "os._exit(2)", "from sys import exit", "raise SystemExit(3)",
+        "print('x', file=log)", "say = print", "sys.stderr.buffer.write(b'x')",
+    ],
+)
 def test_every_way_to_print_or_exit_is_seen(line: str) -> None:
     assert used(ast.parse(line)) & PRINTING
 
@@ -180,8 +219,10 @@ def test_every_way_to_print_or_exit_is_seen(line: str) -> None:
 def test_what_needs_no_torch_costs_no_torch() -> None:
     """torch takes more than a second to import: help, proposals, prices and reports do without it, one after
     the other."""
-    names = ("fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.page", "fovnet.net.prices",
-             "fovnet.net.calibration", "fovnet.decision.ensemble")
+    names = (
+        "fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.page", "fovnet.net.prices",
+        "fovnet.net.calibration", "fovnet.decision.ensemble",
+    )
     code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n" \
            "    assert not {'torch', 'monai'} & sys.modules.keys(), name"
     subprocess.run([sys.executable, "-c", code, *names], check=True, timeout=900)
@@ -218,14 +259,20 @@ print(ending.status)
 
 
 def test_a_network_is_trained_and_written_where_no_other_package_is(tmp_path: Path) -> None:
-    others = {"safetensors", "pydantic", "yaml", "monai", "nibabel", "typer", "rich", "matplotlib", "pydicom", "snakemake"}
+    others = {
+        "safetensors", "pydantic", "yaml", "monai", "nibabel", "typer", "rich", "matplotlib", "pydicom",
+        "snakemake",
+    }
     line = [sys.executable, "-c", ALONE.format(known=others), tmp_path / "net.safetensors"]
     completed = subprocess.run(line, capture_output=True, text=True, check=False, timeout=900)
-    assert completed.stdout.split() == ["completed"] and (tmp_path / "net.safetensors").exists(), completed.stderr[-2000:]
+    assert completed.stdout.split() == ["completed"] and (tmp_path / "net.safetensors").exists(), (
+        completed.stderr[-2000:]
+    )
 
 
 def test_no_file_of_the_code_names_a_region() -> None:
-    """Regions are data: outside the vocabulary and the simulated anatomy no code depends on what they are called."""
+    """Regions are data: outside the vocabulary and the simulated anatomy no code depends on what they are
+    called."""
     from fovnet.regions import DEFAULT
 
     names = {region.name for region in DEFAULT.regions}
@@ -255,10 +302,21 @@ def compared(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def keys(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """The keys of mappings that are written down or matched."""
-    return texts(key for node in ast.walk(tree) if isinstance(node, ast.Dict | ast.MatchMapping) for key in node.keys if key is not None)
+    return texts(
+        key
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Dict | ast.MatchMapping)
+        for key in node.keys
+        if key is not None
+    )
 
 
-@pytest.mark.parametrize("code", ["region == 'legs'", "region in ('legs', x)", "match region:\n case 'legs' | 'head': pass",
-                                  "{'legs': 1}[region]", "{**x, 'legs': 1}", "match facts:\n case {'legs': y}: pass"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "region == 'legs'", "region in ('legs', x)", "match region:\n case 'legs' | 'head': pass",
+        "{'legs': 1}[region]", "{**x, 'legs': 1}", "match facts:\n case {'legs': y}: pass",
+    ],
+)
 def test_every_way_to_decide_by_a_name_is_seen(code: str) -> None:
     assert "legs" in {name for found in (compared, keys) for _, name in found(ast.parse(code))}

@@ -1,4 +1,5 @@
-"""Nobody's name in what is written: a rare one is planted, and every file of the road from volumes to report is searched for it."""
+"""Nobody's name in what is written: a rare one is planted, and every file of the road from volumes to report
+is searched for it."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ SUBJECTS = 12
 def person(path: Path, seed: int) -> None:
     """A volume whose header tells the name in every field of free text there is, and in an extension."""
     rng = np.random.default_rng(seed)
-    image = nibabel.Nifti1Image(rng.integers(0, 900, (9, 8, 12)).astype(np.int16), np.diag([8.0, 8.0, 12.0, 1.0]))
+    image = nibabel.Nifti1Image(
+        rng.integers(0, 900, (9, 8, 12)).astype(np.int16), np.diag([8.0, 8.0, 12.0, 1.0])
+    )
     for field in ("descrip", "db_name", "aux_file", "intent_name"):
         image.header[field] = f"{NAME} {DAY}"[: image.header[field].dtype.itemsize or 16]
     image.header.extensions.append(nibabel.nifti1.Nifti1Extension("comment", f"{NAME} {DAY}".encode()))
@@ -39,13 +42,24 @@ def person(path: Path, seed: int) -> None:
 
 @pytest.fixture(scope="module")
 def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Labelled volumes of twelve people called by name and birthday in subject_id alone; one cannot be read."""
+    """Labelled volumes of twelve people called by name and birthday in subject_id alone; one cannot be
+    read."""
     folder = tmp_path_factory.mktemp("cohort")
     rows, labels = [], []
     for number in range(SUBJECTS):
         person(folder / f"v{number:02d}.nii", number)
-        rows.append({"volume_id": f"v{number:02d}", "subject_id": f"{NAME}-{DAY}-{number}", "path": f"v{number:02d}.nii"})
-        labels.append({"volume_id": f"v{number:02d}", "region": "head" if number % 2 else "legs", "first_slice": 0, "last_slice": 11})
+        rows.append(
+            {
+                "volume_id": f"v{number:02d}", "subject_id": f"{NAME}-{DAY}-{number}",
+                "path": f"v{number:02d}.nii",
+            }
+        )
+        labels.append(
+            {
+                "volume_id": f"v{number:02d}", "region": "head" if number % 2 else "legs", "first_slice": 0,
+                "last_slice": 11,
+            }
+        )
     (folder / "v03.nii").write_bytes((folder / "v03.nii").read_bytes()[:500])
     write_tsv(folder / "volumes.tsv", list(rows[0]), rows)
     write_tsv(folder / "regions.tsv", list(labels[0]), labels)
@@ -60,12 +74,22 @@ def run(*words: str | Path, status: int = 0) -> str:
 
 def settings(folder: Path, cohort: Path, **changes: object) -> Path:
     """A configuration of seconds: one network of one block, one epoch."""
-    start = {"blocks": 4, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False, "log10_learning_rate": -3, "log2_batch": 5}
+    start = {
+        "blocks": 4, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False,
+        "log10_learning_rate": -3, "log2_batch": 5,
+    }
     raw = {
-        "results": str(folder / "results"), "seed": 3, "collections": {"cohort": str(cohort)},
+        "results": str(folder / "results"),
+        "seed": 3,
+        "collections": {"cohort": str(cohort)},
         "training": {"epochs": 1, "slices_per_epoch": 64, "head": "gap", "device": "cpu"},
-        "search": {"method": "random", "trials": 1, "start": start, "space": {name: [level] for name, level in start.items()}},
-        "ensemble": {"members": 1}, "evaluate": {"bootstrap": 100}, **changes,
+        "search": {
+            "method": "random", "trials": 1, "start": start,
+            "space": {name: [level] for name, level in start.items()},
+        },
+        "ensemble": {"members": 1},
+        "evaluate": {"bootstrap": 100},
+        **changes,
     }
     (folder / "config.yaml").write_text(yaml.safe_dump(raw))
     return folder / "config.yaml"
@@ -81,7 +105,8 @@ def unpacked(path: Path) -> bytes:
 
 
 def naming(folder: Path, words: tuple[str, ...]) -> set[str]:
-    """The files below a folder in whose content or name one of the words stands, in any of the usual encodings."""
+    """The files below a folder in whose content or name one of the words stands, in any of the usual
+    encodings."""
     spellings = [word.encode(code) for word in words for code in ("utf-8", "utf-16-le", "utf-32-le")]
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert files
@@ -91,13 +116,19 @@ def naming(folder: Path, words: tuple[str, ...]) -> set[str]:
 
 @pytest.mark.slow
 def test_a_planted_name_is_in_no_file_from_slices_to_report(cohort: Path, tmp_path: Path) -> None:
-    assert naming(cohort, (NAME, DAY)) == {"volumes.tsv", *(f"v{number:02d}.nii" for number in range(SUBJECTS))}      # it can be found
+    # it can be found
+    assert naming(cohort, (NAME, DAY)) == {
+        "volumes.tsv",
+        *(f"v{number:02d}.nii" for number in range(SUBJECTS)),
+    }
     config, results = settings(tmp_path, cohort), tmp_path / "results"
     output = run("slice", "--config", config, status=3)
     for verb in ("search", "ensemble", "tune", "decide", "evaluate", "report"):
         output += run(verb, "--config", config)
     volumes = cohort / "v00.nii", cohort / "v03.nii"
-    output += run("predict", *volumes, "--model", results / "ensemble", "--out", tmp_path / "answers", status=3)
+    output += run(
+        "predict", *volumes, "--model", results / "ensemble", "--out", tmp_path / "answers", status=3
+    )
     assert (results / "report.html").stat().st_size > 10_000 and (tmp_path / "answers" / "v00.png").exists()
     assert naming(tmp_path, (NAME, DAY)) == set()
     assert NAME not in output and DAY not in output
@@ -108,20 +139,32 @@ def test_a_planted_name_is_in_no_file_from_slices_to_report(cohort: Path, tmp_pa
     page = (results / "report.html").read_text()
     assert not any(f">{row['volume_id']}<" in page or f"{row['volume_id']}.nii" in page for row in working)
     (refused,) = (row for row in working if row["status"] == "refused")
-    assert "Volumes are named by hashes" in page and refused["shown_id"] in page and refused["path"] in refused["message"]
+    assert (
+        "Volumes are named by hashes" in page
+        and refused["shown_id"] in page
+        and refused["path"] in refused["message"]
+    )
 
 
-def test_plain_ids_are_written_when_asked_for_and_the_splits_are_the_same(cohort: Path, tmp_path: Path) -> None:
+def test_plain_ids_are_written_when_asked_for_and_the_splits_are_the_same(
+    cohort: Path, tmp_path: Path
+) -> None:
     splits = {}
     for how in ("hashed", "plain"):
         (tmp_path / how).mkdir()
         run("slice", "--config", settings(tmp_path / how, cohort, identifiers=how), status=3)
         pack = load_pack(tmp_path / how / "results" / "slices")
         splits[how] = {record.volume_id: record.split for record in pack.records}
-        plain = all(record.subject_id == f"{NAME}-{DAY}-{int(record.volume_id[1:])}" for record in pack.records)
+        plain = all(
+            record.subject_id == f"{NAME}-{DAY}-{int(record.volume_id[1:])}" for record in pack.records
+        )
         assert plain == (how == "plain")
-        assert all((record.name_in_reports == record.volume_id) == (how == "plain") for record in pack.records)
-    assert splits["plain"] == splits["hashed"] and set(splits["plain"].values()) == {"train", "validation", "test", ""}
+        assert all(
+            (record.name_in_reports == record.volume_id) == (how == "plain") for record in pack.records
+        )
+    assert splits["plain"] == splits["hashed"] and set(splits["plain"].values()) == {
+        "train", "validation", "test", "",
+    }
 
 
 def test_a_key_makes_other_names_and_the_same_key_the_same(tmp_path: Path) -> None:
@@ -140,7 +183,9 @@ def test_a_key_of_nothing_protects_nobody_and_is_refused(tmp_path: Path) -> None
 
 
 @given(text(max_size=40), text(max_size=40), binary(max_size=8))
-def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(one: str, other: str, key: bytes) -> None:
+def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(
+    one: str, other: str, key: bytes
+) -> None:
     identifiers = Identifiers(key=key)
     shown = identifiers.shown(one)
     assert len(shown) == DIGITS and int(shown, 16) >= 0 and shown == Identifiers(key=key).shown(one)
@@ -148,18 +193,36 @@ def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(one: st
 
 
 def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
-    message = "/data/a/DOE_JANE.nii.gz: its other half DOE_JANE.img is missing; a file of a person, and not damaged"
+    message = (
+        "/data/a/DOE_JANE.nii.gz: its other half DOE_JANE.img is missing; a file of a person, and not damaged"
+    )
     assert scrubbed(message, "/data/a/DOE_JANE.nii.gz", "a", "9f86d081884c") == (
         "9f86d081884c: its other half … is missing; 9f86d081884c file of 9f86d081884c person, and not damaged"
     )
     for path, message, wanted in (
-        ("in/DOE_JANE_1950", "in/DOE_JANE_1950/DOE^JANE_3.dcm: cut short. Copy it again.", "X: cut short. Copy it again."),
-        ("DOE_JANE#0123456789ab", "DOE_JANE#0123456789ab: no such series in DOE_JANE; look.", "X: no such series in X; look."),
+        (
+            "in/DOE_JANE_1950", "in/DOE_JANE_1950/DOE^JANE_3.dcm: cut short. Copy it again.",
+            "X: cut short. Copy it again.",
+        ),
+        (
+            "DOE_JANE#0123456789ab",
+            "DOE_JANE#0123456789ab: no such series in DOE_JANE; look.",
+            "X: no such series in X; look.",
+        ),
         ("a.nhdr", "a.nhdr: its other half DOE_JOHN.raw is missing.", "X: its other half … is missing."),
-        ("b.mha", "b.mha: the header's line is 'PatientName DOE^JOHN'; try.", "X: the header's line is '…'; try."),
-        ("c.gz", "c.gz: fovnet reads NIfTI (.nii, .nii.gz, .hdr/.img); convert it: mri_convert IN OUT.nii.gz",
-         "X: fovnet reads NIfTI (.nii, .nii.gz, .hdr/.img); convert it: mri_convert IN OUT.nii.gz"),
-        ("d.nii", "d.nii: 54% are at or below -900 (chmod u+r), 0.5 mm", "X: 54% are at or below -900 (chmod u+r), 0.5 mm"),
+        (
+            "b.mha", "b.mha: the header's line is 'PatientName DOE^JOHN'; try.",
+            "X: the header's line is '…'; try.",
+        ),
+        (
+            "c.gz",
+            "c.gz: fovnet reads NIfTI (.nii, .nii.gz, .hdr/.img); convert it: mri_convert IN OUT.nii.gz",
+            "X: fovnet reads NIfTI (.nii, .nii.gz, .hdr/.img); convert it: mri_convert IN OUT.nii.gz",
+        ),
+        (
+            "d.nii", "d.nii: 54% are at or below -900 (chmod u+r), 0.5 mm",
+            "X: 54% are at or below -900 (chmod u+r), 0.5 mm",
+        ),
     ):
         assert scrubbed(message, path, "id of the volume", "X") == wanted
     assert scrubbed(message, "/data/a/DOE_JANE.nii.gz", "a", "a") == message

@@ -21,9 +21,14 @@ from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
 from fovnet.search.trial import Outcome
 
-SPACE = {"blocks": [4, 5], "convolutions": [1, 2], "log2_filters": [2, 3], "kernel": [3], "separable": [False],
-         "log10_learning_rate": [-4, -3, -2], "log2_batch": [4]}
-START = {"blocks": 5, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False, "log10_learning_rate": -3, "log2_batch": 4}
+SPACE = {
+    "blocks": [4, 5], "convolutions": [1, 2], "log2_filters": [2, 3], "kernel": [3], "separable": [False],
+    "log10_learning_rate": [-4, -3, -2], "log2_batch": [4],
+}
+START = {
+    "blocks": 5, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False,
+    "log10_learning_rate": -3, "log2_batch": 4,
+}
 
 
 def config(folder: Path, **search: object) -> Path:
@@ -41,7 +46,9 @@ def journal(folder: Path, trials: int = 9, slope: float = 1.0) -> str:
     def submit(proposal: object) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         at = proposal.configuration  # type: ignore[attr-defined]
-        future.set_result(Outcome("completed", score=2.0 + slope * (at["log2_filters"] + 0.3 * at["log10_learning_rate"])))
+        future.set_result(
+            Outcome("completed", score=2.0 + slope * (at["log2_filters"] + 0.3 * at["log10_learning_rate"]))
+        )
         return future
 
     go_on(Search(space, "random", 1, 1, 0, 3, every, every > 0), trials=trials, journal=folder, submit=submit)
@@ -65,7 +72,9 @@ def test_two_searches_are_learned_from_and_each_is_held_against_the_other(tmp_pa
 
 def test_the_configuration_names_searches_and_the_file_is_that_of_its_results(tmp_path: Path) -> None:
     file = config(tmp_path, learn_from=[journal(tmp_path / "one")])
-    with pytest.raises(SearchError, match=r"nothing is learned yet from .*one; `fovnet search learn --config.*prior-missing"):
+    with pytest.raises(
+        SearchError, match=r"nothing is learned yet from .*one; `fovnet search learn --config.*prior-missing"
+    ):
         search_prior(load(file), search_space(load(file)))
     assert "is to learn from" in CliRunner().invoke(app, ["check", "--config", str(file)]).output
     assert learned(file)[0] == 0 and is_our_prior(tmp_path / "mine" / "prior.safetensors")
@@ -74,13 +83,18 @@ def test_the_configuration_names_searches_and_the_file_is_that_of_its_results(tm
 
 
 def test_searches_that_teach_nothing_are_passed_over_by_name_and_alone_refused(tmp_path: Path) -> None:
-    few, alike, good = journal(tmp_path / "few", 4), journal(tmp_path / "alike", slope=0.0), journal(tmp_path / "good")
+    few, alike, good = (
+        journal(tmp_path / "few", 4), journal(tmp_path / "alike", slope=0.0), journal(tmp_path / "good"),
+    )
     status, said, _ = learned(config(tmp_path), few, alike, good)
     assert status == 0
     assert f"{few}: passed over; 4 configurations of this space with a score, 5 or more are wanted" in said
     assert f"{alike}: passed over; all its scores are equal" in said
     fault = learned(config(tmp_path), few, alike)[2]
-    assert all(words in fault for words in ("no search to learn an order from", f"{few}: 4 ", f"{alike}: all", "prior-no-sources"))
+    assert all(
+        words in fault
+        for words in ("no search to learn an order from", f"{few}: 4 ", f"{alike}: all", "prior-no-sources")
+    )
 
 
 def test_configurations_that_the_new_space_lacks_are_counted(tmp_path: Path) -> None:
@@ -109,13 +123,17 @@ def test_check_refuses_a_prior_that_is_not_there_of_another_space_or_damaged(tmp
     file = tmp_path / "p.safetensors"
 
     def checked(**search: object) -> FovnetError:
-        done = CliRunner().invoke(app, ["check", "--config", str(config(tmp_path, prior=str(file), **search))])
+        done = CliRunner().invoke(
+            app, ["check", "--config", str(config(tmp_path, prior=str(file), **search))]
+        )
         assert "fine" not in done.output and isinstance(done.exception, FovnetError)
         return done.exception
 
     assert isinstance(checked(), ConfigError) and checked().code == "prior-missing"
     learned(config(tmp_path), journal(tmp_path / "one"), "--out", str(file))
-    assert "its axis 3 is log2_filters (ordinal: 2, 3), that of the search log2_filters (ordinal: 2, 3, 4)" in str(
-        checked(space={**SPACE, "log2_filters": [2, 3, 4]}))
+    assert (
+        "its axis 3 is log2_filters (ordinal: 2, 3), that of the search log2_filters (ordinal: 2, 3, 4)"
+        in str(checked(space={**SPACE, "log2_filters": [2, 3, 4]}))
+    )
     file.write_bytes(file.read_bytes()[:3000])
     assert checked().code == "prior-damaged"

@@ -1,4 +1,5 @@
-"""Levels on a logarithmic scale: as many as were asked for, from end to end, each as many times the one before."""
+"""Levels on a logarithmic scale: as many as were asked for, from end to end, each as many times the one
+before."""
 
 from __future__ import annotations
 

@@ -11,7 +11,18 @@ from hypothesis import given
 from hypothesis.strategies import booleans, dictionaries, floats, integers, lists, text
 
 from fovnet._version import __version__
-from fovnet.records import BLANKED, clear_unfinished, digest, read_json, read_npz, read_tsv, replace_with, write_json, write_npz, write_tsv
+from fovnet.records import (
+    BLANKED,
+    clear_unfinished,
+    digest,
+    read_json,
+    read_npz,
+    read_tsv,
+    replace_with,
+    write_json,
+    write_npz,
+    write_tsv,
+)
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
@@ -34,7 +45,10 @@ def test_what_a_killed_run_was_writing_is_found_again_and_no_other_file(tmp_path
     open_names: list[str] = []
     replace_with(tmp_path / name, lambda file: open_names.append(Path(file.name).name))
     (left,) = open_names
-    others = [name, f".{name}.part", f".{name}.1x.part", f"{name}.12.part", ".part", ".1.part", f".{name}.12.part.txt"]
+    others = [
+        name, f".{name}.part", f".{name}.1x.part", f"{name}.12.part", ".part", ".1.part",
+        f".{name}.12.part.txt",
+    ]
     for one in (left, *others):
         (tmp_path / one).touch()
     (tmp_path / ".folder.12.part").mkdir()
@@ -51,7 +65,8 @@ def test_brackets_without_end_are_no_json(tmp_path: Path) -> None:
 
 
 def test_what_a_terminal_obeys_is_not_written_to_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """Names of files and of members of archives may hold escapes: one renamed the window, and wrote a line of its own."""
+    """Names of files and of members of archives may hold escapes: one renamed the window, and wrote a line of
+    its own."""
     from fovnet.cli.screen import Console
 
     Console(soft_wrap=True).print("a\x1b[31m\x1b]0;x\x07\u202egpj.\n[b]")
@@ -82,29 +97,44 @@ def test_a_table_reads_back_with_tabs_and_line_ends_made_harmless(tmp_path: Path
 
 
 @given(floats(1e-11, 1e9))
-def test_a_number_in_a_table_is_near_the_number_however_small(tmp_path_factory: pytest.TempPathFactory, number: float) -> None:
-    path = write_tsv(tmp_path_factory.mktemp("table") / "t.tsv", ["a"], [{"a": number}, {"a": -number}, {"a": 0.0}])
+def test_a_number_in_a_table_is_near_the_number_however_small(
+    tmp_path_factory: pytest.TempPathFactory, number: float
+) -> None:
+    path = write_tsv(
+        tmp_path_factory.mktemp("table") / "t.tsv", ["a"], [{"a": number}, {"a": -number}, {"a": 0.0}]
+    )
     values = [float(row["a"]) for row in read_tsv(path)]
     assert values[0] == pytest.approx(number, rel=5.1e-3) and values[1:] == [-values[0], 0.0]
 
 
 @given(lists(text(), min_size=1, max_size=4))
-def test_a_row_is_a_line_for_every_reader_whatever_a_file_is_called(tmp_path_factory: pytest.TempPathFactory, cells: list[str]) -> None:
+def test_a_row_is_a_line_for_every_reader_whatever_a_file_is_called(
+    tmp_path_factory: pytest.TempPathFactory, cells: list[str]
+) -> None:
     columns = [f"c{number}" for number in range(len(cells))]
-    path = write_tsv(tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))])
+    path = write_tsv(
+        tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))]
+    )
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(read_tsv(path)) + 1 == 2 and lines[1].count("\t") == len(cells) - 1
 
 
-FORMULAS = ("=1+1", "=cmd|' /C calc'!A1", "+1+cmd|x", "-2+3", "@SUM(A1)", "=HYPERLINK(\"http://x\",\"y\")", "\t=1", "\r=1", " =1", "＝1+1",
-            "-scan/t1.nii", "--out", "'=1", "''=1", "=", "==", "-12 to 5 mm", "+x", "@a", "-1e", "-1.2.3", "=\t1", "= ", "'＝1", "-inf=1")
+FORMULAS = (
+    "=1+1", "=cmd|' /C calc'!A1", "+1+cmd|x", "-2+3", "@SUM(A1)", '=HYPERLINK("http://x","y")', "\t=1",
+    "\r=1", " =1", "＝1+1", "-scan/t1.nii", "--out", "'=1", "''=1", "=", "==", "-12 to 5 mm", "+x", "@a",
+    "-1e", "-1.2.3", "=\t1", "= ", "'＝1", "-inf=1",
+)
 
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_no_cell_is_a_formula_to_a_spreadsheet_and_its_text_is_not_lost(tmp_path: Path, text: str) -> None:
     """Names of files are names in tables, and a spreadsheet runs what begins as a formula."""
     path = write_tsv(tmp_path / "t.tsv", ["volume_id", text], [{"volume_id": text, text: 1}])
-    cells = [cell.strip(' "') for line in path.read_text(encoding="utf-8").splitlines() for cell in line.split("\t")]
+    cells = [
+        cell.strip(' "')
+        for line in path.read_text(encoding="utf-8").splitlines()
+        for cell in line.split("\t")
+    ]
     assert not any(cell.startswith(tuple("=+-@＝＋－＠")) and len(cell) > 1 for cell in cells)
     ((heading, name), (column, _)) = read_tsv(path)[0].items()
     assert heading == "volume_id" and name.strip() == column.strip() == text.translate(BLANKED).strip()
@@ -115,12 +145,19 @@ def test_a_table_read_back_has_the_texts_that_were_written_whatever_they_begin_w
     tmp_path_factory: pytest.TempPathFactory, cells: list[str]
 ) -> None:
     columns = [f"c{number}" for number in range(len(cells))]
-    path = write_tsv(tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))])
+    path = write_tsv(
+        tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))]
+    )
     if any(cell.strip() for cell in cells):
-        assert [cell.strip() for cell in read_tsv(path)[0].values()] == [cell.translate(BLANKED).strip() for cell in cells]
+        assert [cell.strip() for cell in read_tsv(path)[0].values()] == [
+            cell.translate(BLANKED).strip() for cell in cells
+        ]
 
 
-NUMBERS = (-481.5, -3, -1e-9, 5.0, -0.05, "-481.498", "+7", "-1e-05", "-.5", "-3.", float("-inf"), np.float32(-2.5), np.int64(-4))
+NUMBERS = (
+    -481.5, -3, -1e-9, 5.0, -0.05, "-481.498", "+7", "-1e-05", "-.5", "-3.", float("-inf"), np.float32(-2.5),
+    np.int64(-4),
+)
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -13,7 +13,13 @@ from fovnet.errors import ConfigError
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
 from fovnet.volume.collection import region_named
 
-LIMB = Vocabulary((Region("lower_leg", 0, "#000000", synonyms=("calf",)), Region("thigh", 1, "#111111"), Region("hand", None, "#222222")))
+LIMB = Vocabulary(
+    (
+        Region("lower_leg", 0, "#000000", synonyms=("calf",)),
+        Region("thigh", 1, "#111111"),
+        Region("hand", None, "#222222"),
+    )
+)
 
 
 WORDS = [(region.name, word) for region in DEFAULT.regions for word in sorted(region.words)]
@@ -22,11 +28,18 @@ WORDS = [(region.name, word) for region in DEFAULT.regions for word in sorted(re
 @given(sampled_from(WORDS), sampled_from([str.lower, str.title, str.upper]))
 def test_every_word_of_a_region_means_it_however_it_is_written(named: tuple[str, str], written) -> None:
     name, word = named
-    assert region_named(written(word), DEFAULT) == region_named(f" {word.replace(' ', '_')} ", DEFAULT) == name
+    assert (
+        region_named(written(word), DEFAULT) == region_named(f" {word.replace(' ', '_')} ", DEFAULT) == name
+    )
 
 
 def test_names_with_underscores_are_names_and_an_empty_cell_is_none_of_them() -> None:
-    assert region_named("lower_leg", LIMB) == region_named("Lower Leg", LIMB) == region_named("CALF", LIMB) == "lower_leg"
+    assert (
+        region_named("lower_leg", LIMB)
+        == region_named("Lower Leg", LIMB)
+        == region_named("CALF", LIMB)
+        == "lower_leg"
+    )
     assert region_named("none", LIMB) == NONE
     assert region_named("", LIMB) is None and region_named("  ", LIMB) is None
 
@@ -36,15 +49,25 @@ def test_heads_may_show_a_face_and_without_any_everything_may() -> None:
     beside = Vocabulary((Region("body", 0, "#000000"), Region("Brain", None, "#111111", synonyms=("head",))))
     assert beside.faces == ("Brain",)
     assert LIMB.faces == LIMB.classes
-    parts = Vocabulary(tuple(Region(name, rung, "#000000") for rung, name in enumerate(["trunk", "neck", "upper face", "Skull"])))
+    parts = Vocabulary(
+        tuple(
+            Region(name, rung, "#000000")
+            for rung, name in enumerate(["trunk", "neck", "upper face", "Skull"])
+        )
+    )
     assert parts.faces == ("neck", "upper face", "Skull"), "only what was called a head was covered"
 
 
-@pytest.mark.parametrize("regions", [
-    "regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n- {name: thigh, rung: 1, colour: '#009e73', synonyms: [calf]}\n",
-    "regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n- {name: Calf, rung: 1, colour: '#009e73'}\n",
-    "regions:\n- {name: lower_leg, rung: 0, colour: '#0072b2'}\n- {name: thigh, rung: 1, colour: '#009e73', body_part: LOWER LEG}\n",
-])
+@pytest.mark.parametrize(
+    "regions",
+    [
+        "regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n- {name: thigh, rung: 1, colour: '#009e73', "
+        "synonyms: [calf]}\n",
+        "regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n- {name: Calf, rung: 1, colour: '#009e73'}\n",
+        "regions:\n- {name: lower_leg, rung: 0, colour: '#0072b2'}\n- {name: thigh, rung: 1, colour: "
+        "'#009e73', body_part: LOWER LEG}\n",
+    ],
+)
 def test_a_word_that_means_two_regions_is_refused(tmp_path: Path, regions: str) -> None:
     (tmp_path / "own.yaml").write_text(regions)
     with pytest.raises(ConfigError, match="leave it to one of them") as refusal:

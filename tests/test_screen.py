@@ -34,10 +34,19 @@ def test_a_name_is_shown_as_it_is_in_a_sentence_and_in_a_table(name: str) -> Non
     assert on_a_terminal(in_a_table(name)).count(name) == 2          # in the title and in a cell
 
 
-@pytest.mark.parametrize("shown", [in_a_table, lambda text: text, lambda text: Text(text), lambda text: in_a_table(Text(text))])
-@pytest.mark.parametrize("obeyed", ["\x1b[31mred", "\x9b31mred", "\x1b]0;title\x07",
-                                    *(f"abc{mark}red" for mark in "\u202e\u200e\u200f\u061c\u2028\u2029")])
-def test_nothing_is_obeyed_that_stands_in_a_name(shown, obeyed: str) -> None:                       # type: ignore[no-untyped-def]
+@pytest.mark.parametrize(
+    "shown", [in_a_table, lambda text: text, lambda text: Text(text), lambda text: in_a_table(Text(text))]
+)
+@pytest.mark.parametrize(
+    "obeyed",
+    [
+        "\x1b[31mred",
+        "\x9b31mred",
+        "\x1b]0;title\x07",
+        *(f"abc{mark}red" for mark in "\u202e\u200e\u200f\u061c\u2028\u2029"),
+    ],
+)
+def test_nothing_is_obeyed_that_stands_in_a_name(shown, obeyed: str) -> None:  # type: ignore[no-untyped-def]
     text = on_a_terminal(shown(obeyed))
     assert obeyed[:4] not in text and "\N{REPLACEMENT CHARACTER}" in text
 
@@ -55,12 +64,16 @@ def test_a_folder_with_brackets_in_its_name_is_filled_twice(tmp_path: Path) -> N
     folder = tmp_path / "a[" / "b]"
     folder.parent.mkdir()
     for subjects in ("2", "1"):
-        done = CliRunner().invoke(app, ["phantom", str(tmp_path / "a[/b]"), "--subjects", subjects, "--volumes", "1"])
+        done = CliRunner().invoke(
+            app, ["phantom", str(tmp_path / "a[/b]"), "--subjects", subjects, "--volumes", "1"]
+        )
         assert done.exception is None
     assert folder.is_dir() and f"{folder}: 1 volume of an earlier simulation" in done.stderr
 
 
-def test_an_error_keeps_the_brackets_of_a_path(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_error_keeps_the_brackets_of_a_path(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     monkeypatch.setattr("sys.argv", ["fovnet", "check", "--config", str(tmp_path / "runs[red]1")])
     with pytest.raises(SystemExit):
         main()
@@ -69,7 +82,9 @@ def test_an_error_keeps_the_brackets_of_a_path(monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_bar_names_what_is_done_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = StringIO()
-    monkeypatch.setattr("fovnet.cli.screen.err", Console(file=shown, force_terminal=True, stderr=True, width=120))
+    monkeypatch.setattr(
+        "fovnet.cli.screen.err", Console(file=shown, force_terminal=True, stderr=True, width=120)
+    )
     with progress_bar("a[/b]") as advance:
         advance(1, 2)
     assert "a[/b]" in shown.getvalue()

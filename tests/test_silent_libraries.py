@@ -49,7 +49,9 @@ def run(tmp_path, workers: int, *options: str, **environment: str) -> subprocess
     where = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     known = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     line = [sys.executable, *options, str(tmp_path / "command.py"), str(workers)]
-    return subprocess.run(line, env=known | where | environment, capture_output=True, text=True, timeout=900, check=False)
+    return subprocess.run(
+        line, env=known | where | environment, capture_output=True, text=True, timeout=900, check=False
+    )
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -58,8 +60,12 @@ def test_what_libraries_say_of_odd_files_does_not_reach_the_terminal(tmp_path, w
     assert (done.stdout.strip(), done.stderr, done.returncode) == ("[-inf, -inf, -inf]", "", 0)
 
 
-@pytest.mark.parametrize(("options", "environment"), [(("-W", "always"), {}), ((), {"PYTHONWARNINGS": "always"})])
-def test_whoever_asks_python_for_warnings_sees_them(tmp_path, options: tuple[str, ...], environment: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("options", "environment"), [(("-W", "always"), {}), ((), {"PYTHONWARNINGS": "always"})]
+)
+def test_whoever_asks_python_for_warnings_sees_them(
+    tmp_path, options: tuple[str, ...], environment: dict[str, str]
+) -> None:
     done = run(tmp_path, 1, *options, **environment)
     assert "divide by zero" in done.stderr and "a private tag" in done.stderr
 

@@ -17,4 +17,6 @@ def test_one_of_a_thing_is_singular_and_thousands_have_a_comma() -> None:
 def test_no_other_file_makes_a_plural() -> None:
     """Of "1 volumes" there is one place to mend."""
     package, made = Path(fovnet.__file__).parent, re.compile(r"""['"]s['"] if|else ['"]s['"]|thread\(s\)""")
-    assert [str(path.relative_to(package)) for path in package.rglob("*.py") if made.search(path.read_text())] == []
+    assert [
+        str(path.relative_to(package)) for path in package.rglob("*.py") if made.search(path.read_text())
+    ] == []

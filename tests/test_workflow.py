@@ -29,7 +29,10 @@ def settings(**raw: object) -> Settings:
 
 def regions(path: Path, *, upper: str = "hips", colour: str = "#aa3377") -> Settings:
     """Settings with a file of two regions of which the upper is called so and has this colour."""
-    path.write_text(f"regions:\n  - {{name: legs, rung: 0}}\n  - {{name: {upper}, rung: 1, colour: '{colour}'}}\n", encoding="utf-8")
+    path.write_text(
+        f"regions:\n  - {{name: legs, rung: 0}}\n  - {{name: {upper}, rung: 1, colour: '{colour}'}}\n",
+        encoding="utf-8",
+    )
     return settings(phantom={"subjects": 0}, collections={"mine": "mine"}, regions=str(path))
 
 
@@ -38,20 +41,28 @@ class TestFingerprint:
 
     def test_other_sections_do_not_matter(self) -> None:
         mine, theirs = (sections(settings(report={"title": title})) for title in ("one", "two"))
-        assert fingerprint(mine, "search", "training", "seed") == fingerprint(theirs, "search", "training", "seed")
+        assert fingerprint(mine, "search", "training", "seed") == fingerprint(
+            theirs, "search", "training", "seed"
+        )
         assert fingerprint(mine, "report") != fingerprint(theirs, "report")
 
     def test_a_default_that_is_written_out_is_the_default(self) -> None:
-        assert fingerprint(sections(settings(seed=settings().seed)), "seed") == fingerprint(sections(settings()), "seed")
+        assert fingerprint(sections(settings(seed=settings().seed)), "seed") == fingerprint(
+            sections(settings()), "seed"
+        )
 
     def test_nor_does_the_order_of_the_sections(self) -> None:
         whole = sections(settings())
         assert fingerprint(whole, "search", "seed") == fingerprint(whole, "seed", "search")
 
     def test_a_file_of_regions_counts_by_what_it_tells(self, tmp_path: Path) -> None:
-        """Under another name it cuts no slices again, nor with another colour, which only what is shown depends on."""
+        """Under another name it cuts no slices again, nor with another colour, which only what is shown
+        depends on."""
         one, same = (sections(regions(tmp_path / name)) for name in ("one.yaml", "two.yaml"))
-        red, other = sections(regions(tmp_path / "one.yaml", colour="#ff0000")), sections(regions(tmp_path / "one.yaml", upper="knees"))
+        red, other = (
+            sections(regions(tmp_path / "one.yaml", colour="#ff0000")),
+            sections(regions(tmp_path / "one.yaml", upper="knees")),
+        )
         assert fingerprint(one, "regions", "vocabulary") == fingerprint(same, "regions", "vocabulary")
         assert fingerprint(one, "regions") == fingerprint(red, "regions")
         assert fingerprint(one, "vocabulary") != fingerprint(red, "vocabulary")
@@ -63,13 +74,21 @@ def test_a_training_on_the_processor_asks_for_no_gpu() -> None:
 
 
 def test_the_search_waits_for_a_calibration_where_it_goes_by_one() -> None:
-    assert calibration_files(settings(results="mine", search={"speed": "measure"})) == ["mine/calibration.json"]
+    assert calibration_files(settings(results="mine", search={"speed": "measure"})) == [
+        "mine/calibration.json"
+    ]
     assert calibration_files(settings(search={"speed": SPEED})) == []
 
 
-def test_the_networks_begun_with_are_watched_where_there_are_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_networks_begun_with_are_watched_where_there_are_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def begun(begin: str | None) -> list[str]:
-        return warm_start_files(settings().model_copy(update={"training": settings().training.model_copy(update={"begin": begin})}))
+        return warm_start_files(
+            settings().model_copy(
+                update={"training": settings().training.model_copy(update={"begin": begin})}
+            )
+        )
 
     (tmp_path / "ensemble.json").touch()
     assert begun("shipped") == [f"{SHIPPED_NETWORKS}/ensemble.json"]
@@ -81,17 +100,25 @@ def test_the_networks_begun_with_are_watched_where_there_are_any(tmp_path: Path,
     assert begun(None) == []
 
 
-def test_a_search_waits_for_what_earlier_ones_teach_and_a_missing_file_of_it_is_refused(tmp_path: Path) -> None:
+def test_a_search_waits_for_what_earlier_ones_teach_and_a_missing_file_of_it_is_refused(
+    tmp_path: Path,
+) -> None:
     def taught(**search: object) -> Settings:
         return settings(results="mine", search={"method": "ranking", **search})
 
     assert prior_files(taught()) == [] == lesson_files(taught())
     file, folder, journal = tmp_path / "p.safetensors", tmp_path / "first", tmp_path / "journal"
-    with pytest.raises(ConfigError, match=rf"search.prior: .*`fovnet search learn JOURNAL.*--out {file}` makes it.*prior-missing"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"search.prior: .*`fovnet search learn JOURNAL.*--out {file}` makes it.*prior-missing",
+    ):
         prior_files(taught(prior=str(file)))
     file.touch()
     assert prior_files(taught(prior=str(file))) == [str(file)]
-    with pytest.raises(ConfigError, match=rf"learn_from: {folder} has neither search.json nor .*whose search is done.*learn-sources"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"learn_from: {folder} has neither search.json nor .*whose search is done.*learn-sources",
+    ):
         lesson_files(taught(learn_from=[str(folder)]))
     for head in (folder / "search" / "current.json", journal / "search.json"):
         head.parent.mkdir(parents=True)
@@ -102,18 +129,25 @@ def test_a_search_waits_for_what_earlier_ones_teach_and_a_missing_file_of_it_is_
 
 
 class TestUnnoticedChanges:
-    """Snakemake goes by what it has recorded under a file's name: beside another record, or none, it takes what is there for current."""
+    """Snakemake goes by what it has recorded under a file's name: beside another record, or none, it takes
+    what is there for current."""
 
     def test_settings_that_snakemake_compares_itself_are_left_to_it(self, tmp_path: Path) -> None:
         file = write_settings(tmp_path / "config.yaml", settings(results=str(tmp_path)))
         assert unnoticed_changes(file, settings(results=str(tmp_path), seed=2), recorded=True) is None
 
-    @pytest.mark.parametrize(("results", "recorded"), [("here", False), ("elsewhere", True), ("elsewhere", False)])
+    @pytest.mark.parametrize(
+        ("results", "recorded"), [("here", False), ("elsewhere", True), ("elsewhere", False)]
+    )
     def test_others_are_named_with_what_to_do(self, tmp_path: Path, results: str, recorded: bool) -> None:
         file = write_settings(tmp_path / "config.yaml", settings(results="here"))
-        message = unnoticed_changes(file, settings(results=results, seed=2, report={"title": "two"}), recorded=recorded)
+        message = unnoticed_changes(
+            file, settings(results=results, seed=2, report={"title": "two"}), recorded=recorded
+        )
         assert message is not None and message.startswith(f"{results}: was made elsewhere or by another name")
-        assert "others now: seed, report." in message and f"remove {file}" in message and "--forcerun" in message
+        assert (
+            "others now: seed, report." in message and f"remove {file}" in message and "--forcerun" in message
+        )
 
     @pytest.mark.parametrize("recorded", [False, True])
     def test_the_same_settings_under_another_name_go_on(self, tmp_path: Path, recorded: bool) -> None:
@@ -121,7 +155,9 @@ class TestUnnoticedChanges:
         assert unnoticed_changes(file, settings(results="here"), recorded=recorded) is None
 
     @pytest.mark.parametrize("text", [None, "", "[1, 2]", "{seed: 1}", "{", "seed: \udcff"])
-    def test_where_nothing_readable_was_left_there_is_nothing_to_compare(self, tmp_path: Path, text: str | None) -> None:
+    def test_where_nothing_readable_was_left_there_is_nothing_to_compare(
+        self, tmp_path: Path, text: str | None
+    ) -> None:
         if text is not None:
             (tmp_path / "config.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
         assert unnoticed_changes(tmp_path / "config.yaml", settings(seed=2), recorded=False) is None
@@ -132,4 +168,8 @@ def test_a_run_goes_on_behind_refused_volumes_and_where_nothing_may_be_refused_i
     rules = [block for path in sorted((Path(__file__).parents[1] / "workflow" / "rules").glob("*.smk"))
              for block in path.read_text(encoding="utf-8").split("\nrule ")[1:]]
     passing = {block.split(":")[0] for block in rules if "test $? = 3" in block}
-    assert passing == {block.split(":")[0] for block in rules if "Status 3 means that some were refused" in block} >= {"slice", "decide"}
+    assert (
+        passing
+        == {block.split(":")[0] for block in rules if "Status 3 means that some were refused" in block}
+        >= {"slice", "decide"}
+    )

@@ -1,4 +1,5 @@
-"""`--out` of every verb: what cannot be written is said at once, by the path that was given, and nothing is left of the trial."""
+"""`--out` of every verb: what cannot be written is said at once, by the path that was given, and nothing is
+left of the trial."""
 
 from __future__ import annotations
 
@@ -49,13 +50,20 @@ WRITING, PATHS = list(verbs(get_command(app))), list(paths(app))
 
 
 def test_they_are_many() -> None:
-    assert len(WRITING) > 25 and {"predict", "train", "export sr", "export headers", "bench robustness"} <= {words for words, *_ in WRITING}
+    assert len(WRITING) > 25 and {"predict", "train", "export sr", "export headers", "bench robustness"} <= {
+        words for words, *_ in WRITING
+    }
 
 
 FOREIGN = {
-    "patients.tsv": b"patient\tdiagnosis\nDoe\tcyst\n", "volumes.tsv": b"volume_id\tsubject_id\tpath\nv\ts\tv.nii\n",
-    "rows.tsv": b"row\tseconds\tfits\n1\t2\tyes\n", "scan.nii.gz": b"\x1f\x8b\x08 voxels", "own.yaml": b"results: here\n",
-    "facts.json": b'{"mine": 1}', "fovnet.json": b'{"fovnet": "is what I used"}', "one line": b"patient\tdiagnosis",
+    "patients.tsv": b"patient\tdiagnosis\nDoe\tcyst\n",
+    "volumes.tsv": b"volume_id\tsubject_id\tpath\nv\ts\tv.nii\n",
+    "rows.tsv": b"row\tseconds\tfits\n1\t2\tyes\n",
+    "scan.nii.gz": b"\x1f\x8b\x08 voxels",
+    "own.yaml": b"results: here\n",
+    "facts.json": b'{"mine": 1}',
+    "fovnet.json": b'{"fovnet": "is what I used"}',
+    "one line": b"patient\tdiagnosis",
     "ensemble.json": b'{"fovnet": {"version": "1", "settings_sha256": "0", "seed": 1}, "members": []}',
 }
 """Files of a user's: none is written over, whatever is asked for."""
@@ -63,7 +71,9 @@ FOREIGN = {
 
 @pytest.mark.parametrize("name", FOREIGN)
 @pytest.mark.parametrize(("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING])
-def test_a_file_of_the_users_is_not_written_over(verb: str, command: Any, option: Any, name: str, tmp_path: Path) -> None:
+def test_a_file_of_the_users_is_not_written_over(
+    verb: str, command: Any, option: Any, name: str, tmp_path: Path
+) -> None:
     path = tmp_path / name
     path.write_bytes(FOREIGN[name])
     with pytest.raises(ConfigError) as refused:
@@ -72,21 +82,30 @@ def test_a_file_of_the_users_is_not_written_over(verb: str, command: Any, option
     assert path.read_bytes() == FOREIGN[name]
 
 
-@pytest.mark.parametrize(("name", "seen"), [("patients.tsv", "a table of 2 columns, the first 'patient'"), ("scan.nii.gz", "no table")])
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [("patients.tsv", "a table of 2 columns, the first 'patient'"), ("scan.nii.gz", "no table")],
+)
 def test_what_lies_there_is_told_and_what_is_wanted(name: str, seen: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(FOREIGN[name])
-    fault = CliRunner().invoke(app, ["bench", "bound", "--rows", "600", "--out", str(tmp_path / name)]).exception
+    fault = (
+        CliRunner().invoke(app, ["bench", "bound", "--rows", "600", "--out", str(tmp_path / name)]).exception
+    )
     assert seen in str(fault) and "wanted is a table of this command's own columns, or no file" in str(fault)
 
 
 def test_an_explanation_is_written_anew(tmp_path: Path) -> None:
     path = write_json(tmp_path / "explain.json", {"matter": None, "forecasts": {}})
-    command, option = next((command, option) for words, command, option in WRITING if words == "search explain")
+    command, option = next(
+        (command, option) for words, command, option in WRITING if words == "search explain"
+    )
     assert option.process_value(Context(command), str(path)) == path
 
 
 @pytest.mark.parametrize(("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING])
-def test_a_path_that_cannot_be_asked_about_is_refused_with_the_reason(verb: str, command: Any, option: Any, tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_asked_about_is_refused_with_the_reason(
+    verb: str, command: Any, option: Any, tmp_path: Path
+) -> None:
     """As one in a closed folder, which is open to root, who may run this."""
     with pytest.raises(ConfigError, match="cannot be written") as refused:
         option.process_value(Context(command), str(tmp_path / ("a" * 300) / "out"))
@@ -95,15 +114,26 @@ def test_a_path_that_cannot_be_asked_about_is_refused_with_the_reason(verb: str,
 
 @pytest.mark.parametrize("content", [b"", b"draws of my own\n"])
 def test_what_a_verb_itself_wrote_is_written_anew(content: bytes, tmp_path: Path) -> None:
-    table, line = tmp_path / "bound.tsv", ["bench", "bound", "--rows", "600", "--out", str(tmp_path / "bound.tsv")]
+    table, line = (
+        tmp_path / "bound.tsv",
+        ["bench", "bound", "--rows", "600", "--out", str(tmp_path / "bound.tsv")],
+    )
     assert not any(CliRunner().invoke(app, line).exception for _ in range(2))
-    assert CliRunner().invoke(app, ["bench", "decide", "--out", str(table)]).exception.code == "out-other-file"  # type: ignore[union-attr]
+    assert (
+        CliRunner().invoke(app, ["bench", "decide", "--out", str(table)]).exception.code == "out-other-file"
+    )  # type: ignore[union-attr]
     table.write_bytes(content)
     assert bool(CliRunner().invoke(app, line).exception) == bool(content) and content in table.read_bytes()
 
 
 CLI = Path(cli.__file__).parent
-MODULES = sorted({module for path in CLI.glob("*.py") for module in re.findall(r'\(table_of\("([^"]+)"\)', path.read_text())})
+MODULES = sorted(
+    {
+        module
+        for path in CLI.glob("*.py")
+        for module in re.findall(r'\(table_of\("([^"]+)"\)', path.read_text())
+    }
+)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -116,7 +146,10 @@ def test_the_table_of_an_earlier_run_is_known_by_its_columns(module: str, tmp_pa
 
 def test_prices_are_written_anew_whatever_space_they_were_of(tmp_path: Path) -> None:
     """Their columns are the axes of a configuration."""
-    line = ["cost", "--config", str(CLI.parents[1] / "configs" / "smoke.yaml"), "--out", str(tmp_path / "prices.tsv")]
+    line = [
+        "cost", "--config", str(CLI.parents[1] / "configs" / "smoke.yaml"), "--out",
+        str(tmp_path / "prices.tsv"),
+    ]
     assert not any(CliRunner().invoke(app, line).exception for _ in range(2))
     write_tsv(tmp_path / "prices.tsv", ("row", "patient", *HEADER), [])
     assert not CliRunner().invoke(app, line).exception
@@ -129,7 +162,11 @@ def test_a_path_below_a_file_is_refused_at_once(verb: str, command: Any, option:
     given = file / "deeper" / "out"
     with pytest.raises(ConfigError) as refused:
         option.process_value(Context(command), str(given))
-    assert refused.value.code == "out-unwritable" and str(given) in refused.value.sentence and ".part" not in refused.value.sentence
+    assert (
+        refused.value.code == "out-unwritable"
+        and str(given) in refused.value.sentence
+        and ".part" not in refused.value.sentence
+    )
     assert sorted(tmp_path.iterdir()) == [file]
 
 
@@ -137,7 +174,11 @@ def test_a_folder_is_no_table_and_a_table_no_folder(tmp_path: Path) -> None:
     (tmp_path / "table.tsv").touch()
     assert "is a file" in unwritable(tmp_path / "table.tsv", folder=True)
     assert "is a folder" in unwritable(tmp_path, folder=False)
-    assert unwritable(tmp_path / "new" / "er", folder=True) == unwritable(tmp_path / "new" / "er.tsv", folder=False) == ""
+    assert (
+        unwritable(tmp_path / "new" / "er", folder=True)
+        == unwritable(tmp_path / "new" / "er.tsv", folder=False)
+        == ""
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["table.tsv"]
 
 
@@ -150,19 +191,28 @@ def test_a_fault_of_the_system_names_the_file_that_was_wanted(tmp_path: Path) ->
 
 
 def test_a_volume_that_is_not_there_makes_no_empty_table(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["bench", "slice", str(tmp_path / "nosuch"), "--out", str(tmp_path / "times.tsv")])
-    assert done.exit_code != 0 and "nosuch: there is no such file" in str(done.exception) and not (tmp_path / "times.tsv").exists()
+    done = CliRunner().invoke(
+        app, ["bench", "slice", str(tmp_path / "nosuch"), "--out", str(tmp_path / "times.tsv")]
+    )
+    assert (
+        done.exit_code != 0
+        and "nosuch: there is no such file" in str(done.exception)
+        and not (tmp_path / "times.tsv").exists()
+    )
 
 
 def test_a_collection_that_is_not_there_is_told_before_anybody_is_simulated(tmp_path: Path) -> None:
-    words = ["bench", "screening", "--collection", str(tmp_path / "nosuch"), "--out", str(tmp_path / "arms.tsv")]
+    words = [
+        "bench", "screening", "--collection", str(tmp_path / "nosuch"), "--out", str(tmp_path / "arms.tsv"),
+    ]
     done = CliRunner().invoke(app, words)
     assert done.exit_code != 0 and "collection-missing" in str(done.exception)
     assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("words", "code"), [
-    (["predict", "", "--out", "answers"], "path-empty"),                        # pathlib would take it for the current folder
+    # pathlib would take it for the current folder
+    (["predict", "", "--out", "answers"], "path-empty"),
     (["predict", ".", "--out", ""], "path-empty"),
     (["phantom", "", "--subjects", "1"], "path-empty"),
     (["collect", "dicom", ".", "--out", ""], "path-empty"),
@@ -171,7 +221,8 @@ def test_a_collection_that_is_not_there_is_told_before_anybody_is_simulated(tmp_
     (["examine", "answers", "--truth", "labels", "--out", "labels"], "out-in-inputs"),
     (["examine", "answers", "--truth", "labels/volumes.tsv", "--out", "./labels"], "out-in-inputs"),
     (["examine", "answers", "--truth", "labels", "--out", "answers/"], "out-in-inputs"),
-    (["phantom", "made", "--from", "gone.nii.gz"], "phantom-labels"),           # before --tissues is asked for
+    # before --tissues is asked for
+    (["phantom", "made", "--from", "gone.nii.gz"], "phantom-labels"),
 ])
 def test_a_path_that_leads_nowhere_is_named_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: str
@@ -188,7 +239,11 @@ def test_no_path_may_be_empty_whatever_it_is_for() -> None:
 
 def test_a_tree_without_volumes_is_named_and_not_the_folder_of_the_tables(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
-    fault = CliRunner().invoke(app, ["collect", "organs", str(tmp_path / "tree"), "--out", str(tmp_path / "tables")]).exception
+    fault = (
+        CliRunner()
+        .invoke(app, ["collect", "organs", str(tmp_path / "tree"), "--out", str(tmp_path / "tables")])
+        .exception
+    )
     assert str(fault).startswith(f"{tmp_path / 'tree'}: no volume was found")
 
 
@@ -196,7 +251,11 @@ def test_a_collection_is_not_simulated_into_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for given in (tmp_path / "file", tmp_path / "file" / "deeper"):
         fault = CliRunner().invoke(app, ["phantom", str(given), "--subjects", "1"]).exception
-        assert isinstance(fault, ConfigError) and fault.code == "out-unwritable" and str(fault).startswith(f"{given}: ")
+        assert (
+            isinstance(fault, ConfigError)
+            and fault.code == "out-unwritable"
+            and str(fault).startswith(f"{given}: ")
+        )
 
 
 class Full(StringIO):
@@ -212,13 +271,21 @@ def test_a_log_on_a_full_disk_stops_no_work_and_a_result_that_is_not_taken_does(
         Console(file=Full()).print("a result")
 
 
-FILLED = {"bench search": ("standings.tsv", "runs.tsv", "standings.png"), "bench edge": ("edge.tsv", "walks.tsv"),
-          "bench ranks": ("ranks.tsv", "pairs.tsv", "ranks.png", "critical.png"),
-          "bench thesis": ("thesis.md", "effects.tsv", "seconds.tsv", "losses.png"), "bench train": ("throughput.tsv", "throughput.png")}
+FILLED = {
+    "bench search": ("standings.tsv", "runs.tsv", "standings.png"),
+    "bench edge": ("edge.tsv", "walks.tsv"),
+    "bench ranks": ("ranks.tsv", "pairs.tsv", "ranks.png", "critical.png"),
+    "bench thesis": ("thesis.md", "effects.tsv", "seconds.tsv", "losses.png"),
+    "bench train": ("throughput.tsv", "throughput.png"),
+}
 
 
-@pytest.mark.parametrize(("words", "name"), [(words, name) for words, names in FILLED.items() for name in names])
-def test_no_file_of_the_users_is_written_over_in_the_folder_of_a_measurement(words: str, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "name"), [(words, name) for words, names in FILLED.items() for name in names]
+)
+def test_no_file_of_the_users_is_written_over_in_the_folder_of_a_measurement(
+    words: str, name: str, tmp_path: Path
+) -> None:
     command, option = next((command, option) for verb, command, option in WRITING if verb == words)
     assert option.process_value(Context(command), str(tmp_path)) == tmp_path
     (tmp_path / name).write_bytes(FOREIGN["patients.tsv"])
@@ -231,10 +298,16 @@ def test_the_tables_and_pictures_of_a_measurement_are_written_anew(tmp_path: Pat
     """Two races on a table of forty rows, and two walks, in the same folders."""
     rng = np.random.default_rng(1)
     rows = np.stack([np.repeat(np.arange(8), 5), np.tile(np.arange(5), 8)], axis=1).astype(float)
-    np.savez(tmp_path / "rows.npz", X=rows, kinds=["ord", "ord"], y=rng.random(40), cost=np.ones(40), names=["blocks", "size"])
+    np.savez(
+        tmp_path / "rows.npz", X=rows, kinds=["ord", "ord"], y=rng.random(40), cost=np.ones(40),
+        names=["blocks", "size"],
+    )
     table, out = str(tmp_path / "rows.npz"), str(tmp_path / "r")
     race = ["bench", "search", table, "--method", "random", "--runs", "2", "--draws", "5", "--out", out]
-    walk = ["bench", "edge", "--scenario", "killed", "--method", "random", "--seeds", "1", "--out", str(tmp_path / "w")]
+    walk = [
+        "bench", "edge", "--scenario", "killed", "--method", "random", "--seeds", "1", "--out",
+        str(tmp_path / "w"),
+    ]
     for line in (race, race, walk, walk):
         done = CliRunner().invoke(app, line)
         assert done.exit_code == 0, done.exception

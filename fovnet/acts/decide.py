@@ -33,7 +33,9 @@ def decided(run: Run) -> Decided:
     from fovnet.decision.packed import decisions
     from fovnet.records import write_json, write_tsv
 
-    results, pack, seed, options = run.results, run.pack, run.settings.seed, run.settings.decision.model_dump()
+    results, pack, seed, options = (
+        run.results, run.pack, run.settings.seed, run.settings.decision.model_dump(),
+    )
     run.refuse_other_rule()
     rows: list[dict[str, Any]] = []
     known = novelty.load(results.ensemble), orientation.load(results.ensemble)

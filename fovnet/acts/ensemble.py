@@ -12,8 +12,8 @@ from fovnet.net.warm_start import warm_start_blend, warm_start_ensemble
 
 @dataclass(frozen=True)
 class Assembled:
-    """How many members there are, of how many wanted; of how many trials so many went to the end and beat guessing (its
-    loss); how the members are weighted; how many slices they scored."""
+    """How many members there are, of how many wanted; of how many trials so many went to the end and beat
+    guessing (its loss); how the members are weighted; how many slices they scored."""
 
     members: int
     wanted: int
@@ -40,17 +40,19 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
     guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")], often)
     members = choose(trials, options.members, guess, journal / "networks", options.alone)
     _, begun = warm_start_ensemble(settings) or (None, None)
-    results.probabilities.unlink(missing_ok=True)           # if this is killed half-way, no probabilities of other members remain
+    # if this is killed half-way, no probabilities of other members remain
+    results.probabilities.unlink(missing_ok=True)
     assemble(
         results.ensemble, members, run.vocabulary, settings.prepare.slicing, settings=options.model_dump(),
-        seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=options.precision, begun=begun,
-        mixed=warm_start_blend(settings, members), inputs=pack.inputs, journal=journal.name,
+        seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=options.precision,
+        begun=begun, mixed=warm_start_blend(settings, members), inputs=pack.inputs, journal=journal.name,
     )
     with progress("scoring") as advance:
         loaded = load(results.ensemble, settings.training.device, rule=Rule())
         model, scored = score(loaded, pack, seed=settings.seed, progress=advance)
     scored, found = weighed(
-        results.ensemble, model, scored, pack, options.weights, settings=options.model_dump(), seed=settings.seed
+        results.ensemble, model, scored, pack, options.weights, settings=options.model_dump(),
+        seed=settings.seed,
     )
     with progress("turned over, brightened") as advance:
         scored = with_turned_and_brightened(model, scored, pack, advance)

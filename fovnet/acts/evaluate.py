@@ -18,4 +18,6 @@ def evaluated(run: Run) -> tuple[Evaluation, Sequence[Path]]:
     from fovnet.evaluate.writing import write_evaluation
 
     evaluation, _ = finished_run.evaluation_of(run.settings, run.results, run.pack)
-    return evaluation, write_evaluation(run.results.evaluation, evaluation, settings=run.settings.evaluate.model_dump())
+    return evaluation, write_evaluation(
+        run.results.evaluation, evaluation, settings=run.settings.evaluate.model_dump()
+    )

@@ -19,8 +19,8 @@ def learned(
     run: Run, journals: Sequence[tuple[str, Path]], lessons: Lessons, seed: int, progress: Bar = silent,
     log: Callable[[str], None] = lambda line: None,
 ) -> Prior:
-    """The prior that journals, each with its name, teach for the space of a run; `log` gets a sentence on what is left
-    out.  Raises SearchError as `read_journal` and `learn`."""
+    """The prior that journals, each with its name, teach for the space of a run; `log` gets a sentence on
+    what is left out.  Raises SearchError as `read_journal` and `learn`."""
     from fovnet.search.meta_training import learn, unusable
     from fovnet.search.sources import read_journal
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class OpenRun(Run):
-    """A run with its acts.  Each leaves its files in the results folder, goes on after a kill where it was, and raises a
-    FovnetError that names what is missing and the command that makes it."""
+    """A run with its acts.  Each leaves its files in the results folder, goes on after a kill where it was,
+    and raises a FovnetError that names what is missing and the command that makes it."""
 
     def prepare(self, workers: int = 1, progress: Bar = silent) -> Pack:
         """The slices of all collections; people to be simulated are simulated first."""
@@ -73,8 +73,8 @@ class OpenRun(Run):
 def opened(config: Path) -> OpenRun:
     """The run of a configuration file.
 
-    Raises ConfigError for invalid settings, including unknown features of the simulator, and "results-file" if the
-    results folder, or one above it, is a file.
+    Raises ConfigError for invalid settings, including unknown features of the simulator, and "results-file"
+    if the results folder, or one above it, is a file.
     """
     from fovnet.config import load, refuse_file
     from fovnet.phantom.features import left_out

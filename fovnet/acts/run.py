@@ -1,4 +1,5 @@
-"""A run: the settings of a configuration and all that follows from them, each worked out when it is first asked for."""
+"""A run: the settings of a configuration and all that follows from them, each worked out when it is first
+asked for."""
 
 from __future__ import annotations
 
@@ -62,7 +63,9 @@ class Run:
         try:
             return read_npz(path)
         except (OSError, ValueError):
-            raise ModelError("probabilities-missing", f"{path}: missing or unreadable; `fovnet ensemble` makes it") from None
+            raise ModelError(
+                "probabilities-missing", f"{path}: missing or unreadable; `fovnet ensemble` makes it"
+            ) from None
 
     @property
     def scored(self) -> Scored:
@@ -72,15 +75,17 @@ class Run:
         return Scored.read(self.scored_arrays)
 
     def refuse_other_ensemble(self) -> None:
-        """Raise ModelError "ensemble-other-settings" if the ensemble was made with other settings than these: a report
-        would state the wrong ones."""
+        """Raise ModelError "ensemble-other-settings" if the ensemble was made with other settings than these:
+        a report would state the wrong ones."""
         from fovnet.decision.ensemble import facts_of
 
         folder = self.results.ensemble
         made = facts_of(folder).get("fovnet", {}).get("settings_sha256")
         if made not in (None, digest(self.settings.ensemble.model_dump())):
             other = f"{folder}: was made with other settings of `ensemble` than {self.config} has"
-            raise ModelError("ensemble-other-settings", f"{other}; make it again: {with_config('ensemble', self.config)}")
+            raise ModelError(
+                "ensemble-other-settings", f"{other}; make it again: {with_config('ensemble', self.config)}"
+            )
 
     def refuse_other_rule(self) -> None:
         """As `refuse_other_ensemble`, and for its rule: raise ModelError "rule-other-settings" too."""
@@ -91,29 +96,38 @@ class Run:
         try:
             made = read_json(rule).get("fovnet", {}).get("settings_sha256")
         except (OSError, ValueError):
-            return                                                      # any fault in it raises when the rule is read
+            # any fault in it raises when the rule is read
+            return
         if made not in (None, digest(self.settings.decision.model_dump())):
             other = f"{rule}: was tuned with other settings of `decision` than {self.config} has"
-            raise ModelError("rule-other-settings", f"{other}; tune it again: {with_config('tune', self.config)}")
+            raise ModelError(
+                "rule-other-settings", f"{other}; tune it again: {with_config('tune', self.config)}"
+            )
 
     def refuse_other_search(self) -> None:
-        """Raise SearchError "search-other-settings" if the last finished search had other settings or slices than these,
-        and ModelError "ensemble-other-search" if the ensemble is from another search: a report would describe a search its
-        networks did not come from."""
+        """Raise SearchError "search-other-settings" if the last finished search had other settings or slices
+        than these, and ModelError "ensemble-other-search" if the ensemble is from another search: a report
+        would describe a search its networks did not come from."""
         from fovnet.decision.ensemble import facts_of
 
         journal, _ = finished_search(self.results)
         try:
             fingerprint = search_fingerprint(self.settings, self.pack)
             mine = {self.results.journal(fingerprint), jobs_journal(self.settings, self.results)}
-        except ModelError:                                  # the networks it started from are gone and cannot be compared
+        # the networks it started from are gone and cannot be compared
+        except ModelError:
             mine = {journal}
         if journal not in mine:
-            other = f"{journal}: the last search to end there had other settings of `search` or `training` than {self.config} has"
+            other = (
+                f"{journal}: the last search to end there had other settings of `search` or `training` than "
+                f"{self.config} has"
+            )
             wanted = f"give the run's command, or {with_config('search', self.config)}"
             raise SearchError("search-other-settings", f"{other}, or other slices; {wanted}")
         made = facts_of(self.results.ensemble).get("journal")
         if made not in (None, journal.name):
             other = f"its members are of the search {made}, and the last to end was {journal.name}"
             again = with_config("ensemble", self.config)
-            raise ModelError("ensemble-other-search", f"{self.results.ensemble}: {other}; make it again: {again}")
+            raise ModelError(
+                "ensemble-other-search", f"{self.results.ensemble}: {other}; make it again: {again}"
+            )

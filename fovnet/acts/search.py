@@ -26,12 +26,16 @@ def searched(run: Run, progress: Bar = silent) -> list[Trial]:
     settings = run.settings
     if settings.search.jobs:
         jobs = f"{run.config}: search.jobs: true, so that each slot is a job"
-        raise ConfigError("search-jobs", f"{jobs}; give the `snakemake` command, or set search.jobs: false, which searches anew in a "
-                                         "journal of its own")
+        raise ConfigError(
+            "search-jobs",
+            f"{jobs}; give the `snakemake` command, or set search.jobs: false, which searches anew in a "
+            "journal of its own",
+        )
     choose_device(settings.training.device)
     journal = run.results.journal(search_fingerprint(settings, run.pack))
     planned = plan_search(settings, run.pack)
-    write_rows(journal, training_rows(settings, run.pack))   # their places in the pack, on which the journal's name does not depend
+    # their places in the pack, on which the journal's name does not depend
+    write_rows(journal, training_rows(settings, run.pack))
     with progress("searching") as advance:
         trials = search_networks(
             planned, training_job(settings, run.pack, journal), journal, trials=settings.search.trials,
@@ -47,12 +51,20 @@ def conclude(run: Run, journal: Path, trials: list[Trial]) -> None:
     from fovnet.search.trial import latest
 
     settings, results = run.settings, run.results
-    facts = {"journal": journal.name, "trials": len(trials), "training_sha256": digest(settings.training.model_dump(mode="json"))}
-    write_json(results.search / "current.json", facts, settings=settings.search.model_dump(), seed=settings.seed)
+    facts = {
+        "journal": journal.name, "trials": len(trials),
+        "training_sha256": digest(settings.training.model_dump(mode="json")),
+    }
+    write_json(
+        results.search / "current.json", facts, settings=settings.search.model_dump(), seed=settings.seed
+    )
     write_trials(results.trials, trials)
     if all(trial.score is None for trial in latest(trials)):
         why = trials[0].outcome.message or trials[0].outcome.status
-        raise SearchError("search-without-score", f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}")
+        raise SearchError(
+            "search-without-score",
+            f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}",
+        )
 
 
 def write_trials(path: Path, trials: list[Trial]) -> Path:
@@ -62,13 +74,17 @@ def write_trials(path: Path, trials: list[Trial]) -> Path:
 
 
 def _row(trial: Trial) -> dict[str, Any]:
-    """A row of trials.tsv: the axes of the configuration as columns; under a schedule also the slot it continues, its
-    bracket and its rung."""
+    """A row of trials.tsv: the axes of the configuration as columns; under a schedule also the slot it
+    continues, its bracket and its rung."""
     made, outcome = trial.proposal, trial.outcome
-    places = {"continues": "" if made.continues is None else made.continues, "bracket": made.bracket, "rung": made.rung}
+    places = {
+        "continues": "" if made.continues is None else made.continues, "bracket": made.bracket,
+        "rung": made.rung,
+    }
     return {
-        "slot": made.slot, "status": outcome.status, "score": "" if trial.score is None else f"{trial.score:.4f}",
-        **made.configuration, **({} if made.epochs is None else places),
-        "epochs": len(outcome.validation_loss), "seconds": outcome.seconds,
-        "predicted_seconds": made.predicted_seconds, "device": outcome.device, "message": outcome.message,
+        "slot": made.slot, "status": outcome.status,
+        "score": "" if trial.score is None else f"{trial.score:.4f}", **made.configuration,
+        **({} if made.epochs is None else places), "epochs": len(outcome.validation_loss),
+        "seconds": outcome.seconds, "predicted_seconds": made.predicted_seconds, "device": outcome.device,
+        "message": outcome.message,
     }

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The rule, how its bar of confidence was chosen, its slice error on the validation split, and its file."""
+    """The rule, how its bar of confidence was chosen, its slice error on the validation split, and its
+    file."""
 
     rule: Rule
     abstention: Mapping[str, Any]
@@ -40,7 +41,8 @@ def tuned(run: Run) -> Tuned:
     rule, candidates = tune(
         volumes, vocabulary, sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
         heights=usual_heights(shown(pack, "train"), vocabulary) if options.heights != "never" else (),
-        widths=options.height_widths, method=options.method, heights_for="presence" if options.heights == "presence" else "all",
+        widths=options.height_widths, method=options.method,
+        heights_for="presence" if options.heights == "presence" else "all",
     )
     known = novelty.load(results.ensemble), orientation.load(results.ensemble)
     judge, abstention = settle(
@@ -49,6 +51,8 @@ def tuned(run: Run) -> Tuned:
         stated_error=options.stated_error, at_risk=options.at_risk, seed=run.settings.seed,
     )
     facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}
-    path = save_rule(results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=run.settings.seed)
+    path = save_rule(
+        results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=run.settings.seed
+    )
     seal(results.ensemble)
     return Tuned(judge.rule, abstention, slice_error(volumes, vocabulary, judge.rule), path)

@@ -1,10 +1,12 @@
-"""The search on another model, as an example: an autoencoder that tells interrupted pictures from complete ones.
+"""The search on another model, as an example: an autoencoder that tells interrupted pictures from complete
+ones.
 
-Half of scikit-learn's digits are for training, all complete; of the other halves, one to choose by and one to test,
-a quarter have three rows of pixels blanked, as where a transmission was interrupted.  A picture counts as interrupted
-where its error exceeds a quantile α of the training pictures' errors.  What any search of one's own needs is here: a
-Space, a function that trains a Proposal, and `go_on`, which keeps the journal and goes on after a kill.
-Source: Lakhmiri (2021), thesis, chapter 5, where the pictures are transmissions of a rover on Mars.
+Half of scikit-learn's digits are for training, all complete; of the other halves, one to choose by and one to
+test, a quarter have three rows of pixels blanked, as where a transmission was interrupted.  A picture counts
+as interrupted where its error exceeds a quantile α of the training pictures' errors.  What any search of
+one's own needs is here: a Space, a function that trains a Proposal, and `go_on`, which keeps the journal and
+goes on after a kill. Source: Lakhmiri (2021), thesis, chapter 5, where the pictures are transmissions of a
+rover on Mars.
 """
 
 from __future__ import annotations
@@ -33,20 +35,31 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 EPOCHS = 30
-SPACE = Space((
-    Axis("layers", (1, 2, 3, 4)), Axis("latent", (2, 4, 8, 16, 32)), Axis("log2_batch", (4, 5, 6, 7, 8)),
-    Axis("activation", ("relu", "sigmoid", "tanh"), "categorical"), Axis("dropout", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)),
-    Axis("optimiser", ("sgd", "adam", "adagrad", "rmsprop"), "categorical"),
-    Axis.of("rate", {"log": {"low": 1e-4, "high": 0.1, "levels": 7}}), Axis("quantile", (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)),
-))
+SPACE = Space(
+    (
+        Axis("layers", (1, 2, 3, 4)),
+        Axis("latent", (2, 4, 8, 16, 32)),
+        Axis("log2_batch", (4, 5, 6, 7, 8)),
+        Axis("activation", ("relu", "sigmoid", "tanh"), "categorical"),
+        Axis("dropout", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)),
+        Axis("optimiser", ("sgd", "adam", "adagrad", "rmsprop"), "categorical"),
+        Axis.of("rate", {"log": {"low": 1e-4, "high": 0.1, "levels": 7}}),
+        Axis("quantile", (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)),
+    )
+)
 STARTS: Mapping[str, Mapping[str, Level]] = {
-    "good": {"layers": 2, "latent": 8, "log2_batch": 6, "activation": "relu", "dropout": 0.2, "optimiser": "sgd", "rate": 0.001,
-             "quantile": 0.9},
-    "bad":  {"layers": 4, "latent": 2, "log2_batch": 8, "activation": "tanh", "dropout": 0.5, "optimiser": "sgd", "rate": 0.0001,
-             "quantile": 0.5},
+    "good": {
+        "layers": 2, "latent": 8, "log2_batch": 6, "activation": "relu", "dropout": 0.2, "optimiser": "sgd",
+        "rate": 0.001, "quantile": 0.9,
+    },
+    "bad": {
+        "layers": 4, "latent": 2, "log2_batch": 8, "activation": "tanh", "dropout": 0.5, "optimiser": "sgd",
+        "rate": 0.0001, "quantile": 0.5,
+    },
 }
 OF_THE_SOURCE = (Neighbour("optimiser", "next", (("rate", 0.001),)),)
-"""The thesis's only neighbour by optimiser: the next one, with its usual rate.  All of them, the default, is better."""
+"""The thesis's only neighbour by optimiser: the next one, with its usual rate.  All of them, the default, is
+better."""
 
 
 class Pictures(NamedTuple):
@@ -70,8 +83,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search came to: the score of its first and best trial, 1 - mean F1 on what it chooses by, and on the test
-    pictures F1 of the complete and the interrupted ones, the mean of both and its 95 % interval (bootstrap).
+    """What a search came to: the score of its first and best trial, 1 - mean F1 on what it chooses by, and on
+    the test pictures F1 of the complete and the interrupted ones, the mean of both and its 95 % interval
+    (bootstrap).
 
     prevalence  share of interrupted pictures in the test;  without a trial with a score all are nan
     """
@@ -128,7 +142,8 @@ def searched(task: Task) -> Found:
     every = np.ones(len(SPACE), dtype=bool)
     polling = replace(POLLING, neighbours=OF_THE_SOURCE if task.of_the_source else ())
     search = Search(
-        SPACE, task.method, task.seed, 1, SPACE.row_of(STARTS[task.start]), None, predicted_seconds(), every, polling=polling
+        SPACE, task.method, task.seed, 1, SPACE.row_of(STARTS[task.start]), None, predicted_seconds(), every,
+        polling=polling,
     )
     with ThreadPoolExecutor(1) as pool:
         def submit(proposal: Proposal) -> Future[Outcome]:
@@ -154,28 +169,36 @@ def outcome_of(proposal: Proposal) -> Outcome:
     seconds = time.perf_counter() - began
     told = told_interrupted(model, training, choosing, float(proposal.configuration["quantile"]))
     if told is None:
-        return Outcome("diverged", tuple(losses), seconds=seconds, device="cpu", message=f"loss {losses[-1]} after epoch {len(losses)}")
+        return Outcome(
+            "diverged", tuple(losses), seconds=seconds, device="cpu",
+            message=f"loss {losses[-1]} after epoch {len(losses)}",
+        )
     score = 1.0 - float(f1_of(confusion(choosing.interrupted, told).sum(axis=0))[-1])
     return Outcome("completed", tuple(losses), (score,), score, seconds, device="cpu")
 
 
 def told_interrupted(model: Any, training: Pictures, asked: Pictures, quantile: float) -> Mask | None:
-    """(n,) whether a picture's error exceeds the quantile of the training pictures' errors; None if the model has
-    diverged."""
+    """(n,) whether a picture's error exceeds the quantile of the training pictures' errors; None if the model
+    has diverged."""
     import torch
 
-    errors, others = (model.errors(torch.tensor(one.pixels, dtype=torch.float32)) for one in (training, asked))
+    errors, others = (
+        model.errors(torch.tensor(one.pixels, dtype=torch.float32)) for one in (training, asked)
+    )
     return others > np.quantile(errors, quantile) if np.isfinite(errors).all() else None
 
 
 def confusion(interrupted: Mask, told: Mask) -> Floats:
-    """(n, 4) of each picture: rightly told interrupted, wrongly told so, wrongly told complete, rightly told so."""
-    return np.column_stack([interrupted & told, ~interrupted & told, interrupted & ~told, ~interrupted & ~told]).astype(np.float64)
+    """(n, 4) of each picture: rightly told interrupted, wrongly told so, wrongly told complete, rightly told
+    so."""
+    return np.column_stack(
+        [interrupted & told, ~interrupted & told, interrupted & ~told, ~interrupted & ~told]
+    ).astype(np.float64)
 
 
 def f1_of(counts: Floats) -> Floats:
-    """(..., 3) F1 of the complete and of the interrupted pictures, and their mean, from sums (..., 4) of `confusion`; 0
-    where none is told rightly."""
+    """(..., 3) F1 of the complete and of the interrupted pictures, and their mean, from sums (..., 4) of
+    `confusion`; 0 where none is told rightly."""
     right, alarms, missed, calm = np.moveaxis(counts, -1, 0)
 
     def f1(true: Floats) -> Floats:
@@ -203,6 +226,6 @@ def tested(task: Task, trials: Sequence[Trial]) -> Found:
     low, high = cluster_bootstrap(cells, lambda sums: f1_of(sums)[..., -1])
     described = " ".join(f"{name}={level}" for name, level in one.proposal.configuration.items())
     return Found(
-        task.method, task.start, task.seed, len(trials), failed, first, one.score, complete, interrupted, mean,
-        float(low), float(high), float(test.interrupted.mean()), one.proposal.slot, described,
+        task.method, task.start, task.seed, len(trials), failed, first, one.score, complete, interrupted,
+        mean, float(low), float(high), float(test.interrupted.mean()), one.proposal.slot, described,
     )

@@ -1,6 +1,8 @@
-"""The number of draws after which random search has probably drawn one of the best rows: the baseline of every search.
+"""The number of draws after which random search has probably drawn one of the best rows: the baseline of
+every search.
 
-Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", for the closed form; for a finite space see maths/draws.py.
+Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", for the closed form; for a finite
+space see maths/draws.py.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ CERTAINTIES = (0.5, 0.95, 0.99)
 
 @dataclass(frozen=True)
 class Bound:
-    """The fewest draws from `rows` that include one of the best `share`, which are `good` rows, with a probability above `certainty`."""
+    """The fewest draws from `rows` that include one of the best `share`, which are `good` rows, with a
+    probability above `certainty`."""
 
     rows: int
     share: float

@@ -1,8 +1,9 @@
 """The coverage of 95 % intervals where the slices of one body are correlated.
 
-Studies with known true values are simulated: each body has its own error rates (beta distributed about the true mean, with a stated
-intra-body correlation), its own offset at the borders and on the scores, one to three volumes, and a random number of slices. For every
-study the intervals that the evaluation uses are computed, simpler alternatives, and the one that takes all slices as independent.
+Studies with known true values are simulated: each body has its own error rates (beta distributed about the
+true mean, with a stated intra-body correlation), its own offset at the borders and on the scores, one to
+three volumes, and a random number of slices. For every study the intervals that the evaluation uses are
+computed, simpler alternatives, and the one that takes all slices as independent.
 
     n  bodies    k  classes, 3: one that every body shows, two that some do not
 """
@@ -40,7 +41,8 @@ WRONG = (0.05, 0.10, 0.20)
 SHOWN = (1.0, 0.6, 0.5)
 """Share of bodies that show each class."""
 KEPT, ADDED = 0.5, 0.02
-"""Share of the first run's wrong slices that the second gets wrong too, and of the first run's right ones that it gets wrong."""
+"""Share of the first run's wrong slices that the second gets wrong too, and of the first run's right ones
+that it gets wrong."""
 FEW = 0.1
 """Share of the bodies in which two equally good runs differ, in either direction with equal probability."""
 OFFSET_MM, JITTER_MM = 6.0, 6.0
@@ -53,7 +55,8 @@ APART, OFFSET, JITTER = 2.0, 0.7, 1.0
 class Study:
     """One simulated study.
 
-    slices, wrong  (n, k) by body and class;  wrong_again (n, k) of a second run on the same slices, `moved` of which it decides otherwise
+    slices, wrong  (n, k) by body and class;  wrong_again (n, k) of a second run on the same slices, `moved`
+                   of which it decides otherwise
     border_mm, of_border (v,) errors and the body of each;  score, positive, of_score (s,) likewise
     few  (n,) -1, 0 or 1, the difference of two equally good runs in each body
     """
@@ -72,10 +75,12 @@ class Study:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The number `held` of `studies` in which the interval of `method` holds the true `value`, its share, and the share's 95 % interval.
+    """The number `held` of `studies` in which the interval of `method` holds the true `value`, its share, and
+    the share's 95 % interval.
 
     used   whether the evaluation uses this method;  width  median width of the intervals
-    undefined  studies without an interval, counted as not held: the 95th percentile often has none for fewer than 50 bodies
+    undefined  studies without an interval, counted as not held: the 95th percentile often has none for fewer
+               than 50 bodies
     """
 
     statistic: str
@@ -109,9 +114,14 @@ def simulated_study(rng: np.random.Generator, subjects: int, correlation: float)
     border_mm = (rng.normal(0, OFFSET_MM, subjects)[of_border] + rng.normal(0, JITTER_MM, len(of_border)))
     of_score = np.repeat(np.arange(subjects), volumes * 12)
     positive = rng.random(len(of_score)) < 0.3
-    score = APART * positive + rng.normal(0, OFFSET, subjects)[of_score] + rng.normal(0, JITTER, len(of_score))
+    score = (
+        APART * positive + rng.normal(0, OFFSET, subjects)[of_score] + rng.normal(0, JITTER, len(of_score))
+    )
     few = np.where(rng.random(subjects) < FEW, rng.choice([-1, 1], subjects), 0)
-    return Study(slices, wrong, kept + added, wrong - kept + added, border_mm, of_border, score, positive, of_score, few)
+    return Study(
+        slices, wrong, kept + added, wrong - kept + added, border_mm, of_border, score, positive, of_score,
+        few,
+    )
 
 
 def true_values() -> dict[str, float]:
@@ -150,7 +160,9 @@ def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
             "percentile": _percentile(_balanced(np.einsum("bn,njk->bjk", weights, sums))),
         },
         next(names): _of_difference(change, study.moved.sum(axis=1), every, weights),
-        next(names): _of_difference(study.few, np.abs(study.few), np.ones(len(slices), dtype=np.int64), weights),
+        next(names): _of_difference(
+            study.few, np.abs(study.few), np.ones(len(slices), dtype=np.int64), weights
+        ),
         next(names): {
             "widened percentile": _percentile(medians, widened_level(len(slices))),
             "percentile": _percentile(medians),
@@ -158,7 +170,9 @@ def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
         },
         next(names): {
             "order statistics": tail_interval(distance, study.of_border, 0.95),
-            "widened percentile": _percentile(resampled_quantile(distance, weights[:, study.of_border], 0.95), widened_level(len(slices))),
+            "widened percentile": _percentile(
+                resampled_quantile(distance, weights[:, study.of_border], 0.95), widened_level(len(slices))
+            ),
         },
         next(names): {
             "bootstrap-t": _pair(t_interval(pairs.measured, weights)),
@@ -177,7 +191,9 @@ def coverage(
         ends: dict[tuple[str, str], list[Ends]] = {}
         for number in range(studies):
             study = simulated_study(np.random.default_rng([seed, count, number]), count, correlation)
-            for statistic, by_method in intervals_of(study, cluster_weights(count, repeats, seed + number)).items():
+            for statistic, by_method in intervals_of(
+                study, cluster_weights(count, repeats, seed + number)
+            ).items():
                 for method, pair in by_method.items():
                     ends.setdefault((statistic, method), []).append(pair)
             if progress:
@@ -188,14 +204,19 @@ def coverage(
             first.add(statistic)
 
 
-def _counted(statistic: str, subjects: int, correlation: float, method: str, used: bool, ends: Floats) -> Coverage:
+def _counted(
+    statistic: str, subjects: int, correlation: float, method: str, used: bool, ends: Floats
+) -> Coverage:
     value = true_values()[statistic]
     held = int(((ends[:, 0] <= value) & (value <= ends[:, 1])).sum())
     low, high = wilson_interval(held, len(ends))
     defined = np.isfinite(ends).all(axis=1)
     width = float(np.median((ends[:, 1] - ends[:, 0])[defined])) if defined.any() else None
     undefined = int((~defined).sum())
-    return Coverage(statistic, subjects, correlation, method, used, value, len(ends), held, held / len(ends), low, high, width, undefined)
+    return Coverage(
+        statistic, subjects, correlation, method, used, value, len(ends), held, held / len(ends), low, high,
+        width, undefined,
+    )
 
 
 def _of_ratio(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats) -> dict[str, Ends]:
@@ -209,18 +230,24 @@ def _of_ratio(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floa
 def _of_difference(
     change: NDArray[np.int64], moved: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats
 ) -> dict[str, Ends]:
-    """Intervals of a difference of two runs, from the slices of each body (n,) that are wrong more often (`change`), decided otherwise
-    (`moved`, which may cancel in `change`), and in all (`wholes`).
+    """Intervals of a difference of two runs, from the slices of each body (n,) that are wrong more often
+    (`change`), decided otherwise (`moved`, which may cancel in `change`), and in all (`wholes`).
 
     Where the runs differ in no body every interval is (0, 0).
     """
     if not change.any():
-        names = ("wider of both", "widened percentile", "bootstrap-t", "BCa", "percentile", "every slice a body")
+        names = (
+            "wider of both", "widened percentile", "bootstrap-t", "BCa", "percentile", "every slice a body",
+        )
         return dict.fromkeys(names, (0.0, 0.0))
     both = np.stack([change, wholes], axis=1)
     return {
-        "wider of both": difference_interval(both, lambda sums: sums[:, 0] / np.maximum(sums[:, 1], 1e-12), weights),
-        "widened percentile": quantile_difference_interval((weights @ change) / (weights @ wholes), len(change)),
+        "wider of both": difference_interval(
+            both, lambda sums: sums[:, 0] / np.maximum(sums[:, 1], 1e-12), weights
+        ),
+        "widened percentile": quantile_difference_interval(
+            (weights @ change) / (weights @ wholes), len(change)
+        ),
         "bootstrap-t": _pair(ratio_interval(change[:, None], wholes[:, None], weights, share=False)),
         **_plain(change, wholes, weights),
         "every slice a body": _independent_difference(int(change.sum()), int(moved.sum()), int(wholes.sum())),
@@ -233,16 +260,20 @@ def _plain(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats)
 
 
 def _independent_difference(change: int, moved: int, total: int) -> Ends:
-    """The interval of a difference of two runs on `total` slices taken as independent, `moved` of which differ by one."""
+    """The interval of a difference of two runs on `total` slices taken as independent, `moved` of which
+    differ by one."""
     mean = change / total
     half = float(ndtri(0.975)) * float(np.sqrt((moved / total - mean**2) / total))
     return float(mean - half), float(mean + half)
 
 
 def _balanced(sums: Floats) -> Floats:
-    """Mean sensitivity (B,) from sums (B, 2, k) of slices and wrong ones, over the classes that have slices."""
+    """Mean sensitivity (B,) from sums (B, 2, k) of slices and wrong ones, over the classes that have
+    slices."""
     has = sums[:, 0] > 0
-    return np.asarray(1 - (sums[:, 1] / np.maximum(sums[:, 0], 1e-12)).sum(axis=1) / np.maximum(has.sum(axis=1), 1))
+    return np.asarray(
+        1 - (sums[:, 1] / np.maximum(sums[:, 0], 1e-12)).sum(axis=1) / np.maximum(has.sum(axis=1), 1)
+    )
 
 
 def _percentile(values: Floats, level: float = 0.95) -> Ends:

@@ -2,8 +2,9 @@
 
     body       clear: five regions and noisy scores; or nothing: pure noise, independent from slice to slice
     known      whether the usual heights of the regions are used
-    textbook   the best path and the forward-backward posterior alone, without the other parts of a decision: slice by slice (Rabiner
-               1989) where no heights are used, over all pairs of edges (Yu 2010) where they are
+    textbook   the best path and the forward-backward posterior alone, without the other parts of a decision:
+               slice by slice (Rabiner 1989) where no heights are used, over all pairs of edges (Yu 2010)
+               where they are
 
 Both are timed alternately in one process with one thread.
 """
@@ -54,7 +55,8 @@ COLUMNS = (*(field.name for field in fields(DecidingTime)), "ratio")
 
 
 def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[DecidingTime]:
-    """The times for whole bodies of each number of slices in `sizes`, for both kinds of BODIES, without and with known heights."""
+    """The times for whole bodies of each number of slices in `sizes`, for both kinds of BODIES, without and
+    with known heights."""
     for s in sizes:
         for body in BODIES:
             probabilities, z_mm = simulated(s, body, seed)
@@ -64,7 +66,10 @@ def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[De
                 chain = ChainModel.of(smoothed, len(DEFAULT.chain), outer_edges(z_mm), rule)
                 textbook = partial(all_pairs if heights else slice_by_slice, chain)
                 with one_thread():
-                    turns = [(_ms(partial(decide, probabilities, z_mm, DEFAULT, rule)), _ms(textbook)) for _ in range(repeats)]
+                    turns = [
+                        (_ms(partial(decide, probabilities, z_mm, DEFAULT, rule)), _ms(textbook))
+                        for _ in range(repeats)
+                    ]
                 ours, theirs = zip(*turns, strict=True)
                 yield DecidingTime(s, body, bool(heights), median(ours), median(theirs))
 
@@ -86,7 +91,8 @@ def _ms(work: Callable[[], object]) -> float:
 
 
 def slice_by_slice(chain: ChainModel) -> tuple[float, Floats]:
-    """Worth of the best path and posterior (s, n + 2) by the recursions of hidden Markov models, a slice a step."""
+    """Worth of the best path and posterior (s, n + 2) by the recursions of hidden Markov models, a slice a
+    step."""
     emit = np.column_stack([chain.none, chain.fits, chain.none])
     s, states = emit.shape
     move = np.full((states, states), -np.inf)
@@ -107,7 +113,8 @@ def slice_by_slice(chain: ChainModel) -> tuple[float, Floats]:
 
 
 def all_pairs(chain: ChainModel) -> tuple[float, Floats]:
-    """Worth of the best path and posterior (s, n) of the rungs, with the runs between all pairs of edges, b before e."""
+    """Worth of the best path and posterior (s, n) of the rungs, with the runs between all pairs of edges, b
+    before e."""
     s, n = chain.fits.shape
     below = np.concatenate([[0.0], np.cumsum(chain.none)])
     above, toll = below[-1] - below, chain.rule.border_toll

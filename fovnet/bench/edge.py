@@ -1,11 +1,13 @@
 """Search near the limit of memory: how many draws fail before the best network that can be trained is drawn.
 
     M  rows drawn from the paper's space          memory    (M,) the bytes that each needs
-    loss  (M,) simulated, falls towards larger networks          limit  of the device, unknown to the search: a quantile of `memory`
+    loss  (M,) simulated, falls towards larger networks          limit  of the device, unknown to the search:
+        a quantile of `memory`
     estimate  (M,) memory as the search is given it, with a lognormal error of NOISE
 
-A larger network is better until it no longer fits: the best row that trains lies near the limit, which the search must learn.
-About two thirds of the 300 trials of Bertrand et al. (ISBI 2017) could not be trained for lack of memory.
+A larger network is better until it no longer fits: the best row that trains lies near the limit, which the
+search must learn. About two thirds of the 300 trials of Bertrand et al. (ISBI 2017) could not be trained for
+lack of memory.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ DIVERGING = 0.2
 class Scenario:
     """How the loss depends on memory, and what fails besides memory.
 
-    slope      how far the loss falls over a standard deviation of log memory, in standard deviations of its smooth ups and downs
+    slope      how far the loss falls over a standard deviation of log memory, in standard deviations of its
+               smooth ups and downs
     diverging  a share DIVERGING of all rows: any of them, or those of the highest learning rates
     killed     the share of all trainings that the machine ends, each tried again
     estimated  whether the search is given `estimate`
@@ -64,7 +67,8 @@ SCENARIOS: Mapping[str, Scenario] = {
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """One seed's problem; `fits` and `diverges` (M,) are the true outcome of each row, independent of what the search is given."""
+    """One seed's problem; `fits` and `diverges` (M,) are the true outcome of each row, independent of what
+    the search is given."""
 
     space: Space
     loss: Floats
@@ -89,7 +93,8 @@ class Edge:
 class Walk:
     """Draws of a search until the best row that trains, in all and by the status of those that failed.
 
-    kills  trainings that were killed and tried again, not counted as draws           found  False where all rows were used up
+    kills  trainings that were killed and tried again, not counted as draws           found  False where all
+        rows were used up
     """
 
     draws: int
@@ -107,7 +112,8 @@ class Walk:
 
 @dataclass(frozen=True)
 class EdgeStanding:
-    """The walks of a method in a scenario: means with their 95 % intervals, from resampling the seeds, and the worst."""
+    """The walks of a method in a scenario: means with their 95 % intervals, from resampling the seeds, and
+    the worst."""
 
     scenario: str
     method: str
@@ -122,15 +128,16 @@ class EdgeStanding:
 
 def edge(scenario: Scenario, seed: int, rows: int = ROWS) -> Edge:
     """The problem of a seed; all scenarios of a seed share rows, losses, memory and limit."""
-    # prices are counted from the layers, without torch; imported here because only this experiment needs the networks' floor
+    # prices are counted from the layers, without torch; imported here because only this experiment needs the
+    # networks' floor
     from fovnet.net.cost import Device, price_rows
 
     whole = paper_space()
     rng = np.random.default_rng([seed, rows])
     space = Space(whole.axes, whole.rows[np.sort(rng.choice(len(whole), rows, replace=False))])
     memory, _ = price_rows(
-        [space.configuration(row) for row in range(rows)], classes=7, head="fc", slices=80_000, validation_slices=8_000, epochs=30,
-        device=Device(10_000.0, 500.0, 20.0),
+        [space.configuration(row) for row in range(rows)], classes=7, head="fc", slices=80_000,
+        validation_slices=8_000, epochs=30, device=Device(10_000.0, 500.0, 20.0),
     )
     size = np.log(memory)
     loss = smooth_loss(space, seed) - scenario.slope * (size - size.mean()) / size.std()
@@ -138,13 +145,19 @@ def edge(scenario: Scenario, seed: int, rows: int = ROWS) -> Edge:
     estimate = memory * np.exp(NOISE * rng.standard_normal(rows))
     lot = rng.random(rows)
     rates = space.rows[:, [axis.name for axis in space.axes].index("log10_learning_rate")]
-    order = {"none": lot, "rows": lot, "rates": rates + lot}[scenario.diverging]        # of equal rates by lot
-    diverges = order >= np.quantile(order, 1.0 - DIVERGING) if scenario.diverging != "none" else np.zeros(rows, dtype=bool)
+    # of equal rates by lot
+    order = {"none": lot, "rows": lot, "rates": rates + lot}[scenario.diverging]
+    diverges = (
+        order >= np.quantile(order, 1.0 - DIVERGING)
+        if scenario.diverging != "none"
+        else np.zeros(rows, dtype=bool)
+    )
     return Edge(space, loss, memory, limit, estimate, diverges, scenario, seed)
 
 
 def walk(problem: Edge, method: str) -> Walk:
-    """The walk of `method` from a random first row, one row at a time, without any row excluded beforehand."""
+    """The walk of `method` from a random first row, one row at a time, without any row excluded
+    beforehand."""
     size, rng = len(problem.space), np.random.default_rng([problem.seed, 1])
     ones, everywhere = np.ones(size), np.ones(size, dtype=bool)
     first, best = int(rng.integers(size)), problem.best_row
@@ -167,7 +180,8 @@ def walk(problem: Edge, method: str) -> Walk:
 
 
 def _trained(problem: Edge, row: int, rng: np.random.Generator) -> tuple[Outcome, tuple[str, ...]]:
-    """The outcome of a row, and the messages of its trainings killed before; as in a search, it is retried up to RETRIES times."""
+    """The outcome of a row, and the messages of its trainings killed before; as in a search, it is retried up
+    to RETRIES times."""
     killed: tuple[str, ...] = ()
     while rng.random() < problem.scenario.killed:
         if len(killed) == RETRIES:
@@ -180,7 +194,9 @@ def _trained(problem: Edge, row: int, rng: np.random.Generator) -> tuple[Outcome
     return Outcome("completed", score=float(problem.loss[row])), killed
 
 
-def walks(tasks: Sequence[tuple[str, str, int]], processes: int = 1, progress: Progress | None = None) -> Iterator[Walk]:
+def walks(
+    tasks: Sequence[tuple[str, str, int]], processes: int = 1, progress: Progress | None = None
+) -> Iterator[Walk]:
     """The walk of every (scenario, method, seed), in their order whatever the number of processes."""
     return each(_walk, tasks, processes, progress)
 
@@ -205,7 +221,10 @@ def edge_standings(scenario: str, method: str, made: Sequence[Walk]) -> list[Edg
     for name, of in MEASURES.items():
         counts = np.array([of(one) for one in made])
         low, high = mean_interval(counts)
-        rows.append(EdgeStanding(
-            scenario, method, len(made), name, float(counts.mean()), low, high, int(counts.max()), sum(not one.found for one in made),
-        ))
+        rows.append(
+            EdgeStanding(
+                scenario, method, len(made), name, float(counts.mean()), low, high, int(counts.max()),
+                sum(not one.found for one in made),
+            )
+        )
     return rows

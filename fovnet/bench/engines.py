@@ -1,7 +1,8 @@
 """The engines compared: loading time, slices per second, and agreement with torch.
 
-They are timed alternately in one process on the same threads, so that other load on the machine affects them alike; the ratio is the
-median over the repeats.  Only the networks are timed, from images to probabilities and features.
+They are timed alternately in one process on the same threads, so that other load on the machine affects them
+alike; the ratio is the median over the repeats.  Only the networks are timed, from images to probabilities
+and features.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from fovnet.volume.placing import Placing
 
 Verdict = tuple[str, tuple[tuple[str, int, int], ...]]
 COLUMNS = (
-    "engine", "version", "threads", "load_s", "batch", "slices_per_second", "ratio", "probabilities_off", "features_off", "volumes",
-    "changed",
+    "engine", "version", "threads", "load_s", "batch", "slices_per_second", "ratio", "probabilities_off",
+    "features_off", "volumes", "changed",
 )
 
 
@@ -39,12 +40,17 @@ def engine_times(
     """One row of COLUMNS per engine and batch, torch first; at most `most` volumes of the pack are decided.
 
     ratio     of its slices per second to torch's
-    probabilities_off, features_off   the largest difference from torch's, of the features relative to the largest of them
-    changed   of `volumes` of the pack, how many have another status or other spans than with torch; both None without a pack
+    probabilities_off, features_off   the largest difference from torch's, of the features relative to the
+                                      largest of them
+    changed   of `volumes` of the pack, how many have another status or other spans than with torch; both None
+              without a pack
     Raises CollectionError "bench-no-slices" where none of the pack's volumes has slices.
     """
     if pack is not None and not len(pack.pixels):
-        raise CollectionError("bench-no-slices", f"{pack.folder}: of {len(pack.records)} volumes none has slices; give others, or none")
+        raise CollectionError(
+            "bench-no-slices",
+            f"{pack.folder}: of {len(pack.records)} volumes none has slices; give others, or none",
+        )
 
     ensemble = load(model, "cpu")
     engines, loading = {}, {}
@@ -56,31 +62,43 @@ def engine_times(
     rows = []
     for batch in batches:
         images = _images(pack, batch, inputs_of(ensemble.members))
-        outputs = {name: _answers(engine, images) for name, engine in engines.items()}         # also the warm-up
+        # also the warm-up
+        outputs = {name: _answers(engine, images) for name, engine in engines.items()}
         seconds = _turns(engines, images, repeats)
         for name, engine in engines.items():
-            off = [float(np.abs(mine - torchs).max()) for mine, torchs in zip(outputs[name], outputs["torch"], strict=True)]
+            off = [
+                float(np.abs(mine - torchs).max())
+                for mine, torchs in zip(outputs[name], outputs["torch"], strict=True)
+            ]
             volumes, others = changed.get(name, (None, None))
-            rows.append({
-                "engine": name, "version": engine.version, "threads": cores(), "load_s": loading[name], "batch": batch,
-                "slices_per_second": batch / float(np.median(seconds[name])), "ratio": float(np.median(seconds["torch"] / seconds[name])),
-                "probabilities_off": off[0], "features_off": off[1] / max(float(np.abs(outputs["torch"][1]).max()), 1e-9),
-                "volumes": volumes, "changed": others,
-            })
+            rows.append(
+                {
+                    "engine": name, "version": engine.version, "threads": cores(), "load_s": loading[name],
+                    "batch": batch, "slices_per_second": batch / float(np.median(seconds[name])),
+                    "ratio": float(np.median(seconds["torch"] / seconds[name])), "probabilities_off": off[0],
+                    "features_off": off[1] / max(float(np.abs(outputs["torch"][1]).max()), 1e-9),
+                    "volumes": volumes, "changed": others,
+                }
+            )
     return rows
 
 
 def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
-    """(batch, c, 128, 128) on the CPU: slices of the pack, evenly spaced, or simulated ones of 400 mm, 3 mm apart, as one volume."""
+    """(batch, c, 128, 128) on the CPU: slices of the pack, evenly spaced, or simulated ones of 400 mm, 3 mm
+    apart, as one volume."""
     import torch
 
     from fovnet.net.inputs import images_of
 
     cpu = torch.device("cpu")
     if pack is not None:
-        return images_of(pack.pixels, np.linspace(0, len(pack.pixels) - 1, batch).astype(int), kinds, pack.placing, cpu)
+        return images_of(
+            pack.pixels, np.linspace(0, len(pack.pixels) - 1, batch).astype(int), kinds, pack.placing, cpu
+        )
     drawn = drawn_slices(batch)[0]
-    placing = Placing(np.full(batch, 400.0), np.zeros(batch, dtype=np.int64), np.arange(batch, dtype=np.float64) * 3)
+    placing = Placing(
+        np.full(batch, 400.0), np.zeros(batch, dtype=np.int64), np.arange(batch, dtype=np.float64) * 3
+    )
     return images_of(drawn, np.arange(batch), kinds, placing, cpu)
 
 
@@ -99,13 +117,21 @@ def _turns(engines: dict[str, Engine], images: Any, repeats: int) -> dict[str, N
     return {name: np.array(each) for name, each in seconds.items()}
 
 
-def _changed(ensemble: Ensemble, engines: dict[str, Engine], pack: Pack, most: int, progress: Progress) -> dict[str, tuple[int, int]]:
+def _changed(
+    ensemble: Ensemble, engines: dict[str, Engine], pack: Pack, most: int, progress: Progress
+) -> dict[str, tuple[int, int]]:
     """The number of volumes decided, and of those that an engine decides otherwise than torch, by engine."""
     readable = [index for index, record in enumerate(pack.records) if record.status == "ok"]
-    chosen = [readable[at] for at in np.unique(np.linspace(0, len(readable) - 1, most).astype(int))] if readable else []
+    chosen = (
+        [readable[at] for at in np.unique(np.linspace(0, len(readable) - 1, most).astype(int))]
+        if readable
+        else []
+    )
     others = dict.fromkeys(engines, 0)
     for done, index in enumerate(chosen, start=1):
-        verdicts = {name: _verdict(replace(ensemble, engine=engine), pack, index) for name, engine in engines.items()}
+        verdicts = {
+            name: _verdict(replace(ensemble, engine=engine), pack, index) for name, engine in engines.items()
+        }
         for name in engines:
             others[name] += verdicts[name] != verdicts["torch"]
         progress(done, len(chosen))
@@ -115,6 +141,8 @@ def _changed(ensemble: Ensemble, engines: dict[str, Engine], pack: Pack, most: i
 def _verdict(ensemble: Ensemble, pack: Pack, index: int) -> Verdict:
     """Status and spans of a volume."""
     record, stack = pack.records[index], pack.stack(index)
-    given = ensemble.judge.answer(record.volume_id, record.path, ensemble.outputs_on(stack), stack, stack.notes)
+    given = ensemble.judge.answer(
+        record.volume_id, record.path, ensemble.outputs_on(stack), stack, stack.notes
+    )
     spans = given.decision.spans if given.decision else ()
     return given.status, tuple((span.region, span.first, span.last) for span in spans)

@@ -16,7 +16,10 @@ Floats = NDArray[np.float64]
 
 
 def smooth_loss(space: Space, seed: int, lengthscale: float = 1.0) -> Floats:
-    """(M,) a function drawn from a Matérn 5/2 process over the space, of mean 0 and unit variance over its rows."""
+    """(M,) a function drawn from a Matérn 5/2 process over the space, of mean 0 and unit variance over its
+    rows."""
     theta = np.log([lengthscale] * len(space.axes) + [1.0, 1.0])
-    drawn = Growing(space.unit_cube, Scales.of(space.axis_of_column), theta).prior_draw(np.random.default_rng([seed, len(space)]))
+    drawn = Growing(space.unit_cube, Scales.of(space.axis_of_column), theta).prior_draw(
+        np.random.default_rng([seed, len(space)])
+    )
     return np.asarray((drawn - drawn.mean()) / (drawn.std() or 1.0))

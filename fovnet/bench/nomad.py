@@ -1,9 +1,10 @@
 """NOMAD, the reference of mesh-adaptive direct search, as a contestant that owns its loop.
 
-Every axis is an integer, a category too, for which its Python interface has no type.  A point becomes the nearest row
-that was not trained yet, ties by lot, and NOMAD is told that row's loss; it may end before its trainings are spent.
-Two faults of PyNomadBBO 4.6.0 are kept away: its default directions (ORTHO N+1 QUAD) crash on integers by chance, and
-in one process a seed equal to that of the run before has no effect, so that each run is a process of its own.
+Every axis is an integer, a category too, for which its Python interface has no type.  A point becomes the
+nearest row that was not trained yet, ties by lot, and NOMAD is told that row's loss; it may end before its
+trainings are spent. Two faults of PyNomadBBO 4.6.0 are kept away: its default directions (ORTHO N+1 QUAD)
+crash on integers by chance, and in one process a seed equal to that of the run before has no effect, so that
+each run is a process of its own.
 """
 
 from __future__ import annotations
@@ -28,14 +29,17 @@ DIVERGED = 1e20
 
 
 def replay_nomad(table: Table, *, first_row: int, seed: int, cap: int) -> Replay:
-    """The run of NOMAD from a first row, cut where it draws the best one; it proposes in no time that could be told
-    from its own.  Raises SearchError "peer-crashed" if its process ends without an answer."""
+    """The run of NOMAD from a first row, cut where it draws the best one; it proposes in no time that could
+    be told from its own.  Raises SearchError "peer-crashed" if its process ends without an answer."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_be_silent) as pool:
         try:
             rows = pool.submit(rows_of, table, first_row, seed, cap // table.epochs).result()
         except BrokenProcessPool as crash:
-            raise SearchError("peer-crashed", f"nomad, seed {seed} on {table.name}: its process ended without an answer; leave it out, or "
-                                              "give another number of --runs") from crash
+            raise SearchError(
+                "peer-crashed",
+                f"nomad, seed {seed} on {table.name}: its process ended without an answer; leave it out, or "
+                "give another number of --runs",
+            ) from crash
     slots = [Slot(row, 0, table.epochs) for row in rows]
     found = next((place + 1 for place, slot in enumerate(slots) if is_best(table, slot)), len(slots))
     run = recorded(table, slots[:found], np.zeros(found), [0.0] * found)

@@ -2,8 +2,8 @@
 
     M  rows of the space        n  trials known to the last proposal
 
-The hyper-parameters are refitted at intervals (search/fitting.py), and the proposals between are cheap: whole periods from refit to refit
-are timed, so that the mean is the waiting time of a real search.
+The hyper-parameters are refitted at intervals (search/fitting.py), and the proposals between are cheap: whole
+periods from refit to refit are timed, so that the mean is the waiting time of a real search.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ MEGABYTE = 1e6
 class Pace:
     """Seconds per proposal of `method`, over `proposals` in a row, the last of which knows n trials.
 
-    refits   how many of them refitted the hyper-parameters            resumed  seconds of the one before, with empty caches
+    refits   how many of them refitted the hyper-parameters            resumed  seconds of the one before,
+        with empty caches
     cpu      mean seconds of processor time, which other load on the machine affects less than the others
     peak_mb  the process's peak memory, of which idle_mb were in use before the search began
     diverged  share of the trials that had diverged
@@ -58,9 +59,11 @@ COLUMNS = tuple(field.name for field in fields(Pace))
 
 
 def paces(
-    method: str, counts: Sequence[int], seed: int, diverged: float = 0.0, progress: Callable[[int, int], None] | None = None
+    method: str, counts: Sequence[int], seed: int, diverged: float = 0.0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Pace]:
-    """The pace over the paper's space for each number of known trials, each in a fresh process of its own, one after the other."""
+    """The pace over the paper's space for each number of known trials, each in a fresh process of its own,
+    one after the other."""
     for done, trials in enumerate(counts, start=1):
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             pace = pool.submit(measure, method, trials, seed, diverged).result()
@@ -70,7 +73,8 @@ def paces(
 
 
 def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
-    """The pace in this process: trials of random rows first, then the timed proposals, each of which knows the trial of the one before.
+    """The pace in this process: trials of random rows first, then the timed proposals, each of which knows
+    the trial of the one before.
 
     With fewer than PROPOSALS trials all but the first are timed.
     """
@@ -78,7 +82,7 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
     size = len(space)
     loss, rng = smooth_loss(space, seed), np.random.default_rng([seed, trials])
     fails = rng.random(size) < diverged
-    space.unit_cube, space.axis_of_column                # noqa: B018  (computed once in a search, so before the timing)
+    space.unit_cube, space.axis_of_column  # noqa: B018  (computed once in a search, so before the timing)
     timed = timed_at(trials)
     rows = rng.choice(size, trials - timed, replace=False)
     search = Search(space, method, seed, 1, int(rows[0]), 1, np.ones(size), np.ones(size, dtype=bool))
@@ -105,13 +109,15 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
         learn(proposal)
     resumed, *each = seconds
     return Pace(
-        method, size, trials, diverged, timed, int((np.diff(fitted_to) > 0).sum()), float(np.median(each)), float(np.mean(each)),
-        max(each), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE, peak_bytes() / MEGABYTE,
+        method, size, trials, diverged, timed, int((np.diff(fitted_to) > 0).sum()), float(np.median(each)),
+        float(np.mean(each)), max(each), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE,
+        peak_bytes() / MEGABYTE,
     )
 
 
 def timed_at(trials: int) -> int:
-    """The number of proposals to time, the last of which knows `trials` trials: PROPOSALS, or more for whole periods."""
+    """The number of proposals to time, the last of which knows `trials` trials: PROPOSALS, or more for whole
+    periods."""
     refit = trials
     while milestone(refit + 1) <= milestone(trials):
         refit += 1

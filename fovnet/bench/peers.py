@@ -1,10 +1,11 @@
 """Searchers of other libraries as contestants, with each library's own defaults.
 
-    d  axes        places  (M, d)  a row as one number an axis: its place on [0, 1], or the number of its level where it is a category
+    d  axes        places  (M, d)  a row as one number an axis: its place on [0, 1], or the number of its
+        level where it is a category
 
-Of these libraries only scikit-learn is a dependency of fovnet; each is imported when its contestant is run.  Ordinals are given to them as
-numbers between 0 and 1, categories as choices.  A training without a finite loss is reported as the library's kind of failure, or not
-reported where it has none.
+Of these libraries only scikit-learn is a dependency of fovnet; each is imported when its contestant is run.
+Ordinals are given to them as numbers between 0 and 1, categories as choices.  A training without a finite
+loss is reported as the library's kind of failure, or not reported where it has none.
 """
 
 from __future__ import annotations
@@ -61,14 +62,16 @@ class Peer:
 
 
 def refuse_absent(*names: str) -> None:
-    """Nothing, if the libraries of all these contestants are installed.  Raises SearchError "peer-missing" naming all that are not."""
+    """Nothing, if the libraries of all these contestants are installed.  Raises SearchError "peer-missing"
+    naming all that are not."""
     lacking = {name: absent for name in names if (absent := _absent(PEERS[name]))}
     if lacking:
         libraries = list(dict.fromkeys(library for absent in lacking.values() for library in absent))
         raise SearchError(
             "peer-missing",
             f"--method {', '.join(lacking)}: needs {' and '.join(libraries)}, not installed here; "
-            f"try `python -m pip install {' '.join(libraries)}`, or leave {'it' if len(lacking) == 1 else 'these'} out.",
+            f"try `python -m pip install {' '.join(libraries)}`, or leave "
+            f"{'it' if len(lacking) == 1 else 'these'} out.",
         )
 
 
@@ -79,33 +82,45 @@ def installed(name: str) -> bool:
 
 def _absent(peer: Peer) -> list[str]:
     """The distributions that a contestant needs and that are not installed."""
-    return [peer.distribution if module == peer.modules[0] else module for module in peer.modules if find_spec(module) is None]
+    return [
+        peer.distribution if module == peer.modules[0] else module
+        for module in peer.modules
+        if find_spec(module) is None
+    ]
 
 
 def replay_peer(
     table: Table, name: str, *, first_row: int, seed: int, cap: int, initial: int, prior: Prior | None = None
 ) -> Replay:
-    """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its library is not installed."""
+    """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its library is
+    not installed."""
     refuse_absent(name)
     make = PEERS[name].make
     if make is None:
         return replay_nomad(table, first_row=first_row, seed=seed, cap=cap)
     with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")                      # of experimental features and fits that stopped early: their defaults
+        # of experimental features and fits that stopped early: their defaults
+        warnings.simplefilter("ignore")
         if name in THAWING:
-            return replay_thawing(table, make(table.space, seed, table.epochs), first_row=first_row, seed=seed, cap=cap)
+            return replay_thawing(
+                table, make(table.space, seed, table.epochs), first_row=first_row, seed=seed, cap=cap
+            )
         searcher = make(table.space, seed, prior if name in TAUGHT else initial)
         return replay_asking(table, searcher, first_row=first_row, seed=seed, cap=cap)
 
 
 class Optuna:
-    """A sampler of Optuna as a Searcher: its own trial is marked failed, and the row that was trained is added to the study."""
+    """A sampler of Optuna as a Searcher: its own trial is marked failed, and the row that was trained is
+    added to the study."""
 
-    def __init__(self, space: Space, sampler: str, seed: int, pruner: str = "NopPruner", **settings: int) -> None:
+    def __init__(
+        self, space: Space, sampler: str, seed: int, pruner: str = "NopPruner", **settings: int
+    ) -> None:
         self.optuna = import_module("optuna")
         self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
         self.study = self.optuna.create_study(
-            study_name=f"race-{seed}",          # HyperbandPruner draws brackets by the name; without it, one by chance
+            # HyperbandPruner draws brackets by the name; without it, one by chance
+            study_name=f"race-{seed}",
             sampler=getattr(self.optuna.samplers, sampler)(seed=seed),
             pruner=getattr(self.optuna.pruners, pruner)(**settings),
         )
@@ -126,7 +141,9 @@ class Optuna:
         known = np.isfinite(loss)
         state = self.optuna.trial.TrialState.COMPLETE if known else self.optuna.trial.TrialState.FAIL
         value, params = loss if known else None, self.params(row)
-        made = self.optuna.trial.create_trial(state=state, value=value, params=params, distributions=self.axes)
+        made = self.optuna.trial.create_trial(
+            state=state, value=value, params=params, distributions=self.axes
+        )
         self.study.add_trial(made)
 
     def params(self, row: int) -> dict[str, float]:
@@ -142,7 +159,9 @@ class PrunedOptuna:
     """A sampler and a pruner of Optuna as a Thawing: every epoch is reported to its own trial, whose values
     become those of the row that was trained.  What it has pruned it never goes on with."""
 
-    def __init__(self, space: Space, sampler: str, seed: int, full: int, pruner: str, **settings: int) -> None:
+    def __init__(
+        self, space: Space, sampler: str, seed: int, full: int, pruner: str, **settings: int
+    ) -> None:
         self.searcher = Optuna(space, sampler, seed, pruner, **settings)
         self.trial: Any = None
         self.full, self.row = full, -1
@@ -178,11 +197,13 @@ class PrunedOptuna:
 
 
 class Dehb:
-    """DEHB, a differential evolution in the brackets of Hyperband, as a Thawing: a category is a part of [0, 1]; a
-    vector becomes that of the row that was trained.  DEHB takes a loss without bound for a failure."""
+    """DEHB, a differential evolution in the brackets of Hyperband, as a Thawing: a category is a part of [0,
+    1]; a vector becomes that of the row that was trained.  DEHB takes a loss without bound for a failure."""
 
     def __init__(self, space: Space, seed: int, full: int) -> None:
-        self.categories = np.array([len(axis.levels) if axis.kind == "categorical" else 0 for axis in space.axes])
+        self.categories = np.array(
+            [len(axis.levels) if axis.kind == "categorical" else 0 for axis in space.axes]
+        )
         self.places = places_of(space)
         with TemporaryDirectory() as folder:                          # for a log that nobody reads
             self.dehb = import_module("dehb").DEHB(
@@ -212,21 +233,35 @@ class Hyperopt:
         self.places, self.rng = places_of(space), np.random.default_rng(seed)
         self.ordinal = [axis.kind == "ordinal" for axis in space.axes]
         labels = [f"axis-{number}" for number in range(len(space.axes))]
-        self.domain = self.hyperopt.Domain(None, {
-            label: hp.uniform(label, 0.0, 1.0) if axis.kind == "ordinal" else hp.choice(label, list(range(len(axis.levels))))
-            for label, axis in zip(labels, space.axes, strict=True)
-        }, pass_expr_memo_ctrl=False)
+        self.domain = self.hyperopt.Domain(
+            None,
+            {
+                label: hp.uniform(label, 0.0, 1.0)
+                if axis.kind == "ordinal"
+                else hp.choice(label, list(range(len(axis.levels))))
+                for label, axis in zip(labels, space.axes, strict=True)
+            },
+            pass_expr_memo_ctrl=False,
+        )
         self.labels, self.trials = labels, self.hyperopt.Trials()
 
     def ask(self, free: Mask) -> Floats:
         seed = int(self.rng.integers(2**31 - 1))
-        proposed = self.tpe.suggest(self.trials.new_trial_ids(1), self.domain, self.trials, seed)[0]["misc"]["vals"]
+        proposed = self.tpe.suggest(self.trials.new_trial_ids(1), self.domain, self.trials, seed)[0]["misc"][
+            "vals"
+        ]
         return np.array([proposed[label][0] for label in self.labels], dtype=np.float64)
 
     def tell(self, row: int, loss: float) -> None:
         number = self.trials.new_trial_ids(1)[0]
-        values = [float(place) if ordinal else int(place) for place, ordinal in zip(self.places[row], self.ordinal, strict=True)]
-        vals, idxs = {label: [value] for label, value in zip(self.labels, values, strict=True)}, {label: [number] for label in self.labels}
+        values = [
+            float(place) if ordinal else int(place)
+            for place, ordinal in zip(self.places[row], self.ordinal, strict=True)
+        ]
+        vals, idxs = (
+            {label: [value] for label, value in zip(self.labels, values, strict=True)},
+            {label: [number] for label in self.labels},
+        )
         misc = {"tid": number, "cmd": self.domain.cmd, "workdir": None, "idxs": idxs, "vals": vals}
         result = {"status": "ok", "loss": loss} if np.isfinite(loss) else {"status": "fail"}
         trial = self.trials.new_trial_docs([number], [None], [result], [misc])[0]
@@ -236,12 +271,15 @@ class Hyperopt:
 
 
 class Surrogate:
-    """Another library's Gaussian process and expected improvement, maximised over the free rows after `initial` random rows.
+    """Another library's Gaussian process and expected improvement, maximised over the free rows after
+    `initial` random rows.
 
     improvement(X (n, D), y (n,), x (m, D)) gives the acquisition (m,), higher is better
     """
 
-    def __init__(self, space: Space, seed: int, initial: int, improvement: Callable[[Floats, Floats, Floats], Floats]) -> None:
+    def __init__(
+        self, space: Space, seed: int, initial: int, improvement: Callable[[Floats, Floats, Floats], Floats]
+    ) -> None:
         self.cube, self.places = space.unit_cube, places_of(space)
         self.rng, self.initial, self.improvement = np.random.default_rng(seed), initial, improvement
         self.trained, self.rows, self.losses = 0, list[int](), list[float]()
@@ -261,7 +299,8 @@ class Surrogate:
 
 
 def scikit_learn_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
-    """Expected improvement (m,) under scikit-learn's process: Matérn 5/2, a lengthscale a column, a scale and a noise."""
+    """Expected improvement (m,) under scikit-learn's process: Matérn 5/2, a lengthscale a column, a scale and
+    a noise."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
@@ -276,18 +315,24 @@ def scikit_learn_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
 def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
     """Log expected improvement (m,) under BoTorch's process, fitted as its SingleTaskGP fits itself."""
     torch: Any = import_module("torch")
-    models, fit, analytic = import_module("botorch.models"), import_module("botorch.fit"), import_module("botorch.acquisition.analytic")
+    models, fit, analytic = (
+        import_module("botorch.models"), import_module("botorch.fit"),
+        import_module("botorch.acquisition.analytic"),
+    )
     likelihoods = import_module("gpytorch.mlls")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with torch.random.fork_rng():
-            torch.manual_seed(len(y))                                             # a fit that fails is tried again from a random start
+            # a fit that fails is tried again from a random start
+            torch.manual_seed(len(y))
             model = models.SingleTaskGP(torch.tensor(X), torch.tensor(y)[:, None])
             fit.fit_gpytorch_mll(likelihoods.ExactMarginalLogLikelihood(model.likelihood, model))
             expected = analytic.LogExpectedImprovement(model, best_f=float(y.min()), maximize=False)
             with torch.no_grad():
-                return np.concatenate([expected(part[:, None]).numpy() for part in torch.tensor(x).split(1024)])
+                return np.concatenate(
+                    [expected(part[:, None]).numpy() for part in torch.tensor(x).split(1024)]
+                )
     finally:
         torch.set_num_threads(threads)
 
@@ -309,12 +354,17 @@ TAUGHT: Mapping[str, Peer] = {
 """Contestants that learn from earlier searches."""
 
 PEERS: Mapping[str, Peer] = {
-    "scikit-learn-gp": Peer("scikit-learn", ("sklearn",), lambda space, seed, n: Surrogate(space, seed, n, scikit_learn_improvement)),
-    "optuna-tpe":      Peer("optuna", ("optuna",), lambda space, seed, _: Optuna(space, "TPESampler", seed)),
-    "optuna-gp":       Peer("optuna", ("optuna", "torch"), lambda space, seed, _: Optuna(space, "GPSampler", seed)),
-    "hyperopt-tpe":    Peer("hyperopt", ("hyperopt",), lambda space, seed, _: Hyperopt(space, seed)),
-    "botorch-logei":   Peer("botorch", ("botorch", "torch"), lambda space, seed, n: Surrogate(space, seed, n, botorch_improvement)),
-    "nomad":           Peer("PyNomadBBO", ("PyNomad",), None),
+    "scikit-learn-gp": Peer(
+        "scikit-learn", ("sklearn",),
+        lambda space, seed, n: Surrogate(space, seed, n, scikit_learn_improvement),
+    ),
+    "optuna-tpe": Peer("optuna", ("optuna",), lambda space, seed, _: Optuna(space, "TPESampler", seed)),
+    "optuna-gp": Peer("optuna", ("optuna", "torch"), lambda space, seed, _: Optuna(space, "GPSampler", seed)),
+    "hyperopt-tpe": Peer("hyperopt", ("hyperopt",), lambda space, seed, _: Hyperopt(space, seed)),
+    "botorch-logei": Peer(
+        "botorch", ("botorch", "torch"), lambda space, seed, n: Surrogate(space, seed, n, botorch_improvement)
+    ),
+    "nomad": Peer("PyNomadBBO", ("PyNomad",), None),
     **THAWING,
     **TAUGHT,
 }

@@ -1,13 +1,19 @@
-"""The time of a prediction and of its stages, compared with unpacking the file, the least that any reader has to do.
+"""The time of a prediction and of its stages, compared with unpacking the file, the least that any reader has
+to do.
 
-    read      the file read, unpacked, checked, brought to RAS; and its checksum          networks  probabilities of all members
-    slice     the slices cut                                                              decide    from probabilities to spans
-    write     the answer's JSON.  Pictures and pages, which are optional, are left out; they take longer than all the rest
+    read      the file read, unpacked, checked, brought to RAS; and its checksum          networks
+        probabilities of all members
+    slice     the slices cut                                                              decide    from
+        probabilities to spans
+    write     the answer's JSON.  Pictures and pages, which are optional, are left out; they take longer than
+              all the rest
     unpack    gzip and numpy alone, by the standard library
-    together  `fovnet predict` itself on several such volumes, the next one read while one is decided: volumes a second
+    together  `fovnet predict` itself on several such volumes, the next one read while one is decided: volumes
+              a second
     beside    all the stages once more while other processes compute, in turn with the stages without them
 
-Every engine has a process of its own, so that its peak memory, children included, is measured apart from the others'.
+Every engine has a process of its own, so that its peak memory, children included, is measured apart from the
+others'.
 """
 
 from __future__ import annotations
@@ -59,7 +65,8 @@ class PredictingTime:
     """Medians of the repeats in milliseconds; None where nothing was measured, with the reason in `note`.
 
     total_ms  the sum of the stages         unpack_ms  None where the file is not gzipped
-    peak_mb   of the process and its children over all stages; of one stage, including what was allocated before it
+    peak_mb   of the process and its children over all stages; of one stage, including what was allocated
+              before it
     """
 
     path: str
@@ -95,7 +102,8 @@ COLUMNS = tuple(field.name for field in fields(PredictingTime))
 
 
 def predicting_times(
-    paths: Sequence[Path], folder: Path, repeats: int, progress: Callable[[int, int], Any], names: Sequence[str] = (), beside: int = 0
+    paths: Sequence[Path], folder: Path, repeats: int, progress: Callable[[int, int], Any],
+    names: Sequence[str] = (), beside: int = 0,
 ) -> Iterator[PredictingTime]:
     """The times of every file with every engine installed (or those named), on the CPU, also `beside` so many
     busy processes; a refused file has a note instead."""
@@ -105,7 +113,8 @@ def predicting_times(
     for done, (path, engine) in enumerate(work):
         progress(done, len(work))
         try:
-            reader_of(path)                     # a missing file, or one of no known format, is refused before a process loads the networks
+            # a missing file, or one of no known format, is refused before a process loads the networks
+            reader_of(path)
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
@@ -115,11 +124,15 @@ def predicting_times(
 
 
 def simulated(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
-    """`path`, written as a gzipped NIfTI of this shape: the trunk of a simulated person, as a scanner would store it."""
+    """`path`, written as a gzipped NIfTI of this shape: the trunk of a simulated person, as a scanner would
+    store it."""
     affine = np.diag([*(mm / n for mm, n in zip(FIELD_MM, shape, strict=True)), 1.0])
     affine[:3, 3] = np.array(MIDDLE_MM) - np.diag(affine)[:3] * (np.array(shape) - 1) / 2
     body = label_volume(sample_person((seed, 0)), Grid(shape, affine))
-    image = scan(LabelVolume(body.labels, body.vox_to_ras), SEQUENCES[0], Acquisition(snr=25.0), np.random.default_rng(seed))
+    image = scan(
+        LabelVolume(body.labels, body.vox_to_ras), SEQUENCES[0], Acquisition(snr=25.0),
+        np.random.default_rng(seed),
+    )
     packed = nifti_bytes(image, np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64))
     return replace_with(path, lambda file: file.write(packed))
 
@@ -132,20 +145,39 @@ def measured(path: Path, folder: Path, engine: str, repeats: int, beside: int = 
             out = Path(place) / "answer.json"
             _turn(path, ensemble, out)                       # fills caches
             peaks = _turn(path, ensemble, out, Peak)[0] if forget_peak() else {}
-            keep_freed_memory()                              # from here on as the command does it: faster, but without peaks
-            turns, crowded = map(list, zip(*_alternately(partial(_turn, path, ensemble, out), repeats, beside), strict=True))
+            # from here on as the command does it: faster, but without peaks
+            keep_freed_memory()
+            turns, crowded = map(
+                list, zip(*_alternately(partial(_turn, path, ensemble, out), repeats, beside), strict=True)
+            )
             rates = [_together(path, ensemble) for _ in range(repeats)]
     except FovnetError as refusal:
         return PredictingTime(str(path), engine, note=str(refusal))
     ms = {name: 1e3 * median(turn[0][name] for turn in turns) for name in turns[0][0]}
     voxels, slices = turns[0][1:]
     return PredictingTime(
-        str(path), engine, voxels, slices, len(ensemble.members), read_ms=ms["read"], slice_ms=ms["slice"], networks_ms=ms["networks"],
-        decide_ms=ms["decide"], write_ms=ms["write"], total_ms=sum(ms[stage] for stage in STAGES), unpack_ms=ms.get("unpack"),
-        volumes_per_second=median(rates), peak_mb=peak_bytes() / 1e6 if beside else peak_mb(),     # neighbours are children
-        read_peak_mb=peaks.get("read"), slice_peak_mb=peaks.get("slice"),
-        networks_peak_mb=peaks.get("networks"), decide_peak_mb=peaks.get("decide"), write_peak_mb=peaks.get("write"),
-        threads=cores(), **(_compared(turns, crowded, beside) if beside else {}),
+        str(path),
+        engine,
+        voxels,
+        slices,
+        len(ensemble.members),
+        read_ms=ms["read"],
+        slice_ms=ms["slice"],
+        networks_ms=ms["networks"],
+        decide_ms=ms["decide"],
+        write_ms=ms["write"],
+        total_ms=sum(ms[stage] for stage in STAGES),
+        unpack_ms=ms.get("unpack"),
+        # neighbours are children
+        volumes_per_second=median(rates),
+        peak_mb=peak_bytes() / 1e6 if beside else peak_mb(),
+        read_peak_mb=peaks.get("read"),
+        slice_peak_mb=peaks.get("slice"),
+        networks_peak_mb=peaks.get("networks"),
+        decide_peak_mb=peaks.get("decide"),
+        write_peak_mb=peaks.get("write"),
+        threads=cores(),
+        **(_compared(turns, crowded, beside) if beside else {}),
     )
 
 
@@ -161,10 +193,14 @@ def _alternately(turn: Callable[[], Turn], repeats: int, beside: int) -> Iterato
 
 def _compared(turns: Sequence[Turn], crowded: Sequence[Turn], beside: int) -> dict[str, Any]:
     """The figures of `PredictingTime` that tell of neighbours."""
-    quiet, loud = ([1e3 * sum(turn[0][stage] for stage in STAGES) for turn in each] for each in (turns, crowded))
+    quiet, loud = (
+        [1e3 * sum(turn[0][stage] for stage in STAGES) for turn in each] for each in (turns, crowded)
+    )
     whole, between = median(quiet), median(loud)
-    return {"beside": beside, "whole_ms": whole, "beside_ms": between, "least_ms": min(quiet), "beside_least_ms": min(loud),
-            "ratio": between / whole}
+    return {
+        "beside": beside, "whole_ms": whole, "beside_ms": between, "least_ms": min(quiet),
+        "beside_least_ms": min(loud), "ratio": between / whole,
+    }
 
 
 class Clock:
@@ -179,7 +215,8 @@ class Clock:
 
 
 class Peak:
-    """A context manager that measures the peak memory in MB during its block, including children and what was allocated before."""
+    """A context manager that measures the peak memory in MB during its block, including children and what was
+    allocated before."""
 
     def __enter__(self) -> Peak:
         give_back_freed_memory()
@@ -202,10 +239,16 @@ def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[P
     with gauge() as looking:
         outputs = ensemble.outputs_on(stack)
     with gauge() as deciding:
-        answer, raw = judge.answer(volume_name(path), str(path), outputs, stack, stack.notes), judge.raw(outputs)
+        answer, raw = (
+            judge.answer(volume_name(path), str(path), outputs, stack, stack.notes),
+            judge.raw(outputs),
+        )
     with gauge() as writing:
         write_json(out, facts(answer, stack, raw, ensemble.vocabulary) | {"rows": table_rows(answer, stack)})
-    took = {stage: one.figure for stage, one in zip(STAGES, (reading, cutting, looking, deciding, writing), strict=True)}
+    took = {
+        stage: one.figure
+        for stage, one in zip(STAGES, (reading, cutting, looking, deciding, writing), strict=True)
+    }
     if path.name.endswith(".gz"):
         with gauge() as unpacking:
             np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)
@@ -223,5 +266,7 @@ def _together(path: Path, ensemble: Ensemble) -> float:
 
 def peak_mb() -> float:
     """Peak memory in MB of this process, plus that of its children that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (
+        1.0 if sys.platform == "darwin" else 1024.0
+    )
     return (peak_bytes() + children) / 1e6

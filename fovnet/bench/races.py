@@ -1,10 +1,11 @@
 """Search methods compared on recorded tables: draws, and where there are learning curves epochs, until the
 best row stands trained to the end, and until good ones do.
 
-    goals   "best"; "within p %": a loss of at most (1 + p/100) times the best; "top p %": among that share of all rows by rank
+    goals   "best"; "within p %": a loss of at most (1 + p/100) times the best; "top p %": among that share of
+            all rows by rank
     R  runs of a method on a table        n  draws of a run, at most
-A run that misses a goal within its draws, or its epochs, is counted at the cap, and the number of misses is given.
-All methods start from the same rows.
+A run that misses a goal within its draws, or its epochs, is counted at the cap, and the number of misses is
+given. All methods start from the same rows.
 """
 
 from __future__ import annotations
@@ -88,14 +89,23 @@ class Entry:
 
     @property
     def setting(self) -> str:
-        """Settings that differ from the recommended ones and matter, "initial=1 targets=raw"; another library's
-        version; empty for grid and random."""
+        """Settings that differ from the recommended ones and matter, "initial=1 targets=raw"; another
+        library's version; empty for grid and random."""
         prior = {"prior": ",".join(path.stem for path in self.priors)} if self.prior else {}
         if self.method in PEERS:
             known = [PEERS[self.method].version, *(f"prior={stems}" for stems in prior.values())]
             return " ".join(known).strip()
-        usual = asdict(RECOMMENDED) | asdict(ITS_OWN) | RANKING.facts | {"initial": None, "lead": LEAD, "prior": None}
-        mine: dict[str, object] = {} if METHODS[self.method].look in (uniform, lattice) else {"initial": self.initial, "lead": self.lead}
+        usual = (
+            asdict(RECOMMENDED)
+            | asdict(ITS_OWN)
+            | RANKING.facts
+            | {"initial": None, "lead": LEAD, "prior": None}
+        )
+        mine: dict[str, object] = (
+            {}
+            if METHODS[self.method].look in (uniform, lattice)
+            else {"initial": self.initial, "lead": self.lead}
+        )
         if self.method.startswith("gp-") or self.method == "ensemble-ei":
             mine |= asdict(self.modelling)
         mine |= self.ranking.facts if self.method == "ranking" else {}
@@ -116,8 +126,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Standing:
-    """The draws a method needed for one goal on one table, over its runs, counted at the cap where missed; where
-    trainings may be stopped early, with all rows that the run began.
+    """The draws a method needed for one goal on one table, over its runs, counted at the cap where missed;
+    where trainings may be stopped early, with all rows that the run began.
 
     low, high  the 95 % interval of the mean, from resampling the runs; nan for a single run
     chance     the mean of random search, exactly, counted at the same cap
@@ -163,7 +173,8 @@ class Curve:
 
 
 def goal_losses(table: Table) -> dict[str, float]:
-    """The highest loss that meets each of GOALS; a training that diverged meets none, even if fewer rows than the share converged."""
+    """The highest loss that meets each of GOALS; a training that diverged meets none, even if fewer rows than
+    the share converged."""
     ranked = np.sort(table.loss[np.isfinite(table.loss)])
 
     def top(share: float) -> float:
@@ -180,25 +191,30 @@ def first_row(table: Table, seed: int) -> int:
 
 
 def spread_rows(size: int, count: int) -> list[int]:
-    """`count` rows of a table of `size`, spread evenly over it: all of them, each once, where count is size or more."""
+    """`count` rows of a table of `size`, spread evenly over it: all of them, each once, where count is size
+    or more."""
     count = min(count, size)
     return [number * size // count for number in range(count)]
 
 
 def modelling_of(**given: str) -> Modelling:
-    """The modelling named by options of the command line.  Raises ConfigError "bench-modelling" for an unknown value."""
+    """The modelling named by options of the command line.  Raises ConfigError "bench-modelling" for an
+    unknown value."""
     kinds = get_type_hints(Modelling)
     for key, value in given.items():
         if value not in get_args(kinds[key]):
-            raise ConfigError("bench-modelling", f"--{key} {value}: unknown; choose among {', '.join(get_args(kinds[key]))}")
+            raise ConfigError(
+                "bench-modelling", f"--{key} {value}: unknown; choose among {', '.join(get_args(kinds[key]))}"
+            )
     return Modelling(**cast(dict[str, Any], given))
 
 
 def ranking_of(given: Sequence[str]) -> Ranking:
-    """The ranking named by options of the command line, "epochs=1000" or "hidden=[64, 64]", with values as in a
-    configuration.
+    """The ranking named by options of the command line, "epochs=1000" or "hidden=[64, 64]", with values as in
+    a configuration.
 
-    Raises ConfigError "bench-modelling" for a word that is no setting, or "config-invalid" as `fovnet.config.parse`.
+    Raises ConfigError "bench-modelling" for a word that is no setting, or "config-invalid" as
+    `fovnet.config.parse`.
     """
     values = {}
     for one in given:
@@ -217,7 +233,9 @@ def refuse_unknown(methods: Sequence[str]) -> None:
     """Nothing, if all are fovnet's own methods.  Raises ConfigError "bench-method"."""
     for name in methods:
         if name not in METHODS:
-            raise ConfigError("bench-method", f"--method {name}: unknown here; choose among {', '.join(METHODS)}")
+            raise ConfigError(
+                "bench-method", f"--method {name}: unknown here; choose among {', '.join(METHODS)}"
+            )
 
 
 def refuse_methods(contestants: Sequence[str], workers: int) -> None:
@@ -229,15 +247,22 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
     for name in contestants:
         method, spending = parsed(name)
         if method not in METHODS and method not in PEERS:
-            raise ConfigError("bench-method", f"--method {method}: unknown; choose among {', '.join([*METHODS, *PEERS])}")
+            raise ConfigError(
+                "bench-method", f"--method {method}: unknown; choose among {', '.join([*METHODS, *PEERS])}"
+            )
         if spending.way not in (None, *WAYS):
-            raise ConfigError("bench-spend", f"--spend {spending.way}: unknown; choose among {', '.join(WAYS)}")
+            raise ConfigError(
+                "bench-spend", f"--spend {spending.way}: unknown; choose among {', '.join(WAYS)}"
+            )
         methods.append(method)
     peers = [name for name in dict.fromkeys(methods) if name in PEERS]
     refuse_absent(*peers)
     if peers and workers > 1:
         asked = f"{', '.join(peers)}: asked for one row at a time"
-        raise ConfigError("bench-workers", f"--workers {workers}: {asked}; leave --workers out, or {'it' if len(peers) == 1 else 'these'}")
+        raise ConfigError(
+            "bench-workers",
+            f"--workers {workers}: {asked}; leave --workers out, or {'it' if len(peers) == 1 else 'these'}",
+        )
 
 
 def refuse_priors(contestants: Sequence[str], priors: Sequence[Path], tables: Mapping[Path, Table]) -> None:
@@ -272,7 +297,10 @@ def refuse_spending(table: Table, entry: Entry) -> None:
         wanted = f"give curves in {table.name}.npz or {table.name}.curves.npy, or take --spend full"
         raise ConfigError("bench-spend", f"{entry.table}: {needed}; {wanted}.")
     if entry.cap(table) < table.epochs:
-        raise ConfigError("bench-spend", f"--epochs {entry.cap(table)}: a full training of {entry.table} has {table.epochs}; give more.")
+        raise ConfigError(
+            "bench-spend",
+            f"--epochs {entry.cap(table)}: a full training of {entry.table} has {table.epochs}; give more.",
+        )
     if entry.method not in PEERS:
         entry.spending.schedule(entry.method, table.epochs)
 
@@ -311,8 +339,9 @@ def run(entry: Entry) -> Replay:
             table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before, prior=prior
         )
     return replay(
-        table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial, workers=entry.workers,
-        modelling=entry.modelling, ranking=entry.ranking, lead=entry.lead, spending=entry.spending, cap=cap, prior=prior,
+        table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial,
+        workers=entry.workers, modelling=entry.modelling, ranking=entry.ranking, lead=entry.lead,
+        spending=entry.spending, cap=cap, prior=prior,
     )
 
 
@@ -322,13 +351,16 @@ def known_prior(path: Path, axes: tuple[Axis, ...]) -> Prior:
     return read_prior(path, axes)
 
 
-def race(entries: Sequence[Entry], processes: int = 1, progress: Progress | None = None) -> Iterator[tuple[Entry, Replay]]:
+def race(
+    entries: Sequence[Entry], processes: int = 1, progress: Progress | None = None
+) -> Iterator[tuple[Entry, Replay]]:
     """Every entry with its run, in the order of the entries whatever the number of processes."""
     yield from zip(entries, each(run, entries, processes, progress), strict=True)
 
 
 def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Standing]:
-    """The standing of a method on a table for each of GOALS, from its runs; `entry` is that of any of them."""
+    """The standing of a method on a table for each of GOALS, from its runs; `entry` is that of any of
+    them."""
     return [_standing(table, entry, replays, goal, loss) for goal, loss in goal_losses(table).items()]
 
 
@@ -341,11 +373,11 @@ def _standing(table: Table, entry: Entry, replays: Sequence[Replay], goal: str, 
     chance = expected_draws(len(table.space), good_rows(table, loss), entry.draws)
     (low, high), (epochs_low, epochs_high) = mean_interval(needed), mean_interval(epochs)
     return Standing(
-        table.name, entry.contestant, entry.setting, entry.workers, goal, len(replays), float(needed.mean()), low, high,
-        chance, _sd(needed), int(needed.max()), sum(draw is None for draw in found),
+        table.name, entry.contestant, entry.setting, entry.workers, goal, len(replays), float(needed.mean()),
+        low, high, chance, _sd(needed), int(needed.max()), sum(draw is None for draw in found),
         float(np.median(np.concatenate([one.seconds for one in replays]))), float(np.mean(times)),
-        float(epochs.mean()), epochs_low, epochs_high, _sd(epochs), int(epochs.max()), float(epochs.mean()) / table.epochs,
-        float(np.mean([one.idle for one in replays])),
+        float(epochs.mean()), epochs_low, epochs_high, _sd(epochs), int(epochs.max()),
+        float(epochs.mean()) / table.epochs, float(np.mean([one.idle for one in replays])),
     )
 
 
@@ -372,7 +404,8 @@ def good_rows(table: Table, loss: float) -> int:
 
 
 def mean_interval(values: NDArray[np.int64] | Floats) -> tuple[float, float]:
-    """The 95 % interval of the mean of independent values (R,), from 2,000 resamples of them; nan for a single one."""
+    """The 95 % interval of the mean of independent values (R,), from 2,000 resamples of them; nan for a
+    single one."""
     totals = np.column_stack([values, np.ones(len(values))])
     low, high = cluster_bootstrap(totals, lambda sums: np.asarray(sums[:, 0] / sums[:, 1]), repeats=2000)
     return float(low.item()), float(high.item())

@@ -130,10 +130,16 @@ class Critical:
     @property
     def sentence(self) -> str:
         """What was tested, and why there are no bars if there are none."""
-        tested = f"{self.blocks} tables, Friedman p = {self.friedman:.2g}, Nemenyi's critical difference {self.nemenyi:.3f}"
+        tested = (
+            f"{self.blocks} tables, Friedman p = {self.friedman:.2g}, Nemenyi's critical difference "
+            f"{self.nemenyi:.3f}"
+        )
         if self.possible:
             return tested
-        return f"{tested}; no bars: with so few tables a pair's p is {self.least:.2g} at the lowest, above {LEVEL:g}"
+        return (
+            f"{tested}; no bars: with so few tables a pair's p is {self.least:.2g} at the lowest, above "
+            f"{LEVEL:g}"
+        )
 
 
 def critical(draw: int, methods: Sequence[str], losses: Floats) -> Critical:
@@ -149,12 +155,16 @@ def critical(draw: int, methods: Sequence[str], losses: Floats) -> Critical:
     for (a, b), value in zip(pairs, holm(np.array([p[pair] for pair in pairs])), strict=True):
         adjusted[a, b] = adjusted[b, a] = value
     ranks = np.asarray(rankdata(losses, axis=1)).mean(axis=0)
-    return Critical(draw, tuple(methods), blocks, ranks, _friedman(losses, p), p, adjusted, nemenyi(k, blocks))
+    return Critical(
+        draw, tuple(methods), blocks, ranks, _friedman(losses, p), p, adjusted, nemenyi(k, blocks)
+    )
 
 
 def nemenyi(k: int, blocks: int) -> float:
     """The difference of mean ranks of k methods that is significant at 0.05 by Nemenyi's test."""
-    return float(studentized_range.ppf(1 - LEVEL, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * blocks)))
+    return float(
+        studentized_range.ppf(1 - LEVEL, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * blocks))
+    )
 
 
 def holm(p: Floats) -> Floats:
@@ -218,21 +228,34 @@ def incumbents(path: Path, methods: Sequence[str] = ()) -> Compared:
     try:
         arrays = read_npz(path)
     except (OSError, ValueError) as fault:
-        raise SearchError("incumbents-damaged", f"{path}: no npz file that can be read ({fault}); give one of incumbents.") from None
+        raise SearchError(
+            "incumbents-damaged", f"{path}: no npz file that can be read ({fault}); give one of incumbents."
+        ) from None
     keys = arrays.pop("keys", np.empty((0, 3)))
-    shapes = {name: values.shape for name, values in arrays.items() if values.ndim != 2 or len(values) != len(keys)}
+    shapes = {
+        name: values.shape for name, values in arrays.items() if values.ndim != 2 or len(values) != len(keys)
+    }
     if shapes or not len(keys) or len({values.shape for values in arrays.values()}) != 1:
         wanted = "keys (R, 3) and for each method values (R, T), all of one shape"
-        raise SearchError("incumbents-damaged", f"{path}: {wanted} are wanted; keys are {keys.shape}, others {shapes}; save it anew.")
+        raise SearchError(
+            "incumbents-damaged",
+            f"{path}: {wanted} are wanted; keys are {keys.shape}, others {shapes}; save it anew.",
+        )
     for name in methods:
         if name not in arrays:
-            raise ConfigError("bench-method", f"--method {name}: not in {path}; choose among {', '.join(arrays)}")
+            raise ConfigError(
+                "bench-method", f"--method {name}: not in {path}; choose among {', '.join(arrays)}"
+            )
     names = tuple(dict.fromkeys(methods or arrays))
     refuse_one(names)
     values = np.stack([arrays[name].astype(np.float64) for name in names], axis=-1)
     if not ((values >= 0) & (values <= 1)).all():
-        raise SearchError("incumbents-damaged", f"{path}: a value lies beyond 0 and 1; scale each task by its own extremes.")
-    return Compared(names, np.arange(values.shape[1]), _numbered([tuple(key[:2]) for key in keys.tolist()]), 1 - values)
+        raise SearchError(
+            "incumbents-damaged", f"{path}: a value lies beyond 0 and 1; scale each task by its own extremes."
+        )
+    return Compared(
+        names, np.arange(values.shape[1]), _numbered([tuple(key[:2]) for key in keys.tolist()]), 1 - values
+    )
 
 
 def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Compared:
@@ -245,28 +268,40 @@ def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Compared:
     for folder in folders:
         for (table, seed, label), regret in _runs_in(folder / "runs.tsv").items():
             if label in found.setdefault((table, seed), {}):
-                again = f"{folder}: {label} with seed {seed} on {table} is in another folder too; give each run once."
+                again = (
+                    f"{folder}: {label} with seed {seed} on {table} is in another folder too; give each run "
+                    "once."
+                )
                 raise ConfigError("ranks-runs", again)
             found[table, seed][label] = regret
     every = list(dict.fromkeys(label for runs in found.values() for label in runs))
     for name in methods:
         if name not in every:
-            raise ConfigError("bench-method", f"--method {name}: not among the runs; choose among {', '.join(every)}")
+            raise ConfigError(
+                "bench-method", f"--method {name}: not among the runs; choose among {', '.join(every)}"
+            )
     names = tuple(dict.fromkeys(methods or every))
     refuse_one(names)
     for (table, seed), runs in found.items():
         if missing := [name for name in names if name not in runs]:
-            lacks = f"{table}, seed {seed}: no run of {missing[0]}; ranks need every method in every run: run it, or name others"
+            lacks = (
+                f"{table}, seed {seed}: no run of {missing[0]}; ranks need every method in every run: run "
+                "it, or name others"
+            )
             raise ConfigError("ranks-runs", lacks)
     last = max(len(runs[name]) for runs in found.values() for name in names)
-    regret = np.stack([np.stack([_continued(runs[name], last) for name in names], axis=-1) for runs in found.values()])
+    regret = np.stack(
+        [np.stack([_continued(runs[name], last) for name in names], axis=-1) for runs in found.values()]
+    )
     return Compared(names, np.arange(1, last + 1), _numbered([table for table, _ in found]), regret)
 
 
 def refuse_one(methods: Sequence[str]) -> None:
     """Nothing, if there are two methods.  Raises ConfigError "ranks-runs"."""
     if len(methods) < 2:
-        raise ConfigError("ranks-runs", f"{', '.join(methods) or 'no method'}: ranks are among methods; give two or more")
+        raise ConfigError(
+            "ranks-runs", f"{', '.join(methods) or 'no method'}: ranks are among methods; give two or more"
+        )
 
 
 def regret_of(losses: Floats, best: float, median: float) -> Floats:
@@ -282,12 +317,17 @@ def _runs_in(path: Path) -> Mapping[tuple[str, str, str], Floats]:
     try:
         rows = read_tsv(path)
     except FileNotFoundError:
-        raise SearchError("runs-missing", f"{path}: there is none; give folders that `fovnet bench search --out` wrote.") from None
+        raise SearchError(
+            "runs-missing", f"{path}: there is none; give folders that `fovnet bench search --out` wrote."
+        ) from None
     except ValueError as fault:
         raise SearchError("runs-damaged", f"{path}: {fault}; run `fovnet bench search` again.") from None
     if not rows or (missing := [name for name in NEEDED if name not in rows[0]]):
         lacks = f"no column {missing[0]!r}" if rows else "no line"
-        raise SearchError("runs-damaged", f"{path}: {lacks}; {', '.join(NEEDED)} are wanted: run `fovnet bench search` again.")
+        raise SearchError(
+            "runs-damaged",
+            f"{path}: {lacks}; {', '.join(NEEDED)} are wanted: run `fovnet bench search` again.",
+        )
     grouped: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows:
         label = f"{row['method']} ({row['setting']})" if row["setting"] else row["method"]

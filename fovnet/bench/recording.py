@@ -1,7 +1,9 @@
-"""A table of trained networks, recorded: rows of a space drawn at random, each trained once, with its learning curves.
+"""A table of trained networks, recorded: rows of a space drawn at random, each trained once, with its
+learning curves.
 
-It is a search by the method "random" over the rows drawn, so that it goes on after a kill and trains several at a time.
-Slices are averaged to a smaller side before: the paper's networks then take seconds where they took minutes.
+It is a search by the method "random" over the rows drawn, so that it goes on after a kill and trains several
+at a time. Slices are averaged to a smaller side before: the paper's networks then take seconds where they
+    took minutes.
     table-<twelve characters>/    in the results folder, named after rows, training, slices and side
         pixels.npy                (n, side, side) uint8, of all slices of the pack
         rows/                     the journal;  again-30-seed-2/  that of rows trained again
@@ -41,8 +43,8 @@ DRAWN = 0       # seed of the draw of rows
 
 @dataclass(frozen=True)
 class Recording:
-    """The trainings of a table: their search, the number of them, where they are recorded, the slices in their pack and
-    the side to which these are averaged, and the weights (M,) of each row's network."""
+    """The trainings of a table: their search, the number of them, where they are recorded, the slices in
+    their pack and the side to which these are averaged, and the weights (M,) of each row's network."""
 
     settings: Settings
     pack: Pack
@@ -53,8 +55,8 @@ class Recording:
     weights: Floats
 
     def trained(self, progress: Progress | None = None) -> list[Trial]:
-        """The trials of all rows, by slot, `search.workers` at a time; killed, the same call goes on.  Raises SearchError
-        as `go_on`."""
+        """The trials of all rows, by slot, `search.workers` at a time; killed, the same call goes on.  Raises
+        SearchError as `go_on`."""
         from fovnet.net.trials import forget_recorded, write_rows
         from fovnet.net.workers import TrainingPool
 
@@ -66,7 +68,9 @@ class Recording:
         self.journal.mkdir(parents=True, exist_ok=True)
         write_rows(self.journal, training_rows(self.settings, self.pack))
         with TrainingPool(self._job(), self.settings.search.workers) as pool:
-            return go_on(self.search, trials=self.count, journal=self.journal, submit=pool.submit, progress=advance)
+            return go_on(
+                self.search, trials=self.count, journal=self.journal, submit=pool.submit, progress=advance
+            )
 
     def finished(self) -> list[Trial]:
         """The trials that have ended so far, by slot."""
@@ -91,8 +95,8 @@ class Recording:
         return replace(job, pixels=pixels, stamp=stamp_of(pixels), process_seconds=True)
 
     def again(self, count: int, seed: int) -> Recording:
-        """The recording in which the first rows of this one are trained again: with its own seed to the same bits, with
-        another to another end.
+        """The recording in which the first rows of this one are trained again: with its own seed to the same
+        bits, with another to another end.
 
         Raises SearchError "table-again" if they are not trained yet.
         """
@@ -102,13 +106,17 @@ class Recording:
             first = {trial.proposal.row for trial in self.finished() if trial.proposal.slot < count}
             if len(first) < count:
                 wanted = "all are wanted, to be trained again; train them once, without --again"
-                raise SearchError("table-again", f"{self.journal}: {len(first)} of its first {count} rows are trained, and {wanted}")
+                raise SearchError(
+                    "table-again",
+                    f"{self.journal}: {len(first)} of its first {count} rows are trained, and {wanted}",
+                )
             search = replace(search, seed=seed, feasible=np.isin(np.arange(len(search.space)), list(first)))
         return replace(self, search=search, count=count, journal=place)
 
 
 def recording(settings: Settings, pack: Pack, side: int) -> Recording:
-    """The recording of as many rows as `search.trials`, drawn among those within the limits; fewer if these are fewer.
+    """The recording of as many rows as `search.trials`, drawn among those within the limits; fewer if these
+    are fewer.
 
     Raises ConfigError "table-side", "table-inputs", and as `cost_device` and `fits` do.
     """
@@ -117,10 +125,11 @@ def recording(settings: Settings, pack: Pack, side: int) -> Recording:
     known = priced(settings, space, len(data.validation), cost_device(settings), side)
     refuse_where_nothing_fits(settings, known)
     rows = rows_drawn(known, settings.search.trials)
-    every, at_once = np.ones(len(rows), dtype=bool), len(rows)          # on the search's clock, so that none waits for another
+    # on the search's clock, so that none waits for another
+    every, at_once = np.ones(len(rows), dtype=bool), len(rows)
     search = Search(
-        Space(space.axes, space.rows[rows]), "random", settings.seed, at_once, 0, None, known.seconds[rows], every,
-        memory=known.memory[rows], lead=1.0,
+        Space(space.axes, space.rows[rows]), "random", settings.seed, at_once, 0, None, known.seconds[rows],
+        every, memory=known.memory[rows], lead=1.0,
     )
     made = digest([search.identity, settings.training.model_dump(), side, *training_fingerprint(pack)])
     journal = Path(settings.results) / f"table-{made[:12]}" / "rows"
@@ -129,22 +138,30 @@ def recording(settings: Settings, pack: Pack, side: int) -> Recording:
 
 def _refuse_side(settings: Settings, side: int, there: int) -> None:
     if side > there or there % side:
-        raise ConfigError("table-side", f"--side {side}: slices of {there} are averaged over squares; give {there}, {there // 2}, "
-                                        f"{there // 4} or another divisor")
+        raise ConfigError(
+            "table-side",
+            f"--side {side}: slices of {there} are averaged over squares; give {there}, {there // 2}, "
+            f"{there // 4} or another divisor",
+        )
     if side < there and settings.training.inputs != ["slice"]:
         shown = ", ".join(settings.training.inputs)
-        raise ConfigError("table-inputs", f"training.inputs: {shown}; of slices of {side} pixels only `slice` is made: leave the "
-                                          f"others out, or give --side {there}")
+        raise ConfigError(
+            "table-inputs",
+            f"training.inputs: {shown}; of slices of {side} pixels only `slice` is made: leave the "
+            f"others out, or give --side {there}",
+        )
 
 
 def rows_drawn(known: Prices, count: int) -> NDArray[np.int64]:
-    """(min(count, m),) of the m rows within the limits, drawn without replacement, in the order of the draw."""
+    """(min(count, m),) of the m rows within the limits, drawn without replacement, in the order of the
+    draw."""
     within = np.flatnonzero(known.fits)
     return np.random.default_rng(DRAWN).choice(within, min(count, len(within)), replace=False)
 
 
 def averaged_file(path: Path, pixels: NDArray[np.uint8], side: int) -> Path:
-    """`path`, an npy file of slices averaged to this side; one that is there is kept, as trainings compare its date."""
+    """`path`, an npy file of slices averaged to this side; one that is there is kept, as trainings compare
+    its date."""
     if not path.exists():
         replace_with(path, lambda file: np.save(file, averaged(pixels, side)))
     return path
@@ -158,20 +175,27 @@ def averaged(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
 
 
 def write_table(path: Path, trials: Sequence[Trial], made: Recording) -> Path:
-    """`path`, the npz file of finished trainings that `fovnet.bench.tables.load_table` reads, rows in the order of the
-    slots.
+    """`path`, the npz file of finished trainings that `fovnet.bench.tables.load_table` reads, rows in the
+    order of the slots.
 
-    curves, training_curves  (m, E+1) losses after each epoch, nan before the first and after the last; infinite losses stay
+    curves, training_curves  (m, E+1) losses after each epoch, nan before the first and after the last;
+                             infinite losses stay
     y        (m,) the lowest of the epochs (rule "lowest"), nan where none is finite or the training failed
-    epoch_seconds, cost  (m,) mean processor seconds of an epoch, which other work on the machine lengthens little; of all E
+    epoch_seconds, cost  (m,) mean processor seconds of an epoch, which other work on the machine lengthens
+                         little; of all E
     guess    the validation loss of guessing
-    values   (d,) JSON of the levels of each axis        levels  (d,) their number        status, seeds, weights  (m,)
+    values   (d,) JSON of the levels of each axis        levels  (d,) their number        status, seeds,
+        weights  (m,)
     memory   (m,) predicted bytes                        message, device  (m,)            versions  one JSON
-    Trainings that the machine ended ("error") are left out.  Raises SearchError "table-empty" if no other is there.
+    Trainings that the machine ended ("error") are left out.  Raises SearchError "table-empty" if no other is
+    there.
     """
     kept = [trial for trial in trials if trial.outcome.status != "error"]
     if not kept:
-        raise SearchError("table-empty", f"{made.journal}: no training has ended in it yet; train some before a table is made")
+        raise SearchError(
+            "table-empty",
+            f"{made.journal}: no training has ended in it yet; train some before a table is made",
+        )
     return write_npz(path, **arrays_of(kept, made))
 
 
@@ -183,7 +207,9 @@ def arrays_of(trials: Sequence[Trial], made: Recording) -> dict[str, NDArray[Any
     curves = np.stack([curve(outcome.validation_loss, epochs) for outcome in outcomes])
     seconds = np.array([_of_an_epoch(trial, epochs) for trial in trials])
     return {
-        "X": np.column_stack([_places(axis, level) for axis, level in zip(space.axes, space.rows[rows].T, strict=True)]),
+        "X": np.column_stack(
+            [_places(axis, level) for axis, level in zip(space.axes, space.rows[rows].T, strict=True)]
+        ),
         "kinds": np.array(["cat" if axis.kind == "categorical" else "ord" for axis in space.axes]),
         "levels": np.array([len(axis.levels) for axis in space.axes]),
         "values": np.array([json.dumps(axis.levels) for axis in space.axes]),

@@ -1,7 +1,10 @@
-"""A search replayed on a table of recorded trainings: the rows it would have drawn, and when, had it trained them itself.
+"""A search replayed on a table of recorded trainings: the rows it would have drawn, and when, had it trained
+them itself.
 
-    n  draws of a run            W  workers            virtual time  the recorded costs, taken in order by W workers
-The method is given exactly the trials of a real search, in the order of the virtual clock, whose predictions are the recorded costs.
+    n  draws of a run            W  workers            virtual time  the recorded costs, taken in order by W
+        workers
+The method is given exactly the trials of a real search, in the order of the virtual clock, whose predictions
+are the recorded costs.
 """
 
 from __future__ import annotations
@@ -41,7 +44,8 @@ class Replay:
     """One run, slot by slot, (n,) each.
 
     rows, loss    the rows trained, and their losses at the end of a full training
-    epochs        of the row's training at the end of the slot;  whole  whether these are all, and it has not diverged
+    epochs        of the row's training at the end of the slot;  whole  whether these are all, and it has not
+        diverged
     drawn, spent  rows begun, and epochs spent in all, by then
     ends, seconds when it ended in virtual time, and the real seconds its proposal took
     idle          share of the workers' virtual time that was spent waiting
@@ -58,8 +62,8 @@ class Replay:
     idle: float = 0.0
 
     def draws_until(self, loss: float) -> int | None:
-        """The number of rows begun until one with a loss this low was trained to the end, None where the run ended
-        before."""
+        """The number of rows begun until one with a loss this low was trained to the end, None where the run
+        ended before."""
         return self._until(self.drawn, loss)
 
     def epochs_until(self, loss: float) -> int | None:
@@ -80,7 +84,9 @@ class Replay:
         return int(counts[found[0]]) if len(found) else None
 
 
-def recorded(table: Table, slots: Sequence[Slot], ends: Floats, seconds: Sequence[float], idle: float = 0.0) -> Replay:
+def recorded(
+    table: Table, slots: Sequence[Slot], ends: Floats, seconds: Sequence[float], idle: float = 0.0
+) -> Replay:
     """The run of these slots; a training costs fewer epochs where it diverges before."""
     rows, begun, epochs = np.array(slots, dtype=np.int64).reshape(-1, 3).T
     lasts = np.minimum(epochs, table.lasts[rows])
@@ -104,7 +110,8 @@ class Searcher(Protocol):
 class Thawing(Protocol):
     """A searcher that spends by the epoch: it may go on with any training that has not ended.
 
-    ask   a point (d,), and up to how many epochs to train the row there; trained (M,) are the epochs each row has
+    ask   a point (d,), and up to how many epochs to train the row there; trained (M,) are the epochs each row
+          has
     tell  records the score that the row has after so many epochs, nan where it has diverged
     """
 
@@ -114,9 +121,10 @@ class Thawing(Protocol):
 
 
 def replay(
-    table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None, workers: int = 1,
-    modelling: Modelling = RECOMMENDED, ranking: Ranking = RANKING, lead: float = LEAD, spending: Spending = ITS_OWN,
-    cap: int | None = None, prior: Prior | None = None, ends_at_best: bool = True,
+    table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None,
+    workers: int = 1, modelling: Modelling = RECOMMENDED, ranking: Ranking = RANKING, lead: float = LEAD,
+    spending: Spending = ITS_OWN, cap: int | None = None, prior: Prior | None = None,
+    ends_at_best: bool = True,
 ) -> Replay:
     """The run of a method from a first row, ended when the best row of the table is trained to the end, with
     `ends_at_best`, or before more than `cap` epochs are spent, without it those of so many full trainings."""
@@ -172,7 +180,8 @@ def outcome_of(table: Table, slot: Slot) -> Outcome:
 def replay_asking(table: Table, searcher: Searcher, *, first_row: int, seed: int, cap: int) -> Replay:
     """The run of a Searcher, ended as in `replay`; its seconds are those of ask and tell.
 
-    A point that is no free row becomes the nearest free row, and the row that was trained is passed to `tell`.
+    A point that is no free row becomes the nearest free row, and the row that was trained is passed to
+    `tell`.
     """
     return replay_thawing(table, _Whole(table, searcher), first_row=first_row, seed=seed, cap=cap)
 
@@ -193,10 +202,11 @@ class _Whole:
 
 
 def replay_thawing(table: Table, searcher: Thawing, *, first_row: int, seed: int, cap: int) -> Replay:
-    """The run of a searcher that spends by the epoch, ended as in `replay`; its seconds are those of ask and tell.
+    """The run of a searcher that spends by the epoch, ended as in `replay`; its seconds are those of ask and
+    tell.
 
-    The row trained is the nearest to the point among those with fewer epochs that have not diverged; the epochs it
-    has are not paid again.
+    The row trained is the nearest to the point among those with fewer epochs that have not diverged; the
+    epochs it has are not paid again.
     """
     rng = np.random.default_rng([seed, len(table.space)])
     places, trained = places_of(table.space), np.zeros(len(table.space), dtype=np.int64)
@@ -214,7 +224,8 @@ def replay_thawing(table: Table, searcher: Thawing, *, first_row: int, seed: int
         searcher.tell(row, epochs, float(table.scores[row, epochs]))
         trained[row] = min(epochs, int(table.lasts[row]))
         spent += int(trained[row]) - slot.begun
-        if slots and slots[-1][::2] == (row, slot.begun):                   # the same training, one epoch later
+        # the same training, one epoch later
+        if slots and slots[-1][::2] == (row, slot.begun):
             slots[-1] = Slot(row, slots[-1].begun, epochs)
             seconds[-1] += time.perf_counter() - began
         else:

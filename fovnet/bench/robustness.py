@@ -1,9 +1,9 @@
 """Whether answers stay right when a volume is changed, and whether what cannot be answered is doubted.
 
-A volume is changed before it is cut into slices, and then answered as any other: its coils and contrast differ,
-a part of it is missing or dark, noise surrounds it, its header turns it, its slices are in the wrong order.
-Volumes without a body are shown beside them.  Simulated people have another seed than any collection, so that
-no network was trained on them.
+A volume is changed before it is cut into slices, and then answered as any other: its coils and contrast
+differ, a part of it is missing or dark, noise surrounds it, its header turns it, its slices are in the wrong
+order. Volumes without a body are shown beside them.  Simulated people have another seed than any collection,
+so that no network was trained on them.
 """
 
 from __future__ import annotations
@@ -39,13 +39,16 @@ from fovnet.volume.volume import Volume
 
 Voxels = NDArray[np.float32]
 COLUMNS = ("change", *shares.COLUMNS)
-SURE, WRONG, SLICES, BORDERS = "answered surely", "surely and wrongly", "slices named rightly", "borders within 10 mm"
+SURE, WRONG, SLICES, BORDERS = (
+    "answered surely", "surely and wrongly", "slices named rightly", "borders within 10 mm",
+)
 COUNTED = (SURE, WRONG, SLICES, BORDERS)
 STRANGERS = 1_000_003       # seed of people whom no collection holds; collections have small ones
 BORDER_MM, MARGIN_MM = 10.0, 30.0
 """A border this near is found; it is sought with so much of the picture on either side of it."""
 SHOWN_MM = 10.0             # of a region must be in the picture for it to be missed
-FALL = 2.0                  # logarithm of a coil's gain: from e^-4 of the brightness at one side to all of it at the other
+# logarithm of a coil's gain: from e^-4 of the brightness at one side to all of it at the other
+FALL = 2.0
 DARKER = 20.0
 AIR = 0.07                  # of the window: what is darker is noise in a map of the body
 LEAST = 0.4                 # share of the slices that stay when a part is cut away
@@ -53,8 +56,8 @@ LEAST = 0.4                 # share of the slices that stay when a part is cut a
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """A volume, its axes RAS+, and the regions that it shows, in millimetres; None: no answer about it is right,
-    as it is turned or in disorder."""
+    """A volume, its axes RAS+, and the regions that it shows, in millimetres; None: no answer about it is
+    right, as it is turned or in disorder."""
 
     subject: str
     volume: Volume
@@ -84,8 +87,8 @@ def stranger(seed: int, number: int) -> Labelled:
 
 
 def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Labelled]]:
-    """Readers of the labelled volumes of a collection.  Raises CollectionError as `read_collection`; a reader raises
-    VolumeError for a file that cannot be read."""
+    """Readers of the labelled volumes of a collection.  Raises CollectionError as `read_collection`; a reader
+    raises VolumeError for a file that cannot be read."""
     collection = read_collection(tables, vocabulary)
     return [
         partial(_read, row, shows) for row in collection.volumes
@@ -103,9 +106,13 @@ def _labelled(subject: str, stored: Volume, shows: Sequence[RegionRow]) -> Label
     counted = volume.slice_heights_mm() if volume.counted_z_mm is None else volume.counted_z_mm
     half = abs(float(np.median(np.diff(counted)))) / 2 if len(counted) > 1 else 0.0
     rows = [
-        row if row.in_mm
-        else replace(row, first=counted[int(row.first)] - half, last=counted[int(row.last)] + half, in_mm=True)
-        for row in shows if row.region != NONE
+        row
+        if row.in_mm
+        else replace(
+            row, first=counted[int(row.first)] - half, last=counted[int(row.last)] + half, in_mm=True
+        )
+        for row in shows
+        if row.region != NONE
     ]
     return Labelled(subject, volume, tuple(rows))
 
@@ -127,8 +134,8 @@ def cropped(one: Labelled, rng: np.random.Generator) -> Labelled:
 
 
 def darker_to_one_side(one: Labelled, rng: np.random.Generator) -> Labelled:
-    """The volume in a coil that lies on one side: times exp(FALL · u), u from -1 to 1 along a direction across the
-    body."""
+    """The volume in a coil that lies on one side: times exp(FALL · u), u from -1 to 1 along a direction
+    across the body."""
     angle = rng.uniform(0, 2 * np.pi)
     right, front = (np.linspace(-1.0, 1.0, size) for size in one.volume.voxels.shape[:2])
     along = np.cos(angle) * right[:, None] + np.sin(angle) * front
@@ -147,14 +154,16 @@ def to_the_power(gamma: float) -> Change:
 
 
 def half_dark(one: Labelled, rng: np.random.Generator) -> Labelled:
-    """The volume, its lower half DARKER times darker: stations put together without matching their brightness."""
+    """The volume, its lower half DARKER times darker: stations put together without matching their
+    brightness."""
     voxels = one.volume.voxels.copy()
     voxels[:, :, : voxels.shape[2] // 2] /= DARKER
     return _with(one, voxels)
 
 
 def in_noise(one: Labelled, rng: np.random.Generator) -> Labelled:
-    """The volume as a map computed without a mask: where there is no signal, noise, uniform over the window."""
+    """The volume as a map computed without a mask: where there is no signal, noise, uniform over the
+    window."""
     black, white = window(one.volume.voxels)
     air = ndimage.uniform_filter(one.volume.voxels, 3) < black + AIR * (white - black)
     noise = rng.uniform(black, white, one.volume.voxels.shape).astype(np.float32)
@@ -167,7 +176,8 @@ def upside_down(one: Labelled, rng: np.random.Generator) -> Labelled:
 
 
 def along_another_axis(one: Labelled, rng: np.random.Generator) -> Labelled:
-    """The body lying along the left-right or the front-back axis, as by a header that is wrong by a quarter turn."""
+    """The body lying along the left-right or the front-back axis, as by a header that is wrong by a quarter
+    turn."""
     axes = [(0, 2, 1), (2, 1, 0)][int(rng.integers(2))]
     voxels = one.volume.voxels.transpose(axes)[:, ::-1]             # a swap of two axes is a mirror image
     affine = np.diag([*one.volume.spacing_mm[list(axes)], 1.0])
@@ -198,11 +208,11 @@ def robustness(
     ensemble: Ensemble, volumes: Sequence[Callable[[], Labelled]], *, seed: int, bodiless: int = 0,
     progress: Callable[[int, int], Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """A row of COLUMNS for each change, or kind of volume without a body, and each of COUNTED; of these `bodiless`
-    each are simulated.  The same seed gives the same changes.
+    """A row of COLUMNS for each change, or kind of volume without a body, and each of COUNTED; of these
+    `bodiless` each are simulated.  The same seed gives the same changes.
 
-    A surely given answer is wrong if it misses a region of which SHOWN_MM are in the picture, or names one that is
-    not in it.  Volumes whose regions are not known count in SURE and WRONG alone.
+    A surely given answer is wrong if it misses a region of which SHOWN_MM are in the picture, or names one
+    that is not in it.  Volumes whose regions are not known count in SURE and WRONG alone.
     """
     tally = Tally()
     for number, made in enumerate(volumes):
@@ -241,7 +251,9 @@ def _count(tally: Tally, name: str, seen: Labelled, ensemble: Ensemble) -> None:
     add(WRONG, sure and not is_right({span.region for span in decision.spans}, seen.shows, stack))
     if seen.shows is None:
         return
-    shown = truth_at(stack.z_mm, stack.middle, len(stack.z_mm), inside(seen.shows, stack), ensemble.vocabulary)
+    shown = truth_at(
+        stack.z_mm, stack.middle, len(stack.z_mm), inside(seen.shows, stack), ensemble.vocabulary
+    )
     rightly = np.any(decision.decided & shown, axis=1)
     add(SLICES, int(rightly.sum()), len(shown))
     for below, above, mm in borders(seen.shows, stack, ensemble.vocabulary):
@@ -257,7 +269,8 @@ def inside(shows: Sequence[RegionRow], stack: SliceStack) -> list[RegionRow]:
 
 
 def is_right(named: set[str], shows: Sequence[RegionRow] | None, stack: SliceStack) -> bool:
-    """Whether these regions, and no others, are said to be in the picture; either is right of one that hardly is."""
+    """Whether these regions, and no others, are said to be in the picture; either is right of one that hardly
+    is."""
     if shows is None:
         return False
     extents_mm = {row.region: row.last - row.first for row in inside(shows, stack)}
@@ -267,7 +280,8 @@ def is_right(named: set[str], shows: Sequence[RegionRow] | None, stack: SliceSta
 def borders(
     shows: Sequence[RegionRow], stack: SliceStack, vocabulary: Vocabulary
 ) -> Iterator[tuple[str, str, float]]:
-    """The regions below and above each border that has MARGIN_MM of picture on either side, and its height in mm."""
+    """The regions below and above each border that has MARGIN_MM of picture on either side, and its height in
+    mm."""
     low, high = stack.edges_mm[0] + MARGIN_MM, stack.edges_mm[-1] - MARGIN_MM
     chain = sorted((row for row in shows if row.region in vocabulary.chain), key=lambda row: row.first)
     for below, above in pairwise(chain):

@@ -31,16 +31,23 @@ class Share:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Values of COLUMNS; the 95 % interval resamples people, or is Wilson's with as many trials as people where that has no ends."""
+        """Values of COLUMNS; the 95 % interval resamples people, or is Wilson's with as many trials as people
+        where that has no ends."""
         share = self.count / self.of if self.of else None
         low, high = (None, None) if share is None else self._interval(share)
-        return {"what": self.what, "count": self.count, "of": self.of, "share": share, "low": low, "high": high}
+        return {
+            "what": self.what, "count": self.count, "of": self.of, "share": share, "low": low, "high": high,
+        }
 
     def _interval(self, share: float) -> tuple[float, float]:
         counts = np.array([(so, of) for so, of in self.people.values() if of], dtype=np.float64)
         weights = cluster_weights(len(counts), RESAMPLES, SEED)
         with np.errstate(invalid="ignore", divide="ignore"):
-            low, high = ratio_interval(counts[:, :1], counts[:, 1:], weights) if len(counts) > 1 else ([np.nan], [np.nan])
+            low, high = (
+                ratio_interval(counts[:, :1], counts[:, 1:], weights)
+                if len(counts) > 1
+                else ([np.nan], [np.nan])
+            )
         if np.isfinite([low[0], high[0]]).all():
             return float(low[0]), float(high[0])
         return wilson_interval(len(counts) * share, len(counts))

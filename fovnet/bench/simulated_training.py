@@ -1,6 +1,8 @@
-"""One small network trained on simulated people, some features of the simulator left out, and its probabilities of the judged slices.
+"""One small network trained on simulated people, some features of the simulator left out, and its
+probabilities of the judged slices.
 
-All files are kept in the scratch folder of a study: a study that was killed continues from them, and a longer one begins with them.
+All files are kept in the scratch folder of a study: a study that was killed continues from them, and a longer
+one begins with them.
 """
 
 from __future__ import annotations
@@ -21,16 +23,20 @@ from fovnet.records import checksum
 from fovnet.volume.pack import Pack, slice_collections
 from fovnet.volume.slices import Slicing
 
-HELD_OUT = 2_000_003        # seed of the simulated people all networks are judged on; collections have small ones
+# seed of the simulated people all networks are judged on; collections have small ones
+HELD_OUT = 2_000_003
 SPACING_MM, BATCH, RATE, AVERAGING, COOLDOWN = 8.0, 32, 10**-1.5, 0.97, 0.5
-RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)     # of configs/shipped/1.yaml, but no crops; so are inputs
+# of configs/shipped/1.yaml, but no crops; so are inputs
+RANGES = (15.0, 0.12, 0.06, 0.25, 0.06, 0.5, 0.2, 0.0, 0.08, 0.3, 0.8)
 INPUTS = ("slice", "millimetres", "sections")
-FRACTIONS = (0.75, 0.25, 0.0)               # of a network's people that train and validate; it is judged on others
+# of a network's people that train and validate; it is judged on others
+FRACTIONS = (0.75, 0.25, 0.0)
 
 
 @dataclass(frozen=True)
 class Study:
-    """The settings shared by all trainings: scratch folder, people and budget of each, seed, processes, device."""
+    """The settings shared by all trainings: scratch folder, people and budget of each, seed, processes,
+    device."""
 
     scratch: Path
     subjects: int
@@ -61,37 +67,51 @@ class Judged:
 
 
 def judged_on(study: Study, subjects: int, labelled: Path | None) -> dict[str, Judged]:
-    """The slices of simulated people who have everything ("simulated"), and those of a labelled collection ("labelled").
+    """The slices of simulated people who have everything ("simulated"), and those of a labelled collection
+    ("labelled").
 
     Raises CollectionError ("bench-unlabelled") where no labelled volume of it could be read.
     """
     found = {"simulated": simulated_slices(study, "held-out", frozenset(), subjects, HELD_OUT + study.seed)}
     if labelled is not None:
         slicing = Slicing(target_spacing_mm=SPACING_MM)
-        found["labelled"] = slice_collections({"labelled": labelled}, study.scratch / "labelled", slicing=slicing, seed=study.seed,
-                                              workers=study.workers)
+        found["labelled"] = slice_collections(
+            {"labelled": labelled}, study.scratch / "labelled", slicing=slicing, seed=study.seed,
+            workers=study.workers,
+        )
     return {on: labelled_slices(pack) for on, pack in found.items()}
 
 
 def labelled_slices(pack: Pack) -> Judged:
     """The labelled slices of a pack.  Raises CollectionError ("bench-unlabelled") where there are none."""
-    known = np.array([record.labelled and record.status == "ok" for record in pack.records], dtype=bool)[pack.volume]
+    known = np.array([record.labelled and record.status == "ok" for record in pack.records], dtype=bool)[
+        pack.volume
+    ]
     if not known.any():
-        raise CollectionError("bench-unlabelled", f"{pack.folder}: no labelled volume could be read. Give a collection with regions.tsv.")
+        raise CollectionError(
+            "bench-unlabelled",
+            f"{pack.folder}: no labelled volume could be read. Give a collection with regions.tsv.",
+        )
     volume = pack.volume[known]
     subjects = [pack.records[row].subject for row in volume.tolist()]
     refused = sum(record.status == "refused" for record in pack.records)
-    return Judged(pack, np.flatnonzero(known), pack.truth[known], subjects, 1.0 / np.bincount(volume)[volume], refused)
+    return Judged(
+        pack, np.flatnonzero(known), pack.truth[known], subjects, 1.0 / np.bincount(volume)[volume], refused
+    )
 
 
 def simulated_slices(study: Study, name: str, lacking: frozenset[str], subjects: int, seed: int) -> Pack:
     """The slices of simulated people without some features, kept in the study's scratch folder by `name`."""
     folder, workers = study.scratch / name, study.workers
-    simulate_collection(folder / "phantom", subjects=subjects, volumes_per_subject=study.volumes, seed=seed, workers=workers,
-                        without=lacking)
+    simulate_collection(
+        folder / "phantom", subjects=subjects, volumes_per_subject=study.volumes, seed=seed, workers=workers,
+        without=lacking,
+    )
     slicing = Slicing(target_spacing_mm=SPACING_MM)
-    return slice_collections({"phantom": folder / "phantom"}, folder / "slices", slicing=slicing, seed=seed, workers=workers,
-                             fractions=FRACTIONS)
+    return slice_collections(
+        {"phantom": folder / "phantom"}, folder / "slices", slicing=slicing, seed=seed, workers=workers,
+        fractions=FRACTIONS,
+    )
 
 
 def train_on(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Path]:
@@ -108,14 +128,27 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Pat
     keep_freed_memory()
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
     device = choose_device(study.device)
-    data = place(np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), device, pack.placing, INPUTS)
-    net = Architecture(5, 1, 4, 3, False, len(pack.classes), "small", widen=2, inputs=INPUTS, stride=2, norm="pooled")
-    recipe = Recipe(study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING, cooldown=COOLDOWN, sampling="volumes")
+    data = place(
+        np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), device, pack.placing,
+        INPUTS,
+    )
+    net = Architecture(
+        5, 1, 4, 3, False, len(pack.classes), "small", widen=2, inputs=INPUTS, stride=2, norm="pooled"
+    )
+    recipe = Recipe(
+        study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING, cooldown=COOLDOWN,
+        sampling="volumes",
+    )
     facts = {**pack.inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
     keep = study.scratch / name / "network.safetensors"
-    ending = train_network(net, learning_rate=RATE, batch=BATCH, seed=seed, data=data, recipe=recipe, keep=keep, facts=facts)
+    ending = train_network(
+        net, learning_rate=RATE, batch=BATCH, seed=seed, data=data, recipe=recipe, keep=keep, facts=facts
+    )
     if not ending.validation_loss or not keep.exists():
-        raise CollectionError("bench-untrained", f"{name}: the network was not trained ({ending.status}). {ending.message}".strip())
+        raise CollectionError(
+            "bench-untrained",
+            f"{name}: the network was not trained ({ending.status}). {ending.message}".strip(),
+        )
     return min(ending.validation_loss), keep
 
 
@@ -127,4 +160,8 @@ def probabilities_of(study: Study, networks: Sequence[Path], judged: Judged) -> 
 
     device = choose_device(study.device)
     members = [load_network(network, device)[0] for network in networks]
-    return np.asarray(member_probabilities(members, np.array(judged.pack.pixels), device, rows=judged.rows, placing=judged.pack.placing))
+    return np.asarray(
+        member_probabilities(
+            members, np.array(judged.pack.pixels), device, rows=judged.rows, placing=judged.pack.placing
+        )
+    )

@@ -1,10 +1,14 @@
-"""The time from file to slices: fovnet compared with MONAI's transforms, and with the least that any reader has to do.
+"""The time from file to slices: fovnet compared with MONAI's transforms, and with the least that any reader
+has to do.
 
     fovnet  slice_volume: checksum, read, checks, RAS, cut, window
-    MONAI   LoadImage, EnsureChannelFirst, Orientation(RAS), Spacing (along z, to the same distance), Resize (to as many slices)
-    floor   the file's bytes, unpacked by the library that fovnet uses, and one resize of them to as many slices
+    MONAI   LoadImage, EnsureChannelFirst, Orientation(RAS), Spacing (along z, to the same distance), Resize
+            (to as many slices)
+    floor   the file's bytes, unpacked by the library that fovnet uses, and one resize of them to as many
+            slices
 
-All three are timed alternately in one process with one thread, so that other load on the machine affects them alike.
+All three are timed alternately in one process with one thread, so that other load on the machine affects them
+alike.
 """
 
 from __future__ import annotations
@@ -31,7 +35,8 @@ from fovnet.volume.slices import SliceStack, slice_volume
 from fovnet.volume.sources import read
 from fovnet.volume.unpacking import GZIP, opened
 
-STORED = {1: "u1", 2: "i2", 4: "f4", 8: "f8"}       # by bytes per voxel; the kind of number does not change the time
+# by bytes per voxel; the kind of number does not change the time
+STORED = {1: "u1", 2: "i2", 4: "f4", 8: "f8"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,8 @@ COLUMNS = tuple(field.name for field in fields(SlicingTime))
 
 
 def slicing_times(paths: Sequence[Path], repeats: int, progress: Progress) -> Iterator[SlicingTime]:
-    """The times of each file, one after another; `progress` is called with (files done, in all).  A refused file has a note instead."""
+    """The times of each file, one after another; `progress` is called with (files done, in all).  A refused
+    file has a note instead."""
     import torch
 
     keep_freed_memory()
@@ -92,7 +98,9 @@ def _times(path: Path, repeats: int) -> SlicingTime:
     floor = None if several else _floor(path, shape, len(stack.pixels))
     floor_note = "no floor: several frames or files, or a packing of its own"
     monai, monai_note = _monai(path, stack, resized)
-    works: dict[str, Callable[[], Any] | None] = {"ours": lambda: slice_volume(path), "monai": monai, "floor": floor}
+    works: dict[str, Callable[[], Any] | None] = {
+        "ours": lambda: slice_volume(path), "monai": monai, "floor": floor,
+    }
     turns: list[dict[str, float]] = []
     for turn in range(repeats + 1):
         seconds: dict[str, float] = {}
@@ -103,22 +111,25 @@ def _times(path: Path, repeats: int) -> SlicingTime:
                 seconds[name] = time.perf_counter() - began
                 if name == "floor":
                     seconds["unpack"] = float(unpacked_at) - began
-        turns += [seconds] if turn else []                  # the first turn fills caches, and MONAI's lazy imports
+        # the first turn fills caches, and MONAI's lazy imports
+        turns += [seconds] if turn else []
     ms = {name: 1e3 * median(turn[name] for turn in turns) for name in turns[0]}
     note = "; ".join(reason for reason, work in ((floor_note, floor), (monai_note, monai)) if work is None)
     return SlicingTime(
-        str(path), " × ".join(map(str, shape)), len(stack.pixels), ms["ours"], ms.get("monai"), ms.get("unpack"), ms.get("floor"),
+        str(path), " × ".join(map(str, shape)), len(stack.pixels), ms["ours"], ms.get("monai"),
+        ms.get("unpack"), ms.get("floor"),
         median(turn["ours"] / turn["floor"] for turn in turns) if floor else None,
         median(turn["monai"] / turn["ours"] for turn in turns) if monai else None, note,
     )
 
 
 def _floor(path: Path, shape: tuple[int, ...], slices: int) -> Callable[[], float] | None:
-    """A function that unpacks the file, resizes its voxels by area averaging, and gives the time at which it was unpacked.  None where
-    the file does not end with its voxels."""
+    """A function that unpacks the file, resizes its voxels by area averaging, and gives the time at which it
+    was unpacked.  None where the file does not end with its voxels."""
     import torch
 
-    if not path.is_file():                                  # a series in a folder or archive is no single file
+    # a series in a folder or archive is no single file
+    if not path.is_file():
         return None
     voxels, size = int(np.prod(shape)), len(_unpacked(path))
     dtype = STORED.get(size // voxels)
@@ -128,7 +139,9 @@ def _floor(path: Path, shape: tuple[int, ...], slices: int) -> Callable[[], floa
     def work() -> float:
         data = _unpacked(path)
         unpacked_at = time.perf_counter()
-        stored = np.frombuffer(data, dtype, voxels, len(data) - voxels * np.dtype(dtype).itemsize).reshape(shape[::-1])
+        stored = np.frombuffer(data, dtype, voxels, len(data) - voxels * np.dtype(dtype).itemsize).reshape(
+            shape[::-1]
+        )
         grid = torch.from_numpy(stored.astype(np.float32))[None, None]
         torch.nn.functional.interpolate(grid, size=(slices, SIDE, SIDE), mode="area").to(torch.uint8)
         return unpacked_at
@@ -148,7 +161,8 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _monai(path: Path, stack: SliceStack, shape: tuple[int, ...]) -> tuple[Callable[[], Any] | None, str]:
-    """(MONAI's chain on the file, or None; why not).  In-plane spacing is left to Resize: one resampling less than Spacing to both."""
+    """(MONAI's chain on the file, or None; why not).  In-plane spacing is left to Resize: one resampling less
+    than Spacing to both."""
     if not monai_is_here():
         return None, "MONAI is not installed"
     apart_mm = float(np.diff(stack.z_mm).mean()) if len(stack.z_mm) > 1 else float(stack.vox_to_ras[2, 2])
@@ -172,7 +186,9 @@ def _transforms(apart_mm: float, slices: int) -> Any:
     from monai.transforms.spatial.array import Orientation, Resize, Spacing
     from monai.transforms.utility.array import EnsureChannelFirst
 
-    return Compose([
-        LoadImage(image_only=True), EnsureChannelFirst(), Orientation(axcodes="RAS", labels=None), Spacing(pixdim=(-1.0, -1.0, apart_mm)),
-        Resize(spatial_size=(SIDE, SIDE, slices)),
-    ])
+    return Compose(
+        [
+            LoadImage(image_only=True), EnsureChannelFirst(), Orientation(axcodes="RAS", labels=None),
+            Spacing(pixdim=(-1.0, -1.0, apart_mm)), Resize(spatial_size=(SIDE, SIDE, slices)),
+        ]
+    )

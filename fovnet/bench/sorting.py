@@ -1,12 +1,12 @@
 """Networks that learn to sort numbers: a study of an MSc thesis on ranking losses (Freiburg 2022), repeated.
 
     R  runs, of a network each, at once     B  lists of a step     n  numbers of a list, uniform over a range
-A network scores each number by itself and learns by ListMLE from lists of which the lowest number is the best. A list
-is sorted without a fault if its scores fall strictly as its numbers rise.
+A network scores each number by itself and learns by ListMLE from lists of which the lowest number is the
+best. A list is sorted without a fault if its scores fall strictly as its numbers rise.
 
-The thesis gives lists, layers, and the range control: scores s are kept within ±2 by 2 tanh(s/100). It does not give
-what is assumed here: Adam, its rate, new lists at every epoch, and real numbers (of 100 out of 1 ... 100 there is one
-list alone).
+The thesis gives lists, layers, and the range control: scores s are kept within ±2 by 2 tanh(s/100). It does
+not give what is assumed here: Adam, its rate, new lists at every epoch, and real numbers (of 100 out of 1 ...
+100 there is one list alone).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ COLUMNS = ("size", "epochs", "low", "high", "rate", "share", "thesis", "near")
 class Study:
     """What is learned, and how.
 
-    size  n;  batch  B;  rate, rate_end  of the cosine;  within  k of the scores k·tanh(s/100), None for s themselves
+    size  n;  batch  B;  rate, rate_end  of the cosine;  within  k of the scores k·tanh(s/100), None for s
+        themselves
     """
 
     size: int
@@ -60,7 +61,9 @@ class Study:
         bent = s if self.within is None else self.within * np.tanh(0.01 * s)
         lists, places = bent.reshape(-1, self.size), np.arange(self.size)
         gradient = list_mle(lists, np.ones(self.size), places)[1].reshape(s.shape) / s.shape[1]
-        return np.asarray(gradient if self.within is None else gradient * 0.01 * (self.within - bent**2 / self.within))
+        return np.asarray(
+            gradient if self.within is None else gradient * 0.01 * (self.within - bent**2 / self.within)
+        )
 
 
 def share_sorted(study: Study) -> float:
@@ -77,11 +80,15 @@ def share_sorted(study: Study) -> float:
     return float((np.diff(found) < 0.0).all(axis=1).mean())
 
 
-def compared(rates: Sequence[float], processes: int = 1, progress: Progress | None = None) -> Iterator[dict[str, Any]]:
+def compared(
+    rates: Sequence[float], processes: int = 1, progress: Progress | None = None
+) -> Iterator[dict[str, Any]]:
     """A line of COLUMNS for each share in the thesis, at each of these constant rates."""
     cases = [(*key, at, rate) for key, rate, at in product(THEIRS, rates, range(len(RANGES)))]
     studies = [Study(size, epochs, RANGES[at], rate, rate) for size, epochs, at, rate in cases]
-    for (size, epochs, at, rate), share in zip(cases, each(share_sorted, studies, processes, progress), strict=True):
+    for (size, epochs, at, rate), share in zip(
+        cases, each(share_sorted, studies, processes, progress), strict=True
+    ):
         theirs = THEIRS[size, epochs][at]
         cells = (size, epochs, *RANGES[at], rate, round(share, 4), theirs, abs(share - theirs) <= NEAR)
         yield dict(zip(COLUMNS, cells, strict=True))

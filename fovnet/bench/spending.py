@@ -51,8 +51,8 @@ ITS_OWN = Spending()
 
 
 def one_epoch(budget: int) -> Spend:
-    """Begins B/2 rows, or as many as there are, and goes on with the (B - n) // (R - 1) best of these n, the best
-    first; None once they are trained.  The schedule must have the rungs 1 and R."""
+    """Begins B/2 rows, or as many as there are, and goes on with the (B - n) // (R - 1) best of these n, the
+    best first; None once they are trained.  The schedule must have the rungs 1 and R."""
 
     def spend(book: Book) -> Move | None:
         sample = book.rungs.get((0, 0), ())

@@ -4,8 +4,8 @@
     y       (M,)    loss, lower is better; huge or not finite where the training diverged
     cost    (M,)    seconds, or another positive measure of effort       names  (d,)
 One npz file holds these arrays; nothing in it is unpickled.  Learning curves may come with them:
-    curves  (M, E+1)  validation loss after e epochs in column e, column 0 before the training; from the first later
-                      column on that is not finite the training has diverged, whatever y says
+    curves  (M, E+1)  validation loss after e epochs in column e, column 0 before the training; from the first
+                      later column on that is not finite the training has diverged, whatever y says
     rule    "lowest" (y is the least of epochs 1 .. E) or "last" (y is the last); without one, as y is
     epoch_seconds  (M,)  else cost / E          guess  the loss of guessing
 or, without a rule, the curves in a file NAME.curves.npy beside NAME.npz.
@@ -33,10 +33,11 @@ OWN = Path(__file__).with_name("recorded") / "fov-600.npz"
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A space whose losses (M,) and costs (M,) of full trainings are known; a loss that is not finite stands for a
-    training that diverged.
+    """A space whose losses (M,) and costs (M,) of full trainings are known; a loss that is not finite stands
+    for a training that diverged.
 
-    curves, rule  losses (M, E+1) epoch by epoch, and which of them is a training's score; None: only the last is known
+    curves, rule  losses (M, E+1) epoch by epoch, and which of them is a training's score; None: only the last
+                  is known
     guess         the loss of a network that has learned nothing; None: unknown
     """
 
@@ -93,10 +94,17 @@ def load_table(path: Path) -> Table:
     "table-curves".
     """
     arrays = _arrays(path)
-    X, kinds, names, cost = arrays["X"], arrays["kinds"].astype(str), arrays["names"].astype(str), arrays["cost"]
+    X, kinds, names, cost = (
+        arrays["X"], arrays["kinds"].astype(str), arrays["names"].astype(str), arrays["cost"],
+    )
     loss = _numbers(path, "y", arrays["y"])
     shapes = {"X": X.shape, "kinds": kinds.shape, "names": names.shape, "cost": cost.shape}
-    fits = X.ndim == 2 and loss.ndim == 1 and len(X) == len(loss) == len(cost) and len(kinds) == len(names) == X.shape[1]
+    fits = (
+        X.ndim == 2
+        and loss.ndim == 1
+        and len(X) == len(loss) == len(cost)
+        and len(kinds) == len(names) == X.shape[1]
+    )
     if not fits:
         wanted = "X (M, d), y and cost (M,), kinds and names (d,)"
         raise SearchError("table-shape", f"{path}: {wanted} are wanted; found {shapes}, y {loss.shape}.")
@@ -104,19 +112,30 @@ def load_table(path: Path) -> Table:
         if kind not in ("ord", "cat"):
             raise SearchError("table-value", f"{path}: kind {kind!r} of column {name!r}; use 'ord' or 'cat'.")
         if not np.isfinite(_numbers(path, str(name), column)).all():
-            raise SearchError("table-value", f"{path}: column {name!r} holds a value that is no number; drop that row or fill it.")
+            raise SearchError(
+                "table-value",
+                f"{path}: column {name!r} holds a value that is no number; drop that row or fill it.",
+            )
     cost = _numbers(path, "cost", cost)
     if not (np.isfinite(cost) & (cost > 0)).all():
-        raise SearchError("table-value", f"{path}: a cost is {cost[~(np.isfinite(cost) & (cost > 0))][0]}; all must be positive numbers.")
+        raise SearchError(
+            "table-value",
+            f"{path}: a cost is {cost[~(np.isfinite(cost) & (cost > 0))][0]}; all must be positive numbers.",
+        )
     if np.isneginf(loss).any():
-        raise SearchError("table-value", f"{path}: y is -inf in row {int(np.argmin(loss))}; a training that diverged is inf or nan.")
+        raise SearchError(
+            "table-value",
+            f"{path}: y is -inf in row {int(np.argmin(loss))}; a training that diverged is inf or nan.",
+        )
     curves, rule = _recorded_curves(path, arrays), "last"
     if curves is not None:
         rule = _rule(path, loss, curves, [str(arrays["rule"])] if "rule" in arrays else ["last", "lowest"])
         loss = np.where(np.isfinite(scores_of(curves, rule)[:, -1]), loss, np.nan)
         cost = _full_cost(path, arrays, cost, curves.shape[1] - 1)
     if not np.isfinite(loss).any():
-        raise SearchError("table-value", f"{path}: no loss in y is a finite number; there is nothing to search for.")
+        raise SearchError(
+            "table-value", f"{path}: no loss in y is a finite number; there is nothing to search for."
+        )
     guess = float(_numbers(path, "guess", arrays["guess"])) if "guess" in arrays else None
     return Table(path.stem, _space(path, X, kinds, names), loss, cost, curves, rule, guess)
 
@@ -135,12 +154,19 @@ def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     try:
         arrays = read_npz(path)
     except FileNotFoundError:
-        raise SearchError("table-missing", f"{path}: there is no such table; give an npz file with {', '.join(NEEDED)}.") from None
+        raise SearchError(
+            "table-missing", f"{path}: there is no such table; give an npz file with {', '.join(NEEDED)}."
+        ) from None
     except (OSError, ValueError, zipfile.BadZipFile) as fault:
-        raise SearchError("table-damaged", f"{path}: no npz file without pickles ({fault}); save it anew with numpy.savez.") from fault
+        raise SearchError(
+            "table-damaged", f"{path}: no npz file without pickles ({fault}); save it anew with numpy.savez."
+        ) from fault
     missing = [name for name in NEEDED if name not in arrays]
     if missing:
-        raise SearchError("table-shape", f"{path}: has {sorted(arrays)}, lacks {', '.join(missing)}; give all of {', '.join(NEEDED)}.")
+        raise SearchError(
+            "table-shape",
+            f"{path}: has {sorted(arrays)}, lacks {', '.join(missing)}; give all of {', '.join(NEEDED)}.",
+        )
     return arrays
 
 
@@ -155,7 +181,9 @@ def _recorded_curves(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> F
         return _numbers(beside, "curves", np.load(beside, allow_pickle=False))
     except (OSError, ValueError, EOFError) as fault:
         tried = "save it anew with numpy.save, or take it away to search without curves"
-        raise SearchError("table-damaged", f"{beside}: no npy file without pickles ({fault}); {tried}.") from fault
+        raise SearchError(
+            "table-damaged", f"{beside}: no npy file without pickles ({fault}); {tried}."
+        ) from fault
 
 
 def _rule(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str:
@@ -164,7 +192,10 @@ def _rule(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str
     Float32 curves agree with y in seven digits, float16 ones in three; rows in another order agree in none.
     """
     if not {"lowest", "last"}.issuperset(rules):
-        raise SearchError("table-curves", f"{path}: rule {rules[0]!r}; use 'lowest' or 'last', whichever y is of the curves.")
+        raise SearchError(
+            "table-curves",
+            f"{path}: rule {rules[0]!r}; use 'lowest' or 'last', whichever y is of the curves.",
+        )
     if curves.ndim != 2 or len(curves) != len(loss) or curves.shape[1] < 2:
         wanted = f"({len(loss)}, E + 1), a row for each of y, from before the first epoch to the last of E"
         raise SearchError("table-shape", f"{path}: curves are {curves.shape}; wanted {wanted}.")
@@ -175,7 +206,9 @@ def _rule(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str
             return rule
     row = int(off.argmax())
     seen = f"y of row {row} is {loss[row]:g}, by the rule {rule!r} its curve says {ends[row]:g}"
-    raise SearchError("table-curves", f"{path}: {seen}; put the rows in one order, or give the rule that y follows.")
+    raise SearchError(
+        "table-curves", f"{path}: {seen}; put the rows in one order, or give the rule that y follows."
+    )
 
 
 def _full_cost(path: Path, arrays: Mapping[str, NDArray[np.generic]], cost: Floats, epochs: int) -> Floats:
@@ -185,7 +218,10 @@ def _full_cost(path: Path, arrays: Mapping[str, NDArray[np.generic]], cost: Floa
     each = _numbers(path, "epoch_seconds", arrays["epoch_seconds"])
     if each.shape != cost.shape or not (np.isfinite(each) & (each > 0)).all():
         found = f"{each.shape}, the least {each.min(initial=np.inf):g}"
-        raise SearchError("table-value", f"{path}: epoch_seconds are {found}; {len(cost)} positive numbers are wanted, or none.")
+        raise SearchError(
+            "table-value",
+            f"{path}: epoch_seconds are {found}; {len(cost)} positive numbers are wanted, or none.",
+        )
     return each * epochs
 
 
@@ -193,7 +229,9 @@ def _numbers(path: Path, name: str, values: NDArray[np.generic]) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise SearchError("table-value", f"{path}: {name} is of type {values.dtype}; numbers are wanted.") from None
+        raise SearchError(
+            "table-value", f"{path}: {name} is of type {values.dtype}; numbers are wanted."
+        ) from None
 
 
 def _space(path: Path, X: NDArray[np.generic], kinds: NDArray[np.str_], names: NDArray[np.str_]) -> Space:
@@ -211,5 +249,8 @@ def _space(path: Path, X: NDArray[np.generic], kinds: NDArray[np.str_], names: N
     found, counts = np.unique(rows, axis=0, return_counts=True)
     if (counts > 1).any():
         twice = np.flatnonzero((rows == found[counts > 1][0]).all(axis=1))[:2].tolist()
-        raise SearchError("table-repeats", f"{path}: rows {twice[0]} and {twice[1]} are the same configuration; keep one of them.")
+        raise SearchError(
+            "table-repeats",
+            f"{path}: rows {twice[0]} and {twice[1]} are the same configuration; keep one of them.",
+        )
     return Space(tuple(axes), rows)

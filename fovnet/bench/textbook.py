@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 
 def textbook_network(net: Architecture, like: nn.Module | None = None) -> nn.Sequential:
-    """(n, 1, side, side) float slices to (n, k) scores; with the weights of `like`, one of net/model.py, or torch's initial ones.
+    """(n, 1, side, side) float slices to (n, k) scores; with the weights of `like`, one of net/model.py, or
+    torch's initial ones.
 
-    Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row filter and a column filter.
+    Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row filter and
+    a column filter.
     """
     from torch import nn
 

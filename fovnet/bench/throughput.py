@@ -1,7 +1,9 @@
-"""The speed of training: fovnet's steps compared with a pipeline as in the MONAI tutorials, alternately, on the same slices.
+"""The speed of training: fovnet's steps compared with a pipeline as in the MONAI tutorials, alternately, on
+the same slices.
 
-Each configuration has a process of its own, so that its peak memory is measured apart from the others'; on a CPU that peak is the growth of
-the process over its first steps, on CUDA the allocator's.  Only fovnet's own figures need nothing beyond torch and numpy.
+Each configuration has a process of its own, so that its peak memory is measured apart from the others'; on a
+CPU that peak is the growth of the process over its first steps, on CUDA the allocator's.  Only fovnet's own
+figures need nothing beyond torch and numpy.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ CLASSES = 7
 RATE = 1e-3
 MOST_IMAGES = 4096           # of a timed epoch
 LOADING = 3e-3               # seconds one loader worker takes for a slice, to choose the length of an epoch
-RANGES = (10.0, 0.08, 0.1, 0.15, 0.03)      # degrees, translation, shear, zoom and noise of configs/default.yaml
+# degrees, translation, shear, zoom and noise of configs/default.yaml
+RANGES = (10.0, 0.08, 0.1, 0.15, 0.03)
 
 
 def _net(blocks: int, convolutions: int, log2_filters: int, kernel: int, separable: bool) -> Architecture:
@@ -43,17 +46,20 @@ def _net(blocks: int, convolutions: int, log2_filters: int, kernel: int, separab
 
 
 SPREAD: Sequence[tuple[Architecture, int]] = (
-    (_net(5, 1, 2, 3, False), 4), (_net(5, 1, 2, 3, False), 32), (_net(5, 1, 2, 3, False), 256), (_net(5, 1, 3, 3, False), 16),
-    (_net(4, 1, 3, 5, False), 32), (_net(4, 2, 4, 3, False), 16), (_net(5, 1, 4, 5, True), 64), (_net(5, 2, 4, 3, True), 8),
-    (_net(5, 1, 5, 3, False), 16), (_net(5, 1, 6, 3, False), 8), (_net(5, 1, 6, 5, True), 32), (_net(5, 2, 6, 3, False), 128),
+    (_net(5, 1, 2, 3, False), 4), (_net(5, 1, 2, 3, False), 32), (_net(5, 1, 2, 3, False), 256),
+    (_net(5, 1, 3, 3, False), 16), (_net(4, 1, 3, 5, False), 32), (_net(4, 2, 4, 3, False), 16),
+    (_net(5, 1, 4, 5, True), 64), (_net(5, 2, 4, 3, True), 8), (_net(5, 1, 5, 3, False), 16),
+    (_net(5, 1, 6, 3, False), 8), (_net(5, 1, 6, 5, True), 32), (_net(5, 2, 6, 3, False), 128),
     (_net(5, 1, 7, 3, False), 64), (_net(5, 1, 8, 3, False), 4), (_net(5, 3, 8, 5, False), 256),
 )
-"""Batches of 4 to 256, 4 to 256 filters, kernels of 3 and 5, separable and not; the paper's baseline is the tenth."""
+"""Batches of 4 to 256, 4 to 256 filters, kernels of 3 and 5, separable and not; the paper's baseline is the
+tenth."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of one configuration in seconds and bytes, repeats of both pipelines, and loader workers of MONAI's."""
+    """Limits of one configuration in seconds and bytes, repeats of both pipelines, and loader workers of
+    MONAI's."""
 
     seconds: float
     bytes: float
@@ -63,7 +69,8 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Throughput:
-    """One configuration's figures: medians over the repeats; None where nothing was measured, with the reason in `note`.
+    """One configuration's figures: medians over the repeats; None where nothing was measured, with the reason
+    in `note`.
 
     matrix_share    of the device's rate of one large matrix product, an operation counted as net/cost.py does
     handling_share  of a step: picking, normalising and augmenting its slices
@@ -93,29 +100,35 @@ class Throughput:
 
     @property
     def label(self) -> str:
-        kind = "separable" if self.separable else ""
-        return f"{self.blocks}·{self.convolutions} blocks, {self.filters} × {self.kernel}² {kind}, batch {self.batch}".replace(" ,", ",")
+        kernel = f"{self.kernel}²{' separable' if self.separable else ''}"
+        blocks = f"{self.blocks}·{self.convolutions} blocks"
+        return f"{blocks}, {self.filters} × {kernel}, batch {self.batch}"
 
 
 COLUMNS = [field.name for field in fields(Throughput)]
 
 
 def drawn_slices(n: int, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for timing, not for learning."""
+    """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for timing,
+    not for learning."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[-1 : 1 : 128j, -1 : 1 : 128j]
     slices = np.empty((n, 128, 128), np.uint8)
-    for pixels in slices:                                   # one by one: memory freed before the timing would hide later growth
+    # one by one: memory freed before the timing would hide later growth
+    for pixels in slices:
         wide, tall, light = rng.uniform(0.2, 0.9, 3)
-        pixels[:] = np.clip(255 * light * (np.hypot(x / wide, y / tall) < 1) + rng.normal(12, 6, (128, 128)), 0, 255)
+        pixels[:] = np.clip(
+            255 * light * (np.hypot(x / wide, y / tall) < 1) + rng.normal(12, 6, (128, 128)), 0, 255
+        )
     return slices, np.eye(CLASSES, dtype=np.float32)[rng.integers(0, CLASSES, n)]
 
 
 def throughputs(
-    device: str, bounds: Bounds, pixels: Path | None = None, spread: Sequence[tuple[Architecture, int]] = SPREAD,
-    progress: Callable[[int, int], None] | None = None,
+    device: str, bounds: Bounds, pixels: Path | None = None,
+    spread: Sequence[tuple[Architecture, int]] = SPREAD, progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Throughput]:
-    """The figures of every configuration, one process after the other; slices are those of an npy file, or `drawn_slices`."""
+    """The figures of every configuration, one process after the other; slices are those of an npy file, or
+    `drawn_slices`."""
     rate = _fresh(matrix_rate, device)
     for done, (net, batch) in enumerate(spread, start=1):
         row = refused(net, batch, rate, bounds)
@@ -139,12 +152,15 @@ def refused(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throu
     if training_bytes(cost, batch) > bounds.bytes:
         return _row(net, batch, note=f"left out: predicted to need more than {bounds.bytes / 1e9:g} GB")
     if seconds > bounds.seconds:
-        return _row(net, batch, note=f"left out: predicted to take {seconds:.0f} s, more than {bounds.seconds:g} s")
+        return _row(
+            net, batch, note=f"left out: predicted to take {seconds:.0f} s, more than {bounds.seconds:g} s"
+        )
     return None
 
 
 def matrix_rate(device: str) -> float:
-    """Operations per second of a large matrix product: float32 on one CPU thread, bfloat16 on CUDA; the best of ten."""
+    """Operations per second of a large matrix product: float32 on one CPU thread, bfloat16 on CUDA; the best
+    of ten."""
     import torch
 
     from fovnet.net.training import choose_device
@@ -157,7 +173,9 @@ def matrix_rate(device: str) -> float:
     return 2 * n**3 / min(times[2:])
 
 
-def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: float, pixels: Path | None) -> Throughput:
+def measure(
+    net: Architecture, batch: int, device: str, bounds: Bounds, rate: float, pixels: Path | None
+) -> Throughput:
     """The figures of one configuration, in this process."""
     import torch
 
@@ -172,7 +190,8 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
     data = place(slices, targets, rows, rows[:1], where)
     weights = class_weights(data.targets)
     small = replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap")
-    _train_epoch(_begin(small, RATE, 0, where), data, weights, Recipe(1, 2, ranges), RATE, 2)        # loads libraries into memory
+    # loads libraries into memory
+    _train_epoch(_begin(small, RATE, 0, where), data, weights, Recipe(1, 2, ranges), RATE, 2)
     idle, mine = peak_bytes(), _begin(net, RATE, 0, where)
 
     def epoch(images: int) -> float:
@@ -181,34 +200,48 @@ def measure(net: Architecture, batch: int, device: str, bounds: Bounds, rate: fl
 
     if where.type == "cuda":
         torch.cuda.reset_peak_memory_stats(where)
-    first = epoch(6 * batch if where.type == "cuda" else 2 * batch)            # on CUDA: to the recording and beyond
+    # on CUDA: to the recording and beyond
+    first = epoch(6 * batch if where.type == "cuda" else 2 * batch)
     peak = torch.cuda.max_memory_allocated(where) if where.type == "cuda" else peak_bytes() - idle
     step = epoch(batch) if first < bounds.seconds / 4 else first / 2
     images = _epoch_length(step, batch, len(slices), bounds)
     theirs = _tutorial(net, slices[:images], targets[:images], batch, ranges, bounds.loader_workers, device)
     own, handled, other = _in_turn(
-        bounds.repeats, lambda: epoch(images), lambda: _handling(mine, data, Recipe(1, images, ranges), batch), theirs
+        bounds.repeats, lambda: epoch(images),
+        lambda: _handling(mine, data, Recipe(1, images, ranges), batch), theirs,
     )
     speed, flop = images / np.array(own), 3 * cost_of(net).forward_flop
     ratios = np.array(other) / np.array(own) if theirs else None
     return _row(
-        net, batch, images=images, images_per_second=float(np.median(speed)), ms_per_step=float(1e3 * batch / np.median(speed)),
-        matrix_share=float(flop * np.median(speed) / rate), handling_share=float(np.median(handled) / np.median(own)), peak_mb=peak / 1e6,
+        net,
+        batch,
+        images=images,
+        images_per_second=float(np.median(speed)),
+        ms_per_step=float(1e3 * batch / np.median(speed)),
+        matrix_share=float(flop * np.median(speed) / rate),
+        handling_share=float(np.median(handled) / np.median(own)),
+        peak_mb=peak / 1e6,
         monai_images_per_second=float(images / np.median(other)) if theirs else None,
-        ratio=None if ratios is None else float(np.median(ratios)), ratio_low=None if ratios is None else float(ratios.min()),
+        ratio=None if ratios is None else float(np.median(ratios)),
+        ratio_low=None if ratios is None else float(ratios.min()),
         ratio_high=None if ratios is None else float(ratios.max()),
-        device=torch.cuda.get_device_name(where) if where.type == "cuda" else f"CPU, one thread of {os.cpu_count()} cores",
+        device=torch.cuda.get_device_name(where)
+        if where.type == "cuda"
+        else f"CPU, one thread of {os.cpu_count()} cores",
         note="" if theirs else "MONAI is not installed here: its pipeline was not run",
     )
 
 
 def _tutorial(
-    net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, ranges: Ranges, workers: int, device: str
+    net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, ranges: Ranges,
+    workers: int, device: str,
 ) -> Tutorial | None:
     """MONAI's pipeline for the same network, with its workers started; None where MONAI is not installed."""
     if not monai_is_here():
         return None
-    theirs = Tutorial(net, slices, targets, batch=batch, rate=RATE, ranges=ranges, workers=workers, device=device)
+    theirs = Tutorial(
+        net, slices, targets, batch=batch, rate=RATE, ranges=ranges, workers=workers, device=device
+    )
     theirs.epoch_seconds()
     return theirs
 
@@ -216,7 +249,8 @@ def _tutorial(
 def _in_turn(
     repeats: int, epoch: Callable[[], float], handling: Callable[[], float], theirs: Tutorial | None
 ) -> tuple[list[float], list[float], list[float]]:
-    """Seconds of each epoch, of its data handling alone, and of the other pipeline's epoch, timed alternately; closes that pipeline."""
+    """Seconds of each epoch, of its data handling alone, and of the other pipeline's epoch, timed
+    alternately; closes that pipeline."""
     own, handled, other = [], [], []
     for _ in range(repeats):
         own.append(epoch())
@@ -229,7 +263,8 @@ def _in_turn(
 
 
 def _epoch_length(step: float, batch: int, most: int, bounds: Bounds) -> int:
-    """Images of an epoch, in whole batches, so that all epochs of both pipelines take about `bounds.seconds`."""
+    """Images of an epoch, in whole batches, so that all epochs of both pipelines take about
+    `bounds.seconds`."""
     one = 2 * step / batch + LOADING / max(1, bounds.loader_workers)
     images = min(most, bounds.seconds / (bounds.repeats + 1) / one)
     return batch * max(2, int(images // batch))
@@ -253,11 +288,15 @@ def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
 
     if data.device.type != "cuda":
         return _seconds(lambda: prepare(train_step.images), data.device)
-    rows, drawn = data.train[:batch].clone(), torch.zeros(batch, draw(1, recipe.ranges, mine.generator).shape[1], device=data.device)
+    rows, drawn = (
+        data.train[:batch].clone(),
+        torch.zeros(batch, draw(1, recipe.ranges, mine.generator).shape[1], device=data.device),
+    )
     train_step.images(rows, drawn)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):                        # kernels launched one by one would take longer than in a step's graph
+    # kernels launched one by one would take longer than in a step's graph
+    with torch.cuda.graph(graph):
         train_step.images(rows, drawn)
     return _seconds(lambda: prepare(lambda *_: graph.replay()), data.device)
 
@@ -282,4 +321,7 @@ def _slices(pixels: Path | None, n: int) -> tuple[NDArray[np.uint8], NDArray[np.
 
 def _row(net: Architecture, batch: int, **more: Any) -> Throughput:
     predicted = float(training_bytes(cost_of(net), batch)) / 1e6
-    return Throughput(net.blocks, net.convolutions, net.filters, net.kernel, net.separable, batch, net.weights, predicted, **more)
+    return Throughput(
+        net.blocks, net.convolutions, net.filters, net.kernel, net.separable, batch, net.weights, predicted,
+        **more,
+    )

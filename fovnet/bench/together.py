@@ -12,8 +12,12 @@ Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 
 
-def each(work: Callable[[Task], Result], tasks: Sequence[Task], processes: int = 1, progress: Progress | None = None) -> Iterator[Result]:
-    """The result of every task, in their order whatever the number of processes; `work` is a module-level function."""
+def each(
+    work: Callable[[Task], Result], tasks: Sequence[Task], processes: int = 1,
+    progress: Progress | None = None,
+) -> Iterator[Result]:
+    """The result of every task, in their order whatever the number of processes; `work` is a module-level
+    function."""
     if processes <= 1:
         yield from _reported(map(work, tasks), len(tasks), progress)
         return

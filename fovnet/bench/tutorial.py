@@ -1,8 +1,10 @@
-"""Training as in the MONAI tutorials: a cached data set, dictionary transforms, a loader with workers, a plain loop.
+"""Training as in the MONAI tutorials: a cached data set, dictionary transforms, a loader with workers, a
+plain loop.
 
-The pattern is that of Project-MONAI/tutorials (2d_classification, spleen_segmentation): CacheDataset keeps the output of the
-deterministic transforms, the random ones run for every slice in the loader's workers, and the loop reads its loss after every step.  The
-network is textbook.py's, in float32 and torch's default memory layout.
+The pattern is that of Project-MONAI/tutorials (2d_classification, spleen_segmentation): CacheDataset keeps
+the output of the deterministic transforms, the random ones run for every slice in the loader's workers, and
+the loop reads its loss after every step.  The network is textbook.py's, in float32 and torch's default memory
+layout.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ def monai_is_here() -> bool:
 
 
 class Tutorial:
-    """The pipeline in a process of its own, with one thread, and unaffected by fovnet's other settings of torch and the C library.
+    """The pipeline in a process of its own, with one thread, and unaffected by fovnet's other settings of
+    torch and the C library.
 
     slices (n, h, w) uint8, targets (n, k)
     """
@@ -57,8 +60,8 @@ _LOOPS: list[_Loop] = []
 
 
 def _begin(
-    net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, rate: float, ranges: Ranges,
-    workers: int, device: str,
+    net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, rate: float,
+    ranges: Ranges, workers: int, device: str,
 ) -> None:
     _LOOPS.append(_Loop(net, slices, targets, batch, rate, ranges, workers, device))
 
@@ -71,8 +74,8 @@ class _Loop:
     """A network and the loader that feeds it."""
 
     def __init__(
-        self, net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, rate: float, ranges: Ranges,
-        workers: int, device: str,
+        self, net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int,
+        rate: float, ranges: Ranges, workers: int, device: str,
     ) -> None:
         import torch
 
@@ -104,7 +107,8 @@ class _Loop:
 
 
 def _loader(
-    slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, ranges: Ranges, workers: int, device: device
+    slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, ranges: Ranges, workers: int,
+    device: device,
 ) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")             # MONAI 1.6 warns of its own deprecated imports
@@ -116,16 +120,21 @@ def _loader(
         from monai.transforms.utility.dictionary import EnsureTyped
 
         side = slices.shape[-1]
-        chain = Compose([
-            EnsureTyped(keys=["image", "label"]),
-            ScaleIntensityRanged(keys=["image"], a_min=0, a_max=255, b_min=0.0, b_max=1.0),
-            RandAffined(
-                keys=["image"], prob=1.0, rotate_range=float(np.deg2rad(ranges.rotation_deg)), shear_range=(0.0, ranges.shear),
-                translate_range=(ranges.translation * side,) * 2, scale_range=(ranges.zoom,) * 2, mode="bilinear", padding_mode="zeros",
-            ),
-            RandGaussianNoised(keys=["image"], prob=1.0, std=ranges.noise),
-        ])
-        samples = [{"image": pixels[None], "label": target} for pixels, target in zip(slices, targets, strict=True)]
+        chain = Compose(
+            [
+                EnsureTyped(keys=["image", "label"]),
+                ScaleIntensityRanged(keys=["image"], a_min=0, a_max=255, b_min=0.0, b_max=1.0),
+                RandAffined(
+                    keys=["image"], prob=1.0, rotate_range=float(np.deg2rad(ranges.rotation_deg)),
+                    shear_range=(0.0, ranges.shear), translate_range=(ranges.translation * side,) * 2,
+                    scale_range=(ranges.zoom,) * 2, mode="bilinear", padding_mode="zeros",
+                ),
+                RandGaussianNoised(keys=["image"], prob=1.0, std=ranges.noise),
+            ]
+        )
+        samples = [
+            {"image": pixels[None], "label": target} for pixels, target in zip(slices, targets, strict=True)
+        ]
         return DataLoader(
             CacheDataset(samples, chain, progress=False), batch_size=batch, shuffle=True, num_workers=workers,
             persistent_workers=workers > 0, pin_memory=device.type == "cuda",

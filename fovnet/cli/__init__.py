@@ -1,7 +1,9 @@
-"""The command line: each verb reads its input, calls the library, and writes.  The only package that prints, exits, or reads sys.argv.
+"""The command line: each verb reads its input, calls the library, and writes.  The only package that prints,
+exits, or reads sys.argv.
 
-Exit status: 0 done; 1 a bug, with its traceback in a log file; 2 wrong usage, settings or input; 3 some volumes were refused and the
-others processed; 130 stopped by Ctrl-C; 141 what read the output has ended (`fovnet codes | head -1`).
+Exit status: 0 done; 1 a bug, with its traceback in a log file; 2 wrong usage, settings or input; 3 some
+volumes were refused and the others processed; 130 stopped by Ctrl-C; 141 what read the output has ended
+(`fovnet codes | head -1`).
 """
 
 from __future__ import annotations
@@ -51,15 +53,26 @@ UNREAD = 141        # likewise 128 + SIGPIPE
 GRACE_S = 10.0      # seconds that workers have to end after Ctrl-C
 
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-    help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, honest confidence.",
-    epilog="Exit status: 0 done; 1 a bug, its traceback in a log file; 2 wrong usage, settings or input; 3 done, but for what was refused "
-           "or is lacking; 130 stopped by Ctrl-C; 141 what read the output ended first.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, "
+         "honest confidence.",
+    epilog="Exit status: 0 done; 1 a bug, its traceback in a log file; 2 wrong usage, settings or input; 3 "
+           "done, but for what was refused "
+    "or is lacking; 130 stopped by Ctrl-C; 141 what read the output ended first.",
 )
-bench = typer.Typer(no_args_is_help=True, help="Measure: searches, trainings, decisions, the simulator, and what answers are worth.")
-for verbs in (bench_searches.verbs, bench_thesis.verbs, bench_speed.verbs, bench_answers.verbs, bench_screening.verbs):
+bench = typer.Typer(
+    no_args_is_help=True,
+    help="Measure: searches, trainings, decisions, the simulator, and what answers are worth.",
+)
+for verbs in (
+    bench_searches.verbs, bench_thesis.verbs, bench_speed.verbs, bench_answers.verbs, bench_screening.verbs,
+):
     bench.add_typer(verbs)
-for verbs in (planning.verbs, preparing.verbs, searching.verbs, deciding.verbs, evaluating.verbs, predicting.verbs):
+for verbs in (
+    planning.verbs, preparing.verbs, searching.verbs, deciding.verbs, evaluating.verbs, predicting.verbs,
+):
     app.add_typer(verbs)
 app.add_typer(collecting.collect, name="collect")
 app.add_typer(bench, name="bench")
@@ -69,7 +82,9 @@ app.add_typer(exporting.export, name="export")
 
 
 @app.callback(invoke_without_command=True)
-def version(show: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
     if show:
         out.print(f"fovnet {__version__}")
         raise typer.Exit
@@ -84,13 +99,16 @@ def main() -> None:
     outputs = select.poll()
     for stream in (1, 2):
         with suppress(OSError):         # closed from the start
-            outputs.register(os.dup(stream), 0)         # a copy, as rich replaces a broken stdout by the null device
+            # a copy, as rich replaces a broken stdout by the null device
+            outputs.register(os.dup(stream), 0)
     try:
         _run()
     except (BrokenPipeError, SystemExit) as fault:
-        if not isinstance(fault, BrokenPipeError) and not isinstance(fault.__context__, BrokenPipeError):       # of typer or rich
+        # of typer or rich
+        if not isinstance(fault, BrokenPipeError) and not isinstance(fault.__context__, BrokenPipeError):
             raise
-        if not any(event & select.POLLERR for _, event in outputs.poll(0)):         # a pipe of fovnet's own, to a worker
+        # a pipe of fovnet's own, to a worker
+        if not any(event & select.POLLERR for _, event in outputs.poll(0)):
             _apologise(fault if isinstance(fault, Exception) else RuntimeError(fault))
         for stream in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
@@ -119,13 +137,20 @@ def _run() -> None:
         full = is_disk_full(fault)
         if not fault.filename and not full:
             _apologise(fault)
-        wanted = "make room and give the same command again [disk-full]" if full else "give a path that can be read and written [file]"
+        wanted = (
+            "make room and give the same command again [disk-full]"
+            if full
+            else "give a path that can be read and written [file]"
+        )
         _show_error(f"{fault.filename or 'output'}: {fault.strerror}; {wanted}")
         sys.exit(2)
     except KeyboardInterrupt:
         status = STOPPED
     except MemoryError:
-        _show_error("not enough memory; give the same command with fewer workers, or with less running beside it [memory]")
+        _show_error(
+            "not enough memory; give the same command with fewer workers, or with less running beside it "
+            "[memory]"
+        )
         sys.exit(2)
     except Exception as fault:
         _apologise(fault)
@@ -155,8 +180,8 @@ def _silent_libraries() -> Iterator[None]:
 
 
 def _leave_for_certain() -> None:
-    """Makes a second Ctrl-C, or GRACE_S seconds, end the process at once, and its workers with it: Python would wait until the workers
-    are done."""
+    """Makes a second Ctrl-C, or GRACE_S seconds, end the process at once, and its workers with it: Python
+    would wait until the workers are done."""
     signal.signal(signal.SIGINT, lambda *_: os._exit(STOPPED))
     waiting = Timer(GRACE_S, os._exit, (STOPPED,))
     waiting.daemon = True

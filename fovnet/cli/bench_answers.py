@@ -16,15 +16,22 @@ verbs = typer.Typer()
 
 @verbs.command("robustness")
 def bench_robustness(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.robustness"), "A TSV file, a row a change and count.")],
+    out_file: Annotated[
+        Path, file_out(table_of("fovnet.bench.robustness"), "A TSV file, a row a change and count.")
+    ],
     model: ModelFolder = None,
-    collection: Annotated[Path | None, GivenBy(
-        help="A folder of volumes.tsv and regions.tsv, of a few volumes; else simulated people.")] = None,
-    each: Annotated[int, typer.Option(min=1, help="Simulated people, and volumes of each kind without a body.")] = 20,
+    collection: Annotated[
+        Path | None,
+        GivenBy(help="A folder of volumes.tsv and regions.tsv, of a few volumes; else simulated people."),
+    ] = None,
+    each: Annotated[
+        int, typer.Option(min=1, help="Simulated people, and volumes of each kind without a body.")
+    ] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other people and changes.")] = 1,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
-    """Change volumes and ask again: in other light, cropped, half dark, in noise, turned, shuffled; and no body at all."""
+    """Change volumes and ask again: in other light, cropped, half dark, in noise, turned, shuffled; and no
+    body at all."""
     from fovnet.bench.robustness import COLUMNS, of_collection, people, robustness
     from fovnet.decision.ensemble import load
     from fovnet.records import write_tsv
@@ -46,22 +53,38 @@ def bench_robustness(
 def bench_engines(
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.engines"), "A TSV file for the figures.")],
     model: ModelFolder = None,
-    slices: Annotated[Path | None, GivenBy(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?")] = None,
-    batch: Annotated[list[int] | None, typer.Option("--batch", min=1, help="Slices at once; may be repeated. [32, 128]")] = None,
+    slices: Annotated[
+        Path | None,
+        GivenBy(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?"),
+    ] = None,
+    batch: Annotated[
+        list[int] | None, typer.Option("--batch", min=1, help="Slices at once; may be repeated. [32, 128]")
+    ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each engine; medians are reported.")] = 7,
-    most: Annotated[int | None, typer.Option(
-        min=1, show_default=False, help="Volumes of --slices to decide on, evenly chosen. [1000]")] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            min=1, show_default=False, help="Volumes of --slices to decide on, evenly chosen. [1000]"
+        ),
+    ] = None,
 ) -> None:
-    """Measure the engines that are installed: loading, slices a second beside torch's, and whether they agree."""
+    """Measure the engines that are installed: loading, slices a second beside torch's, and whether they
+    agree."""
     from fovnet.bench.engines import COLUMNS, engine_times
     from fovnet.errors import ConfigError
     from fovnet.records import write_tsv
     from fovnet.volume.pack import load_pack
 
     if most is not None and slices is None:
-        raise ConfigError("bench-most", f"--most {most}: counts the volumes of --slices to decide on; give those too, or leave it out")
+        raise ConfigError(
+            "bench-most",
+            f"--most {most}: counts the volumes of --slices to decide on; give those too, or leave it out",
+        )
     with progress_bar("deciding") as advance:
-        rows = engine_times(model_folder(model), load_pack(slices) if slices else None, batch or [32, 128], repeats, most or 1000, advance)
+        rows = engine_times(
+            model_folder(model), load_pack(slices) if slices else None, batch or [32, 128], repeats,
+            most or 1000, advance,
+        )
     write_tsv(out_file, COLUMNS, rows)
     title = f"engines, {several(rows[0]['threads'], 'thread')}, median of {repeats}"
     shown = titled(title, "engine", "loading s", "batch", "slices / s", "/ torch",
@@ -69,8 +92,10 @@ def bench_engines(
     for row in rows:
         changed = "" if row["volumes"] is None else f"{row['changed']} of {row['volumes']}"
         off = (f"{row[name]:.1e}" for name in ("probabilities_off", "features_off"))
-        shown.add_row(f"{row['engine']} {row['version']}", f"{row['load_s']:.2f}", str(row["batch"]), f"{row['slices_per_second']:,.0f}",
-                      f"{row['ratio']:.2f}", *off, changed)
+        shown.add_row(
+            f"{row['engine']} {row['version']}", f"{row['load_s']:.2f}", str(row["batch"]),
+            f"{row['slices_per_second']:,.0f}", f"{row['ratio']:.2f}", *off, changed,
+        )
     show_table(shown)
     out.print(f"{out_file}")
 
@@ -78,7 +103,10 @@ def bench_engines(
 @verbs.command("decide")
 def bench_decide(
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.deciding"), "A TSV file for the times.")],
-    slices: Annotated[list[int] | None, typer.Option("--slices", min=2, help="Slices of a body; may be repeated. [200, 600, 2000]")] = None,
+    slices: Annotated[
+        list[int] | None,
+        typer.Option("--slices", min=2, help="Slices of a body; may be repeated. [200, 600, 2000]"),
+    ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are reported.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Of the noise.")] = 0,
 ) -> None:
@@ -88,36 +116,60 @@ def bench_decide(
 
     rows = list(deciding_times(slices or [200, 600, 2000], repeats, seed))
     write_tsv(out_file, COLUMNS, [{**vars(row), "ratio": row.ratio} for row in rows])
-    shown = titled(f"deciding, one thread, median of {repeats}", "slices", "body", "heights", "ms", "textbook", "textbook / ms")
+    shown = titled(
+        f"deciding, one thread, median of {repeats}", "slices", "body", "heights", "ms", "textbook",
+        "textbook / ms",
+    )
     for row in rows:
-        shown.add_row(f"{row.slices:,}", row.body, "known" if row.known else "", f"{row.ours_ms:,.1f}", f"{row.textbook_ms:,.0f}",
-                      f"{row.ratio:.3g}")
+        shown.add_row(
+            f"{row.slices:,}", row.body, "known" if row.known else "", f"{row.ours_ms:,.1f}",
+            f"{row.textbook_ms:,.0f}", f"{row.ratio:.3g}",
+        )
     show_table(shown)
     out.print(f"{out_file}")
 
 
 @verbs.command("intervals")
 def bench_intervals(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.coverage"), "A TSV file: how often each kind of interval held the truth.")],
-    subjects: Annotated[list[int] | None, typer.Option("--subjects", min=5, help="Bodies in a study; may be repeated.")] = None,
+    out_file: Annotated[
+        Path,
+        file_out(
+            table_of("fovnet.bench.coverage"), "A TSV file: how often each kind of interval held the truth."
+        ),
+    ],
+    subjects: Annotated[
+        list[int] | None, typer.Option("--subjects", min=5, help="Bodies in a study; may be repeated.")
+    ] = None,
     studies: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 1000,
-    correlation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Of two slices of one body being wrong.")] = 0.2,
+    correlation: Annotated[
+        float, typer.Option(min=0.01, max=0.9, help="Of two slices of one body being wrong.")
+    ] = 0.2,
     bootstrap: Annotated[int, typer.Option(min=100)] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
-    """Simulate studies whose truth is known: how often do 95 % intervals hold it, when the slices of one body are alike?"""
+    """Simulate studies whose truth is known: how often do 95 % intervals hold it, when the slices of one body
+    are alike?"""
     from dataclasses import asdict
 
     from fovnet.bench.coverage import COLUMNS, coverage
     from fovnet.records import write_tsv
 
     with progress_bar("simulating") as advance:
-        rows = list(coverage(subjects or [20, 30, 50, 100], studies=studies, correlation=correlation, repeats=bootstrap, seed=seed,
-                             progress=advance))
-    shown = titled(f"share of {studies} studies whose 95 % interval holds the truth; * as the evaluation makes it",
-                   "statistic", "bodies", "interval", "held", "", "median width")
+        rows = list(
+            coverage(
+                subjects or [20, 30, 50, 100], studies=studies, correlation=correlation, repeats=bootstrap,
+                seed=seed, progress=advance,
+            )
+        )
+    shown = titled(
+        f"share of {studies} studies whose 95 % interval holds the truth; * as the evaluation makes it",
+        "statistic", "bodies", "interval", "held", "", "median width",
+    )
     for row in rows:
-        held = (f"{row.share:.1%}", f"({row.low:.1%} to {row.high:.1%})", "–" if row.width is None else f"{row.width:.3g}")
+        held = (
+            f"{row.share:.1%}", f"({row.low:.1%} to {row.high:.1%})",
+            "–" if row.width is None else f"{row.width:.3g}",
+        )
         shown.add_row(row.statistic, str(row.subjects), f"{row.method}{' *' if row.used else ''}", *held)
     show_table(shown)
     out.print(f"{write_tsv(out_file, COLUMNS, [asdict(row) for row in rows])}")
@@ -126,14 +178,19 @@ def bench_intervals(
 @verbs.command("accuracy")
 def bench_accuracy(
     pack: Annotated[Path, Given(help="A folder of labelled slices, as `fovnet slice` makes it.")],
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.plain"), "A TSV file for the losses of every training.")],
+    out_file: Annotated[
+        Path, file_out(table_of("fovnet.bench.plain"), "A TSV file for the losses of every training.")
+    ],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda; the plain loop runs there too.")] = "auto",
-    seeds: Annotated[int, typer.Option(min=2, help="Trainings of each configuration in each way, from the same weights.")] = 5,
+    seeds: Annotated[
+        int, typer.Option(min=2, help="Trainings of each configuration in each way, from the same weights.")
+    ] = 5,
     epochs: Annotated[int, typer.Option(min=1)] = 3,
     slices_per_epoch: Annotated[int, typer.Option(min=64)] = 800,
     validation_slices: Annotated[int, typer.Option(min=32)] = 400,
 ) -> None:
-    """Show that speed costs no accuracy: validation losses beside those of a plain float32 loop that augments slice by slice."""
+    """Show that speed costs no accuracy: validation losses beside those of a plain float32 loop that augments
+    slice by slice."""
     from fovnet.bench.plain import COLUMNS, Budget, compare, pairs_of
     from fovnet.net.training_job import labelled_rows
     from fovnet.net.trials import refuse_without_slices
@@ -145,11 +202,18 @@ def bench_accuracy(
     refuse_without_slices(learned)
     budget = Budget(epochs, slices_per_epoch, validation_slices)
     with progress_bar("training") as advance:
-        pairs = pairs_of(slices.pixels, learned.targets, learned.train, learned.validation, device, seeds, budget, advance)
+        pairs = pairs_of(
+            slices.pixels, learned.targets, learned.train, learned.validation, device, seeds, budget, advance
+        )
     write_tsv(out_file, COLUMNS, [vars(pair) for pair in pairs])
-    shown = titled(f"lowest validation loss, mean ± standard error of {seeds} seeds", "configuration", "fovnet", "plain loop", "difference")
+    shown = titled(
+        f"lowest validation loss, mean ± standard error of {seeds} seeds", "configuration", "fovnet",
+        "plain loop", "difference",
+    )
     for row in compare(pairs):
-        shown.add_row(row.name, *(f"{mean:.3f} ± {error:.3f}" for mean, error in (row.fast, row.plain, row.difference)))
+        shown.add_row(
+            row.name, *(f"{mean:.3f} ± {error:.3f}" for mean, error in (row.fast, row.plain, row.difference))
+        )
     show_table(shown)
     out.print(f"{out_file}")
 

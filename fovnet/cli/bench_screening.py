@@ -11,7 +11,9 @@ from fovnet.cli.options import GivenBy, Workers, file_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 
 verbs = typer.Typer()
-Collection = Annotated[Path | None, GivenBy(help="A labelled collection of real volumes to be judged on too.")]
+Collection = Annotated[
+    Path | None, GivenBy(help="A labelled collection of real volumes to be judged on too.")
+]
 SlicesPerEpoch = Annotated[int, typer.Option(min=32)]
 Epochs = Annotated[int, typer.Option(min=1)]
 Scratch = Annotated[Path | None, GivenBy(help="Where volumes and networks are kept; else beside the table.")]
@@ -23,9 +25,18 @@ Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 def bench_screening(
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.screening"), "A TSV file, a row a feature.")],
     collection: Collection = None,
-    arms: Annotated[list[str] | None, typer.Option(
-        "--arms", help='"without NAME", "without NAME + NAME"; may be repeated. Without, each feature alone.', show_default=False)] = None,
-    subjects: Annotated[int, typer.Option(min=8, help="Simulated people of each training, and as many others to be judged on.")] = 40,
+    arms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arms",
+            help='"without NAME", "without NAME + NAME"; may be repeated. Without, each feature alone.',
+            show_default=False,
+        ),
+    ] = None,
+    subjects: Annotated[
+        int,
+        typer.Option(min=8, help="Simulated people of each training, and as many others to be judged on."),
+    ] = 40,
     epochs: Epochs = 6,
     slices_per_epoch: SlicesPerEpoch = 4000,
     scratch: Scratch = None,
@@ -33,8 +44,9 @@ def bench_screening(
     workers: Workers = 1,
     device: Device = "auto",
 ) -> None:
-    """Measure what all features of the simulator are worth at once: small networks that each do without half of them, by a screening
-    design of at least 16 trainings (64 for 25 features, 18 GB of scratch).  Killed, the same command goes on."""
+    """Measure what all features of the simulator are worth at once: small networks that each do without half
+    of them, by a screening design of at least 16 trainings (64 for 25 features, 18 GB of scratch).  Killed,
+    the same command goes on."""
     from fovnet.bench.screening import COLUMNS, factors_of, screened
     from fovnet.bench.simulated_training import Study
     from fovnet.evaluate.balanced import balanced_resampled
@@ -42,17 +54,29 @@ def bench_screening(
     from fovnet.records import write_tsv
 
     _refuse_wrong_tables(collection)
-    study = Study(scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device)
+    study = Study(
+        scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device
+    )
     factors = factors_of(arms or [], known_features())
     with progress_bar("trainings") as advance:
         rows = list(screened(study, factors, balanced_resampled, collection, advance))
     write_tsv(out_file, COLUMNS, rows)
     trainings = rows[0]["trainings"]
-    shown = titled(f"what leaving a feature out changes of the balanced accuracy of slices, volumes alike (95 %; {trainings} trainings)",
-                   "left out", "simulated people", "labelled collection")
+    shown = titled(
+        "what leaving a feature out changes of the balanced accuracy of slices, volumes alike (95 %; "
+        f"{trainings} trainings)",
+        "left out",
+        "simulated people",
+        "labelled collection",
+    )
     for row in sorted(rows, key=lambda row: float(row["simulated_effect"])):
-        shown.add_row(row["left_out"], *(
-            _with_interval(row, f"{on}_effect", f"{on}_low", f"{on}_high", "+") for on in ("simulated", "labelled")))
+        shown.add_row(
+            row["left_out"],
+            *(
+                _with_interval(row, f"{on}_effect", f"{on}_low", f"{on}_high", "+")
+                for on in ("simulated", "labelled")
+            ),
+        )
     show_table(shown)
     out.print(f"{out_file}")
 
@@ -67,4 +91,8 @@ def _refuse_wrong_tables(collection: Path | None) -> None:
 
 def _with_interval(row: dict[str, Any], name: str, low: str, high: str, sign: str = "") -> str:
     """ "65.9% (50.7% to 77.8%)", or "" if the row has no such interval."""
-    return "" if row.get(low) is None else f"{row[name]:{sign}.1%} ({row[low]:{sign}.1%} to {row[high]:{sign}.1%})"
+    return (
+        ""
+        if row.get(low) is None
+        else f"{row[name]:{sign}.1%} ({row[low]:{sign}.1%} to {row[high]:{sign}.1%})"
+    )

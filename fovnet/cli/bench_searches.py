@@ -1,4 +1,5 @@
-"""`fovnet bench`: how many draws search methods need on recorded trainings and with limited memory, and their time."""
+"""`fovnet bench`: how many draws search methods need on recorded trainings and with limited memory, and their
+time."""
 
 from __future__ import annotations
 
@@ -29,47 +30,87 @@ WALKS = {
     "walks.tsv": partial(begins_with, columns=("scenario", "method", "seed")),
 }
 RANKS = {
-    "ranks.tsv": table_of("fovnet.bench.ranks"), "pairs.tsv": partial(begins_with, columns=("draw", "method", "other")),
-    "ranks.png": is_our_picture, "critical.png": is_our_picture,
+    "ranks.tsv": table_of("fovnet.bench.ranks"),
+    "pairs.tsv": partial(begins_with, columns=("draw", "method", "other")),
+    "ranks.png": is_our_picture,
+    "critical.png": is_our_picture,
 }
-TABLES_HELP = ("Tables of recorded trainings, npz files with X, kinds, y, cost, names, and perhaps curves; else the one "
-               "that comes with the package.")
-SCENARIO_HELP = "memory, steep, unestimated, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; else all."
+TABLES_HELP = (
+    "Tables of recorded trainings, npz files with X, kinds, y, cost, names, and perhaps curves; else the one "
+    "that comes with the package."
+)
+SCENARIO_HELP = (
+    "memory, steep, unestimated, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; "
+    "else all."
+)
 
 
 @verbs.command("search")
 def bench_search(
-    out_folder: Annotated[Path, folder_out(STANDINGS, "Where standings.tsv, runs.tsv and standings.png are written.")],
+    out_folder: Annotated[
+        Path, folder_out(STANDINGS, "Where standings.tsv, runs.tsv and standings.png are written.")
+    ],
     tables: Annotated[list[Path] | None, Given(help=TABLES_HELP, show_default=False)] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="A method, or several, other libraries' too, perhaps with a way to spend, as gp-ei+asha; else gp-ei and random.")
+        typer.Option(
+            help="A method, or several, other libraries' too, perhaps with a way to spend, as gp-ei+asha; "
+                 "else gp-ei and random."
+        ),
     ] = None,
-    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; else 20.")] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")] = 150,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Most epochs of a run with learning curves; else those of --draws.")] = None,
-    spend: Annotated[str | None, typer.Option(help="full, hyperband, asha, or the baseline one-epoch; else the method's own.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; else 20.")
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")
+    ] = 150,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most epochs of a run with learning curves; else those of --draws."),
+    ] = None,
+    spend: Annotated[
+        str | None,
+        typer.Option(help="full, hyperband, asha, or the baseline one-epoch; else the method's own."),
+    ] = None,
     eta: Annotated[int, typer.Option(help="Of how many trainings on a rung one goes on.")] = 3,
     least_epochs: Annotated[int, typer.Option(help="Epochs of the first rung, at least.")] = 1,
-    reuse: Annotated[bool, typer.Option(help="hyperband may take up what an earlier bracket stopped.")] = True,
-    fidelity: Annotated[str, typer.Option(help="Scores of stopped trainings that a model sees: latest, or all, as an axis.")] = "latest",
-    choose: Annotated[str, typer.Option(help="The row of gp-ei: best, or drawn in proportion to its promise.")] = "best",
-    initial: Annotated[int | None, typer.Option(min=1, help="Draws spread over the space before a model is asked; else a few.")] = None,
+    reuse: Annotated[
+        bool, typer.Option(help="hyperband may take up what an earlier bracket stopped.")
+    ] = True,
+    fidelity: Annotated[
+        str, typer.Option(help="Scores of stopped trainings that a model sees: latest, or all, as an axis.")
+    ] = "latest",
+    choose: Annotated[
+        str, typer.Option(help="The row of gp-ei: best, or drawn in proportion to its promise.")
+    ] = "best",
+    initial: Annotated[
+        int | None,
+        typer.Option(min=1, help="Draws spread over the space before a model is asked; else a few."),
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Trainings at a time, in virtual time.")] = 1,
-    lead: Annotated[float, typer.Option(min=0, max=1, help="How far they may run ahead of the results; 1: never wait.")] = 0.15,
+    lead: Annotated[
+        float, typer.Option(min=0, max=1, help="How far they may run ahead of the results; 1: never wait.")
+    ] = 0.15,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
-    targets: Annotated[str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")] = None,
+    targets: Annotated[
+        str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")
+    ] = None,
     kernel: Annotated[str, typer.Option(help="matern52 or squared-exponential.")] = "matern52",
     hyperparameters: Annotated[str, typer.Option(help="map or sampled.")] = "map",
     ranking: Annotated[
         list[str] | None,
-        typer.Option(help="A setting of search.ranking, or several: acquisition=mean-rank, hidden=[64, 64].")
+        typer.Option(help="A setting of search.ranking, or several: acquisition=mean-rank, hidden=[64, 64]."),
     ] = None,
-    prior: Annotated[list[Path] | None, GivenBy(
-        help="A file of `bench learn`, for methods that take one; or several, for runs in turn.",
-    )] = None,
+    prior: Annotated[
+        list[Path] | None,
+        GivenBy(help="A file of `bench learn`, for methods that take one; or several, for runs in turn."),
+    ] = None,
     thesis: Annotated[
-        bool, typer.Option("--thesis", help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.")
+        bool,
+        typer.Option(
+            "--thesis",
+            help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.",
+        ),
     ] = False,
 ) -> None:
     """Replay search methods on recorded trainings: draws until the best row, and until the good ones; with
@@ -80,7 +121,16 @@ def bench_search(
     with learning curves optuna-tpe+hyperband, optuna-tpe+halving and dehb.
     With --prior: mean-place, by the places in earlier searches alone, and fsbo (needs torch), a deep kernel.
     """
-    from fovnet.bench.races import Entry, entries_of, modelling_of, parsed, race, ranking_of, refuse_methods, refuse_priors
+    from fovnet.bench.races import (
+        Entry,
+        entries_of,
+        modelling_of,
+        parsed,
+        race,
+        ranking_of,
+        refuse_methods,
+        refuse_priors,
+    )
     from fovnet.bench.spending import Spending
     from fovnet.bench.tables import load_table, own_table
 
@@ -90,15 +140,15 @@ def bench_search(
     refuse_methods([*methods, *([f"random+{spend}"] if spend else [])], workers)
     contestants = dict.fromkeys(parsed(name, spending) for name in methods)
     modelling = modelling_of(
-        targets=targets or ("raw" if thesis else "half-ranked"), kernel=kernel, hyperparameters=hyperparameters,
-        fidelity=fidelity, choose=choose,
+        targets=targets or ("raw" if thesis else "half-ranked"), kernel=kernel,
+        hyperparameters=hyperparameters, fidelity=fidelity, choose=choose,
     )
     ranks = ranking_of(ranking or [])
     loaded = {path: load_table(path) for path in tables}
     refuse_priors(methods, prior or [], loaded)
     like = Entry(
-        Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead, epochs=epochs,
-        ranking=ranks, priors=tuple(prior or []),
+        Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead,
+        epochs=epochs, ranking=ranks, priors=tuple(prior or []),
     )
     entries = entries_of(like, loaded, list(contestants), runs, every_row_first=thesis)
     with progress_bar("racing") as advance:
@@ -115,21 +165,32 @@ def _is_recording(path: Path) -> bool:
 @verbs.command("table")
 def bench_table(
     config: ConfigFile,
-    out_file: Annotated[Path, file_out(_is_recording, "The npz file that `bench search` replays.", "a table of this command's")],
+    out_file: Annotated[
+        Path,
+        file_out(_is_recording, "The npz file that `bench search` replays.", "a table of this command's"),
+    ],
     side: Annotated[int, typer.Option(min=1, help="Pixels to which the slices are averaged.")] = 32,
-    done: Annotated[bool, typer.Option("--done", help="Train nothing: a table of the trainings that have ended.")] = False,
-    again: Annotated[int | None, typer.Option(min=1, help="Train so many of the rows again instead, for their noise.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of --again; else the configuration's, for the same bits.")] = None,
+    done: Annotated[
+        bool, typer.Option("--done", help="Train nothing: a table of the trainings that have ended.")
+    ] = False,
+    again: Annotated[
+        int | None, typer.Option(min=1, help="Train so many of the rows again instead, for their noise.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of --again; else the configuration's, for the same bits.")
+    ] = None,
 ) -> None:
-    """Record a table of trained networks: `search.trials` rows drawn from the configuration's space, each trained to its
-    end, with their learning curves; goes on where it was after a kill."""
+    """Record a table of trained networks: `search.trials` rows drawn from the configuration's space, each
+    trained to its end, with their learning curves; goes on where it was after a kill."""
     from collections import Counter
 
     from fovnet.bench.recording import recording, write_table
     from fovnet.net.run import pack_to_train_on
 
     if seed is not None and again is None:
-        raise ConfigError("table-again", f"--seed {seed}: it is that of --again; give both, or set `seed` in {config}")
+        raise ConfigError(
+            "table-again", f"--seed {seed}: it is that of --again; give both, or set `seed` in {config}"
+        )
     settings = opened(config).settings
     made = recording(settings, pack_to_train_on(settings, config), side)
     if again is not None:
@@ -139,7 +200,9 @@ def bench_table(
             made.trained(advance)
     trials = made.finished()
     write_table(out_file, trials, made)
-    counts = ", ".join(f"{number} {status}" for status, number in Counter(trial.outcome.status for trial in trials).items())
+    counts = ", ".join(
+        f"{number} {status}" for status, number in Counter(trial.outcome.status for trial in trials).items()
+    )
     out.print(f"{len(trials)} of {made.count} rows: {counts}; journal {made.journal}")
     out.print(f"{out_file}")
 
@@ -171,14 +234,26 @@ def bench_learn(
 
 @verbs.command("ranks")
 def bench_ranks(
-    out_folder: Annotated[Path, folder_out(RANKS, "Where ranks.tsv, pairs.tsv, ranks.png and critical.png are written.")],
-    runs: Annotated[list[Path] | None, Given(help="Folders that `fovnet bench search --out` wrote.", show_default=False)] = None,
-    incumbents: Annotated[Path | None, GivenBy(
-        help="Published runs instead: an npz file of keys, and of each method the best value so far, 1 the best of all.")] = None,
-    method: Annotated[list[str] | None, typer.Option(help="A method with its setting, as in ranks.tsv, or several; else all.")] = None,
+    out_folder: Annotated[
+        Path, folder_out(RANKS, "Where ranks.tsv, pairs.tsv, ranks.png and critical.png are written.")
+    ],
+    runs: Annotated[
+        list[Path] | None, Given(help="Folders that `fovnet bench search --out` wrote.", show_default=False)
+    ] = None,
+    incumbents: Annotated[
+        Path | None,
+        GivenBy(
+            help="Published runs instead: an npz file of keys, and of each method the best value so far, 1 "
+                 "the best of all."
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="A method with its setting, as in ranks.tsv, or several; else all."),
+    ] = None,
 ) -> None:
-    """Rank search methods on many tables: mean ranks and regrets by draw, with intervals that resample tables, and
-    which differences between methods are significant."""
+    """Rank search methods on many tables: mean ranks and regrets by draw, with intervals that resample
+    tables, and which differences between methods are significant."""
     from fovnet.bench import ranks
     from fovnet.bench.figures.ranks import critical_figure, ranks_figure
     from fovnet.drawing.canvas import save_png
@@ -186,7 +261,9 @@ def bench_ranks(
 
     if bool(runs) == (incumbents is not None):
         raise ConfigError("ranks-runs", "folders of runs or --incumbents FILE: give one of the two")
-    compared = ranks.replays(runs, method or ()) if runs else ranks.incumbents(incumbents or Path(), method or ())
+    compared = (
+        ranks.replays(runs, method or ()) if runs else ranks.incumbents(incumbents or Path(), method or ())
+    )
     lines, tests = list(ranks.lines(compared)), ranks.differences(compared)
     write_tsv(out_folder / "ranks.tsv", ranks.COLUMNS, lines)
     write_tsv(out_folder / "pairs.tsv", ranks.PAIRS, ranks.pairs(compared, tests))
@@ -195,7 +272,11 @@ def bench_ranks(
     title = f"{len(compared.table)} runs on {compared.tables} tables: mean rank (regret) by draw"
     shown = titled(title, "method", *(f"{draw}" for draw in compared.moments))
     for name in compared.methods:
-        mine = {line["draw"]: f"{line['rank']:.2f} ({line['regret']:.4f})" for line in lines if line["method"] == name}
+        mine = {
+            line["draw"]: f"{line['rank']:.2f} ({line['regret']:.4f})"
+            for line in lines
+            if line["method"] == name
+        }
         shown.add_row(name, *(mine[draw] for draw in compared.moments))
     show_table(shown)
     for test in tests:
@@ -206,11 +287,13 @@ def bench_ranks(
 @verbs.command("sorting")
 def bench_sorting(
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.sorting"), "A TSV file for the numbers.")],
-    rate: Annotated[list[float] | None, typer.Option(min=0, help="A rate of the training, or several; else 0.001.")] = None,
+    rate: Annotated[
+        list[float] | None, typer.Option(min=0, help="A rate of the training, or several; else 0.001.")
+    ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
 ) -> None:
-    """Train the networks of `ranking` to sort numbers, and compare with the study of sorting in the thesis that
-    the method comes from."""
+    """Train the networks of `ranking` to sort numbers, and compare with the study of sorting in the thesis
+    that the method comes from."""
     from fovnet.bench.sorting import COLUMNS, compared
     from fovnet.records import write_tsv
 
@@ -222,7 +305,9 @@ def bench_sorting(
     for line in lines:
         between, near = f"{line['low']:g} and {line['high']:g}", "" if line["near"] else " *"
         cells = [f"{line[key]:g}" for key in ("size", "epochs")]
-        shown.add_row(*cells, between, f"{line['rate']:g}", f"{line['share']:.3f}", f"{line['thesis']:.2f}{near}")
+        shown.add_row(
+            *cells, between, f"{line['rate']:g}", f"{line['share']:.3f}", f"{line['thesis']:.2f}{near}"
+        )
     show_table(shown)
     out.print("* more than 0.05 from the thesis, which names no optimiser")
     out.print(f"{out_file}")
@@ -231,7 +316,9 @@ def bench_sorting(
 @verbs.command("bound")
 def bench_bound(
     rows: Annotated[int, typer.Option(min=1, help="Rows of the space.")] = 34_300,
-    out_file: Annotated[Path | None, file_out(table_of("fovnet.bench.bounds"), "A TSV file for the same numbers.")] = None,
+    out_file: Annotated[
+        Path | None, file_out(table_of("fovnet.bench.bounds"), "A TSV file for the same numbers.")
+    ] = None,
 ) -> None:
     """Say how many draws random search needs until it has probably drawn one of the best rows."""
     from fovnet.bench.bounds import CERTAINTIES, COLUMNS, SHARES, bounds
@@ -253,12 +340,17 @@ def bench_bound(
 @verbs.command("propose")
 def bench_propose(
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.pace"), "A TSV file for the numbers.")],
-    trials: Annotated[list[int] | None, typer.Option(min=2, max=30_000, help="Trials known in the end; or several numbers.")] = None,
+    trials: Annotated[
+        list[int] | None, typer.Option(min=2, max=30_000, help="Trials known in the end; or several numbers.")
+    ] = None,
     method: Annotated[str, typer.Option(help="A search method.")] = "gp-ei",
-    diverged: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the trials that have diverged.")] = 0.0,
+    diverged: Annotated[
+        float, typer.Option(min=0.0, max=0.9, help="Share of the trials that have diverged.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(min=0)] = 0,
 ) -> None:
-    """Measure what a proposal costs over the paper's 34,300 rows: seconds on one core, refits counted, and memory."""
+    """Measure what a proposal costs over the paper's 34,300 rows: seconds on one core, refits counted, and
+    memory."""
     from fovnet.bench.pace import COLUMNS, paces
     from fovnet.bench.races import refuse_unknown
     from fovnet.records import write_tsv
@@ -269,11 +361,21 @@ def bench_propose(
     write_tsv(out_file, COLUMNS, [vars(pace) for pace in measured])
     shown = titled(
         f"{method}: seconds a proposal over {measured[0].rows:,} rows",
-        "trials known", "proposals (refits)", "median", "mean", "max", "processor", "after a restart", "peak MB (idle)",
+        "trials known",
+        "proposals (refits)",
+        "median",
+        "mean",
+        "max",
+        "processor",
+        "after a restart",
+        "peak MB (idle)",
     )
     for pace in measured:
         seconds = [f"{value:.3f}" for value in (pace.median, pace.mean, pace.worst, pace.cpu, pace.resumed)]
-        shown.add_row(f"{pace.trials:,}", f"{pace.proposals} ({pace.refits})", *seconds, f"{pace.peak_mb:.0f} ({pace.idle_mb:.0f})")
+        shown.add_row(
+            f"{pace.trials:,}", f"{pace.proposals} ({pace.refits})", *seconds,
+            f"{pace.peak_mb:.0f} ({pace.idle_mb:.0f})",
+        )
     show_table(shown)
     out.print(f"{out_file}")
 
@@ -282,11 +384,14 @@ def bench_propose(
 def bench_edge(
     out_folder: Annotated[Path, folder_out(WALKS, "Where edge.tsv and walks.tsv are written.")],
     scenario: Annotated[list[str] | None, typer.Option(help=SCENARIO_HELP)] = None,
-    method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Problems of each scenario.")] = 40,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
 ) -> None:
-    """Count the draws that fail for lack of memory, or otherwise, before the best network that can be trained is drawn."""
+    """Count the draws that fail for lack of memory, or otherwise, before the best network that can be trained
+    is drawn."""
     from fovnet.bench.edge import MEASURES, SCENARIOS, edge_standings, walks
     from fovnet.bench.races import refuse_unknown
     from fovnet.records import write_tsv
@@ -295,39 +400,67 @@ def bench_edge(
     refuse_unknown(methods)
     for name in scenarios:
         if name not in SCENARIOS:
-            raise ConfigError("bench-scenario", f"--scenario {name}: unknown; choose among {', '.join(SCENARIOS)}")
+            raise ConfigError(
+                "bench-scenario", f"--scenario {name}: unknown; choose among {', '.join(SCENARIOS)}"
+            )
     tasks = [(name, how, seed) for name in scenarios for how in methods for seed in range(seeds)]
     with progress_bar("walking") as advance:
         made = list(zip(tasks, walks(tasks, processes, advance), strict=True))
-    lines = [{"scenario": name, "method": how, "seed": seed, **vars(one), "failed": one.failed} for (name, how, seed), one in made]
+    lines = [
+        {"scenario": name, "method": how, "seed": seed, **vars(one), "failed": one.failed}
+        for (name, how, seed), one in made
+    ]
     write_tsv(out_folder / "walks.tsv", list(lines[0]), lines)
-    shown = titled(f"until the best row that trains, {seeds} seeds: mean (95 % interval; worst)", "scenario", "method", *MEASURES)
+    shown = titled(
+        f"until the best row that trains, {seeds} seeds: mean (95 % interval; worst)", "scenario", "method",
+        *MEASURES,
+    )
     rows = []
     for name in scenarios:
         for how in methods:
             standing = edge_standings(name, how, [one for (a, b, _), one in made if (a, b) == (name, how)])
             rows += standing
-            shown.add_row(name, how, *(f"{row.mean:.1f} ({row.low:.0f}-{row.high:.0f}; {row.worst})" for row in standing))
+            shown.add_row(
+                name, how,
+                *(f"{row.mean:.1f} ({row.low:.0f}-{row.high:.0f}; {row.worst})" for row in standing),
+            )
     write_tsv(out_folder / "edge.tsv", list(vars(rows[0])), [vars(row) for row in rows])
     show_table(shown)
     if lost := sum(not one.found for _, one in made):
-        out.print(f"{lost} of {len(made)} searches never drew it: the machine ended it each time it was tried; they count with all rows")
+        out.print(
+            f"{lost} of {len(made)} searches never drew it: the machine ended it each time it was tried; "
+            "they count with all rows"
+        )
     out.print(f"{out_folder / 'edge.tsv'}")
 
 
 @verbs.command("another-model")
 def bench_another_model(
-    out_folder: Annotated[Path, folder_out(
-        {"another-model.tsv": table_of("fovnet.bench.another_model")}, "Where another-model.tsv and the searches' journals are written.")],
-    method: Annotated[list[str] | None, typer.Option(help="A search method, or several; else a-mads and random.")] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Trainings of each search, about two seconds each.")] = 60,
+    out_folder: Annotated[
+        Path,
+        folder_out(
+            {"another-model.tsv": table_of("fovnet.bench.another_model")},
+            "Where another-model.tsv and the searches' journals are written.",
+        ),
+    ],
+    method: Annotated[
+        list[str] | None, typer.Option(help="A search method, or several; else a-mads and random.")
+    ] = None,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Trainings of each search, about two seconds each.")
+    ] = 60,
     seeds: Annotated[int, typer.Option(min=1, help="Searches of each method, with seeds 0, 1, ...")] = 3,
     start: Annotated[str, typer.Option(help="The configuration tried first: good, or bad.")] = "good",
-    thesis: Annotated[bool, typer.Option("--thesis", help="mads and a-mads: optimisers in a cycle, the next with its usual rate.")] = False,
+    thesis: Annotated[
+        bool,
+        typer.Option(
+            "--thesis", help="mads and a-mads: optimisers in a cycle, the next with its usual rate."
+        ),
+    ] = False,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
 ) -> None:
-    """Search another model, an autoencoder that tells interrupted digits from complete ones, as an example of a space
-    of one's own: a journal for each search, which `fovnet search explain` explains."""
+    """Search another model, an autoencoder that tells interrupted digits from complete ones, as an example of
+    a space of one's own: a journal for each search, which `fovnet search explain` explains."""
     from fovnet.bench.another_model import COLUMNS, STARTS, Task, searches
     from fovnet.bench.races import refuse_unknown
     from fovnet.records import write_tsv
@@ -338,20 +471,31 @@ def bench_another_model(
         raise ConfigError("bench-start", f"--start {start}: unknown; choose among {', '.join(STARTS)}")
     how = "-thesis" if thesis else ""
     tasks = [
-        Task(out_folder / f"{name}-{start}{how}-{seed}", name, start, seed, trials, thesis) for name in methods for seed in range(seeds)
+        Task(out_folder / f"{name}-{start}{how}-{seed}", name, start, seed, trials, thesis)
+        for name in methods
+        for seed in range(seeds)
     ]
     with progress_bar("searching") as advance:
         found = list(searches(tasks, processes, advance))
     write_tsv(out_folder / "another-model.tsv", COLUMNS, [vars(one) for one in found])
     title = f"{trials} trainings from a {start} start, each search's best by validation"
-    shown = titled(title, "method", "validation score", "test F1, complete / interrupted", "their mean, at test", "failed")
+    shown = titled(
+        title, "method", "validation score", "test F1, complete / interrupted", "their mean, at test",
+        "failed",
+    )
     for name in methods:
         mine = [one for one in found if one.method == name]
         cells = [
-            (f"{one.score:.3f}", f"{one.complete:.2f} / {one.interrupted:.2f}", f"{one.mean:.2f} ({one.low:.2f}-{one.high:.2f})")
+            (
+                f"{one.score:.3f}", f"{one.complete:.2f} / {one.interrupted:.2f}",
+                f"{one.mean:.2f} ({one.low:.2f}-{one.high:.2f})",
+            )
             for one in mine
         ]
-        shown.add_row(name, *("\n".join(column) for column in zip(*cells, strict=True)), f"{sum(one.failed for one in mine)}")
+        shown.add_row(
+            name, *("\n".join(column) for column in zip(*cells, strict=True)),
+            f"{sum(one.failed for one in mine)}",
+        )
     show_table(shown)
     share = f"{100 * found[0].prevalence:.0f} % of the test pictures are interrupted"
     out.print(f"{share}; in brackets the 95 % interval (bootstrap of the pictures)")
@@ -372,7 +516,10 @@ def _show_draws(view: RaceView) -> None:
     from fovnet.bench.figures.race import label
     from fovnet.bench.races import GOALS
 
-    shown = _headed(f"{view.name}: draws until the best row, and mean draws until the good ones", "best", "worst", "missed")
+    shown = _headed(
+        f"{view.name}: draws until the best row, and mean draws until the good ones", "best", "worst",
+        "missed",
+    )
     for best, others in _by_method(view):
         spread, missed = f"{best.mean:.1f}±{best.sd:.0f}", f"{best.misses}/{best.runs}"
         shown.add_row(label(best), spread, f"{best.worst}", missed, *(f"{row.mean:.1f}" for row in others))
@@ -386,13 +533,22 @@ def _show_epochs(view: RaceView) -> None:
     are rows begun; of several workers their virtual time, and the share of it that they waited, instead."""
     from fovnet.bench.figures.race import label
 
-    title = f"{view.name}: epochs until the best row is trained to the end, and mean epochs until the good ones"
+    title = (
+        f"{view.name}: epochs until the best row is trained to the end, and mean epochs until the good ones"
+    )
     several = any(best.workers > 1 for best, _ in _by_method(view))
     besides = ("virtual time", "idle") if several else ("full length", "draws")
     shown = _headed(title, "best", "worst", "missed", *besides)
     for best, others in _by_method(view):
-        cells = [f"{best.epochs:,.0f}±{best.epochs_sd:,.0f}", f"{best.epochs_worst:,}", f"{best.misses}/{best.runs}"]
-        cells += [f"{best.time:,.4g}", f"{best.idle:.0%}"] if several else [f"{best.full_trainings:.1f}", f"{best.mean:.0f}"]
+        cells = [
+            f"{best.epochs:,.0f}±{best.epochs_sd:,.0f}", f"{best.epochs_worst:,}",
+            f"{best.misses}/{best.runs}",
+        ]
+        cells += (
+            [f"{best.time:,.4g}", f"{best.idle:.0%}"]
+            if several
+            else [f"{best.full_trainings:.1f}", f"{best.mean:.0f}"]
+        )
         shown.add_row(label(best), *cells, *(f"{row.epochs:,.0f}" for row in others))
     show_table(shown)
 

@@ -21,17 +21,32 @@ verbs = typer.Typer()
 
 @verbs.command("train")
 def bench_train(
-    out_folder: Annotated[Path, folder_out(
-        {"throughput.tsv": table_of("fovnet.bench.throughput"), "throughput.png": is_our_picture},
-        "Where throughput.tsv and throughput.png are written.")],
+    out_folder: Annotated[
+        Path,
+        folder_out(
+            {"throughput.tsv": table_of("fovnet.bench.throughput"), "throughput.png": is_our_picture},
+            "Where throughput.tsv and throughput.png are written.",
+        ),
+    ],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    repeats: Annotated[int, typer.Option(min=1, help="Epochs of each pipeline, in turn; medians are reported.")] = 5,
-    budget_seconds: Annotated[float, typer.Option(min=1.0, help="Of each configuration; those that need more are left out.")] = 12.0,
-    memory_gb: Annotated[float, typer.Option(min=0.1, help="Configurations predicted to need more are left out.")] = 4.0,
-    loader_workers: Annotated[int | None, typer.Option(min=0, help="Of MONAI's; else the cores less one, 8 at most.")] = None,
-    pack: Annotated[Path | None, GivenBy(help="A folder of slices, as `fovnet slice` makes it; else slices are drawn.")] = None,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Epochs of each pipeline, in turn; medians are reported.")
+    ] = 5,
+    budget_seconds: Annotated[
+        float, typer.Option(min=1.0, help="Of each configuration; those that need more are left out.")
+    ] = 12.0,
+    memory_gb: Annotated[
+        float, typer.Option(min=0.1, help="Configurations predicted to need more are left out.")
+    ] = 4.0,
+    loader_workers: Annotated[
+        int | None, typer.Option(min=0, help="Of MONAI's; else the cores less one, 8 at most.")
+    ] = None,
+    pack: Annotated[
+        Path | None, GivenBy(help="A folder of slices, as `fovnet slice` makes it; else slices are drawn.")
+    ] = None,
 ) -> None:
-    """Measure training: images per second beside a pipeline as the MONAI tutorials write it, memory, and where a step's time goes."""
+    """Measure training: images per second beside a pipeline as the MONAI tutorials write it, memory, and
+    where a step's time goes."""
     from fovnet.bench.figures.throughput import throughput_figure
     from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
     from fovnet.drawing.canvas import save_png
@@ -46,8 +61,8 @@ def bench_train(
         rows = list(throughputs(device, bounds, pack / "pixels.npy" if pack else None, SPREAD, advance))
     write_tsv(out_folder / "throughput.tsv", COLUMNS, [vars(row) for row in rows])
     shown = titled(
-        f"training, median of {repeats}; MONAI with {workers} loader workers", "configuration", "images/s", "ms/step", "matrix rate",
-        "data", "MB (predicted)", "MONAI", "ratio (range)",
+        f"training, median of {repeats}; MONAI with {workers} loader workers", "configuration", "images/s",
+        "ms/step", "matrix rate", "data", "MB (predicted)", "MONAI", "ratio (range)",
     )
     for row in rows:
         if row.images_per_second is None:
@@ -55,8 +70,9 @@ def bench_train(
             continue
         ratio = "" if row.ratio is None else f"{row.ratio:.1f} ({row.ratio_low:.1f}-{row.ratio_high:.1f})"
         shown.add_row(
-            row.label, f"{row.images_per_second:,.0f}", f"{row.ms_per_step:.1f}", f"{row.matrix_share:.0%}", f"{row.handling_share:.0%}",
-            f"{row.peak_mb:,.0f} ({row.predicted_mb:,.0f})", f"{row.monai_images_per_second or 0:,.0f}", ratio,
+            row.label, f"{row.images_per_second:,.0f}", f"{row.ms_per_step:.1f}", f"{row.matrix_share:.0%}",
+            f"{row.handling_share:.0%}", f"{row.peak_mb:,.0f} ({row.predicted_mb:,.0f})",
+            f"{row.monai_images_per_second or 0:,.0f}", ratio,
         )
     show_table(shown)
     for note in sorted({row.note for row in rows if row.note and row.images_per_second is not None}):
@@ -68,10 +84,13 @@ def bench_train(
 @verbs.command("slice")
 def bench_slice(
     paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.slicing"), "A TSV file for the times of every file.")],
+    out_file: Annotated[
+        Path, file_out(table_of("fovnet.bench.slicing"), "A TSV file for the times of every file.")
+    ],
     repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are reported.")] = 5,
 ) -> None:
-    """Measure slicing: milliseconds a file beside MONAI's transforms, and beside bare unpacking with one resize."""
+    """Measure slicing: milliseconds a file beside MONAI's transforms, and beside bare unpacking with one
+    resize."""
     from fovnet.bench.slicing import COLUMNS, medians, slicing_times
     from fovnet.errors import VolumeError
     from fovnet.records import write_tsv
@@ -82,15 +101,24 @@ def bench_slice(
     if all(row.ours_ms is None for row in rows):
         raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {_first_notes(rows)}")
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
-    shown = titled(f"slicing, one thread, median of {repeats}", "file", "slices", "ms", "MONAI", "unpacking", "floor",
-                   "MONAI / ms", "ms / floor")
+    shown = titled(
+        f"slicing, one thread, median of {repeats}", "file", "slices", "ms", "MONAI", "unpacking", "floor",
+        "MONAI / ms", "ms / floor",
+    )
     for row in rows:
         if row.ours_ms is not None:
-            times = ("" if ms is None else f"{ms:,.0f}" for ms in (row.ours_ms, row.monai_ms, row.unpack_ms, row.floor_ms))
-            ratios = ("" if ratio is None else f"{ratio:.2f}" for ratio in (row.monai_over_ours, row.over_floor))
+            times = (
+                "" if ms is None else f"{ms:,.0f}"
+                for ms in (row.ours_ms, row.monai_ms, row.unpack_ms, row.floor_ms)
+            )
+            ratios = (
+                "" if ratio is None else f"{ratio:.2f}" for ratio in (row.monai_over_ours, row.over_floor)
+            )
             shown.add_row(Path(row.path).name, str(row.slices), *times, *ratios)
     middle = medians(rows)
-    ratios = ("" if middle[name] is None else f"{middle[name]:.2f}" for name in ("monai_over_ours", "over_floor"))
+    ratios = (
+        "" if middle[name] is None else f"{middle[name]:.2f}" for name in ("monai_over_ours", "over_floor")
+    )
     shown.add_row("median", *[""] * 5, *ratios)
     show_table(shown)
     out.print("milliseconds; floor: unpacking and one resize")
@@ -104,16 +132,30 @@ def bench_slice(
 
 @verbs.command("predict")
 def bench_predict(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.predicting"), "A TSV file for the times of every file and engine.")],
-    paths: Annotated[list[Path] | None, Given(help="Volumes; without, one is simulated.", show_default=False)] = None,
-    shape: Annotated[tuple[int, int, int] | None, typer.Option(
-        min=8, max=1024, show_default=False, help="Voxels of the simulated volume. [320 250 72]")] = None,
+    out_file: Annotated[
+        Path,
+        file_out(table_of("fovnet.bench.predicting"), "A TSV file for the times of every file and engine."),
+    ],
+    paths: Annotated[
+        list[Path] | None, Given(help="Volumes; without, one is simulated.", show_default=False)
+    ] = None,
+    shape: Annotated[
+        tuple[int, int, int] | None,
+        typer.Option(
+            min=8, max=1024, show_default=False, help="Voxels of the simulated volume. [320 250 72]"
+        ),
+    ] = None,
     model: ModelFolder = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are reported.")] = 5,
-    engine: Annotated[list[str] | None, typer.Option(help="One, or several; without, all installed.", show_default=False)] = None,
-    beside: Annotated[int, typer.Option(min=0, help="Busy processes beside which all is measured once more.")] = 0,
+    engine: Annotated[
+        list[str] | None, typer.Option(help="One, or several; without, all installed.", show_default=False)
+    ] = None,
+    beside: Annotated[
+        int, typer.Option(min=0, help="Busy processes beside which all is measured once more.")
+    ] = 0,
 ) -> None:
-    """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine that is installed."""
+    """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine
+    that is installed."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
     from fovnet.errors import ConfigError, VolumeError
     from fovnet.net.engines import refuse_unknown
@@ -122,8 +164,12 @@ def bench_predict(
     for name in engine or ():
         refuse_unknown(name)
     if paths and shape:
-        raise ConfigError("bench-shape", f"--shape {' '.join(map(str, shape))}: describes the simulated volume, and {paths[0]} is measured "
-                                         "instead; leave one of the two out")
+        raise ConfigError(
+            "bench-shape",
+            f"--shape {' '.join(map(str, shape))}: describes the simulated volume, and {paths[0]} is "
+            "measured "
+            "instead; leave one of the two out",
+        )
     with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as advance:
         files = paths or [simulated(Path(place) / "simulated.nii.gz", shape or (320, 250, 72))]
         rows = list(predicting_times(files, model_folder(model), repeats, advance, engine or (), beside))
@@ -131,12 +177,17 @@ def bench_predict(
     if not measured:
         raise VolumeError("bench-nothing", f"none of {len(files)} could be answered: {_first_notes(rows)}")
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
-    shown = titled(f"milliseconds a volume on the CPU, median of {repeats}", "file", "voxels", "engine", *STAGES, "all", "gzip and numpy",
-                   "volumes / s", "peak MB")
+    shown = titled(
+        f"milliseconds a volume on the CPU, median of {repeats}", "file", "voxels", "engine", *STAGES, "all",
+        "gzip and numpy", "volumes / s", "peak MB",
+    )
     for row in measured:
         stages = [getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack")]
         cells = ["" if ms is None else f"{ms:,.0f}" for ms in stages]
-        shown.add_row(Path(row.path).name, row.voxels, row.engine, *cells, f"{row.volumes_per_second:.2f}", f"{row.peak_mb:,.0f}")
+        shown.add_row(
+            Path(row.path).name, row.voxels, row.engine, *cells, f"{row.volumes_per_second:.2f}",
+            f"{row.peak_mb:,.0f}",
+        )
         peaks = [getattr(row, f"{stage}_peak_mb") for stage in STAGES]
         shown.add_row("", "", "peak MB", *("" if peak is None else f"{peak:,.0f}" for peak in peaks))
     show_table(shown)
@@ -151,8 +202,11 @@ def bench_predict(
 
 def _beside(rows: Sequence[Any], beside: int, repeats: int) -> Table:
     """The table of times with and without neighbours."""
-    shown = titled(f"milliseconds a volume alone and beside {several(beside, 'busy process', 'busy processes')}, in turn, {repeats} times",
-                   "file", "engine", "threads", "alone: median", "least", "beside: median", "least", "ratio of medians")
+    shown = titled(
+        f"milliseconds a volume alone and beside {several(beside, 'busy process', 'busy processes')}, in "
+        f"turn, {repeats} times",
+        "file", "engine", "threads", "alone: median", "least", "beside: median", "least", "ratio of medians",
+    )
     for row in rows:
         times = (f"{ms:,.0f}" for ms in (row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms))
         shown.add_row(Path(row.path).name, row.engine, str(row.threads), *times, f"{row.ratio:.2f}")

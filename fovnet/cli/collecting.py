@@ -24,18 +24,23 @@ collect = typer.Typer(no_args_is_help=True, help=(
 def _folder_there(tree: Path) -> Path:
     """`tree`.  Raises CollectionError "collect-missing" if it is not a folder."""
     if not tree.is_dir():
-        raise CollectionError("collect-missing", f"{tree}: there is no such folder; give the top folder of the tree")
+        raise CollectionError(
+            "collect-missing", f"{tree}: there is no such folder; give the top folder of the tree"
+        )
     return tree
 
 
 Tree = Annotated[Path, Given(callback=_folder_there, help="The top folder of the tree.")]
-Tables = Annotated[Path, FolderOut("--out", help="Where volumes.tsv, aside.tsv and, with labels, regions.tsv are written.")]
+Tables = Annotated[
+    Path, FolderOut("--out", help="Where volumes.tsv, aside.tsv and, with labels, regions.tsv are written.")
+]
 Replace = Annotated[bool, typer.Option("--replace", help="Write over tables that lie there already.")]
 
 
 @collect.command("bids")
 def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """The anatomical MR images of a BIDS data set, sub-01/anat/sub-01_T1w.nii.gz and on, with what their sidecars say; unlabelled."""
+    """The anatomical MR images of a BIDS data set, sub-01/anat/sub-01_T1w.nii.gz and on, with what their
+    sidecars say; unlabelled."""
     from fovnet.volume.adapters.bids import gather_bids
 
     _collected(gather_bids(tree), tree, out_folder, replace)
@@ -43,7 +48,10 @@ def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> No
 
 @collect.command("dicom")
 def collect_dicom(
-    tree: Tree, out_folder: Tables, include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "", replace: Replace = False
+    tree: Tree,
+    out_folder: Tables,
+    include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
+    replace: Replace = False,
 ) -> None:
     """Every MR series of a DICOM tree, with its scanner and plane; unlabelled, subjects as hashes."""
     from fovnet.volume.adapters.dicom import gather_dicom
@@ -55,7 +63,9 @@ def collect_dicom(
 def collect_organs(
     tree: Tree,
     out_folder: Tables,
-    labels: Annotated[Path | None, GivenBy(help="What numbered labels mean: a table of number and name.")] = None,
+    labels: Annotated[
+        Path | None, GivenBy(help="What numbered labels mean: a table of number and name.")
+    ] = None,
     replace: Replace = False,
 ) -> None:
     """Volumes with organ masks beside them (segmentations/<organ>.nii.gz): the organs tell the regions.
@@ -73,7 +83,8 @@ def collect_organs(
 
 @collect.command("totalsegmentator")
 def collect_totalsegmentator(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """The TotalSegmentator MRI data set as published, s0001/mri.nii.gz with s0001/segmentations and on, labelled by its organs."""
+    """The TotalSegmentator MRI data set as published, s0001/mri.nii.gz with s0001/segmentations and on,
+    labelled by its organs."""
     from fovnet.volume.adapters.totalsegmentator import gather_totalsegmentator
 
     _collected(gather_totalsegmentator(tree), tree, out_folder, replace)
@@ -108,9 +119,17 @@ def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> N
     from fovnet.volume.adapters.gathered import write_tables
 
     table = write_tables(folder, gathered, tree, replace=replace)
-    subjects, labelled = len({row.subject_id for row in gathered.volumes}), len({row.volume_id for row in gathered.regions})
-    aside = f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: {folder / 'aside.tsv'}"
-    made = f"{several(len(gathered.volumes), 'volume')} of {several(subjects, 'subject')}, {labelled} labelled"
+    subjects, labelled = (
+        len({row.subject_id for row in gathered.volumes}),
+        len({row.volume_id for row in gathered.regions}),
+    )
+    aside = (
+        f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: "
+        f"{folder / 'aside.tsv'}"
+    )
+    made = (
+        f"{several(len(gathered.volumes), 'volume')} of {several(subjects, 'subject')}, {labelled} labelled"
+    )
     out.print(f"{made}: {table}; {aside}")
     if gathered.broken:
         raise typer.Exit(3)

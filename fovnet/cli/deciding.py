@@ -26,7 +26,9 @@ def ensemble(config: ConfigFile) -> None:
     """
     run = opened(config)
     made = run.ensemble(progress_bar)
-    out.print(f"{_counted(made)}, weights {made.weights}, {made.slices:,} slices scored: {run.results.ensemble}")
+    out.print(
+        f"{_counted(made)}, weights {made.weights}, {made.slices:,} slices scored: {run.results.ensemble}"
+    )
 
 
 def _counted(made: Assembled) -> str:
@@ -39,14 +41,25 @@ def _counted(made: Assembled) -> str:
 
 @verbs.command()
 def tune(config: ConfigFile) -> None:
-    """Choose temperature, smoothing and thresholds of the decision on the validation split, and when to abstain."""
+    """Choose temperature, smoothing and thresholds of the decision on the validation split, and when to
+    abstain."""
     run = opened(config)
     made = run.tune()
     rule, abstention = made.rule, made.abstention
-    chosen = f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, {'with' if rule.heights else 'without'} usual heights"
-    wrong = f"at most {100 * run.settings.decision.stated_error:.3g}% of their slices wrong on average over people"
+    chosen = (
+        f"smoothing {rule.sigma_mm:g} mm, temperature {rule.temperature:.2f}, "
+        f"{'with' if rule.heights else 'without'} usual heights"
+    )
+    wrong = (
+        f"at most {100 * run.settings.decision.stated_error:.3g}% of their slices wrong on average over "
+        "people"
+    )
     seen = f"{abstention['subjects']} validation subjects"
-    held = f"shown by {seen}" if abstention["promised"] else f"{seen} were too few, or erred too much, to promise it for others"
+    held = (
+        f"shown by {seen}"
+        if abstention["promised"]
+        else f"{seen} were too few, or erred too much, to promise it for others"
+    )
     out.print(f"answers from confidence {rule.min_confidence:.2f} on, {wrong}: {held}")
     out.print(f"{chosen}; {made.slice_error:.1%} slice error on the validation split: {made.path}")
 

@@ -30,7 +30,8 @@ def evaluate(config: ConfigFile) -> None:
 
 @verbs.command()
 def ablate(config: ConfigFile) -> None:
-    """Say what each step is worth, on the test split: reading the probabilities, mixing the members, searching the network."""
+    """Say what each step is worth, on the test split: reading the probabilities, mixing the members,
+    searching the network."""
     from fovnet.decision.ensemble import read_rule
     from fovnet.evaluate.ablation import SHOWN, ablate, made_from, write_ablation
     from fovnet.evaluate.networks import networks_of
@@ -50,13 +51,21 @@ def ablate(config: ConfigFile) -> None:
             pack, networks, arrays["rows"], run.vocabulary, read_rule(results.ensemble),
             bootstrap=settings.evaluate.bootstrap, seed=settings.seed, progress=advance,
         )
-    written = write_ablation(results.evaluation, found, made_from=made_from(results), settings=settings.evaluate.model_dump())
-    shown = titled("test split; below each figure what the step changes, with its 95 % interval over subjects", "", "arm",
-                   *(name.removeprefix("border_").replace("_", " ") for name, _ in SHOWN))
+    written = write_ablation(
+        results.evaluation, found, made_from=made_from(results), settings=settings.evaluate.model_dump()
+    )
+    shown = titled(
+        "test split; below each figure what the step changes, with its 95 % interval over subjects",
+        "",
+        "arm",
+        *(name.removeprefix("border_").replace("_", " ") for name, _ in SHOWN),
+    )
     for step in found.steps:
         measures = {(one.name, one.stage): one for one in step.measures}
         gains = {(one.measure, one.stage): one for one in step.gains}
-        shown.add_row(step.ladder, step.arm, *(value_text(measures[key].name, measures[key].value) for key in SHOWN))
+        shown.add_row(
+            step.ladder, step.arm, *(value_text(measures[key].name, measures[key].value) for key in SHOWN)
+        )
         if gains:
             shown.add_row("", "", *(difference_text(gains.get(key)) for key in SHOWN))
     show_table(shown)
@@ -66,19 +75,25 @@ def ablate(config: ConfigFile) -> None:
 
 
 EXAMINED = (
-    ("slice_error", "raw"), ("slice_error", "decided"), ("slice_error_not_dark", "decided"), ("balanced_accuracy", "decided"),
-    ("presence_f1_weighted", "decided"), ("exact_set", "decided"), ("border_abs_median_mm", "decided"), ("border_within_10_mm", "decided"),
+    ("slice_error", "raw"), ("slice_error", "decided"), ("slice_error_not_dark", "decided"),
+    ("balanced_accuracy", "decided"), ("presence_f1_weighted", "decided"), ("exact_set", "decided"),
+    ("border_abs_median_mm", "decided"), ("border_within_10_mm", "decided"),
     ("border_interval_holds", "decided"),
 )
 """The measures that `examine` prints; the tables have all."""
 
 
 MEASURES = (
-    "Volumes are matched by path, else by volume_id. Measures: slice_error is the share of slices given a wrong region, raw by the "
-    "networks alone and decided in the answer, where a slice with a spine is judged by that alone; slice_error_any_label counts "
-    "false labels beside a spine too; slice_error_not_dark leaves out slices without signal. presence_f1_weighted is the F1 of "
-    "naming the regions of a volume, weighted by how many volumes show each; exact_set the share of volumes with exactly the right "
-    "regions. far_confusion_slices and far_confusion_volumes count those called a region that does not touch the true one.\n\n"
+    "Volumes are matched by path, else by volume_id. Measures: slice_error is the share of slices given a "
+    "wrong region, raw by the "
+    "networks alone and decided in the answer, where a slice with a spine is judged by that alone; "
+    "slice_error_any_label counts "
+    "false labels beside a spine too; slice_error_not_dark leaves out slices without signal. "
+    "presence_f1_weighted is the F1 of "
+    "naming the regions of a volume, weighted by how many volumes show each; exact_set the share of volumes "
+    "with exactly the right "
+    "regions. far_confusion_slices and far_confusion_volumes count those called a region that does not touch "
+    "the true one.\n\n"
     "Where labels name the spine alone, the regions it crosses are not held against an answer."
 )
 """What the help of `examine` ends with."""
@@ -87,13 +102,21 @@ MEASURES = (
 @verbs.command(epilog=MEASURES)
 def examine(
     answers: Annotated[Path, Given(help="A folder that `predict --out` wrote.")],
-    truth: Annotated[Path, GivenBy(help="A collection with labels: a folder with volumes.tsv and regions.tsv.")],
-    out_folder: Annotated[Path, FolderOut("--out", help="Where evaluation.json, rates.tsv, volumes.tsv, borders.tsv are written.")],
-    regions: Annotated[str, typer.Option(help="The regions the ensemble knows: default, or a YAML file.")] = "default",
+    truth: Annotated[
+        Path, GivenBy(help="A collection with labels: a folder with volumes.tsv and regions.tsv.")
+    ],
+    out_folder: Annotated[
+        Path,
+        FolderOut("--out", help="Where evaluation.json, rates.tsv, volumes.tsv, borders.tsv are written."),
+    ],
+    regions: Annotated[
+        str, typer.Option(help="The regions the ensemble knows: default, or a YAML file.")
+    ] = "default",
     bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
-    """Hold the answers of `predict` against what a labelled collection says is true; status 3 where labelled volumes have no answer."""
+    """Hold the answers of `predict` against what a labelled collection says is true; status 3 where labelled
+    volumes have no answer."""
     from fovnet.config import vocabulary
     from fovnet.evaluate.answers import answered_cases, by_name_alone, refuse_other_regions, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
@@ -109,16 +132,23 @@ def examine(
     # written before anything is printed, since a closed pipe ends the command
     written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})
     _show_unmatched(lacking, beyond, by_name_alone(answers, collection))
-    rows = titled(f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status", "truth", "predicted",
-                  "slices right", "wrong, but empty")
+    rows = titled(
+        f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status",
+        "truth", "predicted", "slices right", "wrong, but empty",
+    )
     for row in shown(cases, known):
         right = f"{row['right']}/{row['slices']}" if row["slices"] else ""
-        rows.add_row(row["volume_id"], row["status"], row["truth"], row["predicted"], right, str(row["wrong_empty"] or ""))
+        rows.add_row(
+            row["volume_id"], row["status"], row["truth"], row["predicted"], right,
+            str(row["wrong_empty"] or ""),
+        )
     show_table(rows)
     rates = titled("with 95 % intervals over subjects", "measure", "all read", "answered surely")
     for name, stage in EXAMINED:
         where = "regions" if name.startswith("border") else ""
-        measures = [group.find(name, stage, where) if group else None for group in (found.everything, found.answered)]
+        measures = [
+            group.find(name, stage, where) if group else None for group in (found.everything, found.answered)
+        ]
         rates.add_row(" ".join([name.replace("_", " "), stage]), *(measure_text(one) for one in measures))
     show_table(rates)
     out.print("  ".join(map(str, written)))
@@ -127,43 +157,62 @@ def examine(
 
 
 def _show_unmatched(lacking: Sequence[str], beyond: Sequence[str], alone: Sequence[str]) -> None:
-    """Prints labelled volumes without an answer, answers without a labelled volume, and answers matched by name alone."""
+    """Prints labelled volumes without an answer, answers without a labelled volume, and answers matched by
+    name alone."""
     if lacking:
         counted = several(len(lacking), "labelled volume")
         out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}")
     if beyond:
-        out.print(f"{several(len(beyond), 'answer')} on no labelled volume, by path or volume_id: {', '.join(beyond)}")
+        out.print(
+            f"{several(len(beyond), 'answer')} on no labelled volume, by path or volume_id: "
+            f"{', '.join(beyond)}"
+        )
     if alone:
         counted = several(len(alone), "volume")
-        out.print(f"{counted} answered by name alone, on another file than the labelled one: {', '.join(alone)}")
+        out.print(
+            f"{counted} answered by name alone, on another file than the labelled one: {', '.join(alone)}"
+        )
 
 
 def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
-    """Raises ConfigError "out-in-inputs" if the tables would overwrite those of the truth, or be written among the answers."""
+    """Raises ConfigError "out-in-inputs" if the tables would overwrite those of the truth, or be written
+    among the answers."""
     labels = truth.parent if truth.suffix == ".tsv" else truth
     for what, folder in (("labels", labels), ("answers", answers)):
         if out_folder.resolve() == folder.resolve():
-            raise ConfigError("out-in-inputs", f"--out {out_folder}: there lie the {what}, which would be written over or mixed up; give a "
-                                               "folder of its own")
+            raise ConfigError(
+                "out-in-inputs",
+                f"--out {out_folder}: there lie the {what}, which would be written over or mixed up; give a "
+                "folder of its own",
+            )
 
 
 @verbs.command()
 def compare(
     first: Annotated[Path, Given(help="A results folder, or the folder `evaluation` in it.")],
     second: Annotated[Path, Given(help="Another one, on the same volumes and the same truth.")],
-    out_folder: Annotated[Path | None, FolderOut("--out", help="Where comparison.json and comparison.tsv are written.")] = None,
+    out_folder: Annotated[
+        Path | None, FolderOut("--out", help="Where comparison.json and comparison.tsv are written.")
+    ] = None,
     bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
-    """Compare two runs on the same volumes: second minus first, with intervals that resample the subjects of both at once."""
+    """Compare two runs on the same volumes: second minus first, with intervals that resample the subjects of
+    both at once."""
     from fovnet.evaluate.comparing import compare, verdict, write_comparison
 
     found = compare(first, second, bootstrap=bootstrap, seed=seed)
     written = [] if out_folder is None else write_comparison(out_folder, found)
-    shown = titled(f"{found.volumes} volumes of {found.subjects} subjects", "measure", "first", "second", "second minus first", "better")
+    shown = titled(
+        f"{found.volumes} volumes of {found.subjects} subjects", "measure", "first", "second",
+        "second minus first", "better",
+    )
     for one in found.differences:
         values = (value_text(one.measure, value) for value in (one.first, one.second))
-        shown.add_row(" ".join(filter(None, (one.measure.replace("_", " "), one.stage))), *values, difference_text(one), verdict(one))
+        shown.add_row(
+            " ".join(filter(None, (one.measure.replace("_", " "), one.stage))), *values, difference_text(one),
+            verdict(one),
+        )
     show_table(shown)
     out.print(f"fewer wrong slices in the second: {found.better} volumes, more: {found.worse}")
     if written:
@@ -178,5 +227,8 @@ def report(config: ConfigFile) -> None:
     run = opened(config)
     page, results = run.report(), run.results
     if (results.evaluation / "ablation.json").exists() and current_ablation(results) is None:
-        out.print("the ablation is one of other networks, another rule or other labels, and left out; `fovnet ablate` makes it anew")
+        out.print(
+            "the ablation is one of other networks, another rule or other labels, and left out; `fovnet "
+            "ablate` makes it anew"
+        )
     out.print(f"report: {page}")

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fovnet.cli.options import Answers, FolderOut, Given, ModelFolder, Regions, file_out, model_folder, table_of
+from fovnet.cli.options import (
+    Answers,
+    FolderOut,
+    Given,
+    ModelFolder,
+    Regions,
+    file_out,
+    model_folder,
+    table_of,
+)
 from fovnet.cli.screen import err, out
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.results import Results
@@ -20,22 +29,27 @@ if TYPE_CHECKING:
     from fovnet.report.exports.answers import StoredAnswer
 
 export = typer.Typer(
-    no_args_is_help=True, help="Hand on what `predict` answered (DICOM SR, BIDS, relabelled copies, a table of headers), or the networks.",
+    no_args_is_help=True,
+    help="Hand on what `predict` answered (DICOM SR, BIDS, relabelled copies, a table of headers), or the "
+         "networks.",
 )
 
 EXPECTED = {
-    "export-no-images": "not from DICOM", "export-refused": "refused by predict", "export-unsure": "not answered surely",
-    "export-none": "showing none of the regions",
+    "export-no-images": "not from DICOM", "export-refused": "refused by predict",
+    "export-unsure": "not answered surely", "export-none": "showing none of the regions",
 }
-"""Reasons that are frequent in an archive: only counted, because a sentence for each would hide the others."""
+"""Reasons that are frequent in an archive: only counted, because a sentence for each would hide the
+others."""
 
 
 @export.command("sr")
 def export_sr(
-    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a DICOM file a volume is written.")],
+    answers: Answers,
+    folder: Annotated[Path, FolderOut("--out", help="Where a DICOM file a volume is written.")],
     regions: Regions = "default",
 ) -> None:
-    """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to its images.
+    """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to
+    its images.
 
     Each group has the region's SNOMED CT code, the heights of both ends and the
     probability. Uncertain answers are exported too, with "(uncertain)" in the
@@ -50,10 +64,12 @@ def export_sr(
 
 @export.command("copies")
 def export_copies(
-    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="Where a folder of DICOM files a volume is written.")],
+    answers: Answers,
+    folder: Annotated[Path, FolderOut("--out", help="Where a folder of DICOM files a volume is written.")],
     regions: Regions = "default",
 ) -> None:
-    """Copies of the DICOM sources with Body Part Examined and Anatomic Region as predicted; the sources are not touched.  They name people.
+    """Copies of the DICOM sources with Body Part Examined and Anatomic Region as predicted; the sources are
+    not touched.  They name people.
 
     Only answers with status ok are copied; these may still be wrong. Copies
     have new UIDs, and keep the original attributes.
@@ -66,7 +82,8 @@ def export_copies(
 
 @export.command("bids")
 def export_bids(
-    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="The derivative's folder.")], regions: Regions = "default"
+    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="The derivative's folder.")],
+    regions: Regions = "default",
 ) -> None:
     """A BIDS derivative: a JSON with the spans for every volume, and BodyPart where the status is ok.
 
@@ -82,15 +99,20 @@ def export_bids(
     stored = read_answers(answers, words)
     written = write_bids(stored, words, folder)
     refused = sum(one.status == "refused" for one in stored)
-    out.print(f"{several(len(written) - 1, 'sidecar')}{f', {refused} of refused volumes' if refused else ''}: {folder}")
+    out.print(
+        f"{several(len(written) - 1, 'sidecar')}{f', {refused} of refused volumes' if refused else ''}: "
+        f"{folder}"
+    )
 
 
 @export.command("headers")
 def export_headers(
-    answers: Answers, table: Annotated[Path, file_out(table_of("fovnet.report.exports.headers"), "The table to write.")],
+    answers: Answers,
+    table: Annotated[Path, file_out(table_of("fovnet.report.exports.headers"), "The table to write.")],
     regions: Regions = "default",
 ) -> None:
-    """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3 where sources are gone.
+    """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3
+    where sources are gone.
 
     Columns: header (Body Part Examined), meant (the regions it names),
     predicted (those of the answer), verdict. Verdicts: disagree; shows none;
@@ -112,7 +134,9 @@ def export_headers(
     gone = [one.gone for one in compared if one.gone]
     if gone:
         err.print(gone[0])
-    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (*VERDICTS, "refused", "not from DICOM"))
+    verdicts = ", ".join(
+        f"{counts[verdict]} {verdict}" for verdict in (*VERDICTS, "refused", "not from DICOM")
+    )
     out.print(f"{verdicts}: {write_headers(compared, table, words)}")
     if gone:
         raise typer.Exit(3)
@@ -134,17 +158,23 @@ def export_bundle(
 @export.command("shipped")
 def export_shipped(
     results: Annotated[Path, Given(help="The results folder of a finished run.")],
-    folder: Annotated[Path, FolderOut("--out", help="The folder to fill: fovnet/decision/shipped in a clone.")],
+    folder: Annotated[
+        Path, FolderOut("--out", help="The folder to fill: fovnet/decision/shipped in a clone.")
+    ],
 ) -> None:
-    """The ensemble that comes with the package, from a finished run: at most 15 MB, with its card and checksums, naming nobody."""
+    """The ensemble that comes with the package, from a finished run: at most 15 MB, with its card and
+    checksums, naming nobody."""
     from fovnet.decision.shipped import ship
 
     made = ship(Results(results), folder)
     out.print(f"{made.members} members, {made.bytes / 1e6:.2f} MB: {made.folder}")
 
 
-def _exported(answers: Path, what: str, write: Callable[[StoredAnswer, Vocabulary], Any], folder: Path, regions: str) -> None:
-    """Exports every answer; for those that cannot be exported, EXPECTED reasons are counted, others printed, and the status is 3."""
+def _exported(
+    answers: Path, what: str, write: Callable[[StoredAnswer, Vocabulary], Any], folder: Path, regions: str
+) -> None:
+    """Exports every answer; for those that cannot be exported, EXPECTED reasons are counted, others printed,
+    and the status is 3."""
     from fovnet.config import vocabulary
     from fovnet.report.exports.answers import read_answers
 
@@ -158,7 +188,10 @@ def _exported(answers: Path, what: str, write: Callable[[StoredAnswer, Vocabular
             left[EXPECTED.get(fault.code, "named above")] += 1
             if fault.code not in EXPECTED:
                 err.print(f"no {what}: {fault.sentence} [{fault.code}]")
-    written, reasons = len(stored) - left.total(), ", ".join(f"{count} {reason}" for reason, count in left.most_common())
+    written, reasons = (
+        len(stored) - left.total(),
+        ", ".join(f"{count} {reason}" for reason, count in left.most_common()),
+    )
     where = f"{folder if written else 'nothing written'}{reasons and f' ({reasons})'}"
     out.print(f"{written} of {several(len(stored), 'volume')}: {where}")
     if left:
@@ -166,6 +199,9 @@ def _exported(answers: Path, what: str, write: Callable[[StoredAnswer, Vocabular
 
 
 def _refuse_in_answers(answers: Path, folder: Path) -> None:
-    """Raises ConfigError "export-in-answers" if both folders are the same: exports there would be read as answers."""
+    """Raises ConfigError "export-in-answers" if both folders are the same: exports there would be read as
+    answers."""
     if answers.resolve() == folder.resolve():
-        raise ConfigError("export-in-answers", f"--out {folder}: these are the answers; give a folder of its own")
+        raise ConfigError(
+            "export-in-answers", f"--out {folder}: these are the answers; give a folder of its own"
+        )

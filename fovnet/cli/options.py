@@ -18,17 +18,26 @@ from fovnet.records import header_of, unwritable
 
 
 def path_of_word(text: str) -> Path:
-    """The path of an argument.  Raises ConfigError "path-empty" for an empty one, which pathlib would read as the current folder."""
+    """The path of an argument.  Raises ConfigError "path-empty" for an empty one, which pathlib would read as
+    the current folder."""
     if not text:
-        raise ConfigError("path-empty", "'': an empty path, as a shell's variable that is not set leaves; give a file or a folder ('.' for "
-                                        "this one)")
+        raise ConfigError(
+            "path-empty",
+            "'': an empty path, as a shell's variable that is not set leaves; give a file or a folder ('.' "
+            "for "
+            "this one)",
+        )
     return Path(text)
 
 
 def _to_write(path: Path | None, folder: bool, named: str = "--out ") -> Path | None:
-    """The path given as `--out`.  Raises ConfigError "out-unwritable", before any work is done, if it cannot be written."""
+    """The path given as `--out`.  Raises ConfigError "out-unwritable", before any work is done, if it cannot
+    be written."""
     if path is not None and (why := unwritable(path, folder=folder)):
-        raise ConfigError("out-unwritable", f"{named}{path}: {why}; give a {'folder' if folder else 'file'} that can be written")
+        raise ConfigError(
+            "out-unwritable",
+            f"{named}{path}: {why}; give a {'folder' if folder else 'file'} that can be written",
+        )
     return path
 
 
@@ -42,24 +51,31 @@ def folder_to_fill(path: Path) -> Path:
     return path
 
 
-def file_out(is_own: Callable[[Path], bool], help_text: str, wanted: str = "a table of this command's own columns") -> Any:
-    """The option `--out` for a file; an existing file is overwritten if `is_own` recognises the kind that the verb writes, `wanted` in
-    words.
+def file_out(
+    is_own: Callable[[Path], bool], help_text: str, wanted: str = "a table of this command's own columns"
+) -> Any:
+    """The option `--out` for a file; an existing file is overwritten if `is_own` recognises the kind that the
+    verb writes, `wanted` in words.
 
-    The option raises ConfigError "out-other-file" for any other non-empty file: a volume, a configuration, another table.
+    The option raises ConfigError "out-other-file" for any other non-empty file: a volume, a configuration,
+    another table.
     """
     def tried(path: Path | None) -> Path | None:
         _to_write(path, folder=False)
-        if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):      # noqa: PTH113  (as _to_write)
-            raise ConfigError("out-other-file", f"--out {path}: there lies {_seen(path)}; wanted is {wanted}, or no file; give another "
-                                                "name, or remove it")
+        if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):  # noqa: PTH113  (as _to_write)
+            raise ConfigError(
+                "out-other-file",
+                f"--out {path}: there lies {_seen(path)}; wanted is {wanted}, or no file; give another "
+                "name, or remove it",
+            )
         return path
 
     return typer.Option("--out", callback=tried, parser=path_of_word, metavar="PATH", help=help_text)
 
 
 def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> Any:
-    """The option `--out` for a folder in which the verb writes `files`, each with a function that recognises those of its kind.
+    """The option `--out` for a folder in which the verb writes `files`, each with a function that recognises
+    those of its kind.
 
     The option raises ConfigError "out-foreign" if a file of one of these names is of another kind.
     """
@@ -75,29 +91,54 @@ def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> A
 
 def _seen(path: Path) -> str:
     columns = header_of(path)
-    return f"a table of {len(columns)} columns, the first {columns[0][:40]!r}" if len(columns) > 1 else "a file that is no table"
+    return (
+        f"a table of {len(columns)} columns, the first {columns[0][:40]!r}"
+        if len(columns) > 1
+        else "a file that is no table"
+    )
 
 
 def table_of(module: str) -> Callable[[Path], bool]:
-    """A function that tells whether a file is a table with the module's COLUMNS; it imports the module only when called."""
+    """A function that tells whether a file is a table with the module's COLUMNS; it imports the module only
+    when called."""
     return lambda path: header_of(path) == list(import_module(module).COLUMNS)
 
 
 FolderOut = partial(typer.Option, callback=_folder_to_write, parser=path_of_word, metavar="PATH")
-Given, GivenBy = (partial(kind, parser=path_of_word, metavar="PATH") for kind in (typer.Argument, typer.Option))   # for input paths
-ENGINE_HELP = "auto, torch or onnx: what computes the networks; auto: the fastest that is installed.  The answers are the same."
-ConfigFile = Annotated[Path, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")]
-WITHOUT_HELP = "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with what was meant, or with all."
-ModelFolder = Annotated[Path | None, GivenBy(
-    help="An ensemble folder, as a workflow run leaves it; without, the networks that come with the package.", show_default=False)]
+# for input paths
+Given, GivenBy = (
+    partial(kind, parser=path_of_word, metavar="PATH") for kind in (typer.Argument, typer.Option)
+)
+ENGINE_HELP = (
+    "auto, torch or onnx: what computes the networks; auto: the fastest that is installed.  The answers are "
+    "the same."
+)
+ConfigFile = Annotated[
+    Path, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")
+]
+WITHOUT_HELP = (
+    "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with what was "
+    "meant, or with all."
+)
+ModelFolder = Annotated[
+    Path | None,
+    GivenBy(
+        help="An ensemble folder, as a workflow run leaves it; without, the networks that come with the "
+             "package.",
+        show_default=False,
+    ),
+]
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 Answers = Annotated[Path, Given(help="The folder that `fovnet predict --out` wrote.")]
 Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
-INCLUDE_HELP = "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
+INCLUDE_HELP = (
+    "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
+)
 
 
 def model_folder(model: Path | None) -> Path:
-    """The ensemble folder; the package's own for None, and, as in `training.begin`, for "shipped" unless a folder has that name.
+    """The ensemble folder; the package's own for None, and, as in `training.begin`, for "shipped" unless a
+    folder has that name.
 
     Raises ModelError if that one is needed and the package has none.
     """
@@ -115,5 +156,8 @@ def kinds_included(kinds: str) -> list[str]:
     if unknown:
         near = get_close_matches(unknown[0].lower(), INCLUDABLE, n=1)
         hint = f"did you mean {near[0]!r}? The" if near else "the"
-        raise ConfigError("include-unknown", f"--include {unknown[0]}: no such kind of series; {hint} kinds are {', '.join(INCLUDABLE)}")
+        raise ConfigError(
+            "include-unknown",
+            f"--include {unknown[0]}: no such kind of series; {hint} kinds are {', '.join(INCLUDABLE)}",
+        )
     return named

@@ -42,7 +42,8 @@ verbs = typer.Typer()
 
 @verbs.command()
 def check(config: ConfigFile) -> None:
-    """Say whether a configuration is valid, what it comes to, and what its collections lack; status 3 where they lack something."""
+    """Say whether a configuration is valid, what it comes to, and what its collections lack; status 3 where
+    they lack something."""
     from fovnet.config import vocabulary
     from fovnet.regions import DEFAULT
     from fovnet.volume.collection import refuse_shared_names
@@ -56,20 +57,33 @@ def check(config: ConfigFile) -> None:
     fit, taught = count_fitting(settings), _taught(settings, space)
     folders = {name: Path(folder) for name, folder in settings.collections.items()}
     tables = {name: _table_of(config, name, folder, words) for name, folder in folders.items()}
-    lacking = [f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet" for name, table in tables.items() if table is None]
+    lacking = [
+        f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet"
+        for name, table in tables.items()
+        if table is None
+    ]
     there, alone = {name: table for name, table in tables.items() if table}, not settings.phantom.subjects
     refuse_shared_names(there)
     lacking += missing_files(there)
-    if there and alone:                                     # simulated subjects fill every split, with labels of every region
-        lacking += empty_splits(there, seed=settings.seed, fractions=settings.prepare.split) + between_labelled(there, words)
+    # simulated subjects fill every split, with labels of every region
+    if there and alone:
+        lacking += empty_splits(
+            there, seed=settings.seed, fractions=settings.prepare.split
+        ) + between_labelled(there, words)
     if not alone and 0 in shares(settings.phantom.subjects, fractions=settings.prepare.split):
-        lacking.append(f"phantom.subjects: {settings.phantom.subjects} leave a split without anybody; 8 are a beginning")
+        lacking.append(
+            f"phantom.subjects: {settings.phantom.subjects} leave a split without anybody; 8 are a beginning"
+        )
     if not alone and (strange := [name for name in DEFAULT.classes if name not in words.classes]):
-        lacking.append(f"phantom.subjects: simulated people are labelled {', '.join(strange)} too, which {settings.regions} has not; "
-                       "subjects: 0 leaves them out")
+        lacking.append(
+            f"phantom.subjects: simulated people are labelled {', '.join(strange)} too, which "
+            f"{settings.regions} has not; "
+            "subjects: 0 leaves them out"
+        )
     every = ", all of which will be tried" if fit <= settings.search.trials else ""
     out.print(
-        f"{config}: {'valid, but see below' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} within the limits{every}, "
+        f"{config}: {'valid, but see below' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} "
+        f"within the limits{every}, "
         f"starting at row {row:,}; classes {', '.join(words.classes)}; results in {settings.results}"
     )
     if begun := warm_start_ensemble(settings):
@@ -89,21 +103,38 @@ def check(config: ConfigFile) -> None:
 
 
 def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
-    """Prints gaps in the labels: regions without any, or none in a split, and missing rows between two regions, perhaps typing errors."""
+    """Prints gaps in the labels: regions without any, or none in a split, and missing rows between two
+    regions, perhaps typing errors."""
     from fovnet.volume.preflight import between, gaps, is_inner, unlabelled, unlearned
 
     notes, away = [], [name for name in unlabelled(there, words) if name not in between(there, words)]
-    if there and not settings.phantom.subjects:             # simulated subjects fill every split, with labels of every region
+    # simulated subjects fill every split, with labels of every region
+    if there and not settings.phantom.subjects:
         inner = [name for name in away if is_inner(there, words, name)]
         outer = [name for name in away if name not in inner]
-        notes += [f"no volume is labelled with {', '.join(outer)}: that is never learned, nor named"] if outer else []
-        notes += [f"no volume is labelled with {', '.join(inner)}: that is never learned, and named all the same, for a slice or so, in a "
-                 "volume that shows what lies below and above"] if inner else []
+        notes += (
+            [f"no volume is labelled with {', '.join(outer)}: that is never learned, nor named"]
+            if outer
+            else []
+        )
+        notes += (
+            [
+                f"no volume is labelled with {', '.join(inner)}: that is never learned, and named all the "
+                "same, for a slice or so, in a "
+                "volume that shows what lies below and above"
+            ]
+            if inner
+            else []
+        )
         notes += unlearned(there, words, seed=settings.seed, fractions=settings.prepare.split)
     if found := gaps(there, words):
         volume_id, below, above, first, last = found[0]
-        notes.append(f"{several(len(found), 'stretch', 'stretches')} without a row between two regions, the first {first:g} to {last:g} in "
-                    f"{volume_id}, between {below} and {above}: that counts as none, which no decision says there; is a row missing?")
+        notes.append(
+            f"{several(len(found), 'stretch', 'stretches')} without a row between two regions, the first "
+            f"{first:g} to {last:g} in "
+            f"{volume_id}, between {below} and {above}: that counts as none, which no decision says there; "
+            "is a row missing?"
+        )
     for sentence in notes:
         out.print(sentence)
 
@@ -119,51 +150,78 @@ def _show_too_few_subjects(settings: Settings, tables: Mapping[str, Collection])
     validating = people(tables, seed=settings.seed, fractions=split)["validation"] + simulated
     wanted = fewest_people(stated, settings.decision.at_risk)
     if 0 < validating < wanted:
-        out.print(f"{several(validating, 'validation subject')}: too few to promise at most {stated:.3g} of the slices wrong among "
-                  f"answers, which takes {wanted}; the bar is then where they themselves err no more")
+        out.print(
+            f"{several(validating, 'validation subject')}: too few to promise at most {stated:.3g} of the "
+            "slices wrong among "
+            f"answers, which takes {wanted}; the bar is then where they themselves err no more"
+        )
 
 
 def _begun(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
-    """A sentence on the ensemble whose networks are trained further, with both slice spacings if they differ."""
+    """A sentence on the ensemble whose networks are trained further, with both slice spacings if they
+    differ."""
     known, here = facts["prepare"]["target_spacing_mm"], settings.prepare.target_spacing_mm
     sentence = f"{len(facts['members'])} networks of {folder} are trained further"
-    return sentence if known == here else (f"{sentence}; they know slices {known:g} mm apart, here {here:g} mm: "
-                                           f"prepare.target_spacing_mm: {known:g} gives them what they know")
+    return (
+        sentence
+        if known == here
+        else (
+            f"{sentence}; they know slices {known:g} mm apart, here {here:g} mm: "
+            f"prepare.target_spacing_mm: {known:g} gives them what they know"
+        )
+    )
 
 
 def _taught(settings: Settings, space: Space) -> str:
-    """A sentence on the earlier searches that this one begins with; empty without.  Raises ConfigError as `prior_files` and
-    `lesson_files`, SearchError as `read_prior`."""
+    """A sentence on the earlier searches that this one begins with; empty without.  Raises ConfigError as
+    `prior_files` and `lesson_files`, SearchError as `read_prior`."""
     files, lessons = prior_files(settings), lesson_files(settings)
     prior = search_prior(settings, space) if files and Path(files[0]).exists() else None
     if prior is None:
-        return f"search.learn_from: `fovnet search learn` is to learn from {', '.join(settings.search.learn_from)}" if lessons else ""
+        return (
+            "search.learn_from: `fovnet search learn` is to learn from "
+            f"{', '.join(settings.search.learn_from)}"
+            if lessons
+            else ""
+        )
     rows = ", ".join(f"{one.name} ({several(one.scored, 'configuration')})" for one in prior.sources)
     return f"the search begins with what earlier ones taught, {files[0]}: {rows}"
 
 
 def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Collection | None:
-    """A collection's tables; None if there are none yet.  Raises CollectionError with every fault in them, ConfigError for a folder that
-    does not exist."""
+    """A collection's tables; None if there are none yet.  Raises CollectionError with every fault in them,
+    ConfigError for a folder that does not exist."""
     from fovnet.volume.collection import nearest_name, read_collection
 
     if not folder.exists():
         near = nearest_name(folder, folder=True)
         wanted = near or f"name the folder of your collection in {config}"
-        raise ConfigError("collection-missing", f"{config}: collections.{name}: {folder}: there is no such folder; {wanted}")
-    return None if folder.is_dir() and not (folder / "volumes.tsv").exists() else read_collection(folder, words)
+        raise ConfigError(
+            "collection-missing", f"{config}: collections.{name}: {folder}: there is no such folder; {wanted}"
+        )
+    return (
+        None if folder.is_dir() and not (folder / "volumes.tsv").exists() else read_collection(folder, words)
+    )
 
 
 def _simulated(settings: Settings, *, beside: bool) -> str:
-    """How many subjects a run simulates; `beside` collections also that it trains on both, and the setting that prevents this."""
+    """How many subjects a run simulates; `beside` collections also that it trains on both, and the setting
+    that prevents this."""
     people = several(settings.phantom.subjects, "simulated subject")
     sentence = f"phantom: {people}, {settings.phantom.volumes_per_subject} volumes each"
-    return f"{sentence}, trained on as the collections are; phantom.subjects: 0 leaves them out" if beside else sentence
+    return (
+        f"{sentence}, trained on as the collections are; phantom.subjects: 0 leaves them out"
+        if beside
+        else sentence
+    )
 
 
 def _counted(table: Collection) -> str:
     subjects = len({row.subject_id for row in table.volumes})
-    return f"{several(len(table.volumes), 'volume')} of {several(subjects, 'subject')}, {len(table.regions):,} labelled"
+    return (
+        f"{several(len(table.volumes), 'volume')} of {several(subjects, 'subject')}, {len(table.regions):,} "
+        "labelled"
+    )
 
 
 def _is_of_prices(path: Path) -> bool:
@@ -175,9 +233,12 @@ def _is_of_prices(path: Path) -> bool:
 @verbs.command()
 def cost(
     config: ConfigFile,
-    out_file: Annotated[Path | None, file_out(_is_of_prices, "A TSV file: weights, operations, memory, seconds of every row.")] = None,
+    out_file: Annotated[
+        Path | None, file_out(_is_of_prices, "A TSV file: weights, operations, memory, seconds of every row.")
+    ] = None,
 ) -> None:
-    """Say what every configuration of the space takes, before any is trained: weights, operations, memory, seconds."""
+    """Say what every configuration of the space takes, before any is trained: weights, operations, memory,
+    seconds."""
     from fovnet.net.prices import quantiles, search_seconds, table
     from fovnet.records import write_tsv
     from fovnet.report.content.wording import duration
@@ -198,12 +259,16 @@ def cost(
     show_table(shown)
     start = priced.space.row_of(start_configuration(settings))
     figures = (
-        f"{priced.cost.weights[start]:,.0f} weights, {priced.cost.forward_flop[start] / 1e6:,.0f} million operations a slice, "
+        f"{priced.cost.weights[start]:,.0f} weights, {priced.cost.forward_flop[start] / 1e6:,.0f} million "
+        "operations a slice, "
         f"{priced.memory[start] / 1e6:,.0f} MB, {duration(float(priced.seconds[start]))}"
     )
     out.print(f"The start, row {start:,}: {figures}{'' if priced.fits[start] else '; it does not fit'}.")
     whole = duration(search_seconds(priced, options.trials, options.workers))
-    out.print(f"{options.trials} trials, {options.workers} at a time: about {whole}, were they a fair sample of those that fit.")
+    out.print(
+        f"{options.trials} trials, {options.workers} at a time: about {whole}, were they a fair sample of "
+        "those that fit."
+    )
     if out_file is not None:
         out.print(f"{out_file}")
 
@@ -211,14 +276,31 @@ def cost(
 @verbs.command()
 def calibrate(
     config: ConfigFile,
-    again: Annotated[bool, typer.Option("--again", help="Measure anew, though there is a calibration.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure anew, though there is a calibration.")
+    ] = False,
     trials_of: Annotated[
-        Path | None, GivenBy("--from", help="A results folder whose finished trials, of the same training, are taken into the fit.")
+        Path | None,
+        GivenBy(
+            "--from",
+            help="A results folder whose finished trials, of the same training, are taken into the fit.",
+        ),
     ] = None,
-    check: Annotated[int, typer.Option(min=0, help="Train so many other networks for a moment, and compare with what is predicted.")] = 0,
-    side: Annotated[int, typer.Option(min=1, help="Of the slices, in pixels; 32 for `bench table`, if nothing else is to follow.")] = 128,
+    check: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Train so many other networks for a moment, and compare with what is predicted."
+        ),
+    ] = 0,
+    side: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Of the slices, in pixels; 32 for `bench table`, if nothing else is to follow."
+        ),
+    ] = 128,
 ) -> None:
-    """Measure the device for the cost model, in about a minute: calibration.json in the results folder; one that is there is kept."""
+    """Measure the device for the cost model, in about a minute: calibration.json in the results folder; one
+    that is there is kept."""
     from dataclasses import asdict
 
     from fovnet.net.calibration import read_calibration, with_trials, write_calibration
@@ -226,21 +308,29 @@ def calibrate(
     settings = opened(config).settings
     path = Results(Path(settings.results)).calibration
     if trials_of is not None:
-        journal_of_same_training(settings, trials_of)        # raises, before a minute of measuring, if there is no such search
+        # raises, before a minute of measuring, if there is no such search
+        journal_of_same_training(settings, trials_of)
     provenance: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
     if again or not path.exists():
         write_calibration(path, _calibrated(settings, side), **provenance)
     elif trials_of is None:
         out.print("kept as it is, for predictions order the clock of a search; --again measures anew")
     if settings.search.speed != "measure":
-        out.print("search.speed is given in numbers, and the search goes by those; `speed: measure` goes by what is measured here")
+        out.print(
+            "search.speed is given in numbers, and the search goes by those; `speed: measure` goes by what "
+            "is measured here"
+        )
     known = read_calibration(path)
     if trials_of is not None:
         known = with_trials(known, timings_of_same_training(settings, trials_of, known.name))
         write_calibration(path, known, **provenance)
-    numbers = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(known.device).items())
+    numbers = ", ".join(
+        f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(known.device).items()
+    )
     near = (abs(known.misfits - 1) <= 0.25).sum()
-    fitted = f"{len(known.probes)} networks and {known.trials} trials fitted, {near} of the networks within 25 %"
+    fitted = (
+        f"{len(known.probes)} networks and {known.trials} trials fitted, {near} of the networks within 25 %"
+    )
     out.print(f"{known.name}: {numbers}; {fitted}: {path}")
     if check:
         _check_predictions(settings, known, check, path.with_name("calibration-check.tsv"))
@@ -254,7 +344,9 @@ def _calibrated(settings: Settings, side: int) -> Calibration:
 
     classes, training = len(run_vocabulary(settings).classes), settings.training
     space = search_space(settings)
-    rows = candidates(columns_of_space(space, classes=classes, head=training.head, inputs=training.inputs, side=side))
+    rows = candidates(
+        columns_of_space(space, classes=classes, head=training.head, inputs=training.inputs, side=side)
+    )
     bench = probing_bench(settings, side)
     with progress_bar("timing") as advance:
         return calibrate(
@@ -264,7 +356,8 @@ def _calibrated(settings: Settings, side: int) -> Calibration:
 
 
 def _check_predictions(settings: Settings, known: Calibration, count: int, path: Path) -> None:
-    """Briefly trains held-out networks; prints how many predictions were within tolerance, and writes a TSV of all."""
+    """Briefly trains held-out networks; prints how many predictions were within tolerance, and writes a TSV
+    of all."""
     from fovnet.maths.intervals import wilson_interval
     from fovnet.net.calibration import candidates
     from fovnet.net.calibration_check import WITHIN, HeldOut, held_out, measured
@@ -272,13 +365,16 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     from fovnet.records import write_tsv
 
     classes, training = len(run_vocabulary(settings).classes), settings.training
-    rows = columns_of_space(search_space(settings), classes=classes, head=training.head, inputs=training.inputs)
+    rows = columns_of_space(
+        search_space(settings), classes=classes, head=training.head, inputs=training.inputs
+    )
     chosen = held_out(candidates(rows), known, count, settings.seed)
     bench, found = probing_bench(settings), []
     with progress_bar("checking") as advance:
         for one in measured(chosen, known, bench, bench.peak_bytes):
             found.append(one)
-            write_tsv(path, list(HeldOut.__dataclass_fields__), [vars(each) for each in found])      # after each: one takes minutes
+            # after each: one takes minutes
+            write_tsv(path, list(HeldOut.__dataclass_fields__), [vars(each) for each in found])
             advance(len(found), len(chosen))
     for what, limit in WITHIN.items():
         near = [near_enough for one in found if (near_enough := one.is_within(what)) is not None]
@@ -286,5 +382,7 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
             out.print(f"{what}: cannot be measured here")
             continue
         low, high = wilson_interval(sum(near), len(near))
-        out.print(f"{what}: {sum(near)}/{len(near)} within {limit:.0%} of what was measured ({low:.0%}-{high:.0%})")
+        out.print(
+            f"{what}: {sum(near)}/{len(near)} within {limit:.0%} of what was measured ({low:.0%}-{high:.0%})"
+        )
     out.print(f"{path}")

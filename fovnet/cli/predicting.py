@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from fovnet.cli.options import ENGINE_HELP, INCLUDE_HELP, FolderOut, Given, ModelFolder, kinds_included, model_folder
+from fovnet.cli.options import (
+    ENGINE_HELP,
+    INCLUDE_HELP,
+    FolderOut,
+    Given,
+    ModelFolder,
+    kinds_included,
+    model_folder,
+)
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.records import BLANKED
 from fovnet.report.pages import predictions
@@ -25,11 +33,15 @@ verbs = typer.Typer()
 
 
 PATHS_AND_ANSWERS = (
-    "Volumes are named by files, folders, trees or zip archives. Where one of these holds several, PLACE#DIGITS names one "
+    "Volumes are named by files, folders, trees or zip archives. Where one of these holds several, "
+    "PLACE#DIGITS names one "
     "(found.tsv).\n\n"
-    "An answer is kept while its file's path and content, the model, fovnet's version and --no-faces are the same; spans.tsv is "
-    "written when all is answered. Volumes are called as their files are, and of several t1 the later ones t1-2, t1-3. A later "
-    "run's t1 replaces an earlier one's: give each batch a folder of its own. --workers reads ahead within 4 GiB.\n\n"
+    "An answer is kept while its file's path and content, the model, fovnet's version and --no-faces are the "
+    "same; spans.tsv is "
+    "written when all is answered. Volumes are called as their files are, and of several t1 the later ones "
+    "t1-2, t1-3. A later "
+    "run's t1 replaces an earlier one's: give each batch a folder of its own. --workers reads ahead within 4 "
+    "GiB.\n\n"
     "`fovnet export` hands the answers on; `fovnet export headers` compares them with what DICOM headers say."
 )
 """What the help of `predict` ends with."""
@@ -38,19 +50,36 @@ PATHS_AND_ANSWERS = (
 @verbs.command(epilog=PATHS_AND_ANSWERS)
 def predict(
     paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
-    out_folder: Annotated[Path, FolderOut("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")],
+    out_folder: Annotated[
+        Path, FolderOut("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")
+    ],
     model: ModelFolder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
-    pages: Annotated[bool, typer.Option(help="Write a page of every volume, and index.html over all of them.")] = True,
-    faces: Annotated[bool, typer.Option(help="Without: slices that may show a head (2 % sure or more) are covered in pictures and pages, "
-                                              "and uncovered ones of earlier runs deleted.")] = True,
+    pages: Annotated[
+        bool, typer.Option(help="Write a page of every volume, and index.html over all of them.")
+    ] = True,
+    faces: Annotated[
+        bool,
+        typer.Option(
+            help="Without: slices that may show a head (2 % sure or more) are covered in pictures and pages, "
+            "and uncovered ones of earlier runs deleted."
+        ),
+    ] = True,
     include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
-    show_ids: Annotated[bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")] = False,
-    workers: Annotated[int, typer.Option("--workers", "--jobs", min=1, help="Processes that read ahead; answers do not depend on it.")] = 1,
+    show_ids: Annotated[
+        bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")
+    ] = False,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers", "--jobs", min=1, help="Processes that read ahead; answers do not depend on it."
+        ),
+    ] = 1,
     engine: Annotated[str, typer.Option(help=ENGINE_HELP)] = "auto",
 ) -> None:
-    """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with the same command."""
+    """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with
+    the same command."""
     from fovnet.decision.ensemble import load
     from fovnet.decision.predicting import predict as predicted
     from fovnet.machine.allocation import keep_freed_memory
@@ -71,7 +100,9 @@ def predict(
             advance(len(rows), len(named))
             for one in predicted(fresh, networks, workers):
                 name = one.answer.volume_id
-                rows[name] = predictions.write(out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn)
+                rows[name] = predictions.write(
+                    out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn
+                )
                 advance(len(rows), len(named))
         table = [row for volume_id, _ in named for row in rows[volume_id]]
         refuse_gone()
@@ -83,7 +114,8 @@ def predict(
 
 @verbs.command()
 def codes() -> None:
-    """List what `code` may say in spans.tsv: a tab-separated table of code, the status it goes with, what it means, and what to try."""
+    """List what `code` may say in spans.tsv: a tab-separated table of code, the status it goes with, what it
+    means, and what to try."""
     from fovnet.report.content.doubt_words import CODES
 
     typer.echo("code\tstatus\tmeaning\tto_try")
@@ -95,12 +127,15 @@ def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Source
     """As `predictions.withdraw`; prints how many pictures and pages were removed."""
     gone = predictions.withdraw(folder, kept, [volume_id for volume_id, _ in named], **wanted)
     if gone:
-        err.print(f"{folder}: {several(gone, 'picture or page', 'pictures and pages')} of earlier runs removed, which may show faces")
+        err.print(
+            f"{folder}: {several(gone, 'picture or page', 'pictures and pages')} of earlier runs removed, "
+            "which may show faces"
+        )
 
 
 def _named(sources: list[Source]) -> list[tuple[str, Source]]:
-    """(volume_id, source) of each volume, sorted by path: equal names are numbered in this order, which does not
-    depend on the order of arguments."""
+    """(volume_id, source) of each volume, sorted by path: equal names are numbered in this order, which does
+    not depend on the order of arguments."""
     from fovnet.volume.discovery import name_volumes
 
     ordered = sorted(sources, key=lambda source: source.path)
@@ -114,12 +149,17 @@ def _kept(
     from fovnet.decision.kept import kept_rows
 
     found = {
-        volume_id: kept_rows(folder, volume_id, source, identity, beside=predictions.beside(volume_id, pictures, pages), faces=faces)
+        volume_id: kept_rows(
+            folder, volume_id, source, identity, beside=predictions.beside(volume_id, pictures, pages),
+            faces=faces,
+        )
         for volume_id, source in named
     }
     kept = {volume_id: rows for volume_id, rows in found.items() if rows is not None}
     if kept:
-        err.print(f"kept from an earlier run: the answers on {len(kept):,} of {several(len(named), 'volume')}")
+        err.print(
+            f"kept from an earlier run: the answers on {len(kept):,} of {several(len(named), 'volume')}"
+        )
     return kept
 
 
@@ -127,28 +167,39 @@ def _show_replaced(folder: Path, fresh: list[tuple[str, Source]]) -> None:
     """Prints how many earlier answers in the folder are of other files and will be replaced."""
     from fovnet.own_files import answered_before
 
-    other = [volume_id for volume_id, source in fresh if answered_before(folder, volume_id) not in ("", str(source.path))]
+    other = [
+        volume_id
+        for volume_id, source in fresh
+        if answered_before(folder, volume_id) not in ("", str(source.path))
+    ]
     if other:
-        message = f"earlier answers on other files of the same names are replaced ({len(other):,}: {', '.join(other[:3])}"
+        message = (
+            f"earlier answers on other files of the same names are replaced ({len(other):,}: "
+            f"{', '.join(other[:3])}"
+        )
         err.print(f"{message}{', ...' if other[3:] else ''}); a folder for each batch keeps them")
 
 
 def _show_found(folder: Path, found: Found, included: list[str], show_ids: bool) -> None:
-    """Writes and prints what else was found: DICOM series, and files that were skipped, except those in the output folder."""
+    """Writes and prints what else was found: DICOM series, and files that were skipped, except those in the
+    output folder."""
     _write_found(folder, found.series, included, show_ids)
     whole = Path(os.path.abspath(folder))                   # noqa: PTH100  (links are not resolved)
-    _show_passed([path for path in found.passed if not Path(os.path.abspath(path)).is_relative_to(whole)])         # noqa: PTH100
+    _show_passed([path for path in found.passed if not Path(os.path.abspath(path)).is_relative_to(whole)])  # noqa: PTH100
 
 
 def _show_passed(files: list[Path]) -> None:
-    """Prints how many files are not volumes, by file extension, as an image may have an unknown one; and how many linked folders were not
-    entered, as they may lead anywhere."""
+    """Prints how many files are not volumes, by file extension, as an image may have an unknown one; and how
+    many linked folders were not entered, as they may lead anywhere."""
     from fovnet.volume.other_formats import unread_image
 
-    links = [path for path in files if os.path.isdir(path)]         # noqa: PTH112  (is_dir raises without permission)
+    links = [path for path in files if os.path.isdir(path)]  # noqa: PTH112  (is_dir raises without permission)
     if links:
-        err.print(f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): name the folders "
-                  "themselves")
+        err.print(
+            f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): "
+            "name the folders "
+            "themselves"
+        )
     files = [path for path in files if path not in links]
     if files:
         endings = Counter(path.suffix.lower() or "without ending" for path in files)
@@ -161,8 +212,8 @@ def _show_passed(files: list[Path]) -> None:
 
 
 def _conclude(folder: Path, volumes: int, refused: int, unread: int, pages: bool) -> None:
-    """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and the paths of the answers; status 3 unless
-    all were read."""
+    """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and the paths of
+    the answers; status 3 unless all were read."""
     from fovnet.decision.answer import TABLE
 
     inside = f", {several(unread, 'object')} in archives could not be read" if unread else ""
@@ -173,8 +224,8 @@ def _conclude(folder: Path, volumes: int, refused: int, unread: int, pages: bool
 
 
 def _show_refusals(table: list[dict[str, Any]], found: Found) -> tuple[int, int]:
-    """Numbers of refused volumes and of unreadable members of archives; prints the reason of each.  An archive without any readable member
-    counts as a refused volume."""
+    """Numbers of refused volumes and of unreadable members of archives; prints the reason of each.  An
+    archive without any readable member counts as a refused volume."""
     refused = [row for row in table if row["status"] == "refused"]
     for row in refused:
         message = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
@@ -188,14 +239,17 @@ def _show_refusals(table: list[dict[str, Any]], found: Found) -> tuple[int, int]
     return len(refused), len(inside)
 
 
-def _write_index(folder: Path, volumes: list[list[dict[str, Any]]], found: Found, included: list[str]) -> None:
+def _write_index(
+    folder: Path, volumes: list[list[dict[str, Any]]], found: Found, included: list[str]
+) -> None:
     """Writes index.html; series of the `included` kinds count as read."""
     series = [row | {"kind": "volume"} if row["kind"] in included else row for row in found.series]
     predictions.write_index_of(folder, volumes, series)
 
 
 def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str], show_ids: bool) -> None:
-    """Writes found.tsv and found.json: every DICOM series found, and why some are not read; removes both if there is none."""
+    """Writes found.tsv and found.json: every DICOM series found, and why some are not read; removes both if
+    there is none."""
     from fovnet.records import write_json, write_tsv
     from fovnet.volume.dicom.table import COLUMNS, ID_COLUMNS
 
@@ -208,7 +262,9 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     unread = sum(row["kind"] == "unreadable" for row in series)
     aside = Counter(row["kind"] for row in series if row["kind"] not in ("volume", "unreadable", *included))
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
-    details = (f", of them set aside: {counted}" if aside else "") + (f"; {several(unread, 'object')} could not be read" if unread else "")
+    details = (f", of them set aside: {counted}" if aside else "") + (
+        f"; {several(unread, 'object')} could not be read" if unread else ""
+    )
     copies = sum(row.get("copies", 0) for row in series)
     details += f"; {several(copies, 'image')} left out as copies of others" if copies else ""
     out.print(f"{len(series) - unread} DICOM series found{details}: {folder / 'found.tsv'}")
@@ -224,6 +280,8 @@ def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
     for row in rows[:200]:
         numbers = ["" if row.get(key) is None else f"{row[key]:.0f}" for key in ("from_mm", "to_mm")]
         sure = "" if row.get("confidence") is None else f"{row['confidence']:.2f}"
-        table.add_row(row["volume_id"], row["status"], row.get("region") or "", *numbers, sure, row["message"][:90])
+        table.add_row(
+            row["volume_id"], row["status"], row.get("region") or "", *numbers, sure, row["message"][:90]
+        )
     if os.isatty(1):
         out.print(table)

@@ -19,20 +19,34 @@ verbs = typer.Typer()
 
 @verbs.command()
 def phantom(
-    folder: Annotated[Path, typer.Argument(callback=folder_to_fill, parser=path_of_word, metavar="FOLDER",
-                                             help="Where volumes.tsv, regions.tsv and volumes/ are written.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            callback=folder_to_fill, parser=path_of_word, metavar="FOLDER",
+            help="Where volumes.tsv, regions.tsv and volumes/ are written.",
+        ),
+    ],
     subjects: Annotated[int | None, typer.Option(min=1, help="Else 8.")] = None,
     volumes: Annotated[int | None, typer.Option(min=1, help="Volumes of each subject; else 3.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     workers: Workers = 1,
     without: Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)] = None,
-    labels: Annotated[Path | None, GivenBy("--from", help="Scan your own segmentation instead: a label volume.")] = None,
-    tissues: Annotated[Path | None, GivenBy(help="What its labels are: a TSV; label, tissue (or pd, t1_ms, t2_ms).")] = None,
-    regions: Annotated[Path | None, GivenBy(help="Where its regions are: a TSV of region, from_mm, to_mm (or slices).")] = None,
+    labels: Annotated[
+        Path | None, GivenBy("--from", help="Scan your own segmentation instead: a label volume.")
+    ] = None,
+    tissues: Annotated[
+        Path | None, GivenBy(help="What its labels are: a TSV; label, tissue (or pd, t1_ms, t2_ms).")
+    ] = None,
+    regions: Annotated[
+        Path | None, GivenBy(help="Where its regions are: a TSV of region, from_mm, to_mm (or slices).")
+    ] = None,
     count: Annotated[int | None, typer.Option(min=1, help="Volumes made of it; else 20.")] = None,
-    subject: Annotated[str, typer.Option(help="Its person's subject_id; else its file's name. Others in the folder stay.")] = "",
+    subject: Annotated[
+        str, typer.Option(help="Its person's subject_id; else its file's name. Others in the folder stay.")
+    ] = "",
 ) -> None:
-    """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation of your own.
+    """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation
+    of your own.
 
     The table of --tissues has a row a label, with columns label and tissue
     (such as 0 air, 1 muscle, 5 liver), or label, pd, t1_ms and t2_ms; that of
@@ -43,58 +57,84 @@ def phantom(
 
     if labels is not None:
         if subjects or volumes or workers > 1:
-            raise ConfigError("phantom-from", f"--from {labels}: has one subject, scanned in one process; --count says how many volumes "
-                                              "are made of it, leave --subjects, --volumes and --workers out")
+            raise ConfigError(
+                "phantom-from",
+                f"--from {labels}: has one subject, scanned in one process; --count says how many volumes "
+                "are made of it, leave --subjects, --volumes and --workers out",
+            )
         _phantom_of_labels(folder, labels, tissues, regions, subject, count or 20, seed, without or [])
         return
     if tissues is not None or regions is not None or subject or count:
         option = tissues or regions or (f"--subject {subject}" if subject else f"--count {count}")
-        raise ConfigError("phantom-from", f"{option}: describes a segmentation, and none is given; name it with --from, or leave {option} "
-                                          "out")
+        raise ConfigError(
+            "phantom-from",
+            f"{option}: describes a segmentation, and none is given; name it with --from, or leave {option} "
+            "out",
+        )
     people, each = subjects or 8, volumes or 3
     with progress_bar("simulating") as advance:
-        table = simulate_collection(folder, subjects=people, volumes_per_subject=each, seed=seed, workers=workers, without=without or [],
-                                    progress=advance)
+        table = simulate_collection(
+            folder, subjects=people, volumes_per_subject=each, seed=seed, workers=workers,
+            without=without or [], progress=advance,
+        )
     others = unlisted(table)
     if others:
-        err.print(f"{folder}: {several(others, 'volume')} of an earlier simulation, not in the tables, stay in its folder volumes")
+        err.print(
+            f"{folder}: {several(others, 'volume')} of an earlier simulation, not in the tables, stay in its "
+            "folder volumes"
+        )
     out.print(f"{several(people * each, 'volume')} of {several(people, 'subject')}: {table}")
 
 
 def _phantom_of_labels(
-    folder: Path, labels: Path, tissues: Path | None, regions: Path | None, subject: str, count: int, seed: int, without: list[str]
+    folder: Path, labels: Path, tissues: Path | None, regions: Path | None, subject: str, count: int,
+    seed: int, without: list[str],
 ) -> None:
-    """Adds simulated scans of one segmentation to the collection in `folder`, replacing those of the same subject."""
+    """Adds simulated scans of one segmentation to the collection in `folder`, replacing those of the same
+    subject."""
     from fovnet.phantom.own_labels import made_of, read_labels, simulate_labels
     from fovnet.records import read_tsv
     from fovnet.regions import DEFAULT
     from fovnet.volume.collection import names_a_file, region_named
 
     if subject and not names_a_file(subject):
-        raise ConfigError("phantom-subject", f"--subject {subject!r}: becomes part of file names; give a name without slashes "
-                                             "and without a dot in front")
+        raise ConfigError(
+            "phantom-subject",
+            f"--subject {subject!r}: becomes part of file names; give a name without slashes "
+            "and without a dot in front",
+        )
     if not labels.exists():
         raise ConfigError("phantom-labels", f"--from {labels}: there is no such file; give a label volume")
     if tissues is None:
-        raise ConfigError("phantom-tissues", f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)")
+        raise ConfigError(
+            "phantom-tissues",
+            f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)",
+        )
     with progress_bar("simulating") as advance:
         given = read_labels(labels, tissues, regions, subject)
         earlier = made_of(folder, given.name)
         table = simulate_labels(given, folder, count=count, seed=seed, without=without, progress=advance)
     people = len({row["subject_id"] for row in read_tsv(table)})
     place = f", in the place of {earlier} that {given.name} had (--subject names another)" if earlier else ""
-    out.print(f"{several(count, 'volume')} of {labels}{place}: {table}, which has {several(people, 'subject')}")
+    out.print(
+        f"{several(count, 'volume')} of {labels}{place}: {table}, which has {several(people, 'subject')}"
+    )
     own = sorted({region for region, _, _ in given.spans if region_named(region, DEFAULT) is None})
     if own:
-        out.print(f"{', '.join(own)}: not of fovnet's own regions ({', '.join(DEFAULT.classes)}); `regions:` of a configuration names a "
-                  "file that has them")
+        out.print(
+            f"{', '.join(own)}: not of fovnet's own regions ({', '.join(DEFAULT.classes)}); `regions:` of a "
+            "configuration names a "
+            "file that has them"
+        )
 
 
 @verbs.command("slice")
 def slice_(
     config: ConfigFile,
     workers: Workers = 1,
-    prune_cache: Annotated[bool, typer.Option("--prune-cache", help="Remove cached slices that none of these volumes uses.")] = False,
+    prune_cache: Annotated[
+        bool, typer.Option("--prune-cache", help="Remove cached slices that none of these volumes uses.")
+    ] = False,
 ) -> None:
     """Cut all volumes of the configured collections into slices, and split the subjects."""
     run = opened(config)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console as Terminal
 from rich.console import ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -21,29 +29,35 @@ if TYPE_CHECKING:
     from fovnet.evaluate.paired import Difference
     from fovnet.net.progress import Progress as TrainingProgress
 
-OBEYED = (*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+OBEYED = (
+    *range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A),
+)
 UNSHOWN = {code: "\N{REPLACEMENT CHARACTER}" for code in OBEYED if chr(code) not in "\n\t"}
-"""Replacements of control characters: escapes, changes of writing direction, line ends; file names may contain them."""
+"""Replacements of control characters: escapes, changes of writing direction, line ends; file names may
+contain them."""
 
 
 class Console(Terminal):
-    """A terminal or a file to which text is written literally, in cells of tables too: file names may contain [brackets], :colons: and
-    control characters."""
+    """A terminal or a file to which text is written literally, in cells of tables too: file names may contain
+    [brackets], :colons: and control characters."""
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**how, markup=False, highlight=False, emoji=False)
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """As rich, with control characters replaced already here, so that cell widths are computed from the text shown."""
+        """As rich, with control characters replaced already here, so that cell widths are computed from the
+        text shown."""
         return super().render_str(text.translate(UNSHOWN), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """As rich, with control characters replaced; rich's own control segments, which move bars, pass unchanged."""
+        """As rich, with control characters replaced; rich's own control segments, which move bars, pass
+        unchanged."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(segment.text.translate(UNSHOWN), segment.style)
 
     def print(self, *objects: Any, **how: Any) -> None:
-        """As rich; a failed write to stderr, such as to a log on a full disk, is ignored, except a broken pipe."""
+        """As rich; a failed write to stderr, such as to a log on a full disk, is ignored, except a broken
+        pipe."""
         try:
             super().print(*objects, **how)
         except OSError as fault:
@@ -56,7 +70,9 @@ out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
 
 def titled(title: str, *headings: str) -> Table:
     """An empty table with a title and headings, without lines between columns."""
-    return Table(*headings, title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
+    return Table(
+        *headings, title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0)
+    )
 
 
 def show_table(table: Table) -> None:
@@ -81,7 +97,11 @@ def measure_text(one: Measure | None) -> str:
     if one is None or one.value is None:
         return ""
     text = f"{value_text(one.name, one.value)} of {one.denominator:,}"
-    return text if one.low is None else f"{text} ({value_text(one.name, one.low)} to {value_text(one.name, one.high)})"
+    return (
+        text
+        if one.low is None
+        else f"{text} ({value_text(one.name, one.low)} to {value_text(one.name, one.high)})"
+    )
 
 
 def difference_text(one: Difference | None) -> str:
@@ -101,14 +121,18 @@ def _is_length(measure: str) -> bool:
 
 @contextmanager
 def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal; in a log, a line at every tenth.  With a unit also the rate per second, and in a log a line every
-    minute: a tenth of an archive may take hours.  Yields the callback (done, total)."""
+    """A progress bar on a terminal; in a log, a line at every tenth.  With a unit also the rate per second,
+    and in a log a line every minute: a tenth of an archive may take hours.  Yields the callback (done,
+    total)."""
     pace = Pace(unit)
     if not err.is_terminal:
         yield _tenths(what, pace)
         return
     named, rate = TextColumn(what, markup=False), TextColumn("{task.description}", markup=False)
-    columns = (SpinnerColumn(), named, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), rate)
+    columns = (
+        SpinnerColumn(), named, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+        rate,
+    )
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("", total=None)
         yield lambda done, total: progress.update(
@@ -118,7 +142,8 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
 
 @contextmanager
 def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int], None]]:
-    """A bar of epochs with losses, slices a second and time left on a terminal; in a log, one line per epoch."""
+    """A bar of epochs with losses, slices a second and time left on a terminal; in a log, one line per
+    epoch."""
     def epoch_text(training: TrainingProgress, epochs: int) -> str:
         done = len(training.validation_loss)
         each = training.seconds / done
@@ -126,10 +151,14 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
         return f"{losses}, {slices_per_epoch / each:,.0f} slices/s, {each * (epochs - done):,.0f} s left"
 
     if not err.is_terminal:
-        yield lambda done, epochs: err.print(f"epoch {len(done.validation_loss)} of {epochs}: {epoch_text(done, epochs)}")
+        yield lambda done, epochs: err.print(
+            f"epoch {len(done.validation_loss)} of {epochs}: {epoch_text(done, epochs)}"
+        )
         return
     what = TextColumn("{task.description}", markup=False)
-    columns = (SpinnerColumn(), TextColumn("epochs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), what)
+    columns = (
+        SpinnerColumn(), TextColumn("epochs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), what,
+    )
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("", total=None)
         yield lambda done, epochs: progress.update(

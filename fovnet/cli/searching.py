@@ -36,8 +36,13 @@ if TYPE_CHECKING:
     from fovnet.search.trial import Outcome, Trial
 
 verbs = typer.Typer()
-slot = typer.Typer(no_args_is_help=True, help="Search slot by slot, one command each, as a cluster does; the trials are those of `search`.")
-searching = typer.Typer(help="Search the network space: propose, train, learn, propose; goes on where it was after a kill.")
+slot = typer.Typer(
+    no_args_is_help=True,
+    help="Search slot by slot, one command each, as a cluster does; the trials are those of `search`.",
+)
+searching = typer.Typer(
+    help="Search the network space: propose, train, learn, propose; goes on where it was after a kill."
+)
 Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
 
 
@@ -48,23 +53,36 @@ def _is_explanation(path: Path) -> bool:
 @searching.callback(invoke_without_command=True)
 def search(
     context: typer.Context,
-    config: Annotated[Path | None, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")] = None,
+    config: Annotated[
+        Path | None, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")
+    ] = None,
 ) -> None:
     """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
     if context.invoked_subcommand is not None:
         if config is not None:
-            raise ConfigError("search-config", f"--config {config}: `search {context.invoked_subcommand}` takes none; leave it out")
+            raise ConfigError(
+                "search-config",
+                f"--config {config}: `search {context.invoked_subcommand}` takes none; leave it out",
+            )
         return
     if config is None:
-        raise ConfigError("search-config", "fovnet search: --config is missing; name a YAML file, or try `fovnet search --help`")
+        raise ConfigError(
+            "search-config",
+            "fovnet search: --config is missing; name a YAML file, or try `fovnet search --help`",
+        )
     _search(config)
 
 
 @searching.command()
 def explain(
     run: Annotated[Path, Given(help="A search's journal, or a results folder whose search is done.")],
-    out_file: Annotated[Path | None, file_out(
-        _is_explanation, "Where the JSON is written; else explain.json in the journal.", "an explanation of a search")] = None,
+    out_file: Annotated[
+        Path | None,
+        file_out(
+            _is_explanation, "Where the JSON is written; else explain.json in the journal.",
+            "an explanation of a search",
+        ),
+    ] = None,
 ) -> None:
     """Explain a search afterwards: convergence, forecasts, what mattered, what failed."""
     from dataclasses import asdict
@@ -74,7 +92,9 @@ def explain(
 
     journal, trials = _journal_of(run)
     owner, explanation = explain_search(journal, trials)
-    path = write_json(out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed)
+    path = write_json(
+        out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed
+    )
     for paragraph in sentences(explanation):
         out.print(paragraph)
     for brief in (brief_table(explanation.matter), pairs_table(explanation.matter)):
@@ -88,8 +108,12 @@ def explain(
 
 @searching.command()
 def compare(
-    runs: Annotated[list[Path], Given(help="Journals of searches, or results folders whose searches are done.")],
-    out_file: Annotated[Path, file_out(is_our_picture, "A PNG file for the picture.", "a picture that fovnet drew")],
+    runs: Annotated[
+        list[Path], Given(help="Journals of searches, or results folders whose searches are done.")
+    ],
+    out_file: Annotated[
+        Path, file_out(is_our_picture, "A PNG file for the picture.", "a picture that fovnet drew")
+    ],
 ) -> None:
     """Draw searches side by side: the lowest score of each over the epochs that it had spent."""
     from fovnet.drawing.canvas import save_png
@@ -97,11 +121,16 @@ def compare(
     from fovnet.search.journal import read_search, read_trials
 
     courses = []
-    shown = titled("searches side by side", "search", "seed", "configurations", "full trainings spent", "lowest score", "journal")
+    shown = titled(
+        "searches side by side", "search", "seed", "configurations", "full trainings spent", "lowest score",
+        "journal",
+    )
     for journal, trials in map(_journal_of, dict.fromkeys(runs)):
         one = course(read_search(journal), read_trials(journal) if trials is None else trials)
         courses.append(one)
-        spent, lowest = (f"{one.spent[-1]:.1f}", f"{one.lowest[-1]:.4f}") if len(one.spent) else ("", "none yet")
+        spent, lowest = (
+            (f"{one.spent[-1]:.1f}", f"{one.lowest[-1]:.4f}") if len(one.spent) else ("", "none yet")
+        )
         shown.add_row(one.contestant, str(one.seed), str(one.begun), spent, lowest, journal.name)
     save_png(courses_figure(courses), out_file)
     show_table(shown)
@@ -111,16 +140,30 @@ def compare(
 @searching.command()
 def learn(
     config: ConfigFile,
-    sources: Annotated[list[Path] | None, Given(
-        help="Journals of searches, or results folders whose searches are done; else those of search.learn_from.", show_default=False,
-    )] = None,
-    out_file: Annotated[Path | None, file_out(is_our_prior, "Else prior.safetensors in the results folder.", "a prior")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Of the training; each sees a list of up to 100 rows.")] = 20_000,
+    sources: Annotated[
+        list[Path] | None,
+        Given(
+            help="Journals of searches, or results folders whose searches are done; else those of "
+                 "search.learn_from.",
+            show_default=False,
+        ),
+    ] = None,
+    out_file: Annotated[
+        Path | None, file_out(is_our_prior, "Else prior.safetensors in the results folder.", "a prior")
+    ] = None,
+    steps: Annotated[
+        int, typer.Option(min=1, help="Of the training; each sees a list of up to 100 rows.")
+    ] = 20_000,
     seed: Annotated[int, typer.Option(min=0, help="Of the training.")] = 1,
-    context: Annotated[bool | None, typer.Option(
-        "--context/--no-context", show_default=False,
-        help="Networks that know what the new search has seen; else given three searches of 300 rows each.",
-    )] = None,
+    context: Annotated[
+        bool | None,
+        typer.Option(
+            "--context/--no-context",
+            show_default=False,
+            help="Networks that know what the new search has seen; else given three searches of 300 rows "
+                 "each.",
+        ),
+    ] = None,
 ) -> None:
     """Learn from earlier searches what a new one should try first.
 
@@ -136,7 +179,9 @@ def learn(
     run = opened(config)
     folders = sources or [Path(folder) for folder in run.settings.search.learn_from]
     if not folders:
-        raise ConfigError("learn-sources", f"{config}: no search to learn from; name journals, or give search.learn_from")
+        raise ConfigError(
+            "learn-sources", f"{config}: no search to learn from; name journals, or give search.learn_from"
+        )
     journals = [(str(folder), _journal_of(folder)[0]) for folder in dict.fromkeys(folders)]
     prior = learned(run, journals, Lessons(steps=steps, context=context), seed, progress_bar, err.print)
     path = write_prior(prior, out_file or run.results.prior)
@@ -146,7 +191,9 @@ def learn(
 
 def _taught(prior: Prior) -> Table:
     """What each source gave, and how well the others foretold it."""
-    shown = titled("what was learned", "search", "configurations", "Kendall's tau, held out", "place of its best row")
+    shown = titled(
+        "what was learned", "search", "configurations", "Kendall's tau, held out", "place of its best row"
+    )
     held_out = prior.facts["held_out"] or [None] * len(prior.sources)
     for source, one in zip(prior.sources, held_out, strict=True):
         tau, place = (f"{one['tau']:.2f}", f"{one['place_of_best']} of {one['of']}") if one else ("", "")
@@ -162,22 +209,34 @@ def _journal_of(run: Path) -> tuple[Path, list[Trial] | None]:
     from fovnet.errors import SearchError
 
     if not any(path.exists() for path in (run / "search.json", Results(run).search / "current.json")):
-        wanted = "give a journal (results/.../search/<twelve characters>), or a results folder whose search is done"
-        raise SearchError("explain-run", f"{run}: neither search.json nor search/current.json in it; {wanted}")
+        wanted = (
+            "give a journal (results/.../search/<twelve characters>), or a results folder whose search is "
+            "done"
+        )
+        raise SearchError(
+            "explain-run", f"{run}: neither search.json nor search/current.json in it; {wanted}"
+        )
     return (run, None) if (run / "search.json").exists() else finished_search(Results(run))
 
 
 @verbs.command()
 def train(
     config: ConfigFile,
-    out_folder: Annotated[Path, FolderOut("--out", help="Where the network, trial.json and curve.png are written.")],
-    changes: Annotated[list[str] | None, typer.Option("--set", help="axis=level, several times; else search.start is trained.")] = None,
+    out_folder: Annotated[
+        Path, FolderOut("--out", help="Where the network, trial.json and curve.png are written.")
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="axis=level, several times; else search.start is trained."),
+    ] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Else training.epochs.")] = None,
     training_seed: Annotated[
-        int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="Of the training; a trial's own repeats it.")
+        int | None,
+        typer.Option("--seed", min=0, max=2**64 - 1, help="Of the training; a trial's own repeats it."),
     ] = None,
 ) -> None:
-    """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes on."""
+    """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes
+    on."""
     from fovnet.net.training import choose_device
     from fovnet.report.content.wording import settings as described
 
@@ -188,17 +247,28 @@ def train(
     training = plan_single_training(settings, pack, configuration, out_folder, epochs, training_seed)
     replaced = training.replaces()
     if replaced is not None:
-        err.print(f"{out_folder}: the network there, of another training ({described(replaced)}), is replaced")
-    amount = f"{several(training.job.recipe.epochs, 'epoch')} of {several(settings.training.slices_per_epoch, 'slice')}"
+        err.print(
+            f"{out_folder}: the network there, of another training ({described(replaced)}), is replaced"
+        )
+    amount = (
+        f"{several(training.job.recipe.epochs, 'epoch')} of "
+        f"{several(settings.training.slices_per_epoch, 'slice')}"
+    )
     if training.recorded() is None:
-        err.print(f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}")
+        err.print(
+            f"{described(configuration)}: {amount}, validated on {several(len(training.scored_on), 'slice')}"
+        )
     with epoch_bar(settings.training.slices_per_epoch) as show_epoch:
         outcome = training.outcome(show_epoch)
     _draw_training(training, outcome)
     done = len(outcome.validation_loss)
     best = "" if outcome.score is None else f", validation loss {outcome.score:.4f} at best"
-    out.print(f"{outcome.status} after {several(done, 'epoch')}{best}{outcome.message and f': {outcome.message}'}")
-    out.print(f"{out_folder}: {', '.join(path.name for path in sorted(out_folder.iterdir()) if path.is_file())}")
+    out.print(
+        f"{outcome.status} after {several(done, 'epoch')}{best}{outcome.message and f': {outcome.message}'}"
+    )
+    out.print(
+        f"{out_folder}: {', '.join(path.name for path in sorted(out_folder.iterdir()) if path.is_file())}"
+    )
     if outcome.status != "completed":
         raise typer.Exit(3)
 
@@ -229,8 +299,14 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
     from fovnet.search.jobs import propose
 
     settings = opened(config).settings
-    decided = propose(jobs_journal(settings, Results(Path(settings.results))), slot, settings.search.stop_below_regret)
-    out.print(decided if isinstance(decided, str) else f"slot {slot}: {dict(decided.configuration)}, having seen {len(decided.seen)} slots")
+    decided = propose(
+        jobs_journal(settings, Results(Path(settings.results))), slot, settings.search.stop_below_regret
+    )
+    out.print(
+        decided
+        if isinstance(decided, str)
+        else f"slot {slot}: {dict(decided.configuration)}, having seen {len(decided.seen)} slots"
+    )
 
 
 @slot.command("train")
@@ -239,7 +315,8 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
     from fovnet.net.trials import train_slot, write_rows
 
     settings = opened(config).settings
-    if settings.training.device == "cuda":      # auto and cpu need no check, which costs seconds of importing torch
+    # auto and cpu need no check, which costs seconds of importing torch
+    if settings.training.device == "cuda":
         from fovnet.net.training import choose_device
 
         choose_device(settings.training.device)
@@ -248,7 +325,11 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
     refuse_journal_of_other_slices(settings, pack, journal)
     write_rows(journal, training_rows(settings, pack))      # their places in the pack may have changed
     trial = train_slot(training_job(settings, pack, journal), journal, slot)
-    out.print(" ".join(["slot", str(slot), trial.outcome.status, score_text(trial.score), trial.outcome.message]).rstrip())
+    out.print(
+        " ".join(
+            ["slot", str(slot), trial.outcome.status, score_text(trial.score), trial.outcome.message]
+        ).rstrip()
+    )
 
 
 @slot.command("gather")
@@ -285,8 +366,14 @@ def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
     from fovnet.report.content.wording import settings as described
     from fovnet.report.figures.learning import learning_figure
 
-    ending = f"{outcome.status.replace('_', ' ')} after {len(outcome.validation_loss)} epochs, {outcome.seconds:.0f} s on {outcome.device}"
-    figure = learning_figure(outcome.training_loss, outcome.validation_loss, training.guess, described(training.configuration), ending)
+    ending = (
+        f"{outcome.status.replace('_', ' ')} after {len(outcome.validation_loss)} epochs, "
+        f"{outcome.seconds:.0f} s on {outcome.device}"
+    )
+    figure = learning_figure(
+        outcome.training_loss, outcome.validation_loss, training.guess, described(training.configuration),
+        ending,
+    )
     save_png(figure, training.folder / "curve.png")
 
 

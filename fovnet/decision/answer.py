@@ -27,8 +27,8 @@ from fovnet.volume.slices import SliceStack
 
 TABLE = "spans.tsv"
 COLUMNS = (
-    "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence", "message",
-    "volume_confidence", "code",
+    "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence",
+    "message", "volume_confidence", "code",
 )
 
 
@@ -36,7 +36,8 @@ COLUMNS = (
 class Answer:
     """The answer on one volume: its status and message, and the decision behind it (None when refused).
 
-    doubts  why it is "uncertain", and "none" where nothing is shown        signs  what was measured besides the decision
+    doubts  why it is "uncertain", and "none" where nothing is shown        signs  what was measured besides
+        the decision
     """
 
     volume_id: str
@@ -70,10 +71,11 @@ def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
 
 
 def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
-    """The rows of spans.tsv, one per span, or one with an empty region; slice numbers are those of the RAS volume.
+    """The rows of spans.tsv, one per span, or one with an empty region; slice numbers are those of the RAS
+    volume.
 
-    `confidence` is the span's, or the volume's if it has none; `volume_confidence` is the volume's without black margins, the same in all
-    its rows; `code` as `Answer.codes`.
+    `confidence` is the span's, or the volume's if it has none; `volume_confidence` is the volume's without
+    black margins, the same in all its rows; `code` as `Answer.codes`.
     """
     sure = given.decision.sure if given.decision else None
     head = bare_row(given) | {"volume_confidence": sure}
@@ -84,40 +86,61 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
 
 def bare_row(given: Answer) -> dict[str, Any]:
     """The cells of spans.tsv that every row of a volume has; all that a refused one has."""
-    return {"volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message, "code": given.codes}
+    return {
+        "volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message,
+        "code": given.codes,
+    }
 
 
-def facts(given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | None, vocabulary: Vocabulary) -> dict[str, Any]:
-    """The whole answer on a volume, as JSON: spans, per-slice probabilities before and after smoothing, notes, provenance."""
+def facts(
+    given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | None, vocabulary: Vocabulary
+) -> dict[str, Any]:
+    """The whole answer on a volume, as JSON: spans, per-slice probabilities before and after smoothing,
+    notes, provenance."""
     signs = given.signs or Signs({})
     novelty, axes = signs.of(unlike_training.CHECK), signs.of(turned.CHECK)
     agreed, order = signs.of(members_disagree.CHECK), signs.of(out_of_order.CHECK)
     hidden = signs.of(too_dark.CHECK)
     body: dict[str, Any] = {
-        "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes, "message": given.message,
+        "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes,
+        "message": given.message,
         "doubts": [{"code": doubt.code, "sentence": doubt.sentence} for doubt in given.doubts],
         "novelty": novelty and novelty.volume, "agreement": None if agreed is None else float(agreed.mean()),
-        "upright": axes and axes.bearing.upright,
-        "classes": vocabulary.classes,
+        "upright": axes and axes.bearing.upright, "classes": vocabulary.classes,
     }
     if given.decision is None or stack is None or raw is None:
         return body
     return body | {
         "confidence": given.decision.sure,
         "set_probability": given.decision.set_probability,
-        "flipped_gain": given.decision.flipped_gain, "flipped": given.decision.flipped, "misfit": given.decision.misfit,
-        "spans": [_span_cells(span, stack) | ({"levels": span.levels} if span.levels else {}) for span in given.decision.spans],
+        "flipped_gain": given.decision.flipped_gain,
+        "flipped": given.decision.flipped,
+        "misfit": given.decision.misfit,
+        "spans": [
+            _span_cells(span, stack) | ({"levels": span.levels} if span.levels else {})
+            for span in given.decision.spans
+        ],
         "boundaries": [asdict(boundary) for boundary in given.decision.boundaries],
-        "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm, "vox_to_ras": stack.vox_to_ras,
-        "counted": stack.middle, "counted_slices": stack.counted_slices, "notes": stack.notes, "checksum": stack.checksum,
+        "z_mm": stack.z_mm,
+        "covers": stack.covers,
+        "side_mm": stack.side_mm,
+        "vox_to_ras": stack.vox_to_ras,
+        "counted": stack.middle,
+        "counted_slices": stack.counted_slices,
+        "notes": stack.notes,
+        "checksum": stack.checksum,
         "empty": np.flatnonzero(empty(stack.pixels)),
-        "raw": np.round(raw, 5), "smoothed": np.round(given.decision.smoothed, 5),
-        "images": None if stack.images is None else {
-            "axis": stack.images.axis, "sop_instance_uid": stack.images.uids, "frame": stack.images.frames,
-        },
-        "decided": given.decision.decided.astype(int), "slice_confidence": np.round(given.decision.confidence, 5),
-        "disorder": order and order.disorder, "passes": order and order.passes,
-        "extent_mm": signs.of(too_small.CHECK), "hidden": hidden and asdict(hidden),
+        "raw": np.round(raw, 5),
+        "smoothed": np.round(given.decision.smoothed, 5),
+        "images": None
+        if stack.images is None
+        else {"axis": stack.images.axis, "sop_instance_uid": stack.images.uids, "frame": stack.images.frames},
+        "decided": given.decision.decided.astype(int),
+        "slice_confidence": np.round(given.decision.confidence, 5),
+        "disorder": order and order.disorder,
+        "passes": order and order.passes,
+        "extent_mm": signs.of(too_small.CHECK),
+        "hidden": hidden and asdict(hidden),
         "slice_agreement": _rounded(agreed),
         "slice_novelty": _rounded(None if novelty is None else novelty.slices),
     }
@@ -128,14 +151,16 @@ def _rounded(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
 
 
 def _nearest(counted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and last original slice (s,) nearer to each cut than to the other cuts; cuts at the same slice both include it."""
+    """First and last original slice (s,) nearer to each cut than to the other cuts; cuts at the same slice
+    both include it."""
     between = (counted[:-1] + counted[1:]) // 2
     last = np.append(between, counted[-1])
     return np.minimum(np.append(counted[:1], between + 1), counted), last
 
 
 def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:
-    """A span's cells; slice numbers of a resampled volume are those of the original volume, re-oriented to its closest axes."""
+    """A span's cells; slice numbers of a resampled volume are those of the original volume, re-oriented to
+    its closest axes."""
     first, last = stack.covers.T if stack.counted is None else _nearest(stack.counted)
     return {
         "region": span.region,

@@ -1,10 +1,13 @@
 """An ensemble as a MONAI Bundle: a folder that MONAI's own tools verify and run.
 
-    configs/metadata.json    description, input and output formats         models/      the ensemble as `ensemble.py` has it; no pickle
-    configs/inference.json   the components MONAI instantiates             docs/        README.md, license.txt; LICENSE beside configs
+    configs/metadata.json    description, input and output formats         models/      the ensemble as
+        `ensemble.py` has it; no pickle
+    configs/inference.json   the components MONAI instantiates             docs/        README.md,
+        license.txt; LICENSE beside configs
 
-`network_def` is the network alone, for slices; `evaluator` is the complete prediction, from volumes to spans.tsv.
-Source: MONAI Bundle Specification (docs.monai.io), with safetensors instead of its pickled model.pt.
+`network_def` is the network alone, for slices; `evaluator` is the complete prediction, from volumes to
+spans.tsv. Source: MONAI Bundle Specification (docs.monai.io), with safetensors instead of its pickled
+model.pt.
 """
 
 from __future__ import annotations
@@ -31,17 +34,21 @@ if TYPE_CHECKING:
 
     from fovnet.net.mixture import Mixture
 
-SCHEMA = "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
+SCHEMA = (
+    "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
+)
 PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic")
 
 
 def network(folder: str) -> nn.Module:
-    """The ensemble in a folder as one network, on the CPU: images (n, c, 128, 128) to probabilities (n, k)."""
+    """The ensemble in a folder as one network, on the CPU: images (n, c, 128, 128) to probabilities (n,
+    k)."""
     return _mixture(load(Path(folder), "cpu")).eval()
 
 
 class Evaluator:
-    """What MONAI runs: predicts every volume of a data set of files and folders; `spans.tsv` and a JSON per volume in `output_dir`."""
+    """What MONAI runs: predicts every volume of a data set of files and folders; `spans.tsv` and a JSON per
+    volume in `output_dir`."""
 
     def __init__(self, model: Model, dataset: Sequence[Any], output_dir: str) -> None:
         self._model, self._dataset, self._out = model, dataset, Path(output_dir)
@@ -49,10 +56,12 @@ class Evaluator:
     def run(self) -> Path:
         """The path of spans.tsv; volumes that cannot be read are listed in it as refused.
 
-        Raises ConfigError "out-foreign" if `output_dir` holds a file with the name of an answer that is not fovnet's.
+        Raises ConfigError "out-foreign" if `output_dir` holds a file with the name of an answer that is not
+        fovnet's.
         """
         refuse_foreign(self._out / TABLE, is_our_table)
-        (self._out / TABLE).unlink(missing_ok=True)             # if this run is killed, no earlier table may be taken for its own
+        # if this run is killed, no earlier table may be taken for its own
+        (self._out / TABLE).unlink(missing_ok=True)
         rows: list[dict[str, Any]] = []
         for answer in self._model.predict_many([one["image"] for one in self._dataset]):
             answered_before(self._out, answer.volume_id)
@@ -65,16 +74,27 @@ class Evaluator:
 def write_bundle(model: Path, folder: Path) -> Path:
     """`folder`, a bundle of the ensemble in `model`.
 
-    Raises ModelError if the model cannot be loaded ("model-missing", "weights-damaged", ...), is the bundle's own model
-    ("bundle-of-itself"), or the folder holds something other than a bundle ("bundle-exists").
+    Raises ModelError if the model cannot be loaded ("model-missing", "weights-damaged", ...), is the bundle's
+    own model ("bundle-of-itself"), or the folder holds something other than a bundle ("bundle-exists").
     """
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "configs" / "metadata.json").is_file())):
-        raise ModelError("bundle-exists", f"{folder}: is there already and holds no bundle; name a new folder")
+    if folder.exists() and (
+        not folder.is_dir()
+        or (any(folder.iterdir()) and not (folder / "configs" / "metadata.json").is_file())
+    ):
+        raise ModelError(
+            "bundle-exists", f"{folder}: is there already and holds no bundle; name a new folder"
+        )
     models = folder / "models"
     if model.resolve().is_relative_to(models.resolve()):
-        raise ModelError("bundle-of-itself", f"{model}: is the model of the bundle {folder}, which would be replaced; name another folder")
+        raise ModelError(
+            "bundle-of-itself",
+            f"{model}: is the model of the bundle {folder}, which would be replaced; name another folder",
+        )
     ensemble = load(model, "cpu")
-    wanted = [FACTS, RULE, novelty.FILE, orientation.FILE, "model-card.md", *(member["weights"] for member in facts_of(model)["members"])]
+    wanted = [
+        FACTS, RULE, novelty.FILE, orientation.FILE, "model-card.md",
+        *(member["weights"] for member in facts_of(model)["members"]),
+    ]
     there = [name for name in wanted if (model / name).is_file()]
     for name in there:
         copy(model / name, models / name)
@@ -108,29 +128,47 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
         "monai_version": metadata.version("monai"),
         "pytorch_version": metadata.version("torch").partition("+")[0],
         "numpy_version": metadata.version("numpy"),
-        "required_packages_version": {name: metadata.version(name) for name in PACKAGES} | {"fovnet": __version__},
+        "required_packages_version": {name: metadata.version(name) for name in PACKAGES}
+        | {"fovnet": __version__},
         "task": "Which body regions an MRI volume shows, from which millimetre to which",
-        "description": f"{len(ensemble.members)} networks that give axial slices the probabilities of {', '.join(classes)}; fovnet turns "
-                       "those of a volume into regions with extents in scanner millimetres and a confidence",
+        "description": f"{len(ensemble.members)} networks that give axial slices the probabilities of "
+                       f"{', '.join(classes)}; fovnet turns "
+        "those of a volume into regions with extents in scanner millimetres and a confidence",
         "authors": "the authors of fovnet",
         "copyright": "Apache-2.0",
         "data_source": "see models/model-card.md, where there is one",
         "data_type": "nifti, dicom, nrrd, metaimage, analyze, mgh, gipl",
-        "image_classes": f"axial slice, {SIDE} x {SIDE}, grey values in [0, 1], the patient's right on the left",
+        "image_classes": f"axial slice, {SIDE} x {SIDE}, grey values in [0, 1], the patient's right on the "
+                         "left",
         "pred_classes": ", ".join(classes),
         "eval_metrics": {},
         "intended_use": "Sorting and checking archives. Not for diagnosis.",
-        "references": ["Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based model selection, "
-                       "ISBI 2017"],
+        "references": [
+            "Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based "
+            "model selection, "
+            "ISBI 2017"
+        ],
         "network_data_format": {
-            "inputs": {"image": {
-                "type": "image", "format": "magnitude", "modality": "MR", "num_channels": mixture.channels, "spatial_shape": [SIDE, SIDE],
-                **tensor, "channel_def": {str(at): "slice" if at == 0 else f"input {at}" for at in range(mixture.channels)},
-            }},
-            "outputs": {"pred": {
-                "type": "probabilities", "format": "classes", "num_channels": len(classes), "spatial_shape": [], **tensor,
-                "channel_def": {str(at): name for at, name in enumerate(classes)},
-            }},
+            "inputs": {
+                "image": {
+                    "type": "image",
+                    "format": "magnitude",
+                    "modality": "MR",
+                    "num_channels": mixture.channels,
+                    "spatial_shape": [SIDE, SIDE],
+                    **tensor,
+                    "channel_def": {
+                        str(at): "slice" if at == 0 else f"input {at}" for at in range(mixture.channels)
+                    },
+                }
+            },
+            "outputs": {
+                "pred": {
+                    "type": "probabilities", "format": "classes", "num_channels": len(classes),
+                    "spatial_shape": [], **tensor,
+                    "channel_def": {str(at): name for at, name in enumerate(classes)},
+                }
+            },
         },
     }
 
@@ -149,7 +187,8 @@ INFERENCE: dict[str, Any] = {
     "inferer": {"_target_": "monai.inferers.SimpleInferer"},
     "model": {"_target_": "fovnet.load", "folder": "@models", "device": "$str(@device).partition(':')[0]"},
     "evaluator": {
-        "_target_": "fovnet.decision.bundle.Evaluator", "model": "@model", "dataset": "@dataset", "output_dir": "@output_dir",
+        "_target_": "fovnet.decision.bundle.Evaluator", "model": "@model", "dataset": "@dataset",
+        "output_dir": "@output_dir",
     },
     "initialize": [],
     "run": ["$@evaluator.run()"],

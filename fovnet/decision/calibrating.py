@@ -1,16 +1,18 @@
 """Three calibrations of stated probabilities, all fitted on the validation split.
 
-    temperature  of the ensemble's mean, one number: Guo et al. (2017), *On calibration of modern neural networks*, eq. 9
-    line         (a, c, b) of the probability of the predicted set of regions, logit p' = a logit p + c + b logit m: m is the confidence of
-                 the least confident span, which is usually the wrong one
-    beta         (a, b, c, d, e) of the decided labels' confidences, logit p' = a log p - b log(1 - p) + c + d log q - e log(1 - q): five
-                 parameters, no bins, monotone in p and q.  With p alone it is eq. 6 of Kull, Silva Filho & Flach (2017),
-                 *Beta calibration*, AISTATS
+    temperature  of the ensemble's mean, one number: Guo et al. (2017), *On calibration of modern neural
+                 networks*, eq. 9
+    line         (a, c, b) of the probability of the predicted set of regions, logit p' = a logit p + c + b
+                 logit m: m is the confidence of the least confident span, which is usually the wrong one
+    beta         (a, b, c, d, e) of the decided labels' confidences, logit p' = a log p - b log(1 - p) + c + d
+                 log q - e log(1 - q): five parameters, no bins, monotone in p and q.  With p alone it is eq.
+                 6 of Kull, Silva Filho & Flach (2017), *Beta calibration*, AISTATS
 
-p is a slice's probability given the whole body, and q the one from that slice alone.  The body model treats slices as independent
-observations, and is most confident where all members make the same error along the body: of 480 volumes of simulated people, the 60 %
-most confident had 2.9 % of their slices wrong ranked by p alone, and 1.5 % by both, fitted on 480 others.  On 448 sets of regions, fitted
-on other subjects, the line with m has a log loss of 0.41, without m of 0.46.
+p is a slice's probability given the whole body, and q the one from that slice alone.  The body model treats
+slices as independent observations, and is most confident where all members make the same error along the
+body: of 480 volumes of simulated people, the 60 % most confident had 2.9 % of their slices wrong ranked by p
+alone, and 1.5 % by both, fitted on 480 others.  On 448 sets of regions, fitted on other subjects, the line
+with m has a log loss of 0.41, without m of 0.46.
 """
 
 from __future__ import annotations
@@ -29,31 +31,42 @@ Beta = tuple[float, ...]
 Line = tuple[float, ...]
 STRAIGHT: Line = (1.0, 0.0, 0.0)
 IDENTITY: Beta = (1.0, 1.0, 0.0, 0.0, 0.0)
-EDGE = 1e-4             # confidences are clipped to [EDGE, 1 - EDGE], so that single logarithms do not outweigh all others
+# confidences are clipped to [EDGE, 1 - EDGE], so that single logarithms do not outweigh all others
+EDGE = 1e-4
 INTERCEPT = 2           # index of c in beta
 LEAST_WRONG = 10        # cases that must be right, and wrong, for a calibration to be fitted
 
 
 def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np.bool_]]) -> float:
-    """The maximum-likelihood temperature, between 0.2 and 5, for the true classes of all slices; probabilities (s, k) of each volume."""
+    """The maximum-likelihood temperature, between 0.2 and 5, for the true classes of all slices;
+    probabilities (s, k) of each volume."""
     p, shown = np.concatenate(probabilities), np.concatenate(truth)
     share = shown / shown.sum(axis=1, keepdims=True)
 
     def negative_log_likelihood(log_temperature: float) -> float:
-        return float(-(share * np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12))).sum(axis=1).mean())
+        return float(
+            -(share * np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12))).sum(axis=1).mean()
+        )
 
-    return float(np.exp(minimize_scalar(negative_log_likelihood, bounds=(np.log(0.2), np.log(5.0)), method="bounded").x))
+    return float(
+        np.exp(
+            minimize_scalar(negative_log_likelihood, bounds=(np.log(0.2), np.log(5.0)), method="bounded").x
+        )
+    )
 
 
 def best_line(chance: Floats, least: Floats, right: NDArray[np.bool_]) -> Line:
-    """The maximum-likelihood line (a >= 0, c, b >= 0) for "right" (n,), p being `chance` and m `least`; STRAIGHT if too few are right or
-    wrong.
+    """The maximum-likelihood line (a >= 0, c, b >= 0) for "right" (n,), p being `chance` and m `least`;
+    STRAIGHT if too few are right or wrong.
 
-    Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, with the logits of two probabilities.
+    Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, with the logits of two
+    probabilities.
     """
     if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
         return STRAIGHT
-    return _likeliest(np.column_stack([_logit(chance), np.ones_like(chance), _logit(least)]), right, STRAIGHT, intercept=1)
+    return _likeliest(
+        np.column_stack([_logit(chance), np.ones_like(chance), _logit(least)]), right, STRAIGHT, intercept=1
+    )
 
 
 def along(chance: float, least: float, line: Line) -> float:
@@ -69,14 +82,18 @@ def _logit(chance: Floats) -> Floats:
 
 
 def best_beta(confidence: Floats, share: Floats, right: NDArray[np.bool_]) -> Beta:
-    """The maximum-likelihood calibration (a, b, d, e >= 0) for "right" (n,); IDENTITY if too few slices are right or wrong."""
+    """The maximum-likelihood calibration (a, b, d, e >= 0) for "right" (n,); IDENTITY if too few slices are
+    right or wrong."""
     if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
         return IDENTITY
     return _likeliest(_sides(confidence, share), right, IDENTITY, INTERCEPT)
 
 
-def _likeliest(x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], intercept: int) -> tuple[float, ...]:
-    """The maximum-likelihood weights (m,) of the logistic model of "right" (n,) on x (n, m), all but the intercept's 0 or more."""
+def _likeliest(
+    x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], intercept: int
+) -> tuple[float, ...]:
+    """The maximum-likelihood weights (m,) of the logistic model of "right" (n,) on x (n, m), all but the
+    intercept's 0 or more."""
     sign = np.where(right, 1.0, -1.0)
 
     def negative_log_likelihood(weights: Floats) -> tuple[float, Floats]:
@@ -85,7 +102,12 @@ def _likeliest(x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], in
         return float(np.logaddexp(0.0, -margin).mean()), slope
 
     bounds = [(None, None) if at == intercept else (0.0, None) for at in range(len(start))]
-    return tuple(map(float, minimize(negative_log_likelihood, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds).x))
+    return tuple(
+        map(
+            float,
+            minimize(negative_log_likelihood, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds).x,
+        )
+    )
 
 
 def recalibrated(confidence: Floats, share: Floats, beta: Beta) -> Floats:

@@ -1,4 +1,5 @@
-"""The chain of one volume: the log-evidence of its slices for each rung of the body's order, and its decoding under a rule."""
+"""The chain of one volume: the log-evidence of its slices for each rung of the body's order, and its decoding
+under a rule."""
 
 from __future__ import annotations
 
@@ -14,13 +15,16 @@ from fovnet.maths.chain_recursion import Crossings, Floats
 from fovnet.maths.ladder_with_heights import Height
 
 FLOOR = 1e-6
-"""Lower bound of probabilities in logarithms: a network's 1e-30 is not evidence of that strength; one slice must not veto a region."""
+"""Lower bound of probabilities in logarithms: a network's 1e-30 is not evidence of that strength; one slice
+must not veto a region."""
 BLANK = float(np.log(19.0))
-"""Log-odds per observation of none over a rung, 95 to 5 %, above which a slice within that region is blank: a signal void."""
+"""Log-odds per observation of none over a rung, 95 to 5 %, above which a slice within that region is blank: a
+signal void."""
 
 
 def observations_of(edges_mm: Floats) -> Floats:
-    """(s,) observations that each slice counts as, from edges_mm (s + 1,): its height over OBSERVATION_MM, at most one."""
+    """(s,) observations that each slice counts as, from edges_mm (s + 1,): its height over OBSERVATION_MM, at
+    most one."""
     return np.asarray(np.minimum(1.0, np.diff(edges_mm) / OBSERVATION_MM))
 
 
@@ -30,7 +34,8 @@ class ChainModel:
 
     fits  (s, n) log-evidence of the rungs       none  (s,) of no rung
     observations  (s,) that each slice counts as; both are already multiplied by them
-    blank (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of none less BLANK an observation
+    blank (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of none less BLANK an
+    observation
     edges_mm  (s + 1,) ascending, where the slices begin and end          rule   for decoding
     """
 
@@ -45,13 +50,16 @@ class ChainModel:
     def of(cls, smoothed: Floats, n: int, edges_mm: Floats, rule: Rule) -> ChainModel:
         """From smoothed probabilities (s, k): n rungs, protocols, none.
 
-        The share p of the protocols is removed and the rest renormalised.  A slice counts as 1 - p times the observations of its height
-        (`observations_of`): one that is all spine is no evidence for any rung.
+        The share p of the protocols is removed and the rest renormalised.  A slice counts as 1 - p times the
+        observations of its height (`observations_of`): one that is all spine is no evidence for any rung.
         """
         protocols, rungs, none = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
         rest = np.maximum(rungs.sum(axis=1) + none, FLOOR)
         observations = (1.0 - protocols.sum(axis=1)) * observations_of(edges_mm)
-        log_rungs, log_none = np.log(np.maximum(rungs / rest[:, None], FLOOR)), np.log(np.maximum(none / rest, FLOOR))
+        log_rungs, log_none = (
+            np.log(np.maximum(rungs / rest[:, None], FLOOR)),
+            np.log(np.maximum(none / rest, FLOOR)),
+        )
         blank = log_rungs < log_none[:, None] - BLANK
         fits = observations[:, None] * np.where(blank, log_none[:, None] - BLANK, log_rungs)
         return cls(fits, observations * log_none, observations, edges_mm, rule, blank)
@@ -59,46 +67,67 @@ class ChainModel:
     @property
     def reversed(self) -> ChainModel:
         """The same volume with its slices from head to feet."""
-        return ChainModel(self.fits[::-1], self.none[::-1], self.observations[::-1], -self.edges_mm[::-1], self.rule, self.blank[::-1])
+        return ChainModel(
+            self.fits[::-1], self.none[::-1], self.observations[::-1], -self.edges_mm[::-1], self.rule,
+            self.blank[::-1],
+        )
 
     @property
     def believed(self) -> ChainModel:
-        """The same with all log-evidence times OBSERVATION_MM / evidence_mm, which changes the confidence in paths, not their ranking.
-        Heights are scaled by their deviation: for runs that may continue outside the volume that is a wider distribution instead."""
+        """The same with all log-evidence times OBSERVATION_MM / evidence_mm, which changes the confidence in
+        paths, not their ranking. Heights are scaled by their deviation: for runs that may continue outside
+        the volume that is a wider distribution instead."""
         scale, rule = OBSERVATION_MM / self.rule.evidence_mm, self.rule
-        wider = tuple(height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale)) for height in rule.heights)
+        wider = tuple(
+            height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale)) for height in rule.heights
+        )
         weaker = replace(rule, border_toll=scale * rule.border_toll, heights=wider)
-        return ChainModel(scale * self.fits, scale * self.none, scale * self.observations, self.edges_mm, weaker, self.blank)
+        return ChainModel(
+            scale * self.fits, scale * self.none, scale * self.observations, self.edges_mm, weaker, self.blank
+        )
 
     def best(self) -> tuple[NDArray[np.int64], float]:
-        """States (s,) of the best path, and its worth.  If heights are for presence alone, they select the regions, and the path is the
-        best without heights through these."""
+        """States (s,) of the best path, and its worth.  If heights are for presence alone, they select the
+        regions, and the path is the best without heights through these."""
         if self.rule.method == "intersections":
             return intersections.best_path(self.fits, self.none, self.rule.border_toll)
         if not self.rule.heights:
             return ladder.best_path(self.fits, self.none, self.rule.border_toll)
-        states, worth = high.best_path(self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll)
+        states, worth = high.best_path(
+            self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll
+        )
         on = states[(states >= 1) & (states <= len(self.rule.heights))]
         if self.rule.heights_for == "presence" and len(on):
-            return ladder.best_path(self.fits, self.none, self.rule.border_toll, (int(on[0]) - 1, int(on[-1]) - 1))
+            return ladder.best_path(
+                self.fits, self.none, self.rule.border_toll, (int(on[0]) - 1, int(on[-1]) - 1)
+            )
         return states, worth
 
     def crossings(self, states: NDArray[np.int64] | None = None) -> Crossings:
-        """Log-weights of the edges where paths begin, step up and end, over all paths; `states`, a good path, saves searching for one."""
+        """Log-weights of the edges where paths begin, step up and end, over all paths; `states`, a good path,
+        saves searching for one."""
         if not self.rule.heights:
             return ladder.crossings(self.fits, self.none, self.rule.border_toll)
-        return high.crossings(self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll, states)
+        return high.crossings(
+            self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll, states
+        )
 
-    def log_weight(self, between: tuple[int, int] | None = None, states: NDArray[np.int64] | None = None) -> float:
+    def log_weight(
+        self, between: tuple[int, int] | None = None, states: NDArray[np.int64] | None = None
+    ) -> float:
         """Log-weight of all paths, or of those from the first rung of `between` to the last."""
         if not self.rule.heights:
             return ladder.log_weight(self.fits, self.none, between, self.rule.border_toll)
-        return high.log_weight(self.fits, self.none, self.edges_mm, self.rule.heights, between, self.rule.border_toll, states)
+        return high.log_weight(
+            self.fits, self.none, self.edges_mm, self.rule.heights, between, self.rule.border_toll, states
+        )
 
     def misfit(self, states: NDArray[np.int64]) -> float:
-        """Log-evidence per observation by which the path falls short of the best label of each slice by itself.
+        """Log-evidence per observation by which the path falls short of the best label of each slice by
+        itself.
 
-        The observations of protocol slices count in full: what remains of a clear spine is noise, and costs next to nothing.
+        The observations of protocol slices count in full: what remains of a clear spine is noise, and costs
+        next to nothing.
         """
         table = np.column_stack([self.none, self.fits, self.none])
         taken = np.take_along_axis(table, states[:, None], axis=1)[:, 0]

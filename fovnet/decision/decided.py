@@ -1,4 +1,5 @@
-"""Record of what a run's decisions were made from: the ensemble and the rule on disk may have been replaced since."""
+"""Record of what a run's decisions were made from: the ensemble and the rule on disk may have been replaced
+since."""
 
 from __future__ import annotations
 
@@ -23,37 +24,48 @@ def decided_from(results: Results) -> dict[str, str]:
 
 
 def begin_decisions(results: Results) -> None:
-    """Remove the table of earlier decisions, and mark them as unfinished: a run may be killed half-way, the first one too."""
+    """Remove the table of earlier decisions, and mark them as unfinished: a run may be killed half-way, the
+    first one too."""
     clear_unfinished(results.decisions)
     (results.decisions / TABLE).unlink(missing_ok=True)
     write_json(results.decisions / MADE_FROM, {"made_from": None})
 
 
 def conclude_decisions(results: Results, volume_ids: Collection[str], *, settings: object, seed: int) -> Path:
-    """The stamp of decisions on these volumes, to be written once all are; answers on others, of an earlier split, are removed.
+    """The stamp of decisions on these volumes, to be written once all are; answers on others, of an earlier
+    split, are removed.
 
     Raises OSError if a file that they were made from is gone.
     """
     for path in results.decisions.glob("*.json"):
         if path.stem not in volume_ids:
             path.unlink()
-    return write_json(results.decisions / MADE_FROM, {"made_from": decided_from(results)}, settings=settings, seed=seed)
+    return write_json(
+        results.decisions / MADE_FROM, {"made_from": decided_from(results)}, settings=settings, seed=seed
+    )
 
 
 def refuse_other_decisions(results: Results) -> None:
-    """Raise unless the decisions were made from the files as they are now, or by a fovnet that did not record it.
+    """Raise unless the decisions were made from the files as they are now, or by a fovnet that did not record
+    it.
 
-    Raises ModelError ("decisions-of-others") if one of these files has changed, as figures would be shown with settings that did not make
-    them, and ("decisions-unfinished") if deciding was interrupted.
+    Raises ModelError ("decisions-of-others") if one of these files has changed, as figures would be shown
+    with settings that did not make them, and ("decisions-unfinished") if deciding was interrupted.
     """
     try:
         made_from = read_json(results.decisions / MADE_FROM)["made_from"]
     except (OSError, ValueError, KeyError):
         return
     if made_from is None:
-        raise ModelError("decisions-unfinished", f"{results.decisions}: deciding was stopped half-way; decide again: fovnet decide")
+        raise ModelError(
+            "decisions-unfinished",
+            f"{results.decisions}: deciding was stopped half-way; decide again: fovnet decide",
+        )
     now = decided_from(results)
     other = [name for name in now if made_from.get(name) != now[name]]
     if other:
-        raise ModelError("decisions-of-others", f"{results.decisions}: were made from another {' and another '.join(other)} than lies in "
-                                                f"{results.folder}; decide again: fovnet decide")
+        raise ModelError(
+            "decisions-of-others",
+            f"{results.decisions}: were made from another {' and another '.join(other)} than lies in "
+            f"{results.folder}; decide again: fovnet decide",
+        )

@@ -1,4 +1,5 @@
-"""From the networks' outputs on a volume's slices to its answer, for the workflow and for prediction alike."""
+"""From the networks' outputs on a volume's slices to its answer, for the workflow and for prediction
+alike."""
 
 from __future__ import annotations
 
@@ -26,10 +27,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MemberOutputs:
-    """The members' outputs on slices: probabilities (p, s, k), and novelty distances (s,), None if the ensemble has no reference.
+    """The members' outputs on slices: probabilities (p, s, k), and novelty distances (s,), None if the
+    ensemble has no reference.
 
-    turned      (p, s, k) probabilities of the slices from head to feet, as those of the volume turned over; None if not needed
-    brightened  (p, s, k) those of dark slices that seem to show nothing, brightened; NaN for the other slices; None if there are none
+    turned      (p, s, k) probabilities of the slices from head to feet, as those of the volume turned over;
+                None if not needed
+    brightened  (p, s, k) those of dark slices that seem to show nothing, brightened; NaN for the other
+                slices; None if there are none
     """
 
     members: NDArray[np.float32]
@@ -59,18 +63,22 @@ class Judge:
         return weighing.mean(members, self.rule.member_weights(len(members)))
 
     def decision(
-        self, outputs: MemberOutputs, z_mm: Floats, edges_mm: Floats | None = None, dark: NDArray[np.bool_] | None = None
+        self, outputs: MemberOutputs, z_mm: Floats, edges_mm: Floats | None = None,
+        dark: NDArray[np.bool_] | None = None,
     ) -> Decision:
         """The decision on a volume with cuts at the heights z_mm (s,); `edges_mm` as in `spans.decide`.
 
-        dark  (s,) which cuts show nothing but air: those at either end are left out of the decision, and labelled none
+        dark  (s,) which cuts show nothing but air: those at either end are left out of the decision, and
+              labelled none
         """
         raw, turned = self.raw(outputs), None if outputs.turned is None else self._mean(outputs.turned)
         between = outer_edges(z_mm, edges_mm)
 
         def of(rows: slice) -> Decision:
             over = None if turned is None else turned[len(turned) - rows.stop : len(turned) - rows.start]
-            return decide(raw[rows], z_mm[rows], self.vocabulary, self.rule, over, between[rows.start : rows.stop + 1])
+            return decide(
+                raw[rows], z_mm[rows], self.vocabulary, self.rule, over, between[rows.start : rows.stop + 1]
+            )
 
         return decided_between(slice(0, len(raw)) if dark is None else lit(dark), len(raw), of)
 

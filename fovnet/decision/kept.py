@@ -1,8 +1,9 @@
-"""Answers of an earlier run: which of them are still valid, by the file's content, the model and the program's version.
+"""Answers of an earlier run: which of them are still valid, by the file's content, the model and the
+program's version.
 
-A file whose name, size, times and inode are unchanged is not read again: changing or replacing a file changes its ctime or its inode.
-If one of them differs, the content is compared: a file that was touched, copied or downloaded again keeps its answer, and one that has
-taken another's name does not get the other's answer.
+A file whose name, size, times and inode are unchanged is not read again: changing or replacing a file changes
+its ctime or its inode. If one of them differs, the content is compared: a file that was touched, copied or
+downloaded again keeps its answer, and one that has taken another's name does not get the other's answer.
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ from fovnet._version import __version__
 from fovnet.records import read_json
 from fovnet.volume.sources import Source
 
-PASSING = frozenset({
-    "volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory", "engine-failed", "internal",
-})
+PASSING = frozenset(
+    {
+        "volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory",
+        "engine-failed", "internal",
+    }
+)
 """Refusals with a possibly temporary cause, such as the machine: the next run tries the volume again."""
 
 
 def kept_rows(
-    folder: Path, volume_id: str, source: Source, identity: str, *, beside: Sequence[str] = (), faces: bool = True
+    folder: Path, volume_id: str, source: Source, identity: str, *, beside: Sequence[str] = (),
+    faces: bool = True,
 ) -> list[dict[str, Any]] | None:
-    """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the same model; else None.
+    """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the
+    same model; else None.
 
     beside  files that the folder must also hold: the answer's picture, its page
     faces   whether those show faces; None is returned if they were drawn otherwise
@@ -40,7 +46,8 @@ def kept_rows(
         source = source.now()
         unaltered = unchanged(source, kept["file"]) and kept["file"].get("beside") == source.beside
         return list(kept["rows"]) if unaltered else None
-    except Exception:                   # whatever an earlier answer, or its volume, raises: it is answered again
+    # whatever an earlier answer, or its volume, raises: it is answered again
+    except Exception:
         return None
 
 
@@ -54,9 +61,13 @@ def unchanged(source: Source, known: Mapping[str, Any]) -> bool:
 def recorded(source: Source | None) -> dict[str, Any]:
     """What the JSON of an answer says of the files it was made from, for `unchanged` in a later run.
 
-    No checksum if they have changed since they were read, so that the next run reads them again; nothing without a source.
+    No checksum if they have changed since they were read, so that the next run reads them again; nothing
+    without a source.
     """
     if source is None:
         return {"places": None, "sha256": None, "beside": None}
     content = source.content
-    return {"places": source.places, "sha256": content if source.is_as_it_was() else None, "beside": source.beside}
+    return {
+        "places": source.places, "sha256": content if source.is_as_it_was() else None,
+        "beside": source.beside,
+    }

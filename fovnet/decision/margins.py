@@ -1,8 +1,10 @@
-"""Black margins: slices without signal at either end of a volume, as padding, reslicing and masking produce them.
+"""Black margins: slices without signal at either end of a volume, as padding, reslicing and masking produce
+them.
 
-They show nothing, whatever the networks predict: one that sees sections labelled 14 cm of black below an abdomen as pelvis, with
-confidence 0.7 to 0.98.  So a volume is decided from its first slice with signal to its last, and the margins are none with confidence 1.
-Black slices between others are left to the decision: signal may be lost within a region.
+They show nothing, whatever the networks predict: one that sees sections labelled 14 cm of black below an
+abdomen as pelvis, with confidence 0.7 to 0.98.  So a volume is decided from its first slice with signal to
+its last, and the margins are none with confidence 1. Black slices between others are left to the decision:
+signal may be lost within a region.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from numpy.typing import NDArray
 from fovnet.decision.spans import Decision
 
 EMPTY = 10
-"""Grey value of 255: a slice without a pixel this bright shows only air; noise around a body is rarely brighter."""
+"""Grey value of 255: a slice without a pixel this bright shows only air; noise around a body is rarely
+brighter."""
 
 Floats = NDArray[np.float64]
 
@@ -33,10 +36,11 @@ def lit(dark: NDArray[np.bool_]) -> slice:
 
 
 def decided_between(shown: slice, slices: int, decide: Callable[[slice], Decision]) -> Decision:
-    """The decision by `decide` on the rows `shown`, for a volume of so many slices; those before and after are none with confidence 1.
+    """The decision by `decide` on the rows `shown`, for a volume of so many slices; those before and after
+    are none with confidence 1.
 
-    `observations` and `sure` are those of the rows shown: black slices cannot contradict an answer, and padding must not raise its
-    confidence.
+    `observations` and `sure` are those of the rows shown: black slices cannot contradict an answer, and
+    padding must not raise its confidence.
     """
     inner = decide(shown)
     around = ((shown.start, slices - shown.stop), (0, 0))
@@ -44,5 +48,7 @@ def decided_between(shown: slice, slices: int, decide: Callable[[slice], Decisio
     for outside in (slice(0, shown.start), slice(shown.stop, slices)):
         smoothed[outside, -1], decided[outside, -1] = 1.0, True
     confidence = np.pad(inner.confidence, around[0], constant_values=1.0)
-    spans = tuple(replace(span, first=span.first + shown.start, last=span.last + shown.start) for span in inner.spans)
+    spans = tuple(
+        replace(span, first=span.first + shown.start, last=span.last + shown.start) for span in inner.spans
+    )
     return replace(inner, spans=spans, smoothed=smoothed, decided=decided, confidence=confidence)

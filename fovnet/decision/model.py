@@ -41,10 +41,13 @@ File = str | PathLike[str]
 class Prediction:
     """The answer on one volume.
 
-    status      "ok", "uncertain" or "refused"; message gives the reason, code the codes of the doubts or of the error
-    spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner millimetres; regions are their names.  Their first
-                and last are numbers of the cuts; those of the volume's own slices are first_slice and last_slice in to_dict()["rows"]
-    confidence  mean probability of the slices' predicted classes, 0 to 1, without black margins; 0 where refused
+    status      "ok", "uncertain" or "refused"; message gives the reason, code the codes of the doubts or of
+                the error
+    spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner millimetres; regions
+                are their names.  Their first and last are numbers of the cuts; those of the volume's own
+                slices are first_slice and last_slice in to_dict()["rows"]
+    confidence  mean probability of the slices' predicted classes, 0 to 1, without black margins; 0 where
+                refused
     """
 
     volume_id: str
@@ -58,12 +61,13 @@ class Prediction:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """The names of the regions shown, in the order of the spans, each once; empty if there are none or the volume was refused."""
+        """The names of the regions shown, in the order of the spans, each once; empty if there are none or
+        the volume was refused."""
         return tuple(dict.fromkeys(span.region for span in self.spans))
 
     def to_dict(self) -> dict[str, Any]:
-        """The complete answer in JSON types: `rows` of spans.tsv, and the content of `<volume_id>.json` of `fovnet predict` without
-        `fovnet`, `file` and `faces`, which concern its files."""
+        """The complete answer in JSON types: `rows` of spans.tsv, and the content of `<volume_id>.json` of
+        `fovnet predict` without `fovnet`, `file` and `faces`, which concern its files."""
         plain_facts: dict[str, Any] = json.loads(json.dumps(self._facts, default=plain))
         return plain_facts
 
@@ -84,12 +88,16 @@ class Model:
         """A string that changes when a file of the ensemble does."""
         return self._ensemble.identity
 
-    def predict(self, volume: File | SpatialImage | NDArray[Any], affine: ArrayLike | None = None) -> Prediction:
-        """The answer on one volume.  What cannot be read gets the status "refused", and so does a folder or an archive that
-        holds several volumes.
+    def predict(
+        self, volume: File | SpatialImage | NDArray[Any], affine: ArrayLike | None = None
+    ) -> Prediction:
+        """The answer on one volume.  What cannot be read gets the status "refused", and so does a folder or
+        an archive that holds several volumes.
 
-        volume  a path, of a file or of the folder of a DICOM series; a nibabel image; or an array (i, j, k) of real numbers
-        affine  of an array: (4, 4), from its indices to scanner millimetres, x to the right, y to the front, z to the head
+        volume  a path, of a file or of the folder of a DICOM series; a nibabel image; or an array (i, j, k)
+                of real numbers
+        affine  of an array: (4, 4), from its indices to scanner millimetres, x to the right, y to the front,
+                z to the head
         The path of an answer on an image or array is empty.
         """
         if not isinstance(volume, str | PathLike):
@@ -111,22 +119,29 @@ class Model:
         whole = _given(path)
         volumes = _volumes(whole)
         if len(volumes) > 1:
-            several = f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0].path}, or "
+            several = (
+                f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0].path}, or "
+            )
             fault = VolumeError("volume-several", several + "all of them to predict_many.")
             return self._prediction(Predicted(refusal(name_volumes([whole])[0], str(path), fault)))
         return next(self._answers(volumes, 1))
 
     def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
-        """The answers on many volumes, each yielded once computed, in the order of the paths; a folder stands for all its volumes, sorted.
+        """The answers on many volumes, each yielded once computed, in the order of the paths; a folder stands
+        for all its volumes, sorted.
 
         paths  files and folders, or a single one
 
-        jobs  processes that read volumes ahead; answers do not depend on it.  With more than one, a script must do its work under
-              `if __name__ == "__main__":`, as for any use of multiprocessing; else ConfigError ("processes-none") is raised.
+        jobs  processes that read volumes ahead; answers do not depend on it.  With more than one, a script
+              must do its work under `if __name__ == "__main__":`, as for any use of multiprocessing; else
+              ConfigError ("processes-none") is raised.
         """
         if jobs < 1:
-            raise ConfigError("jobs-invalid", f"jobs={jobs}: at least 1 is wanted; 1 reads the volumes in this process")
-        named = [paths] if isinstance(paths, str | PathLike) else paths         # a string is one path, not its letters
+            raise ConfigError(
+                "jobs-invalid", f"jobs={jobs}: at least 1 is wanted; 1 reads the volumes in this process"
+            )
+        # a string is one path, not its letters
+        named = [paths] if isinstance(paths, str | PathLike) else paths
         return self._answers([volume for path in named for volume in _volumes(_given(path))], jobs)
 
     def _answers(self, volumes: list[Source], jobs: int) -> Iterator[Prediction]:
@@ -141,10 +156,13 @@ class Model:
     def _prediction(self, one: Predicted) -> Prediction:
         given, decision = one.answer, one.answer.decision
         everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
-            "rows": table_rows(given, one.stack), "model": self.identity, "engine": self._ensemble.computed_by,
+            "rows": table_rows(given, one.stack), "model": self.identity,
+            "engine": self._ensemble.computed_by,
         }
         sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
-        return Prediction(given.volume_id, given.path, given.status, given.message, given.codes, sure, spans, everything)
+        return Prediction(
+            given.volume_id, given.path, given.status, given.message, given.codes, sure, spans, everything
+        )
 
 
 def load_model(folder: File | None = None, device: str = "auto", engine: str = "auto") -> Model:
@@ -153,7 +171,8 @@ def load_model(folder: File | None = None, device: str = "auto", engine: str = "
 
 
 def _given(path: File) -> Path:
-    """The path.  Raises ConfigError "path-empty" for an empty one, which pathlib would treat as the current folder."""
+    """The path.  Raises ConfigError "path-empty" for an empty one, which pathlib would treat as the current
+    folder."""
     if not fspath(path):
         raise ConfigError("path-empty", "'': an empty path; give a file or a folder ('.' for this one)")
     return Path(path)

@@ -1,13 +1,16 @@
 """Novelty: how unlike the training slices a slice is, in the networks' features.
 
-    features   (s, f) standard deviations of the filters of all members (fovnet.net.inference)      q  principal directions kept
+    features   (s, f) standard deviations of the filters of all members (fovnet.net.inference)      q
+        principal directions kept
     distance   (s,) Mahalanobis, to the nearest class of the training slices, in the covariance within classes
-    unusual    (s,) share of the validation slices of the same predicted class that are at least as far: a p-value, 1 if usual
+    unusual    (s,) share of the validation slices of the same predicted class that are at least as far: a
+               p-value, 1 if usual
 
-The distance after Lee et al. (2018), *A simple unified framework for detecting out-of-distribution samples and adversarial attacks*, eq. 2;
-the share after Vovk, Gammerman & Shafer (2005), *Algorithmic learning in a random world*, label-conditional conformal p-values.
-More than WIDTH features are first projected with fixed random signs, which preserves ratios of distances (Achlioptas 2003).
-On disk `novelty.npz`, plain arrays, at most some MB.
+The distance after Lee et al. (2018), *A simple unified framework for detecting out-of-distribution samples
+and adversarial attacks*, eq. 2; the share after Vovk, Gammerman & Shafer (2005), *Algorithmic learning in a
+random world*, label-conditional conformal p-values. More than WIDTH features are first projected with fixed
+random signs, which preserves ratios of distances (Achlioptas 2003). On disk `novelty.npz`, plain arrays, at
+most some MB.
 """
 
 from __future__ import annotations
@@ -26,13 +29,16 @@ from fovnet.records import read_npz, write_npz
 Floats = NDArray[np.float64]
 FILE = "novelty.npz"
 FLOATS = ("centre", "scale", "whiten", "classes", "known")
-REFERENCE = 4000        # training slices of the reference; 6,000 gave the same result, and each has to be scored
+# training slices of the reference; 6,000 gave the same result, and each has to be scored
+REFERENCE = 4000
 WIDTH = 512
 PER_DIRECTION = 5       # fewest slices per kept direction: with fewer, the covariance fits noise
 FLAT = 1e-10            # share of the largest variance below which a direction is rounding error
 RIDGE = 0.02            # of the mean variance within classes
 KEPT = 4000             # validation distances kept per class, evenly by rank
-TIE = 1e-4              # relative tolerance: a slice that is its own reference ties with itself; engines and processors differ by 1e-5
+# relative tolerance: a slice that is its own reference ties with itself; engines and processors differ by
+# 1e-5
+TIE = 1e-4
 LEAST = 30              # validation slices that a class needs for a distribution of its own
 
 
@@ -40,8 +46,10 @@ LEAST = 30              # validation slices that a class needs for a distributio
 class Familiar:
     """The novelty reference: the training distribution, and the distances of validation slices from it.
 
-    centre, scale (w,) of the features, projected if there are many       whiten (w, q)      classes (c, q) their whitened means
-    known (n,) validation distances     given (n,) predicted class of each, as a column; both empty until calibrated
+    centre, scale (w,) of the features, projected if there are many       whiten (w, q)      classes (c, q)
+    their whitened means
+    known (n,) validation distances     given (n,) predicted class of each, as a column; both empty until
+                                        calibrated
     """
 
     features: int
@@ -56,8 +64,11 @@ class Familiar:
         """Distances (s,) of slices with these features (s, f).  Raises ModelError "novelty-damaged" for
         another number of features."""
         if features.shape[1] != self.features:
-            raise ModelError("novelty-damaged", f"{FILE}: made for {self.features} features, the networks have {features.shape[1]}; copy "
-                                                "the whole folder again, or run `fovnet ensemble`")
+            raise ModelError(
+                "novelty-damaged",
+                f"{FILE}: made for {self.features} features, the networks have {features.shape[1]}; copy "
+                "the whole folder again, or run `fovnet ensemble`",
+            )
         mixed = (_mixed(np.asarray(features, dtype=np.float64)) - self.centre) / self.scale
         white = mixed @ self.whiten
         squares = (white**2).sum(axis=1)[:, None] - 2 * white @ self.classes.T + (self.classes**2).sum(axis=1)
@@ -79,7 +90,8 @@ class Familiar:
             raise ValueError("scales or distances are not above 0")
 
     def unusual(self, distances: Floats, raw: Floats) -> Floats:
-        """The p-values (s,) in (0, 1] of slices with these distances (s,) and ensemble probabilities (s, k)."""
+        """The p-values (s,) in (0, 1] of slices with these distances (s,) and ensemble probabilities (s,
+        k)."""
         shares, given = np.ones(len(distances)), raw.argmax(axis=1)
         for column in np.unique(given):
             mine = given == column
@@ -106,14 +118,22 @@ def familiar(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> Famili
     within = rest.T @ rest / len(rest)
     within += RIDGE * max(float(np.trace(within)) / len(within), 1e-9) * np.eye(len(within))
     second = np.linalg.inv(np.linalg.cholesky(within)).T
-    return Familiar(features.shape[1], centre, scale, first @ second, means @ second, np.zeros(0), np.zeros(0, dtype=np.int64))
+    return Familiar(
+        features.shape[1], centre, scale, first @ second, means @ second, np.zeros(0),
+        np.zeros(0, dtype=np.int64),
+    )
 
 
 def calibrated(what: Familiar, distances: Floats, raw: Floats) -> Familiar:
-    """The reference with the distances (n,) of validation slices, and the ensemble's probabilities (n, k) of these."""
+    """The reference with the distances (n,) of validation slices, and the ensemble's probabilities (n, k) of
+    these."""
     given = raw.argmax(axis=1)
-    kept = np.concatenate([_evenly(np.flatnonzero(given == column), distances) for column in np.unique(given)])
-    return Familiar(what.features, what.centre, what.scale, what.whiten, what.classes, distances[kept], given[kept])
+    kept = np.concatenate(
+        [_evenly(np.flatnonzero(given == column), distances) for column in np.unique(given)]
+    )
+    return Familiar(
+        what.features, what.centre, what.scale, what.whiten, what.classes, distances[kept], given[kept]
+    )
 
 
 def of_volume(unusual: Floats, raw: Floats) -> float:
@@ -149,8 +169,10 @@ def load(folder: Path) -> Familiar | None:
         found = Familiar(int(counts["features"]), given=counts["given"], **floats)
         found.refuse_unsound()
     except (OSError, ValueError, KeyError, IndexError, TypeError) as fault:
-        raise ModelError("novelty-damaged", f"{path}: not as it was written ({fault}); copy the whole folder again, or run "
-                                            "`fovnet ensemble`") from None
+        raise ModelError(
+            "novelty-damaged",
+            f"{path}: not as it was written ({fault}); copy the whole folder again, or run `fovnet ensemble`",
+        ) from None
     return found
 
 

@@ -1,11 +1,12 @@
-"""The loss by which a rule is chosen, in millimetres rather than slices, as a stack of thin slices has more of them.
+"""The loss by which a rule is chosen, in millimetres rather than slices, as a stack of thin slices has more
+of them.
 
     loss = ½ (1 - mean over volumes of the Dice coefficient) + ½ mean over borders of the border loss
 
-The Dice coefficient of a volume is 2 · mm predicted correctly / (mm predicted + mm true), over all regions together; none is no region,
-and the coefficient is 1 where neither has any.  The loss of a border of the chain (from one region to the next, or to none) is its error
-over FAR_MM, and 1 if it is missed, invented, or farther off.  Slices whose truth names only a protocol have no chain label: borders beside
-them do not count.
+The Dice coefficient of a volume is 2 · mm predicted correctly / (mm predicted + mm true), over all regions
+together; none is no region, and the coefficient is 1 where neither has any.  The loss of a border of the
+chain (from one region to the next, or to none) is its error over FAR_MM, and 1 if it is missed, invented, or
+farther off.  Slices whose truth names only a protocol have no chain label: borders beside them do not count.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ FAR_MM = 50.0
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled volume: ensemble probabilities (s, k), heights (s,), truth (s, k); `turned` (s, k) and `edges_mm` (s + 1,) as in
-    `spans.decide`."""
+    """One labelled volume: ensemble probabilities (s, k), heights (s,), truth (s, k); `turned` (s, k) and
+    `edges_mm` (s + 1,) as in `spans.decide`."""
 
     probabilities: Floats
     z_mm: Floats
@@ -35,12 +36,15 @@ class Example:
 
 
 def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[Floats], n: int) -> float:
-    """The loss of the labels decided on some volumes, (s, k) each, with an n-rung chain; 0 is perfect, 1 the worst.
+    """The loss of the labels decided on some volumes, (s, k) each, with an n-rung chain; 0 is perfect, 1 the
+    worst.
 
     edges_mm  (s + 1,) each, where the slices begin and end
     """
     volumes = list(zip(decided, truths, edges_mm, strict=True))
-    dice = [extent_dice(_judged(predicted, true, n), true, np.diff(edges)) for predicted, true, edges in volumes]
+    dice = [
+        extent_dice(_judged(predicted, true, n), true, np.diff(edges)) for predicted, true, edges in volumes
+    ]
     lost = [one for predicted, true, edges in volumes for one in border_losses(predicted, true, edges, n)]
     return 0.5 * (1.0 - float(np.mean(dice))) + 0.5 * (float(np.mean(lost)) if lost else 0.0)
 
@@ -52,14 +56,16 @@ def protocol_alone(true: Bools, n: int) -> Bools:
 
 
 def _judged(predicted: Bools, true: Bools, n: int) -> Bools:
-    """The prediction without the chain regions of slices that have no chain label: whether they are right is unknown."""
+    """The prediction without the chain regions of slices that have no chain label: whether they are right is
+    unknown."""
     kept = predicted.copy()
     kept[np.ix_(protocol_alone(true, n), np.arange(predicted.shape[1]) < n)] = False
     return kept
 
 
 def extent_dice(predicted: Bools, true: Bools, height_mm: Floats) -> float:
-    """The Dice coefficient: twice the millimetres of regions predicted correctly over those predicted plus those true; 1 without any."""
+    """The Dice coefficient: twice the millimetres of regions predicted correctly over those predicted plus
+    those true; 1 without any."""
     regions_predicted, regions_true = predicted[:, :-1], true[:, :-1]
     total = float(height_mm @ (regions_predicted.sum(axis=1) + regions_true.sum(axis=1)))
     return 2.0 * float(height_mm @ (regions_predicted & regions_true).sum(axis=1)) / total if total else 1.0
@@ -71,19 +77,27 @@ def border_losses(predicted: Bools, true: Bools, edges_mm: Floats, n: int) -> li
     return [1.0 if error is None else min(abs(error), FAR_MM) / FAR_MM for error in errors.values()]
 
 
-def border_errors(predicted: Bools, true: Bools, edges_mm: Floats, n: int) -> dict[tuple[int, int], float | None]:
-    """Predicted minus true height in mm of every border (rung below, rung above; n for none); None if it is missed or invented."""
+def border_errors(
+    predicted: Bools, true: Bools, edges_mm: Floats, n: int
+) -> dict[tuple[int, int], float | None]:
+    """Predicted minus true height in mm of every border (rung below, rung above; n for none); None if it is
+    missed or invented."""
     unknown = protocol_alone(true, n)
     judged = ~(unknown[1:] | unknown[:-1])
     found, wanted = _borders(predicted, edges_mm, judged, n), _borders(true, edges_mm, judged, n)
     both = found.keys() & wanted.keys()
-    return {kind: found[kind] - wanted[kind] if kind in both else None for kind in sorted(found.keys() | wanted.keys())}
+    return {
+        kind: found[kind] - wanted[kind] if kind in both else None
+        for kind in sorted(found.keys() | wanted.keys())
+    }
 
 
 def _borders(labels: Bools, edges_mm: Floats, judged: Bools, n: int) -> dict[tuple[int, int], float]:
-    """Height of each border; of several of one kind, the lowest if it goes from none to a region, else the topmost.
+    """Height of each border; of several of one kind, the lowest if it goes from none to a region, else the
+    topmost.
 
-    A region predicted on both sides of a signal void also has borders there; these rules select its outer ones.
+    A region predicted on both sides of a signal void also has borders there; these rules select its outer
+    ones.
     """
     chain = labels[:, :n]
     rung = np.where(chain.any(axis=1), chain.argmax(axis=1), n)

@@ -1,9 +1,12 @@
-"""The body's orientation in a volume, judged by its pictures: whether slices run from feet to head, as the header states.
+"""The body's orientation in a volume, judged by its pictures: whether slices run from feet to head, as the
+header states.
 
     layers    of a small network (fovnet.net.orientation): weights (out, in) and biases (out,)
-    bearing   the probability that they do, with equal priors of all 24 orientations; and the most probable direction
+    bearing   the probability that they do, with equal priors of all 24 orientations; and the most probable
+              direction
 
-On disk `orientation.safetensors`, half a megabyte.  An ensemble made from few or thin volumes has none, and orientation is not judged.
+On disk `orientation.safetensors`, half a megabyte.  An ensemble made from few or thin volumes has none, and
+orientation is not judged.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ Floats = NDArray[np.float64]
 class Bearing:
     """The orientation that the pictures of a volume show.
 
-    upright  the probability that its slices run from feet to head        rather  the most probable direction of its slices
+    upright  the probability that its slices run from feet to head        rather  the most probable direction
+        of its slices
     """
 
     upright: float
@@ -48,7 +52,8 @@ class Orientation:
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 
     def bearing(self, stack: SliceStack) -> Bearing | None:
-        """The bearing of a volume; None if it extends less than LEAST_MM along an axis: a slab shows too little."""
+        """The bearing of a volume; None if it extends less than LEAST_MM along an axis: a slab shows too
+        little."""
         if min(extents_mm(stack)) < LEAST_MM:
             return None
         return bearing_of(self.turns(pictures(stack)[None])[0])
@@ -59,7 +64,8 @@ class Orientation:
         return self.of_outlines(outlines(shown.reshape(-1, *shown.shape[3:])).reshape(n, planes, places, -1))
 
     def of_outlines(self, seen: NDArray[np.float32]) -> Floats:
-        """(n, 24) the same, from outlines (n, 3, 3, 1024); the scores of one plane's three pictures are averaged.
+        """(n, 24) the same, from outlines (n, 3, 3, 1024); the scores of one plane's three pictures are
+        averaged.
 
         Raises ModelError "model-overflow" if they are no finite numbers.
         """
@@ -69,8 +75,13 @@ class Orientation:
                 seen = np.maximum(seen @ inner.T + offset, 0)
             scores = (seen @ weight.T + bias).mean(axis=2, dtype=np.float64)
         if not np.isfinite(scores).all():
-            raise ModelError("model-overflow", f"{FILE}: its outputs are no finite numbers here; copy the whole folder again")
-        return np.asarray(log_softmax(sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1])), axis=1))
+            raise ModelError(
+                "model-overflow",
+                f"{FILE}: its outputs are no finite numbers here; copy the whole folder again",
+            )
+        return np.asarray(
+            log_softmax(sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1])), axis=1)
+        )
 
 
 def bearing_of(turns: Floats) -> Bearing:
@@ -80,17 +91,24 @@ def bearing_of(turns: Floats) -> Bearing:
 
 
 def load(folder: Path) -> Orientation | None:
-    """The network in an ensemble's folder; None if there is none.  Raises ModelError "orientation-damaged"."""
+    """The network in an ensemble's folder; None if there is none.  Raises ModelError
+    "orientation-damaged"."""
     path = part(folder, FILE)
     if not path.exists():
         return None
     try:
         tensors = load_file(path)
         count = len(tensors) // 2
-        layers = tuple((_floats(tensors[f"layer{at}.weight"]), _floats(tensors[f"layer{at}.bias"])) for at in range(count))
+        layers = tuple(
+            (_floats(tensors[f"layer{at}.weight"]), _floats(tensors[f"layer{at}.bias"]))
+            for at in range(count)
+        )
         _refuse_misfit(layers)
     except (OSError, ValueError, KeyError, IndexError, TypeError, safetensors.SafetensorError):
-        raise ModelError("orientation-damaged", f"{path}: not readable; copy the whole folder again, or run `fovnet ensemble`") from None
+        raise ModelError(
+            "orientation-damaged",
+            f"{path}: not readable; copy the whole folder again, or run `fovnet ensemble`",
+        ) from None
     return Orientation(layers)
 
 
@@ -101,7 +119,8 @@ def _floats(array: NDArray[np.generic]) -> NDArray[np.float32]:
 
 
 def _refuse_misfit(layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
-    """Raise ValueError unless each layer is finite and its input width is the output width of the layer before."""
+    """Raise ValueError unless each layer is finite and its input width is the output width of the layer
+    before."""
     width = int(np.prod(SHAPE))
     for weight, bias in layers:
         if weight.shape != (len(bias), width) or not (np.isfinite(weight).all() and np.isfinite(bias).all()):

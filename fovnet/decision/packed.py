@@ -1,14 +1,18 @@
 """Decisions on the volumes of a sliced collection, from ensemble probabilities computed once for all of them.
 
-    rows     (m,) rows of the pack                     raw        (m, k) ensemble probabilities of those rows, uncalibrated
+    rows     (m,) rows of the pack                     raw        (m, k) ensemble probabilities of those rows,
+        uncalibrated
     members  (p, m, k) each member's probabilities     distances  (m,) from the novelty reference
-    weights  (p,) of the members in raw                turned     (p, m, k) each member's for the row in its volume turned over
-                                                       brightened  (p, m, k) each member's for the row brightened
+    weights  (p,) of the members in raw                turned     (p, m, k) each member's for the row in its
+                                                       volume turned over
+                                                       brightened  (p, m, k) each member's for the row
+                                                                   brightened
 
-`turned` exists if the members' inputs depend on the volume; it is NaN where it is not needed, in volumes of one region.  `brightened`
-exists if any volume has dark slices that seem to show nothing, and is NaN for all other slices.  280 bytes per slice with ten members in
-float32, as much again for each of these two: 28 to 84 MB for 100,000 slices.  Files of earlier versions have only rows and raw, and are
-read as an ensemble of one member.
+`turned` exists if the members' inputs depend on the volume; it is NaN where it is not needed, in volumes of
+one region.  `brightened` exists if any volume has dark slices that seem to show nothing, and is NaN for all
+other slices.  280 bytes per slice with ten members in float32, as much again for each of these two: 28 to 84
+MB for 100,000 slices.  Files of earlier versions have only rows and raw, and are read as an ensemble of one
+member.
 """
 
 from __future__ import annotations
@@ -56,18 +60,24 @@ class Scored:
         """From the arrays of probabilities.npz."""
         members = arrays["members"] if "members" in arrays else arrays["raw"][None]
         weights = tuple(map(float, arrays.get("weights", ())))
-        return cls(arrays["rows"], MemberOutputs(members, arrays.get("distances")), weights, arrays.get("turned"), arrays.get("brightened"))
+        return cls(
+            arrays["rows"], MemberOutputs(members, arrays.get("distances")), weights, arrays.get("turned"),
+            arrays.get("brightened"),
+        )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of probabilities.npz."""
         weights = Rule(weights=self.weights).member_weights(len(self.outputs.members))
-        known: dict[str, NDArray[Any]] = {"rows": self.rows, "members": self.outputs.members, "weights": weights}
+        known: dict[str, NDArray[Any]] = {
+            "rows": self.rows, "members": self.outputs.members, "weights": weights,
+        }
         known["raw"] = mean(self.outputs.members, weights)
         optional = {"distances": self.outputs.distances, "turned": self.turned, "brightened": self.brightened}
         return known | {name: values for name, values in optional.items() if values is not None}
 
     def of(self, pack: Pack, index: int) -> MemberOutputs:
-        """The outputs on one volume.  Raises ModelError ("probabilities-stale") if not all its slices were scored."""
+        """The outputs on one volume.  Raises ModelError ("probabilities-stale") if not all its slices were
+        scored."""
         places = self._places(pack, index)
         turned = None if self.turned is None else self.turned[:, places[::-1]]
         brightened = None if self.brightened is None else self.brightened[:, places]
@@ -76,9 +86,11 @@ class Scored:
             brightened=None if brightened is None or np.isnan(brightened).all() else brightened,
         )
 
-    def with_turned_and_brightened(self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]) -> Scored:
-        """The same, with the members' outputs on the volumes turned over and on dark slices brightened, where needed; `model` must have
-        the same weights."""
+    def with_turned_and_brightened(
+        self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]
+    ) -> Scored:
+        """The same, with the members' outputs on the volumes turned over and on dark slices brightened, where
+        needed; `model` must have the same weights."""
         indices = [index for split in SCORED for index in _readable(pack, split)]
         turned, brightened = (np.full_like(self.outputs.members, np.nan) for _ in range(2))
         for done, index in enumerate(indices, start=1):
@@ -90,7 +102,8 @@ class Scored:
                 brightened[:, places] = outputs.brightened
             progress(done, len(indices))
         return replace(
-            self, turned=turned if model.sees_the_volume else None, brightened=None if np.isnan(brightened).all() else brightened
+            self, turned=turned if model.sees_the_volume else None,
+            brightened=None if np.isnan(brightened).all() else brightened,
         )
 
     def _places(self, pack: Pack, index: int) -> NDArray[np.int64]:
@@ -100,12 +113,14 @@ class Scored:
         places = np.searchsorted(self.rows, wanted)
         if len(wanted) and (places[-1] >= len(self.rows) or not np.array_equal(self.rows[places], wanted)):
             raise ModelError(
-                "probabilities-stale", f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again"
+                "probabilities-stale",
+                f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again",
             )
         return places
 
     def split(self, pack: Pack, split: str) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
-        """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject as a number (m,)."""
+        """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject as a number
+        (m,)."""
         wanted = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
         people = np.unique([record.subject for record in pack.records], return_inverse=True)[1]
         rows = self.rows[wanted]
@@ -118,7 +133,10 @@ def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
 
 
 def _example(pack: Pack, scored: Scored, index: int) -> Example:
-    outputs, weights = scored.of(pack, index), Rule(weights=scored.weights).member_weights(len(scored.outputs.members))
+    outputs, weights = (
+        scored.of(pack, index),
+        Rule(weights=scored.weights).member_weights(len(scored.outputs.members)),
+    )
     turned = None if outputs.turned is None else mean(outputs.turned, weights)
     stack = pack.stack(index)
     return Example(mean(outputs.members, weights), stack.z_mm, _truth(pack, index), turned, stack.edges_mm)
@@ -158,7 +176,10 @@ def decisions(
     for index in _readable(pack, split):
         record, stack, outputs = pack.records[index], pack.stack(index), scored.of(pack, index)
         try:
-            decided = judge.answer(record.volume_id, record.path, outputs, stack, stack.notes), stack, judge.raw(outputs)
+            decided = (
+                judge.answer(record.volume_id, record.path, outputs, stack, stack.notes), stack,
+                judge.raw(outputs),
+            )
         except Exception as fault:
             yield refusal(record.volume_id, record.path, internal(record.path, fault)), None, None
         else:
@@ -167,7 +188,9 @@ def decisions(
 
 def _readable(pack: Pack, split: str) -> list[int]:
     """Indices of the volumes of a split that were not refused."""
-    return [index for index, record in enumerate(pack.records) if record.split == split and record.status == "ok"]
+    return [
+        index for index, record in enumerate(pack.records) if record.split == split and record.status == "ok"
+    ]
 
 
 def _truth(pack: Pack, index: int) -> NDArray[np.bool_]:

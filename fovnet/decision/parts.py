@@ -47,7 +47,9 @@ def part(folder: Path, name: Any, most: int = MOST_BYTES) -> Path:
     if seen and not stat.S_ISREG(seen.st_mode):
         raise ModelError("model-file", f"{path}: not a plain file; {AGAIN}")
     if seen and seen.st_size > most:
-        raise ModelError("model-file", f"{path}: {seen.st_size:,} bytes, at most {most:,} are expected; {AGAIN}")
+        raise ModelError(
+            "model-file", f"{path}: {seen.st_size:,} bytes, at most {most:,} are expected; {AGAIN}"
+        )
     return path
 
 
@@ -58,12 +60,15 @@ def facts_in(folder: Path, name: str) -> dict[str, Any]:
 
 
 def refuse_not_finite(path: Path, facts: Mapping[str, Any]) -> None:
-    """Raises ModelError "model-damaged" for the first number in the facts of a JSON that is NaN or infinite."""
+    """Raises ModelError "model-damaged" for the first number in the facts of a JSON that is NaN or
+    infinite."""
     waiting: list[tuple[str, Any]] = list(facts.items())
     while waiting:              # not recursive: brackets may be nested as deep as JSON can be read
         name, value = waiting.pop()
         if isinstance(value, float) and not math.isfinite(value):
-            raise ModelError("model-damaged", f"{path}: {name} is {value}, a finite number is wanted; {AGAIN}")
+            raise ModelError(
+                "model-damaged", f"{path}: {name} is {value}, a finite number is wanted; {AGAIN}"
+            )
         if isinstance(value, dict):
             waiting += value.items()
         elif isinstance(value, list):
@@ -72,7 +77,9 @@ def refuse_not_finite(path: Path, facts: Mapping[str, Any]) -> None:
 
 def write_sums(folder: Path, names: Iterable[str]) -> Path:
     """`folder/SHA256SUMS` of these files, as `sha256sum --check` reads it."""
-    return write_text(folder / SUMS, "".join(f"{checksum(folder / name)}  {name}\n" for name in sorted(names)))
+    return write_text(
+        folder / SUMS, "".join(f"{checksum(folder / name)}  {name}\n" for name in sorted(names))
+    )
 
 
 def refuse_altered(folder: Path, used: Mapping[str, str]) -> None:

@@ -1,4 +1,5 @@
-"""Prediction of new volumes, one after another; no volume can stop another's prediction or change its answer."""
+"""Prediction of new volumes, one after another; no volume can stop another's prediction or change its
+answer."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ READ_AHEAD = 2      # volumes with one worker: one being cut, and one already cu
 
 @dataclass(frozen=True)
 class Read:
-    """The result of reading a volume: its slices, or the error; and the source as it was before, None if a process crashed over it."""
+    """The result of reading a volume: its slices, or the error; and the source as it was before, None if a
+    process crashed over it."""
 
     result: SliceStack | FovnetError
     source: Source | None = None
@@ -36,7 +38,8 @@ class Read:
 
 @dataclass(frozen=True)
 class Predicted:
-    """One volume's answer, with its slices and ensemble probabilities (None if it was refused), and its source as it was read."""
+    """One volume's answer, with its slices and ensemble probabilities (None if it was refused), and its
+    source as it was read."""
 
     answer: Answer
     stack: SliceStack | None = None
@@ -45,11 +48,11 @@ class Predicted:
 
 
 def predict(named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1) -> Iterator[Predicted]:
-    """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the caller has it,
-    the next is computed, and those after it are read.
+    """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the caller has
+    it, the next is computed, and those after it are read.
 
-    workers  processes that read; with one, a thread of this process does.  The answers do not depend on it: every volume is read and
-             classified by itself.
+    workers  processes that read; with one, a thread of this process does.  The answers do not depend on it:
+             every volume is read and classified by itself.
     Volumes being read or waiting to be classified are limited in number and, together, to `BUDGET_BYTES`; one
     more is being classified, and of one more the caller has the slices.
     """
@@ -61,7 +64,8 @@ def predict(named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: in
         else _beside(work, sources)
     )
     answers = (
-        _predicted(volume_id, source.path, read, ensemble) for (volume_id, source), read in zip(named, reading, strict=True)
+        _predicted(volume_id, source.path, read, ensemble)
+        for (volume_id, source), read in zip(named, reading, strict=True)
     )
     yield from _one_ahead(answers)
 
@@ -97,7 +101,8 @@ def _read(source: Source, slicing: Slicing) -> Read:
     before = None
     try:
         before = source.now()
-        _ = before.places           # recorded first, so that a file that changes while it is read is seen to have changed
+        # recorded first, so that a file that changes while it is read is seen to have changed
+        _ = before.places
         return Read(slice_volume(before, slicing), before)
     except FovnetError as error:
         return Read(error, before)
@@ -110,7 +115,9 @@ def _read(source: Source, slicing: Slicing) -> Read:
 def _crashed(source: Source) -> Read:
     seen = f"{source.path}: reading it ended its process twice (memory?)"
     script = "a script that asks for several begins its work under `if __name__ == \"__main__\":`."
-    return Read(VolumeError("volume-crash", f"{seen}. Use fewer workers, or resample it to larger voxels; {script}"))
+    return Read(
+        VolumeError("volume-crash", f"{seen}. Use fewer workers, or resample it to larger voxels; {script}")
+    )
 
 
 def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Predicted:
@@ -119,12 +126,17 @@ def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Pr
         return Predicted(refusal(volume_id, str(path), stack), source=read.source)
     try:
         outputs, judge = ensemble.outputs_on(stack), ensemble.judge
-        return Predicted(judge.answer(volume_id, str(path), outputs, stack, stack.notes), stack, judge.raw(outputs), read.source)
+        return Predicted(
+            judge.answer(volume_id, str(path), outputs, stack, stack.notes), stack, judge.raw(outputs),
+            read.source,
+        )
     except FovnetError as error:
         return Predicted(refusal(volume_id, str(path), error), source=read.source)
     except Exception as fault:
         if is_starved(fault):
-            return Predicted(refusal(volume_id, str(path), short_of_memory(path, "look at it")), source=read.source)
+            return Predicted(
+                refusal(volume_id, str(path), short_of_memory(path, "look at it")), source=read.source
+            )
         return without_answer(volume_id, path, fault, read.source)
 
 

@@ -15,7 +15,8 @@ from fovnet.errors import ModelError
 from fovnet.maths.ladder_with_heights import Height
 
 OBSERVATION_MM = 10.0
-"""Slices closer than this share the evidence of one observation, so that thin and thick stacks are decided alike."""
+"""Slices closer than this share the evidence of one observation, so that thin and thick stacks are decided
+alike."""
 
 METHODS, HEIGHTS_FOR = ("exact", "intersections"), ("all", "presence")
 
@@ -26,22 +27,29 @@ EVEN = 0.5
 MEANINGS = {
     "temperature": "softens (above 1) or sharpens the mean of the networks",
     "sigma_mm": "width of the Gaussian that smooths along the body",
-    "protocol_threshold": "share above which a protocol such as spine is reported, also where a chain region is more probable",
+    "protocol_threshold": "share above which a protocol such as spine is reported, also where a chain region "
+                          "is more probable",
     "beside_protocol": "share that a chain region inside a protocol's stretch needs to be reported",
     "border_toll": "log-evidence that a border between two regions has to be worth",
-    "evidence_mm": "height that counts as one independent observation: neighbouring slices show the same thing",
+    "evidence_mm": "height that counts as one independent observation: neighbouring slices show the same "
+                   "thing",
     "heights": "usual height of each chain region in the body, feet to head; empty: none is used",
     "min_confidence": "a volume below it is answered with status uncertain",
     "method": "exact, or intersections: the thesis's borders, only where two adjacent curves cross",
-    "interval_stretch": "how many times as wide the borders' intervals are as the posterior's, so that they hold as often as stated",
-    "flipped_gain": "log-evidence for the reversed body order above which a volume is called possibly flipped",
-    "usual_misfit": "log-evidence an observation that the order of the body may cost; a volume that it costs more is trusted less",
-    "usual_roughness": "how much neighbouring slices may differ beside any two; a volume above is trusted less, and at 1 not at all",
+    "interval_stretch": "how many times as wide the borders' intervals are as the posterior's, so that they "
+                        "hold as often as stated",
+    "flipped_gain": "log-evidence for the reversed body order above which a volume is called possibly "
+                    "flipped",
+    "usual_misfit": "log-evidence an observation that the order of the body may cost; a volume that it costs "
+                    "more is trusted less",
+    "usual_roughness": "how much neighbouring slices may differ beside any two; a volume above is trusted "
+                       "less, and at 1 not at all",
     "weights": "each member's weight in the mean; empty: equal weights",
     "beta": "calibration of the decided labels' confidences",
     "line": "calibration of the probability of the very set of regions",
     "least_novelty": "a volume with a smaller share of validation slices as unusual as its own is uncertain",
-    "heights_for": "all, or presence: heights decide which regions are shown, and the slices alone where the borders lie",
+    "heights_for": "all, or presence: heights decide which regions are shown, and the slices alone where the "
+                   "borders lie",
     "least_agreement": "a volume whose members agree less is uncertain",
     "least_upright": "a volume whose slices less probably run from feet to head is uncertain",
     "least_extent_mm": "a volume that reaches less far along each axis is uncertain",
@@ -55,20 +63,21 @@ SHARE = (lambda value: 0 <= value <= 1), "a share from 0 to 1"
 POSITIVE = (lambda value: value > 0), "a number above 0"
 NOT_NEGATIVE = (lambda value: value >= 0), "0 or more"
 RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
-    "temperature": POSITIVE, "evidence_mm": POSITIVE, "interval_stretch": NOT_NEGATIVE, "sigma_mm": NOT_NEGATIVE,
-    "least_extent_mm": NOT_NEGATIVE,
-    "protocol_threshold": SHARE, "beside_protocol": SHARE, "min_confidence": SHARE,
-    "least_novelty": SHARE, "least_agreement": SHARE, "least_upright": SHARE,
-    "usual_roughness": ((lambda value: 0 <= value < 1), "a share from 0, below 1"),
+    "temperature": POSITIVE, "evidence_mm": POSITIVE, "interval_stretch": NOT_NEGATIVE,
+    "sigma_mm": NOT_NEGATIVE, "least_extent_mm": NOT_NEGATIVE, "protocol_threshold": SHARE,
+    "beside_protocol": SHARE, "min_confidence": SHARE, "least_novelty": SHARE, "least_agreement": SHARE,
+    "least_upright": SHARE, "usual_roughness": ((lambda value: 0 <= value < 1), "a share from 0, below 1"),
 }
 """The valid range of each number of a rule that has one, and its wording in errors."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The settings of a decision, chosen on the validation split and stored with the ensemble.  MEANINGS explains each.
+    """The settings of a decision, chosen on the validation split and stored with the ensemble.  MEANINGS
+    explains each.
 
-    heights  None for a region of unknown height;  weights (p,);  beta and line as in `fovnet.decision.calibrating`
+    heights  None for a region of unknown height;  weights (p,);  beta and line as in
+             `fovnet.decision.calibrating`
     """
 
     temperature: float = 1.0
@@ -109,8 +118,12 @@ class Rule:
             if not _are_numbers(getattr(self, name), len(usual)):
                 raise _unsound(source, name, getattr(self, name), f"{len(usual)} numbers")
         for height in self.heights:
-            if height is not None and not (_are_numbers((height.mean_mm, height.sd_mm)) and height.sd_mm >= 0):
-                raise _unsound(source, "heights", height, "a mean and a deviation in millimetres each, or null")
+            if height is not None and not (
+                _are_numbers((height.mean_mm, height.sd_mm)) and height.sd_mm >= 0
+            ):
+                raise _unsound(
+                    source, "heights", height, "a mean and a deviation in millimetres each, or null"
+                )
         for name, known in (("method", METHODS), ("heights_for", HEIGHTS_FOR)):
             if getattr(self, name) not in known:
                 raise _unsound(source, name, getattr(self, name), " or ".join(known))
@@ -123,11 +136,15 @@ class Rule:
             raise _unsound(source, "weights", self.weights, "shares that add up to 1")
 
     def member_weights(self, members: int, source: Path | str = "the rule") -> NDArray[np.float64]:
-        """The weights (p,) of so many members, equal if the rule has none.  Raises ModelError ("rule-other-members") if it has another
-        number of weights; `source` is the file named in the error."""
+        """The weights (p,) of so many members, equal if the rule has none.  Raises ModelError
+        ("rule-other-members") if it has another number of weights; `source` is the file named in the
+        error."""
         if self.weights and len(self.weights) != members:
-            raise ModelError("rule-other-members", f"{source}: weighs {len(self.weights)} members and there are {members}; "
-                                                   "run `fovnet ensemble` and `fovnet tune` again")
+            raise ModelError(
+                "rule-other-members",
+                f"{source}: weighs {len(self.weights)} members and there are {members}; "
+                "run `fovnet ensemble` and `fovnet tune` again",
+            )
         return np.array(self.weights) if self.weights else np.full(members, 1.0 / members)
 
 
@@ -135,8 +152,14 @@ def _are_numbers(values: Any, count: int | None = None) -> bool:
     """Whether this is a tuple, of so many numbers, none beyond MOST; NaN is none."""
     if not isinstance(values, tuple) or count not in (None, len(values)):
         return False
-    return all(isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST for value in values)
+    return all(
+        isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST
+        for value in values
+    )
 
 
 def _unsound(source: Path, name: str, seen: Any, wanted: str) -> ModelError:
-    return ModelError("rule-invalid", f"{source}: {name} is {seen!r}, wanted is {wanted}; copy the folder again, or run `fovnet tune`")
+    return ModelError(
+        "rule-invalid",
+        f"{source}: {name} is {seen!r}, wanted is {wanted}; copy the folder again, or run `fovnet tune`",
+    )

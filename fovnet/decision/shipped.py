@@ -1,8 +1,8 @@
 """The ensemble that comes with the package, so that volumes can be predicted without training first.
 
-A folder in the package: the ensemble as `ensemble.py` has it, with its model card, the configuration that made it, and SHA256SUMS of all
-its files (`sha256sum --check SHA256SUMS`).  It is made from the results folder of a finished run, and contains no names of subjects or
-volumes.
+A folder in the package: the ensemble as `ensemble.py` has it, with its model card, the configuration that
+made it, and SHA256SUMS of all its files (`sha256sum --check SHA256SUMS`).  It is made from the results folder
+of a finished run, and contains no names of subjects or volumes.
 """
 
 from __future__ import annotations
@@ -45,18 +45,21 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
     if not (folder / FACTS).is_file():
         raise ModelError(
             "model-absent",
-            f"{folder}: this installation came without networks; give --model FOLDER, the folder `ensemble` of a workflow run, or make "
-            f"them once: make shipped, then fovnet export shipped results/shipped --out {shlex.quote(str(folder))}",
+            f"{folder}: this installation came without networks; give --model FOLDER, the folder `ensemble` "
+            "of a workflow run, or make "
+            "them once: make shipped, then fovnet export shipped results/shipped --out "
+            f"{shlex.quote(str(folder))}",
         )
     return folder
 
 
 def ship(results: Results, folder: Path) -> Shipped:
-    """`folder`, filled with all that the use of a finished run's ensemble needs; weights of an earlier one are removed.
+    """`folder`, filled with all that the use of a finished run's ensemble needs; weights of an earlier one
+    are removed.
 
-    Nothing is written before all checks have passed.  Raises ModelError if the folder holds something else ("shipped-other-folder"), a
-    part is missing ("shipped-incomplete"), the parts together exceed MOST_BYTES ("shipped-large"), or a text names a volume or a subject
-    of the run ("shipped-names").
+    Nothing is written before all checks have passed.  Raises ModelError if the folder holds something else
+    ("shipped-other-folder"), a part is missing ("shipped-incomplete"), the parts together exceed MOST_BYTES
+    ("shipped-large"), or a text names a volume or a subject of the run ("shipped-names").
     """
     _refuse_foreign(folder)
     with tempfile.TemporaryDirectory() as place:
@@ -66,7 +69,8 @@ def ship(results: Results, folder: Path) -> Shipped:
         if size > MOST_BYTES:
             raise ModelError(
                 "shipped-large",
-                f"{results.ensemble}: {size / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are shipped; set ensemble.precision: float16 "
+                f"{results.ensemble}: {size / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are shipped; set "
+                "ensemble.precision: float16 "
                 "and a compact space (configs/compact.yaml), and run it again",
             )
         _refuse_names(draft, _names(results))
@@ -76,24 +80,37 @@ def ship(results: Results, folder: Path) -> Shipped:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Raise unless the folder does not exist, is empty, or was filled by `ship` before: other files might be overwritten."""
-    if folder.is_dir() and any(folder.iterdir()) and not ((folder / SUMS).is_file() and (folder / FACTS).is_file()):
-        raise ModelError("shipped-other-folder", f"{folder}: holds other files than an ensemble that was exported before; give a folder "
-                                                 "of its own, a new one for instance")
+    """Raise unless the folder does not exist, is empty, or was filled by `ship` before: other files might be
+    overwritten."""
+    if (
+        folder.is_dir()
+        and any(folder.iterdir())
+        and not ((folder / SUMS).is_file() and (folder / FACTS).is_file())
+    ):
+        raise ModelError(
+            "shipped-other-folder",
+            f"{folder}: holds other files than an ensemble that was exported before; give a folder "
+            "of its own, a new one for instance",
+        )
 
 
 def _draft(results: Results, draft: Path) -> None:
     """Write all files to an empty folder, the checksums last."""
     if not (results.ensemble / FACTS).is_file():
-        raise ModelError("shipped-incomplete", f"{results.folder}: there is no {results.ensemble.name}/{FACTS} in it; give the results "
-                                               "folder of a finished run (snakemake)")
+        raise ModelError(
+            "shipped-incomplete",
+            f"{results.folder}: there is no {results.ensemble.name}/{FACTS} in it; give the results "
+            "folder of a finished run (snakemake)",
+        )
     facts = facts_of(results.ensemble)
     rule = _facts(results.ensemble / RULE)
     optional = [results.ensemble / orientation.FILE] if (results.ensemble / orientation.FILE).exists() else []
     members = [results.ensemble / one["weights"] for one in facts["members"]]
     for path in (results.ensemble / novelty.FILE, results.folder / CARD, *optional, *members):
         if not path.is_file():
-            raise ModelError("shipped-incomplete", f"{path}: missing; finish the run first (snakemake), down to the report")
+            raise ModelError(
+                "shipped-incomplete", f"{path}: missing; finish the run first (snakemake), down to the report"
+            )
         shutil.copyfile(path, draft / path.name)
     write_json(draft / FACTS, _unmarked(facts))
     write_json(draft / RULE, _unmarked(rule))
@@ -108,7 +125,9 @@ def _facts(path: Path) -> dict[str, Any]:
     try:
         return read_json(path)
     except (OSError, ValueError):
-        raise ModelError("shipped-incomplete", f"{path}: missing or unreadable; finish the run first (`fovnet tune`)") from None
+        raise ModelError(
+            "shipped-incomplete", f"{path}: missing or unreadable; finish the run first (`fovnet tune`)"
+        ) from None
 
 
 def _unmarked(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +154,8 @@ def _refuse_names(draft: Path, names: Iterable[str]) -> None:
             if found is not None:
                 raise ModelError(
                     "shipped-names",
-                    f"{path.name}: names {found}, and nobody may be named in what is shipped; set identifiers: hashed and make the "
+                    f"{path.name}: names {found}, and nobody may be named in what is shipped; set "
+                    "identifiers: hashed and make the "
                     "report again",
                 )
 
@@ -147,7 +167,8 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def _replace(draft: Path, folder: Path) -> None:
-    """Copy the draft's files to the folder, the checksums last; weights and orientation of an earlier ensemble are removed."""
+    """Copy the draft's files to the folder, the checksums last; weights and orientation of an earlier
+    ensemble are removed."""
     for path in sorted(draft.iterdir(), key=lambda one: (one.name == SUMS, one.name)):
         content = path.read_bytes()
         replace_with(folder / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]

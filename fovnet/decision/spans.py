@@ -19,18 +19,22 @@ from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 SHARPER = 3.0
-"""Divisor of the temperature before roughness is measured: a head that is more or less clear is still a head."""
+"""Divisor of the temperature before roughness is measured: a head that is more or less clear is still a
+head."""
 UPSIDE_DOWN = 0.01
-"""Prior probability that a volume is upside down: evidence for it has to outweigh the prior odds of 99 to 1."""
+"""Prior probability that a volume is upside down: evidence for it has to outweigh the prior odds of 99 to
+1."""
 LEVEL_SHARE, LEVEL_MM = 0.25, 80.0
-"""A level of a protocol is reported if it makes up this share of the protocol's span, or this many millimetres."""
+"""A level of a protocol is reported if it makes up this share of the protocol's span, or this many
+millimetres."""
 
 
 @dataclass(frozen=True)
 class Span:
     """A contiguous run of slices given one region; first and last are rows of the stack, inclusive.
 
-    levels  of a protocol, by the chain regions it crosses, feet to head (a spine's "lumbar", "thoracic", "cervical")
+    levels  of a protocol, by the chain regions it crosses, feet to head (a spine's "lumbar", "thoracic",
+            "cervical")
     """
 
     region: str
@@ -46,7 +50,8 @@ class Span:
 class Outline:
     """The labels of a volume without their confidences: cheap, and sufficient for most of tuning.
 
-    smoothed  (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each slice
+    smoothed  (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each
+        slice
     states    (s,) of the best path       fit  its worth          chain    the chain that was decoded
     """
 
@@ -61,14 +66,19 @@ class Outline:
 class Decision:
     """The decision on one volume.
 
-    spans       feet to head, chain regions before protocols       boundaries  of the chain, feet to head, with 90 % intervals
-    smoothed    (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each slice
-    confidence  (s,) probability of the slice's predicted class     sure     their mean, the volume's confidence, black margins left out
+    spans       feet to head, chain regions before protocols       boundaries  of the chain, feet to head,
+        with 90 % intervals
+    smoothed    (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each
+        slice
+    confidence  (s,) probability of the slice's predicted class     sure     their mean, the volume's
+        confidence, black margins left out
     set_probability  that the volume shows the predicted regions, and no others
-    flipped_gain     log-evidence for the reversed order over the given one; flipped  whether it exceeds the rule's
+    flipped_gain     log-evidence for the reversed order over the given one; flipped  whether it exceeds the
+        rule's
     misfit           log-evidence per observation that the order of the body costs
     observations     independent ones, at most one every OBSERVATION_MM
-    roughness        difference of neighbouring slices over that of any two; regions are less probable if it or the misfit is above usual
+    roughness        difference of neighbouring slices over that of any two; regions are less probable if it
+                     or the misfit is above usual
     """
 
     spans: tuple[Span, ...]
@@ -86,12 +96,14 @@ class Decision:
 
 
 def decide(
-    probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, turned: Floats | None = None, edges_mm: Floats | None = None
+    probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, turned: Floats | None = None,
+    edges_mm: Floats | None = None,
 ) -> Decision:
-    """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s >= 1.
+    """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s
+    >= 1.
 
-    turned  (s, k) the ensemble's probabilities for the slices from head to feet, if they depend on the order: they are then used to judge
-            whether the body is upside down
+    turned  (s, k) the ensemble's probabilities for the slices from head to feet, if they depend on the order:
+            they are then used to judge whether the body is upside down
     edges_mm  (s + 1,) where its slices begin and end, feet to head; half-way between the cuts if None
     """
     n = len(vocabulary.chain)
@@ -100,16 +112,23 @@ def decide(
     crossed = chain.believed.crossings(states)
     sharpened = temper(probabilities, rule.temperature / SHARPER)[~_void(states, chain.blank)]
     misfit, rough = chain.misfit(states), roughness(sharpened)
-    over = chain.reversed if turned is None else outline(turned, -z_mm[::-1], vocabulary, rule, -chain.edges_mm[::-1]).chain
+    over = (
+        chain.reversed
+        if turned is None
+        else outline(turned, -z_mm[::-1], vocabulary, rule, -chain.edges_mm[::-1]).chain
+    )
     gain = over.log_weight() - chain.log_weight(states=states)
     trust = _trust(misfit, rough, gain, rule)
     believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.posterior(), chain.blank), n)
-    believed[:, :-1] *= trust                                    # before the calibration, which was fitted to values after trust
+    # before the calibration, which was fitted to values after trust
+    believed[:, :-1] *= trust
     certainty = recalibrated(believed, shares(smoothed, decided, n), rule.beta)
     decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, predicted_class(decided, n)[:, None], axis=1)[:, 0]
     spans = _spans(decided, certainty, chain.edges_mm, vocabulary)
-    exactly = _calibrated_set_probability(trust * _set_probability(drawn, decided, crossed.total, n), spans, rule)
+    exactly = _calibrated_set_probability(
+        trust * _set_probability(drawn, decided, crossed.total, n), spans, rule
+    )
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
         tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain,
@@ -118,9 +137,12 @@ def decide(
     )
 
 
-def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, edges_mm: Floats | None = None) -> Outline:
-    """The labels of a volume.  Each protocol (spine) gets the contiguous stretch where its smoothed share most exceeds its bar; the shares
-    of protocols are removed, the rest renormalised, and the chain decoded by the rule's method.  Blank slices within a region are none."""
+def outline(
+    probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, edges_mm: Floats | None = None
+) -> Outline:
+    """The labels of a volume.  Each protocol (spine) gets the contiguous stretch where its smoothed share
+    most exceeds its bar; the shares of protocols are removed, the rest renormalised, and the chain decoded by
+    the rule's method.  Blank slices within a region are none."""
     n, edges_mm = len(vocabulary.chain), outer_edges(z_mm, edges_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
     over = smoothed[:, n:-1] - _bars(smoothed, n, rule.protocol_threshold)
@@ -130,18 +152,22 @@ def outline(probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: R
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
     _place_protocols(decided, smoothed, stretches, n, rule)
-    seen = (decided[:, :n] & ~chain.blank).any(axis=0)           # a region whose slices are all blank is a guess, and kept
+    # a region whose slices are all blank is a guess, and kept
+    seen = (decided[:, :n] & ~chain.blank).any(axis=0)
     decided[:, :n] &= ~(chain.blank & seen)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
     return Outline(smoothed, decided, states, fit, chain)
 
 
 def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
-    """(s, p) bars of the protocols' shares: the threshold, or the share of the most probable other class if that is lower.  A spine of
-    unclear level may be the most probable class with a share below one half, as the rungs share the rest."""
+    """(s, p) bars of the protocols' shares: the threshold, or the share of the most probable other class if
+    that is lower.  A spine of unclear level may be the most probable class with a share below one half, as
+    the rungs share the rest."""
     bars = np.full_like(smoothed[:, n:-1], threshold)
     for protocol in range(bars.shape[1]):
-        np.minimum(bars[:, protocol], np.delete(smoothed, n + protocol, axis=1).max(axis=1), out=bars[:, protocol])
+        np.minimum(
+            bars[:, protocol], np.delete(smoothed, n + protocol, axis=1).max(axis=1), out=bars[:, protocol]
+        )
     return bars
 
 
@@ -151,16 +177,17 @@ def _observations(edges_mm: Floats) -> float:
 
 
 def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:
-    """Factor from 0 to 1 on the regions' probabilities: near 1, less if misfit or roughness is above usual (shuffled slices), or if the
-    reversed order fits better (upside down)."""
+    """Factor from 0 to 1 on the regions' probabilities: near 1, less if misfit or roughness is above usual
+    (shuffled slices), or if the reversed order fits better (upside down)."""
     ordered = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
     ordered *= min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness))
     return float(ordered * expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - gain))
 
 
 def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:
-    """(s, k) the decided labels without chain regions that lie within protocols and have a mean certainty below EVEN: a spine of unclear
-    level is a spine, with no less confidence.  Nothing is removed if the regions left would not be neighbours in the order."""
+    """(s, k) the decided labels without chain regions that lie within protocols and have a mean certainty
+    below EVEN: a spine of unclear level is a spine, with no less confidence.  Nothing is removed if the
+    regions left would not be neighbours in the order."""
     kept, within = decided.copy(), np.asarray(decided[:, n:-1].any(axis=1))
     for rung in range(n):
         rows = decided[:, rung]
@@ -171,10 +198,11 @@ def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> N
 
 
 def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n: int) -> float:
-    """Probability of the decoded chain regions, over all paths, times that of each protocol's presence or absence as decided.
+    """Probability of the decoded chain regions, over all paths, times that of each protocol's presence or
+    absence as decided.
 
-    If all regions beside a protocol were left out, the first factor is 1, as nothing is predicted for the chain; if only some were, it is
-    still that of all decoded regions.
+    If all regions beside a protocol were left out, the first factor is 1, as nothing is predicted for the
+    chain; if only some were, it is still that of all decoded regions.
     """
     on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
     between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
@@ -195,21 +223,25 @@ def _calibrated_set_probability(chance: float, spans: Sequence[Span], rule: Rule
 
 
 def _doubled(decided: NDArray[np.bool_], protocols: Floats, n: int) -> Floats:
-    """Shares of the protocols as probabilities: doubled beside another label, tripled beside two, because training splits the target of
-    such a slice evenly; at most 1."""
+    """Shares of the protocols as probabilities: doubled beside another label, tripled beside two, because
+    training splits the target of such a slice evenly; at most 1."""
     there = decided[:, n:-1]
     labels = np.column_stack([decided[:, :n].any(axis=1), there]).sum(axis=1, keepdims=True) + ~there
     return np.asarray(np.minimum(protocols * labels, 1.0))
 
 
 def shares(smoothed: Floats, decided: NDArray[np.bool_], n: int) -> Floats:
-    """(s, k) probabilities from each slice alone: protocols as in `_doubled`, other classes renormalised without the protocols' share."""
+    """(s, k) probabilities from each slice alone: protocols as in `_doubled`, other classes renormalised
+    without the protocols' share."""
     rest = np.maximum(smoothed[:, :n].sum(axis=1) + smoothed[:, -1], FLOOR)[:, None]
-    return np.column_stack([smoothed[:, :n] / rest, _doubled(decided, smoothed[:, n:-1], n), smoothed[:, -1:] / rest])
+    return np.column_stack(
+        [smoothed[:, :n] / rest, _doubled(decided, smoothed[:, n:-1], n), smoothed[:, -1:] / rest]
+    )
 
 
 def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
-    """(s,) a single class per slice from its labels (s, k): its protocol, else its rung of the n-rung chain, else none."""
+    """(s,) a single class per slice from its labels (s, k): its protocol, else its rung of the n-rung chain,
+    else none."""
     k = decided.shape[1]
     order = np.concatenate([np.arange(n, k - 1), np.arange(n), [k - 1]])
     return np.asarray(order[decided[:, order].argmax(axis=1)], dtype=np.int64)
@@ -218,7 +250,8 @@ def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
 def _place_protocols(
     decided: NDArray[np.bool_], smoothed: Floats, stretches: list[tuple[int, int, float]], n: int, rule: Rule
 ) -> None:
-    """Write each protocol's stretch to `decided`, and remove from it chain regions with a mean share below `beside_protocol` there.
+    """Write each protocol's stretch to `decided`, and remove from it chain regions with a mean share below
+    `beside_protocol` there.
 
     Nothing is removed where the rest of the chain would not be contiguous.
     """
@@ -243,7 +276,8 @@ def _void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.boo
 
 
 def _shown(held: Floats, blank: NDArray[np.bool_]) -> Floats:
-    """Probability (s, n + 1) that a slice shows each rung, and none; the probability of a rung on which it is blank goes to none."""
+    """Probability (s, n + 1) that a slice shows each rung, and none; the probability of a rung on which it is
+    blank goes to none."""
     shown = held[:, :-1] * ~blank
     return np.column_stack([shown, held[:, -1] + (held[:, :-1] - shown).sum(axis=1)])
 
@@ -253,30 +287,47 @@ def _certainty(decided: NDArray[np.bool_], protocols: Floats, sure: Floats, n: i
     return np.column_stack([sure[:, :n], _doubled(decided, protocols, n), sure[:, n]])
 
 
-def _spans(decided: NDArray[np.bool_], certainty: Floats, edges_mm: Floats, vocabulary: Vocabulary) -> list[Span]:
+def _spans(
+    decided: NDArray[np.bool_], certainty: Floats, edges_mm: Floats, vocabulary: Vocabulary
+) -> list[Span]:
     spans = []
     for column, region in enumerate(vocabulary.classes[:-1]):
         rows = np.flatnonzero(decided[:, column])
         for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
             if len(run):
                 first, last = int(run[0]), int(run[-1])
-                levels = _levels(decided[run], np.diff(edges_mm)[run], vocabulary) if region in vocabulary.protocols else ()
+                levels = (
+                    _levels(decided[run], np.diff(edges_mm)[run], vocabulary)
+                    if region in vocabulary.protocols
+                    else ()
+                )
                 confidence = float(certainty[run, column].mean())
-                spans.append(Span(region, first, last, float(edges_mm[first]), float(edges_mm[last + 1]), confidence, levels))
+                spans.append(
+                    Span(
+                        region, first, last, float(edges_mm[first]), float(edges_mm[last + 1]), confidence,
+                        levels,
+                    )
+                )
     return spans
 
 
 def _levels(decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The levels of a protocol's stretch, by the chain regions decided along it, feet to head; empty if there are none."""
+    """The levels of a protocol's stretch, by the chain regions decided along it, feet to head; empty if there
+    are none."""
     crossed_mm = dict.fromkeys(filter(None, vocabulary.levels), 0.0)
     for column, level in enumerate(vocabulary.levels):
         if level:
             crossed_mm[level] += float(height_mm[decided[:, column]].sum())
-    return tuple(level for level, mm in crossed_mm.items() if mm >= min(LEVEL_MM, LEVEL_SHARE * height_mm.sum()) and mm > 0)
+    return tuple(
+        level
+        for level, mm in crossed_mm.items()
+        if mm >= min(LEVEL_MM, LEVEL_SHARE * height_mm.sum()) and mm > 0
+    )
 
 
 def edges(z_mm: Floats) -> tuple[Floats, Floats]:
-    """Lower and upper end (s,) of every cut: half-way to its neighbours; the two outermost cuts are symmetric, and a single one is 1 mm."""
+    """Lower and upper end (s,) of every cut: half-way to its neighbours; the two outermost cuts are
+    symmetric, and a single one is 1 mm."""
     half = np.diff(z_mm) / 2 if len(z_mm) > 1 else np.array([0.5])
     below, above = np.concatenate([half[:1], half]), np.concatenate([half, half[-1:]])
     if len(z_mm) == 1:

@@ -1,15 +1,20 @@
 """The weight of each member in the ensemble's mean.
 
-    members  (p, s, k) each member's probabilities of validation slices      truth  (s, k) bool, one label or two a slice
+    members  (p, s, k) each member's probabilities of validation slices      truth  (s, k) bool, one label or
+        two a slice
     groups   (s,) the subject of each slice                                  weights  (p,) sum to one
-    loss     mean over the slices of -Σ_c share_c log p_c; the target of a slice with two labels is half of each
+    loss     mean over the slices of -Σ_c share_c log p_c; the target of a slice with two labels is half of
+             each
 
 equal    1/p each.
-greedy   forward selection with replacement: each step adds the member whose mean with those picked before has the least loss, and the
-         best mean of all steps is kept: Caruana et al. (2004), *Ensemble selection from libraries of models*, ICML, section 2.1.
-by-loss  ∝ exp(-n · loss): pseudo-Bayesian model averaging, Yao et al. (2018), Bayesian Analysis 13:917, eq. 4, with n the number of
-         subjects: slices of one body are not independent, and their number as n would leave a single member.
-auto     whichever of these has the least loss on held-out subjects (five folds); ties go to the first in this order.
+greedy   forward selection with replacement: each step adds the member whose mean with those picked before has
+         the least loss, and the best mean of all steps is kept: Caruana et al. (2004), *Ensemble selection
+         from libraries of models*, ICML, section 2.1.
+by-loss  ∝ exp(-n · loss): pseudo-Bayesian model averaging, Yao et al. (2018), Bayesian Analysis 13:917, eq.
+         4, with n the number of subjects: slices of one body are not independent, and their number as n would
+         leave a single member.
+auto     whichever of these has the least loss on held-out subjects (five folds); ties go to the first in this
+         order.
 """
 
 from __future__ import annotations
@@ -30,7 +35,8 @@ LEAST = 1e-12       # lower bound of a probability in a logarithm
 
 @dataclass(frozen=True)
 class Weighing:
-    """The weights (p,), the way that gave them, and the validation loss of every way: on the same slices, and on held-out subjects."""
+    """The weights (p,), the way that gave them, and the validation loss of every way: on the same slices, and
+    on held-out subjects."""
 
     way: str
     weights: Floats
@@ -38,19 +44,25 @@ class Weighing:
     left_out: Mapping[str, float]
 
 
-def weigh(members: Members, truth: NDArray[np.bool_], groups: NDArray[np.int64], way: str = "auto") -> Weighing:
+def weigh(
+    members: Members, truth: NDArray[np.bool_], groups: NDArray[np.int64], way: str = "auto"
+) -> Weighing:
     """The weights of the members by one of WAYS, or by the best of them ("auto")."""
     shares = truth / truth.sum(axis=1, keepdims=True)
-    losses = {name: log_loss(mean(members, make(members, shares, groups)), shares) for name, make in WAYS.items()}
+    losses = {
+        name: log_loss(mean(members, make(members, shares, groups)), shares) for name, make in WAYS.items()
+    }
     left_out = _left_out(members, shares, groups)
-    chosen = min(left_out, key=lambda name: left_out[name]) if way == "auto" else way      # the first of equals: equal
+    # the first of equals: equal
+    chosen = min(left_out, key=lambda name: left_out[name]) if way == "auto" else way
     return Weighing(chosen, WAYS[chosen](members, shares, groups), losses, left_out)
 
 
 def mean(members: Members, weights: Floats) -> Floats:
     """The weighted mean (s, k) of the members (p, s, k), in float64."""
     total = np.zeros(members.shape[1:])
-    for weight, member in zip(weights, members, strict=True):       # one after another: no second copy of all of them
+    # one after another: no second copy of all of them
+    for weight, member in zip(weights, members, strict=True):
         if weight:
             total += weight * member
     return total
@@ -67,8 +79,10 @@ def equal(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats
 
 
 def greedy(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
-    """Shares of the picks up to the step of least loss: on these slices never worse than the best single member."""
-    each = np.stack([_likely(member, shares) for member in members])         # (p, q): only probabilities of the true labels matter
+    """Shares of the picks up to the step of least loss: on these slices never worse than the best single
+    member."""
+    # (p, q): only probabilities of the true labels matter
+    each = np.stack([_likely(member, shares) for member in members])
     worth = shares[shares > 0] / len(shares)
     picked, total = np.zeros(len(members), dtype=np.int64), np.zeros(each.shape[1])
     best_loss, best = np.inf, picked
@@ -106,4 +120,6 @@ def _left_out(members: Members, shares: Floats, groups: NDArray[np.int64]) -> di
     return totals
 
 
-WAYS: Mapping[str, Callable[[Members, Floats, NDArray[np.int64]], Floats]] = {"equal": equal, "greedy": greedy, "by-loss": by_loss}
+WAYS: Mapping[str, Callable[[Members, Floats, NDArray[np.int64]], Floats]] = {
+    "equal": equal, "greedy": greedy, "by-loss": by_loss,
+}

@@ -1,7 +1,8 @@
 """The style of all figures, and their export to SVG or PNG.
 
-Only matplotlib's object interface is used, without a global current figure, so that figures can be drawn from several threads.
-The SVG of the same figure is the same text on every run: its ids are salted with a constant, and no date is written.
+Only matplotlib's object interface is used, without a global current figure, so that figures can be drawn from
+several threads. The SVG of the same figure is the same text on every run: its ids are salted with a constant,
+and no date is written.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from fovnet.records import replace_with
 
 BOX = "\N{WHITE SQUARE}"
 INK, FAINT, ACCENT, WARN = "#22303c", "#8a97a3", "#0b5d8a", "#a3410b"
-SOFT = "#5b6a77"        # for secondary text; FAINT is for lines: its contrast on white, 3:1, is too low for text
+# for secondary text; FAINT is for lines: its contrast on white, 3:1, is too low for text
+SOFT = "#5b6a77"
 
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -56,11 +58,15 @@ def house_style() -> Iterator[None]:
 
 
 def svg(figure: Figure) -> str:
-    """The figure as SVG text without XML declaration, date or creator: the same figure gives the same text."""
+    """The figure as SVG text without XML declaration, date or creator: the same figure gives the same
+    text."""
     FigureCanvasSVG(figure)
     buffer = io.StringIO()
     with house_style():
-        figure.savefig(buffer, format="svg", dpi=144, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        figure.savefig(
+            buffer, format="svg", dpi=144,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
     text = buffer.getvalue()
     return text[text.index("<svg") :].replace("'DejaVu Sans'", "'Helvetica Neue', Arial, 'DejaVu Sans'")
 
@@ -71,7 +77,8 @@ def svg_uri(figure: Figure) -> str:
 
 
 def png(figure: Figure, dpi: int = 150) -> bytes:
-    """The figure as the bytes of a PNG file.  Characters that its font lacks, such as Chinese in a file name, become boxes."""
+    """The figure as the bytes of a PNG file.  Characters that its font lacks, such as Chinese in a file name,
+    become boxes."""
     FigureCanvasAgg(figure)
     for text in figure.findobj(Text):
         if isinstance(text, Text):
@@ -83,7 +90,8 @@ def png(figure: Figure, dpi: int = 150) -> bytes:
 
 
 def drawable(text: str) -> str:
-    """The text with a box for every character without a glyph in DejaVu Sans; HTML pages use the reader's fonts and do not need this."""
+    """The text with a box for every character without a glyph in DejaVu Sans; HTML pages use the reader's
+    fonts and do not need this."""
     known = get_font(findfont("DejaVu Sans")).get_charmap()
     return "".join(char if ord(char) in known or char.isspace() else BOX for char in text)
 

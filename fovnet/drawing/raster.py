@@ -1,6 +1,7 @@
 """Greyscale pictures as data: URIs, for a page without network access.
 
-JPEG at a quality without visible loss in 8-bit slices: a slice of 128 × 128 takes 2 to 5 kB, a third of its PNG.
+JPEG at a quality without visible loss in 8-bit slices: a slice of 128 × 128 takes 2 to 5 kB, a third of its
+PNG.
 """
 
 from __future__ import annotations
@@ -24,16 +25,20 @@ def jpeg_uri(pixels: NDArray[np.uint8], quality: int = QUALITY) -> str:
 
 
 def brightened(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Slices (s, h, w) scaled by a common factor of at least 1 that makes half a percent of their pixels white: otherwise slices at the
-    end of a body, with an intensity window set by its middle, would look black."""
+    """Slices (s, h, w) scaled by a common factor of at least 1 that makes half a percent of their pixels
+    white: otherwise slices at the end of a body, with an intensity window set by its middle, would look
+    black."""
     white = max(float(np.quantile(pixels, 0.995)), 1.0)
     return np.asarray(np.minimum(pixels * max(255.0 / white, 1.0), 255.0).round(), dtype=np.uint8)
 
 
 def contact_sheet(slices: NDArray[np.uint8], across: int) -> NDArray[np.uint8]:
-    """Slices (s, h, w) as one picture, `across` per line, in reading order; the rest of the last line is black."""
+    """Slices (s, h, w) as one picture, `across` per line, in reading order; the rest of the last line is
+    black."""
     count, high, wide = slices.shape
     lines = math.ceil(count / across)
     sheet = np.zeros((lines * across, high, wide), dtype=np.uint8)
     sheet[:count] = slices
-    return np.ascontiguousarray(sheet.reshape(lines, across, high, wide).transpose(0, 2, 1, 3).reshape(lines * high, across * wide))
+    return np.ascontiguousarray(
+        sheet.reshape(lines, across, high, wide).transpose(0, 2, 1, 3).reshape(lines * high, across * wide)
+    )

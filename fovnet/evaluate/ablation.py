@@ -1,7 +1,8 @@
-"""Ablation: the arms of `arms.py` on the test split, each compared with the one before it, with paired intervals.
+"""Ablation: the arms of `arms.py` on the test split, each compared with the one before it, with paired
+intervals.
 
-Every mix of networks has its own temperature, fitted on the validation split; smoothing, thresholds and heights are those of the rule
-in use, for all arms alike. Nothing is fitted on the test split.
+Every mix of networks has its own temperature, fitted on the validation split; smoothing, thresholds and
+heights are those of the rule in use, for all arms alike. Nothing is fitted on the test split.
 """
 
 from __future__ import annotations
@@ -30,16 +31,21 @@ from fovnet.volume.pack import Pack
 
 Floats = NDArray[np.float64]
 FACTS = "ablation.json"
-COLUMNS = ("ladder", "arm", "measure", "stage", "value", "low", "high", "interval", "against", "gain", "gain_low", "gain_high",
-           "gain_interval", "since_first", "since_first_low", "since_first_high", "since_first_interval", "numerator", "denominator",
-           "subjects")
-SHOWN = (("slice_error", "decided"), ("span_f1", "decided"), ("exact_set", "decided"), ("border_within_10_mm", "decided"),
-         ("border_missed", "decided"), ("border_abs_mean_mm", "decided"))
+COLUMNS = (
+    "ladder", "arm", "measure", "stage", "value", "low", "high", "interval", "against", "gain", "gain_low",
+    "gain_high", "gain_interval", "since_first", "since_first_low", "since_first_high",
+    "since_first_interval", "numerator", "denominator", "subjects",
+)
+SHOWN = (
+    ("slice_error", "decided"), ("span_f1", "decided"), ("exact_set", "decided"),
+    ("border_within_10_mm", "decided"), ("border_missed", "decided"), ("border_abs_mean_mm", "decided"),
+)
 
 
 @dataclass(frozen=True)
 class Volume:
-    """A labelled volume: heights (s,), truth (s, k), the places (s,) of its slices among the scored ones, and where they end (s + 1,)."""
+    """A labelled volume: heights (s,), truth (s, k), the places (s,) of its slices among the scored ones, and
+    where they end (s + 1,)."""
 
     volume_id: str
     subject: str
@@ -52,7 +58,8 @@ class Volume:
 
 @dataclass(frozen=True)
 class Step:
-    """One arm of a ladder: its measures, and its differences from the arm before it (`against`) and from the first; empty for the first."""
+    """One arm of a ladder: its measures, and its differences from the arm before it (`against`) and from the
+    first; empty for the first."""
 
     ladder: str
     arm: str
@@ -75,8 +82,9 @@ class Ablation:
 
 
 def ablate(
-    pack: Pack, networks: Networks, rows: NDArray[np.int64], vocabulary: Vocabulary, rule: Rule, *, bootstrap: int, seed: int,
-    ladders: Mapping[str, Sequence[Arm]] = LADDERS, progress: Callable[[int, int], object] | None = None,
+    pack: Pack, networks: Networks, rows: NDArray[np.int64], vocabulary: Vocabulary, rule: Rule, *,
+    bootstrap: int, seed: int, ladders: Mapping[str, Sequence[Arm]] = LADDERS,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Ablation:
     """Every arm on the labelled volumes of the test split.
 
@@ -93,15 +101,21 @@ def ablate(
         for arm in arms:
             p, done = arm.mix(networks), done + 1
             if p is None:
-                left_out.append((ladder, arm.name, f"{arm.what}: there is no such network, its training did not complete"))
+                left_out.append(
+                    (ladder, arm.name, f"{arm.what}: there is no such network, its training did not complete")
+                )
                 continue
             if arm.mix not in temperatures:
-                temperatures[arm.mix] = best_temperature([p[one.places] for one in validation], [one.truth for one in validation])
+                temperatures[arm.mix] = best_temperature(
+                    [p[one.places] for one in validation], [one.truth for one in validation]
+                )
             own = replace(rule, temperature=temperatures[arm.mix])
             outcomes = [_outcome(one, p[one.places], arm, vocabulary, own) for one in test]
             shown = tuple(one for one in run_measures(outcomes, draws) if one.stage == "decided")
             since = [_changes(past[place][1], outcomes, draws) if past else () for place in (-1, 0)]
-            steps.append(Step(ladder, arm.name, arm.what, own.temperature, shown, past[-1][0] if past else "", *since))
+            steps.append(
+                Step(ladder, arm.name, arm.what, own.temperature, shown, past[-1][0] if past else "", *since)
+            )
             past.append((arm.name, outcomes))
             if progress:
                 progress(done, total)
@@ -109,13 +123,20 @@ def ablate(
 
 
 def rows_of(found: Ablation) -> list[dict[str, Any]]:
-    """One row an arm and measure, in the columns of ablation.tsv; a gain is this arm minus the one before it."""
+    """One row an arm and measure, in the columns of ablation.tsv; a gain is this arm minus the one before
+    it."""
     rows = []
     for step in found.steps:
         for one in step.measures:
-            row: dict[str, Any] = {"ladder": step.ladder, "arm": step.arm, "measure": one.name, **asdict(one), "against": step.against}
+            row: dict[str, Any] = {
+                "ladder": step.ladder, "arm": step.arm, "measure": one.name, **asdict(one),
+                "against": step.against,
+            }
             for name, changes in (("gain", step.gains), ("since_first", step.since_first)):
-                change = next((change for change in changes if (change.measure, change.stage) == (one.name, one.stage)), None)
+                change = next(
+                    (change for change in changes if (change.measure, change.stage) == (one.name, one.stage)),
+                    None,
+                )
                 if change is not None:
                     row |= {name: change.difference, f"{name}_low": change.low, f"{name}_high": change.high,
                             f"{name}_interval": change.interval}
@@ -124,7 +145,8 @@ def rows_of(found: Ablation) -> list[dict[str, Any]]:
 
 
 def made_from(results: Results) -> dict[str, str]:
-    """SHA-256 of the files that an ablation of these results is computed from, by file: probabilities, rule, labels of slices."""
+    """SHA-256 of the files that an ablation of these results is computed from, by file: probabilities, rule,
+    labels of slices."""
     return results.checksums(results.probabilities, results.ensemble / RULE, results.slices / "slices.npz")
 
 
@@ -148,7 +170,9 @@ def _ablation_in(facts: Mapping[str, Any]) -> Ablation:
     return Ablation(tuple(steps), tuple(left_out), facts["bootstrap"], facts["fovnet"]["seed"])
 
 
-def write_ablation(folder: Path, found: Ablation, *, made_from: Mapping[str, str], settings: Any = None) -> list[Path]:
+def write_ablation(
+    folder: Path, found: Ablation, *, made_from: Mapping[str, str], settings: Any = None
+) -> list[Path]:
     """ablation.json and ablation.tsv in `folder`."""
     facts = {
         "level": 0.95, "bootstrap": found.bootstrap, "made_from": dict(made_from),
@@ -161,7 +185,9 @@ def write_ablation(folder: Path, found: Ablation, *, made_from: Mapping[str, str
     ]
 
 
-def _changes(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampling) -> tuple[Difference, ...]:
+def _changes(
+    first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampling
+) -> tuple[Difference, ...]:
     return tuple(one for one in differences(first, second, draws) if one.stage == "decided")
 
 
@@ -175,10 +201,15 @@ def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[Volume]:
         places = np.searchsorted(rows, np.arange(own.start, own.stop))
         if places[-1] >= len(rows) or rows[places[0]] != own.start or rows[places[-1]] != own.stop - 1:
             raise ModelError(
-                "probabilities-stale", f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again"
+                "probabilities-stale",
+                f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again",
             )
-        found.append(Volume(record.name_in_reports, record.subject, record.collection, pack.z_mm[own], pack.truth[own], places,
-                            pack.stack(index).edges_mm))
+        found.append(
+            Volume(
+                record.name_in_reports, record.subject, record.collection, pack.z_mm[own], pack.truth[own],
+                places, pack.stack(index).edges_mm,
+            )
+        )
     return found
 
 
@@ -186,6 +217,8 @@ def _outcome(one: Volume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rul
     """The outcome of an arm's decision on a volume's probabilities (s, k)."""
     decided = arm.reading(p, one.z_mm, one.edges_mm, vocabulary, rule)
     sure = np.ones(len(p))
-    case = Case(one.volume_id, one.subject, one.collection, "ok", "", {}, one.z_mm, one.truth, p, p, decided, sure, (), None, 0.0,
-                edges_mm=one.edges_mm)
+    case = Case(
+        one.volume_id, one.subject, one.collection, "ok", "", {}, one.z_mm, one.truth, p, p, decided, sure,
+        (), None, 0.0, edges_mm=one.edges_mm,
+    )
     return outcome_of(tally(case, vocabulary))

@@ -1,5 +1,5 @@
-"""Cases from the answers of `fovnet predict` and the labels of a collection: an ensemble evaluated on volumes that it was not made
-from.
+"""Cases from the answers of `fovnet predict` and the labels of a collection: an ensemble evaluated on volumes
+that it was not made from.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ from fovnet.volume.slices import edges_of
 from fovnet.volume.sources import source_of
 
 
-def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary) -> tuple[list[Case], list[str], list[str]]:
-    """One case per labelled volume that has an answer, in the collection's order; the names of the labelled volumes without an answer;
-    and the names of the answers on volumes that are not labelled.
+def answered_cases(
+    answers: Path, collection: Collection, vocabulary: Vocabulary
+) -> tuple[list[Case], list[str], list[str]]:
+    """One case per labelled volume that has an answer, in the collection's order; the names of the labelled
+    volumes without an answer; and the names of the answers on volumes that are not labelled.
 
-    An answer belongs to the labelled volume whose file it was computed on, or if there is none, to the one of the same name.  Raises
-    CollectionError if no volume is labelled, if `answers` holds none of the labelled volumes, if an answer is in other classes, or if its
-    file has changed since.
+    An answer belongs to the labelled volume whose file it was computed on, or if there is none, to the one of
+    the same name.  Raises CollectionError if no volume is labelled, if `answers` holds none of the labelled
+    volumes, if an answer is in other classes, or if its file has changed since.
     """
     by_path, by_name = _read(answers)
     labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id)]
@@ -42,30 +44,52 @@ def answered_cases(answers: Path, collection: Collection, vocabulary: Vocabulary
     named = {name: answer for name, answer in by_name.items() if _real(Path(answer["path"])) not in files}
     found = [by_path.get(_real(row.path)) or named.get(row.volume_id) for row in labelled]
     if not labelled:
-        raise CollectionError("collection-unlabelled", f"{collection.path}: no labelled volume; wanted is a regions.tsv "
-                                                       "beside it, with the true regions.")
+        raise CollectionError(
+            "collection-unlabelled",
+            f"{collection.path}: no labelled volume; wanted is a regions.tsv "
+            "beside it, with the true regions.",
+        )
     if not any(found):
-        raise CollectionError("answers-lacking", f"{answers}: no answer for any of the {len(labelled)} labelled volumes of "
-                                                 f"{collection.path}. Predict them into this folder first.")
+        raise CollectionError(
+            "answers-lacking",
+            f"{answers}: no answer for any of the {len(labelled)} labelled volumes of "
+            f"{collection.path}. Predict them into this folder first.",
+        )
     pairs = list(zip(labelled, found, strict=True))
     for row, answer in pairs:
         if answer and _real(Path(answer["path"])) == _real(row.path):
             _refuse_stale(row, answer)
-    cases = [_case(row, answer, collection.regions[row.volume_id], vocabulary) for row, answer in pairs if answer]
+    cases = [
+        _case(row, answer, collection.regions[row.volume_id], vocabulary) for row, answer in pairs if answer
+    ]
     used = {answer["volume_id"] for answer in found if answer}
-    return cases, [row.volume_id for row, answer in pairs if not answer], [name for name in by_name if name not in used]
+    return (
+        cases, [row.volume_id for row, answer in pairs if not answer],
+        [name for name in by_name if name not in used],
+    )
 
 
 def by_name_alone(answers: Path, collection: Collection) -> list[str]:
-    """The labelled volumes whose answer has their name, but was computed on another file of another content: a converted copy, or another
-    subject's scan, which cannot be distinguished.  Labelled files that no longer exist are not checked."""
+    """The labelled volumes whose answer has their name, but was computed on another file of another content:
+    a converted copy, or another subject's scan, which cannot be distinguished.  Labelled files that no longer
+    exist are not checked."""
     by_path, by_name = _read(answers)
-    labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id) and _real(row.path) not in by_path]
+    labelled = [
+        row
+        for row in collection.volumes
+        if collection.regions.get(row.volume_id) and _real(row.path) not in by_path
+    ]
     pairs = [(row, by_name[row.volume_id].get("file")) for row in labelled if row.volume_id in by_name]
-    return [row.volume_id for row, file in pairs if file and _is_there(row) and not unchanged(source_of(row.path), file)]
+    return [
+        row.volume_id
+        for row, file in pairs
+        if file and _is_there(row) and not unchanged(source_of(row.path), file)
+    ]
 
 
-def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "status", "message")) -> list[Mapping[str, Any]]:
+def read_facts(
+    answers: Path, keys: Container[str] = ("volume_id", "path", "status", "message")
+) -> list[Mapping[str, Any]]:
     """The JSON of every volume in the spans.tsv of a folder, in its order.
 
     keys    that each JSON must hold
@@ -75,7 +99,8 @@ def read_facts(answers: Path, keys: Container[str] = ("volume_id", "path", "stat
 
 
 def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
-    """As `read_facts`, one JSON at a time: a caller that needs only the first does not read a hundred thousand."""
+    """As `read_facts`, one JSON at a time: a caller that needs only the first does not read a hundred
+    thousand."""
     file = answers / TABLE
     try:
         names = dict.fromkeys(row["volume_id"] for row in read_tsv(file, strict=True))
@@ -94,13 +119,17 @@ def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
             yield facts
     except (OSError, ValueError, KeyError, TypeError) as fault:
         why = getattr(fault, "strerror", None) or fault
-        raise CollectionError("answers-missing", f"{file}: no readable answer ({why}). Give the folder that `fovnet predict --out` wrote; "
-                                                 "if it is that one, give that command again: it makes what is missing or damaged, and "
-                                                 "writes the table last.") from None
+        raise CollectionError(
+            "answers-missing",
+            f"{file}: no readable answer ({why}). Give the folder that `fovnet predict --out` wrote; "
+            "if it is that one, give that command again: it makes what is missing or damaged, and "
+            "writes the table last.",
+        ) from None
 
 
 def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
-    """Raise unless the first answer is in these classes.  Checked before labels are read, which would report every line as a fault.
+    """Raise unless the first answer is in these classes.  Checked before labels are read, which would report
+    every line as a fault.
 
     Raises CollectionError "answers-other-regions", and as `read_facts`.
     """
@@ -111,8 +140,11 @@ def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
 
 def _refuse_classes(facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
     if tuple(facts["classes"]) != vocabulary.classes:
-        raise CollectionError("answers-other-regions", f"{facts['volume_id']}: answered with the classes {', '.join(facts['classes'])}, "
-                                                       f"wanted {', '.join(vocabulary.classes)}. Give its networks' --regions FILE.")
+        raise CollectionError(
+            "answers-other-regions",
+            f"{facts['volume_id']}: answered with the classes {', '.join(facts['classes'])}, "
+            f"wanted {', '.join(vocabulary.classes)}. Give its networks' --regions FILE.",
+        )
 
 
 def _read(answers: Path) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
@@ -127,56 +159,73 @@ def _real(path: Path) -> str:
 
 
 def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any]) -> None:
-    """Raises CollectionError "answers-stale" if the file has been replaced since the answer: labels and answer are of different volumes.
+    """Raises CollectionError "answers-stale" if the file has been replaced since the answer: labels and
+    answer are of different volumes.
 
-    Its content is read only if its size or modification time differ; a file that no longer exists is not checked.
+    Its content is read only if its size or modification time differ; a file that no longer exists is not
+    checked.
     """
     if answer.get("file") and _is_there(row) and not unchanged(source_of(row.path), answer["file"]):
-        raise CollectionError("answers-stale", f"{row.volume_id}: {row.path} is another file than the one that was answered. Predict it "
-                                               "again into that folder: what is as it was is kept.")
+        raise CollectionError(
+            "answers-stale",
+            f"{row.volume_id}: {row.path} is another file than the one that was answered. Predict it "
+            "again into that folder: what is as it was is kept.",
+        )
 
 
 def _is_there(row: VolumeRow) -> bool:
     return split_address(row.path)[0].exists()
 
 
-def _case(row: VolumeRow, answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> Case:
+def _case(
+    row: VolumeRow, answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary
+) -> Case:
     if "raw" not in answer:
         return _refused(row, answer["message"], len(vocabulary.classes))
     _refuse_classes(answer, vocabulary)
     return Case(
-        row.volume_id, row.subject_id, "", answer["status"], answer["message"], row.attributes, np.array(answer["z_mm"], dtype=float),
-        _truth(answer, labels, vocabulary), np.array(answer["raw"], dtype=float), np.array(answer["smoothed"], dtype=float),
-        np.array(answer["decided"], dtype=bool), np.array(answer["slice_confidence"], dtype=float), stretches(answer["spans"]), None,
-        float(answer["side_mm"]), borders=decided_borders(answer.get("boundaries")), set_probability=answer.get("set_probability"),
+        row.volume_id, row.subject_id, "", answer["status"], answer["message"], row.attributes,
+        np.array(answer["z_mm"], dtype=float), _truth(answer, labels, vocabulary),
+        np.array(answer["raw"], dtype=float), np.array(answer["smoothed"], dtype=float),
+        np.array(answer["decided"], dtype=bool), np.array(answer["slice_confidence"], dtype=float),
+        stretches(answer["spans"]), None, float(answer["side_mm"]),
+        borders=decided_borders(answer.get("boundaries")), set_probability=answer.get("set_probability"),
         doubts=doubt_codes(answer), empty=empty_slices(answer),
-        edges_mm=edges_of(*(np.array(answer[name]) for name in ("z_mm", "covers", "vox_to_ras"))), sure=answer.get("confidence"),
+        edges_mm=edges_of(*(np.array(answer[name]) for name in ("z_mm", "covers", "vox_to_ras"))),
+        sure=answer.get("confidence"),
     )
 
 
 def _refused(row: VolumeRow, message: str, k: int) -> Case:
     nothing = np.zeros((0, k))
     return Case(
-        row.volume_id, row.subject_id, "", "refused", message, row.attributes, np.zeros(0), nothing.astype(bool), nothing, nothing,
-        nothing.astype(bool), np.zeros(0), (), None, 0.0,
+        row.volume_id, row.subject_id, "", "refused", message, row.attributes, np.zeros(0),
+        nothing.astype(bool), nothing, nothing, nothing.astype(bool), np.zeros(0), (), None, 0.0,
     )
 
 
-def _truth(answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary) -> NDArray[np.bool_]:
+def _truth(
+    answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary
+) -> NDArray[np.bool_]:
     slices = answer.get("counted_slices") or int(answer["covers"][-1][1]) + 1
     return truth_at(np.array(answer["z_mm"]), np.array(answer["counted"]), slices, labels, vocabulary)
 
 
 def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
-    """One row per volume: the regions that are true and those predicted, the number of right slices, and of wrong slices that are empty.
+    """One row per volume: the regions that are true and those predicted, the number of right slices, and of
+    wrong slices that are empty.
 
-    Empty slices are counted apart because labels often include a volume's black margin, where no region can be seen.
+    Empty slices are counted apart because labels often include a volume's black margin, where no region can
+    be seen.
     """
     for case in cases:
         wrong = ~right(predicted_classes(case, "decided", vocabulary), case.truth)
         true, predicted = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
-        yield {"volume_id": case.volume_id, "status": case.status, "truth": true, "predicted": predicted, "right": int((~wrong).sum()),
-               "slices": len(wrong), "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum())}
+        yield {
+            "volume_id": case.volume_id, "status": case.status, "truth": true, "predicted": predicted,
+            "right": int((~wrong).sum()), "slices": len(wrong),
+            "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum()),
+        }
 
 
 def _named(labels: NDArray[np.bool_], vocabulary: Vocabulary) -> str:

@@ -1,11 +1,12 @@
-"""The arms of an ablation: ways to mix networks and ways to decode a volume's probabilities, each one row of a table.
+"""The arms of an ablation: ways to mix networks and ways to decode a volume's probabilities, each one row of
+a table.
 
     p  networks    m  scored slices    s  slices of one volume    k  classes
 
-All arms leave out two parts of the decision in use.  One is the probabilities of the volume turned over, from networks that see heights:
-they are known for the ensemble alone, and change doubts, and labels only where a region beside a spine has a low probability (2 of 300
-such volumes).  The other is black margins (`fovnet.decision.margins`), whose slices an answer labels none: here they keep the networks'
-classes.
+All arms leave out two parts of the decision in use.  One is the probabilities of the volume turned over, from
+networks that see heights: they are known for the ensemble alone, and change doubts, and labels only where a
+region beside a spine has a low probability (2 of 300 such volumes).  The other is black margins
+(`fovnet.decision.margins`), whose slices an answer labels none: here they keep the networks' classes.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Networks:
     shipped    (m, k) the mean that the ensemble is used with
     members    (p, m, k) each member's, the best first;  scores (p,) their validation losses
     start      (m, k) of the hand-set starting network, None where it was not trained to the end
-    validation (m,) which of the slices are of the validation split, truth (m, k) bool and subject (m,), for mixes that are fitted there
+    validation (m,) which of the slices are of the validation split, truth (m, k) bool and subject (m,), for
+    mixes that are fitted there
     """
 
     shipped: Floats
@@ -78,8 +80,11 @@ def threshold(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary,
     return shown
 
 
-def exact_without_none(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
-    """The exact decoder without the class none, whose probability is shared among the regions in proportion to theirs."""
+def exact_without_none(
+    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
+) -> Labels:
+    """The exact decoder without the class none, whose probability is shared among the regions in proportion
+    to theirs."""
     regions = p.copy()
     regions[:, -1] = 0.0
     sums = regions.sum(axis=1, keepdims=True)
@@ -95,10 +100,14 @@ def exact(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rul
 
 def intersections(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
     """The thesis's decision: borders only where two adjacent curves cross; it knows no heights."""
-    return decide(p, z_mm, vocabulary, replace(rule, method="intersections", heights=()), edges_mm=edges_mm).decided
+    return decide(
+        p, z_mm, vocabulary, replace(rule, method="intersections", heights=()), edges_mm=edges_mm
+    ).decided
 
 
-def exact_without_heights(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def exact_without_heights(
+    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
+) -> Labels:
     """The decision without the usual heights of the regions."""
     return decide(p, z_mm, vocabulary, replace(rule, heights=()), edges_mm=edges_mm).decided
 
@@ -144,9 +153,15 @@ LADDERS: Mapping[str, Sequence[Arm]] = {
         Arm("raw", "most probable class of each slice", shipped, raw),
         Arm("smoothed", "the same after calibration and smoothing", shipped, smoothed),
         Arm("threshold 0.7", "smoothed, and none where no class reaches 0.7", shipped, threshold),
-        Arm("intersections", "the thesis's decoding: borders where two smoothed curves cross", shipped, intersections),
+        Arm(
+            "intersections", "the thesis's decoding: borders where two smoothed curves cross", shipped,
+            intersections,
+        ),
         Arm("exact", "exact decoding without none", shipped, exact_without_none),
-        Arm("exact + none, no heights", "exact decoding with none, without usual heights", shipped, exact_without_heights),
+        Arm(
+            "exact + none, no heights", "exact decoding with none, without usual heights", shipped,
+            exact_without_heights,
+        ),
         Arm("exact + none", "the decision as it is used", shipped, exact),
     ),
     "ensemble": (

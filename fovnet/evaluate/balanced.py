@@ -14,16 +14,18 @@ from fovnet.regions import DEFAULT, Vocabulary
 
 
 def balanced_resampled(
-    each: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], vocabulary: Vocabulary = DEFAULT,
-    *, counts: NDArray[np.float64], repeats: int = 1000, seed: int = 0,
+    each: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str],
+    vocabulary: Vocabulary = DEFAULT, *, counts: NDArray[np.float64], repeats: int = 1000, seed: int = 0,
 ) -> NDArray[np.float64]:
-    """Balanced accuracy (1 + repeats, m) of m networks' probabilities (m, s, k): of all subjects, then of resamples of
-    them shared by all networks.
+    """Balanced accuracy (1 + repeats, m) of m networks' probabilities (m, s, k): of all subjects, then of
+    resamples of them shared by all networks.
 
-    It is the mean recall over the classes that are true somewhere, each slice predicted as its most probable class.
+    It is the mean recall over the classes that are true somewhere, each slice predicted as its most probable
+    class.
     counts  (s,) weights of the slices
     """
-    confusions = np.stack([_confusions(p, truth, subject_ids, vocabulary, counts) for p in each], axis=1)           # (n, m, k, k)
+    # (n, m, k, k)
+    confusions = np.stack([_confusions(p, truth, subject_ids, vocabulary, counts) for p in each], axis=1)
     drawn = Resampling(sorted(set(subject_ids)), repeats=repeats, seed=seed).weights
     weights = np.concatenate([np.ones((1, len(confusions))), drawn])
     return balanced_accuracy(np.tensordot(weights, confusions, axes=1))

@@ -1,12 +1,13 @@
 """Borders between regions: errors in millimetres, and which are missed or invented.
 
-A border lies between two neighbouring slices whose chain labels (legs ... head, or none) differ: at the edge between them, or halfway
-between their centres where the edges are not known. Borders of one kind ("pelvis|abdomen", from feet to head) are paired within a
-volume; a true one without a partner is missed, a predicted one without a partner invented. The signed error is predicted minus true:
-positive is too far towards the head.
+A border lies between two neighbouring slices whose chain labels (legs ... head, or none) differ: at the edge
+between them, or halfway between their centres where the edges are not known. Borders of one kind
+("pelvis|abdomen", from feet to head) are paired within a volume; a true one without a partner is missed, a
+predicted one without a partner invented. The signed error is predicted minus true: positive is too far
+towards the head.
 
-Slices whose truth names only a protocol (a spine volume labelled spine and nothing else) have no true chain label: borders next to
-them are not judged.
+Slices whose truth names only a protocol (a spine volume labelled spine and nothing else) have no true chain
+label: borders next to them are not judged.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ SAME_MM = 0.01
 
 @dataclass(frozen=True)
 class Border:
-    """One border of one volume: `true_mm`, None when invented, and `predicted_mm`, the predicted height, None when missed.
+    """One border of one volume: `true_mm`, None when invented, and `predicted_mm`, the predicted height, None
+    when missed.
 
     low_mm, high_mm  its 90 % interval; None where the decision gives none
     """
@@ -74,27 +76,41 @@ def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
     unknown = protocol_alone(case.truth, len(vocabulary.chain))
     judged = np.asarray(~(unknown[1:] | unknown[:-1]))
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
-    true, predicted = (_heights(labels, edges_mm, judged, vocabulary) for labels in (case.truth, case.decided))
+    true, predicted = (
+        _heights(labels, edges_mm, judged, vocabulary) for labels in (case.truth, case.decided)
+    )
     found: list[Border] = []
     for below, above in sorted(true.keys() | predicted.keys()):
         for pair in _paired(true.get((below, above), []), predicted.get((below, above), [])):
-            found.append(Border(case.volume_id, below, above, *pair, *_interval(below, above, pair[1], case.borders or ())))
+            found.append(
+                Border(
+                    case.volume_id, below, above, *pair, *_interval(below, above, pair[1], case.borders or ())
+                )
+            )
     return tuple(found)
 
 
-def _interval(below: str, above: str, mm: float | None, borders: Sequence[DecidedBorder]) -> tuple[float | None, float | None]:
-    """The ends of the interval of the decided border (below, above) at height `mm`; None where the decision has no such border.
+def _interval(
+    below: str, above: str, mm: float | None, borders: Sequence[DecidedBorder]
+) -> tuple[float | None, float | None]:
+    """The ends of the interval of the decided border (below, above) at height `mm`; None where the decision
+    has no such border.
 
     The edge of a signal void within a region is no border of the decision, and has no interval.
     """
     for border in borders:
-        if mm is not None and (border.below, border.above) == (below, above) and abs(border.mm - mm) <= SAME_MM:
+        if (
+            mm is not None
+            and (border.below, border.above) == (below, above)
+            and abs(border.mm - mm) <= SAME_MM
+        ):
             return border.low_mm, border.high_mm
     return None, None
 
 
 def _heights(
-    labels: NDArray[np.bool_], edges_mm: NDArray[np.float64], judged: NDArray[np.bool_], vocabulary: Vocabulary
+    labels: NDArray[np.bool_], edges_mm: NDArray[np.float64], judged: NDArray[np.bool_],
+    vocabulary: Vocabulary,
 ) -> dict[tuple[str, str], list[float]]:
     """Heights in mm of every change of chain label, by (below, above)."""
     names = (*vocabulary.chain, NONE)

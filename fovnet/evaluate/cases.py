@@ -16,7 +16,8 @@ STATUSES = ("ok", "uncertain", "refused")
 
 @dataclass(frozen=True)
 class Stretch:
-    """A contiguous run of slices given one region: slice numbers inclusive, heights in scanner millimetres."""
+    """A contiguous run of slices given one region: slice numbers inclusive, heights in scanner
+    millimetres."""
 
     region: str
     from_mm: float
@@ -41,15 +42,17 @@ class DecidedBorder:
 class Case:
     """One labelled volume of the evaluated split, with its probabilities and its decision.
 
-    truth, raw, smoothed and decided are (s, k) in the order of the vocabulary's classes, from feet to head; a truth or decided row
-    may hold two (a protocol such as spine beside one chain region). raw and smoothed are probabilities, each row sums to one.
-    z_mm (s,) ascending;  confidence (s,) probability of the decided label;  pixels (s, 128, 128) where pictures are wanted.
-    An uncertain volume carries the answer it would have given. A refused volume has no slices (s = 0), and the reason in `message`.
+    truth, raw, smoothed and decided are (s, k) in the order of the vocabulary's classes, from feet to head; a
+    truth or decided row may hold two (a protocol such as spine beside one chain region). raw and smoothed are
+    probabilities, each row sums to one. z_mm (s,) ascending;  confidence (s,) probability of the decided
+    label;  pixels (s, 128, 128) where pictures are wanted. An uncertain volume carries the answer it would
+    have given. A refused volume has no slices (s = 0), and the reason in `message`.
 
-    None where decisions of an older version lack it: calibrated (s, k) raw probabilities under the rule's temperature;  borders with
-    their intervals;  set_probability that the volume shows the predicted regions and no others;  empty (s,) whether a slice is all dark;
-    edges_mm (s + 1,) where its slices begin and end, feet to head, the grid of borders and spans;  sure the volume's confidence.
-    doubts are codes, empty where there is none.
+    None where decisions of an older version lack it: calibrated (s, k) raw probabilities under the rule's
+    temperature;  borders with their intervals;  set_probability that the volume shows the predicted regions
+    and no others;  empty (s,) whether a slice is all dark; edges_mm (s + 1,) where its slices begin and end,
+    feet to head, the grid of borders and spans;  sure the volume's confidence. doubts are codes, empty where
+    there is none.
     """
 
     volume_id: str
@@ -99,13 +102,15 @@ class Listed:
 
 
 def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
-    """Raise CollectionError, naming the first volume that does not fit, unless the cases can be evaluated together."""
+    """Raise CollectionError, naming the first volume that does not fit, unless the cases can be evaluated
+    together."""
     seen: set[str] = set()
     for case in cases:
         if case.volume_id in seen:
             raise CollectionError(
                 "evaluate-volume-twice",
-                f"{case.volume_id}: listed twice among the evaluated volumes, wanted once. Give each volume its own volume_id.",
+                f"{case.volume_id}: listed twice among the evaluated volumes, wanted once. Give each volume "
+                "its own volume_id.",
             )
         seen.add(case.volume_id)
         _check_case(case, vocabulary)
@@ -113,13 +118,15 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
         refused = f" ({len(cases)} refused)" if cases else ""
         raise CollectionError(
             "evaluate-nothing",
-            f"The evaluated split holds no labelled volume with slices{refused}, at least one is wanted. Label more volumes in "
+            f"The evaluated split holds no labelled volume with slices{refused}, at least one is wanted. "
+            "Label more volumes in "
             "regions.tsv, or give the test split a larger share of the subjects.",
         )
 
 
 def check_splits(manifest: Iterable[Listed]) -> None:
-    """Raise unless every subject is in one split only.  Raises CollectionError naming the first subject who is not.
+    """Raise unless every subject is in one split only.  Raises CollectionError naming the first subject who
+    is not.
 
     Volumes without a split, which are for prediction only, do not count.
     """
@@ -130,7 +137,8 @@ def check_splits(manifest: Iterable[Listed]) -> None:
             raise CollectionError(
                 "evaluate-split-leak",
                 f"{one.subject_id}: this subject has volumes in the splits {first!r} and {one.split!r}, one "
-                "split is wanted, because the figures would be too good. Correct subject_id in volumes.tsv and "
+                "split is wanted, because the figures would be too good. Correct subject_id in volumes.tsv "
+                "and "
                 "prepare the collection again.",
             )
 
@@ -140,12 +148,14 @@ def _check_case(case: Case, vocabulary: Vocabulary) -> None:
     if case.status not in STATUSES:
         raise CollectionError(
             "evaluate-status",
-            f"{case.volume_id}: status {case.status!r}, one of {', '.join(STATUSES)} is wanted. Predict it again.",
+            f"{case.volume_id}: status {case.status!r}, one of {', '.join(STATUSES)} is wanted. Predict it "
+            "again.",
         )
     if case.status == "refused":
         if slices:
             raise CollectionError(
-                "evaluate-status", f"{case.volume_id}: refused, yet it has {slices} slices, none are wanted. Predict it again."
+                "evaluate-status",
+                f"{case.volume_id}: refused, yet it has {slices} slices, none are wanted. Predict it again.",
             )
         return
     for name, array, shape in (
@@ -158,13 +168,15 @@ def _check_case(case: Case, vocabulary: Vocabulary) -> None:
         if np.shape(array) != shape:
             raise CollectionError(
                 "evaluate-lengths",
-                f"{case.volume_id}: {name} has shape {np.shape(array)}, {shape} is wanted (its slices, the vocabulary's classes). "
+                f"{case.volume_id}: {name} has shape {np.shape(array)}, {shape} is wanted (its slices, the "
+                "vocabulary's classes). "
                 "Prepare and predict this volume again, with one vocabulary.",
             )
     if case.calibrated is not None and np.shape(case.calibrated) != (slices, classes):
         raise CollectionError(
             "evaluate-lengths",
-            f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated)}, {(slices, classes)} is wanted. "
+            f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated)}, "
+            f"{(slices, classes)} is wanted. "
             "Decide again.",
         )
     _check_values(case)
@@ -176,16 +188,20 @@ def _check_values(case: Case) -> None:
         row = int(np.flatnonzero(regions == none)[0])
         raise CollectionError(
             "evaluate-truth",
-            f"{case.volume_id}: slice {row} is labelled {'both none and a region' if none[row] else 'nothing at all'}, either is "
+            f"{case.volume_id}: slice {row} is labelled "
+            f"{'both none and a region' if none[row] else 'nothing at all'}, either is "
             "wanted. Correct its rows in regions.tsv.",
         )
     for name, array in (("raw", case.raw), ("smoothed", case.smoothed), ("confidence", case.confidence)):
         if not np.isfinite(array).all():
             raise CollectionError(
                 "evaluate-not-finite",
-                f"{case.volume_id}: {name} holds a value that is not finite, wanted 0 to 1. Predict it again.",
+                f"{case.volume_id}: {name} holds a value that is not finite, wanted 0 to 1. Predict it "
+                "again.",
             )
     if not (np.diff(case.z_mm) > 0).all():
         raise CollectionError(
-            "evaluate-heights", f"{case.volume_id}: z_mm does not rise from slice to slice, wanted feet to head. Prepare it again."
+            "evaluate-heights",
+            f"{case.volume_id}: z_mm does not rise from slice to slice, wanted feet to head. Prepare it "
+            "again.",
         )

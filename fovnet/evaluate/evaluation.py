@@ -29,7 +29,8 @@ Floats = NDArray[np.float64]
 class VolumeRow:
     """One volume: its true regions, the predicted ones, and its wrong slices before and after the decision.
 
-    spans  numbers of right, true and predicted ones;  doubts  codes;  truth_sha256  of heights and labels, by which a comparison checks
+    spans  numbers of right, true and predicted ones;  doubts  codes;  truth_sha256  of heights and labels, by
+        which a comparison checks
     that two evaluations had the same truth
     """
 
@@ -59,7 +60,8 @@ class VolumeRow:
 
 @dataclass(frozen=True)
 class DoubtRow:
-    """How many `volumes` were answered with this doubt; `wrong` have a wrong set of regions, `wrong_slices` of `slices` a wrong class."""
+    """How many `volumes` were answered with this doubt; `wrong` have a wrong set of regions, `wrong_slices`
+    of `slices` a wrong class."""
 
     code: str
     volumes: int
@@ -70,7 +72,8 @@ class DoubtRow:
 
 @dataclass(frozen=True)
 class RiskCurve:
-    """The risk-coverage curve: confidence, coverage, slice error and share of wrong sets at each threshold, from the highest down."""
+    """The risk-coverage curve: confidence, coverage, slice error and share of wrong sets at each threshold,
+    from the highest down."""
 
     confidence: Floats
     coverage: Floats
@@ -86,11 +89,13 @@ class Evaluation:
     answered     those answered with confidence; None when there are none
     handling     shares of volumes refused and abstained from
     confusions   (k, k) counts by stage, rows true, columns predicted
-    reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as far as every volume has it
+    reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as far as every
+                 volume has it
     risk         the risk-coverage curve;  doubts  by code, most frequent first
-    headers      header, truth and prediction compared, and `header_rates`; both empty without the column body_part_examined
-    answered_risk  slice error of the volumes answered, mean over subjects; None where there are none.  stated_error  the bound that the
-                 rule states for it; None where none is stated
+    headers      header, truth and prediction compared, and `header_rates`; both empty without the column
+                 body_part_examined
+    answered_risk  slice error of the volumes answered, mean over subjects; None where there are none.
+                 stated_error  the bound that the rule states for it; None where none is stated
     """
 
     vocabulary: Vocabulary
@@ -113,8 +118,8 @@ class Evaluation:
 
     @property
     def promise_met(self) -> bool | None:
-        """Whether `stated_error` is not below the interval of `answered_risk`, or below its value without an interval; None where either
-        is None."""
+        """Whether `stated_error` is not below the interval of `answered_risk`, or below its value without an
+        interval; None where either is None."""
         error = self.answered_risk
         if self.stated_error is None or not error or error.value is None:
             return None
@@ -137,10 +142,11 @@ def evaluate(
 ) -> Evaluation:
     """Every measure of the labelled volumes of one split, with 95 % intervals over subjects.
 
-    stated_error  largest slice error of answered volumes that the rule was tuned for, compared with the one measured
+    stated_error  largest slice error of answered volumes that the rule was tuned for, compared with the one
+                  measured
     manifest  the volumes of all splits, to be checked for subjects in two of them
-    Raises CollectionError where a subject is in two splits, there is nothing to evaluate, arrays do not match a volume's slices, or the
-    truth is inconsistent. The order of the cases does not matter.
+    Raises CollectionError where a subject is in two splits, there is nothing to evaluate, arrays do not match
+    a volume's slices, or the truth is inconsistent. The order of the cases does not matter.
     """
     check_splits(manifest)
     check_cases(cases, vocabulary)
@@ -159,7 +165,10 @@ def evaluate(
         answered=whole_group("answered", answered, 0, vocabulary, **draw) if answered else None,
         subgroups=tuple(_subgroups(ordered, tallies, **draw)),
         handling=tuple(handling(ordered, **draw)),
-        confusions={stage: np.sum([one.matrices[index] for one in tallies], axis=0) for index, stage in enumerate(STAGES)},
+        confusions={
+            stage: np.sum([one.matrices[index] for one in tallies], axis=0)
+            for index, stage in enumerate(STAGES)
+        },
         reliability={stage: np.sum([one.bins[stage] for one in tallies], axis=0) for stage in stages},
         borders=tuple(border for one in tallies for border in one.borders),
         volumes=_volume_rows(ordered, tallies, vocabulary),
@@ -173,8 +182,8 @@ def evaluate(
 
 
 def _answered_risk(answered: Sequence[Tally], *, repeats: int, seed: int) -> Measure | None:
-    """Mean over subjects of the mean slice error of a subject's answered volumes, the risk that `fovnet.decision.abstaining` bounds;
-    subjects count alike, however many or long their volumes."""
+    """Mean over subjects of the mean slice error of a subject's answered volumes, the risk that
+    `fovnet.decision.abstaining` bounds; subjects count alike, however many or long their volumes."""
     errors: dict[str, list[float]] = {}
     for one in answered:
         errors.setdefault(one.case.subject_id, []).append(one.wrong / len(one.case.z_mm))
@@ -198,10 +207,15 @@ def _subgroups(cases: Sequence[Case], tallies: Sequence[Tally], *, repeats: int,
 
 
 def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
-    sure, slices = np.array([one.confidence for one in tallies]), np.array([one.slices for one in tallies], dtype=np.float64)
+    sure, slices = (
+        np.array([one.confidence for one in tallies]),
+        np.array([one.slices for one in tallies], dtype=np.float64),
+    )
     confidence, coverage, slice_error = ranked(sure, np.array([one.wrong for one in tallies]), slices).curve()
     inexact = np.array([not one.exact for one in tallies], dtype=np.float64)
-    return RiskCurve(confidence, coverage, slice_error, ranked(sure, inexact, np.ones(len(tallies))).curve()[2])
+    return RiskCurve(
+        confidence, coverage, slice_error, ranked(sure, inexact, np.ones(len(tallies))).curve()[2]
+    )
 
 
 def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
@@ -210,13 +224,18 @@ def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
         for code in dict.fromkeys(one.case.doubts):
             by_code.setdefault(code, []).append(one)
     rows = [
-        DoubtRow(code, len(those), sum(not one.exact for one in those), sum(one.slices for one in those), sum(one.wrong for one in those))
+        DoubtRow(
+            code, len(those), sum(not one.exact for one in those), sum(one.slices for one in those),
+            sum(one.wrong for one in those),
+        )
         for code, those in by_code.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.volumes, row.code)))
 
 
-def _volume_rows(cases: Sequence[Case], tallies: Sequence[Tally], vocabulary: Vocabulary) -> tuple[VolumeRow, ...]:
+def _volume_rows(
+    cases: Sequence[Case], tallies: Sequence[Tally], vocabulary: Vocabulary
+) -> tuple[VolumeRow, ...]:
     counted = {one.case.volume_id: one for one in tallies}
     names = np.array(vocabulary.classes[:-1])
     rows = []

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
     """The evaluation of the test split, and its cases.
 
-    Raises where the split holds subjects used in training or tuning, labels have changed, decisions are by another ensemble or rule, or
-    subjects are named otherwise than when the slices were cut.
+    Raises where the split holds subjects used in training or tuning, labels have changed, decisions are by
+    another ensemble or rule, or subjects are named otherwise than when the slices were cut.
     """
     from fovnet.decision.decided import refuse_other_decisions
     from fovnet.decision.ensemble import FACTS, RULE, read_rule
@@ -36,19 +36,24 @@ def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Eva
     check_tables(pack, collections_of(settings, results), run_vocabulary(settings))
     options: dict[str, int] = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
     stated = settings.decision.stated_error
-    return evaluated(cases, run_vocabulary(settings), manifest=manifest_of(pack), stated_error=stated, **options), cases
+    return evaluated(
+        cases, run_vocabulary(settings), manifest=manifest_of(pack), stated_error=stated, **options
+    ), cases
 
 
 def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> None:
-    """Raise unless KEY_FILE and `identifiers` give the volumes the names that they have in the pack: a report must not show names that its
-    user believes replaced.  Raises ConfigError "identifiers-changed"."""
+    """Raise unless KEY_FILE and `identifiers` give the volumes the names that they have in the pack: a report
+    must not show names that its user believes replaced.  Raises ConfigError "identifiers-changed"."""
     from fovnet.errors import ConfigError
     from fovnet.volume.identity import KEY_FILE, read_identifiers
 
     names = read_identifiers(settings.identifiers, results.folder)
     if any(record.shown_id and record.shown_id != names.shown(record.volume_id) for record in pack.records):
-        raise ConfigError("identifiers-changed", f"{results.slices}: its volumes are named otherwise than {KEY_FILE} and `identifiers` say "
-                                                 "now; give the run's command again (snakemake), which names them anew and trains nothing")
+        raise ConfigError(
+            "identifiers-changed",
+            f"{results.slices}: its volumes are named otherwise than {KEY_FILE} and `identifiers` say "
+            "now; give the run's command again (snakemake), which names them anew and trains nothing",
+        )
 
 
 def collections_of(settings: Settings, results: Results) -> dict[str, Path]:

@@ -27,7 +27,8 @@ ALL_BORDERS, ENDS = "regions", "ends"
 class Group:
     """A set of volumes and its measures.
 
-    attribute, value  what they share ("collection", "real"); both empty for all volumes;  too_few  fewer than FEWEST_SUBJECTS
+    attribute, value  what they share ("collection", "real"); both empty for all volumes;  too_few  fewer than
+        FEWEST_SUBJECTS
     volumes counts those with slices; refused ones stand apart.
     """
 
@@ -47,7 +48,9 @@ class Group:
         return next((one for one in self.measures if (one.name, one.stage, one.region) == wanted), None)
 
 
-def whole_group(name: str, tallies: Sequence[Tally], refused: int, vocabulary: Vocabulary, *, repeats: int, seed: int) -> Group:
+def whole_group(
+    name: str, tallies: Sequence[Tally], refused: int, vocabulary: Vocabulary, *, repeats: int, seed: int
+) -> Group:
     """Every measure over these volumes."""
     draws = Resampling([one.case.subject_id for one in tallies], repeats=repeats, seed=seed)
     measures = [
@@ -63,12 +66,20 @@ def whole_group(name: str, tallies: Sequence[Tally], refused: int, vocabulary: V
     return _group(name, "", "", tallies, refused, measures)
 
 
-def subgroup(attribute: str, value: str, tallies: Sequence[Tally], refused: int, *, repeats: int, seed: int) -> Group:
-    """The leading measures over the volumes that share a value: slice errors, region sets, borders between regions."""
+def subgroup(
+    attribute: str, value: str, tallies: Sequence[Tally], refused: int, *, repeats: int, seed: int
+) -> Group:
+    """The leading measures over the volumes that share a value: slice errors, region sets, borders between
+    regions."""
     measures: list[Measure] = []
     if tallies:
         draws = Resampling([one.case.subject_id for one in tallies], repeats=repeats, seed=seed)
-        borders = [(index, border) for index, one in enumerate(tallies) for border in one.borders if not border.is_end]
+        borders = [
+            (index, border)
+            for index, one in enumerate(tallies)
+            for border in one.borders
+            if not border.is_end
+        ]
         measures = [*_slice_measures(tallies, draws), *_volume_measures(tallies, draws)]
         measures += _borders_together(ALL_BORDERS, borders, draws)
     return _group(f"{attribute}={value}", attribute, value, tallies, refused, measures)
@@ -79,7 +90,10 @@ def handling(cases: Sequence[Case], *, repeats: int, seed: int) -> list[Measure]
     draws = Resampling([case.subject_id for case in cases], repeats=repeats, seed=seed)
     refused = np.array([[case.status == "refused"] for case in cases], dtype=np.int64)
     uncertain = np.array([[case.status == "uncertain"] for case in cases], dtype=np.int64)
-    return [*draws.rates("refused", refused, np.ones_like(refused)), *draws.rates("abstained", uncertain, 1 - refused)]
+    return [
+        *draws.rates("refused", refused, np.ones_like(refused)),
+        *draws.rates("abstained", uncertain, 1 - refused),
+    ]
 
 
 def _group(
@@ -100,11 +114,16 @@ def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure
         for measure in draws.rates("slice_error", slices - right[:, [column]], slices, stage=stage)
     ]
     untrue = np.array([[one.untrue] for one in tallies], dtype=np.int64)
-    return measures + draws.rates("slice_error_any_label", untrue, slices, stage="decided") + _not_dark(tallies, draws)
+    return (
+        measures
+        + draws.rates("slice_error_any_label", untrue, slices, stage="decided")
+        + _not_dark(tallies, draws)
+    )
 
 
 def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    """The slice error without all-dark slices, empty where no volume has them marked: the label of a black margin cannot be seen in it."""
+    """The slice error without all-dark slices, empty where no volume has them marked: the label of a black
+    margin cannot be seen in it."""
     if all(one.case.empty is None for one in tallies):
         return []
     lit, wrong = np.array([one.lit for one in tallies]).T[..., None]
@@ -118,15 +137,22 @@ def _class_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Voc
         matrices = np.stack([one.matrices[column] for one in tallies])           # (c, k, k)
         hits, true, predicted = np.einsum("ckk->ck", matrices), matrices.sum(axis=2), matrices.sum(axis=1)
         measures += draws.rates("sensitivity", hits, true, stage=stage, regions=vocabulary.classes)
-        measures += draws.rates("specificity", negatives - (predicted - hits), negatives, stage=stage, regions=vocabulary.classes)
+        measures += draws.rates(
+            "specificity", negatives - (predicted - hits), negatives, stage=stage, regions=vocabulary.classes
+        )
         measures += draws.rates("ppv", hits, predicted, stage=stage, regions=vocabulary.classes)
         measures += draws.rates("f1", 2 * hits, true + predicted, stage=stage, regions=vocabulary.classes)
-        measures.append(draws.statistic("balanced_accuracy", matrices, balanced_accuracy, int(matrices.sum()), stage=stage))
+        measures.append(
+            draws.statistic(
+                "balanced_accuracy", matrices, balanced_accuracy, int(matrices.sum()), stage=stage
+            )
+        )
     return measures
 
 
 def _roc_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
-    """Area under the ROC curve of each class against all slices that do not show it; of probabilities, which the decision does not give.
+    """Area under the ROC curve of each class against all slices that do not show it; of probabilities, which
+    the decision does not give.
 
     A slice of two classes is a positive of both, and a negative of neither.
     """
@@ -161,21 +187,28 @@ def _presence_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: 
     names = vocabulary.classes[:-1]
     each = draws.rates("presence_f1", 2 * true * predicted, true + predicted, stage="decided", regions=names)
     stacked = np.stack([true * predicted, true, predicted], axis=1)              # (c, 3, k - 1)
-    return [*each, draws.statistic("presence_f1_weighted", stacked, _weighted_f1, len(tallies), stage="decided")]
+    return [
+        *each,
+        draws.statistic("presence_f1_weighted", stacked, _weighted_f1, len(tallies), stage="decided"),
+    ]
 
 
 def _weighted_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k - 1) of both, true, predicted."""
+    """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k - 1) of
+    both, true, predicted."""
     both, true, predicted = totals[..., 0, :], totals[..., 1, :], totals[..., 2, :]
     each = np.divide(2 * both, true + predicted, out=np.zeros_like(both), where=(true + predicted) > 0)
     support = true.sum(axis=-1)
-    return np.asarray(np.divide((each * true).sum(axis=-1), support, out=np.full_like(support, np.nan), where=support > 0))
+    return np.asarray(
+        np.divide((each * true).sum(axis=-1), support, out=np.full_like(support, np.nan), where=support > 0)
+    )
 
 
 def _border_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
     found = [(index, border) for index, one in enumerate(tallies) for border in one.borders]
     kinds = [f"{below}|{above}" for below, above in pairwise(vocabulary.chain)]
-    kinds += sorted({border.kind for _, border in found if not border.is_end} - set(kinds))       # of regions that are no neighbours
+    # of regions that are no neighbours
+    kinds += sorted({border.kind for _, border in found if not border.is_end} - set(kinds))
     by_name: dict[str, list[tuple[int, Border]]] = {name: [] for name in (ALL_BORDERS, *kinds, ENDS)}
     for index, border in found:
         if border.is_end:
@@ -183,11 +216,14 @@ def _border_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vo
         else:
             by_name[ALL_BORDERS].append((index, border))
             by_name[border.kind].append((index, border))
-    return [measure for name, borders in by_name.items() for measure in _borders_together(name, borders, draws)]
+    return [
+        measure for name, borders in by_name.items() for measure in _borders_together(name, borders, draws)
+    ]
 
 
 def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:
-    """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and of the predicted ones invented."""
+    """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and of the
+    predicted ones invented."""
     cases = len(draws.of_case)
     true, missed, near, predicted, invented = (np.zeros((cases, 1), dtype=np.int64) for _ in range(5))
     for index, border in borders:
@@ -203,7 +239,9 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
     return [
         draws.quantile("border_signed_median_mm", errors, case_of, 0.5, region=name),
         draws.quantile("border_abs_median_mm", np.abs(errors), case_of, 0.5, region=name),
-        draws.mean("border_abs_mean_mm", *_by_case(np.abs(errors), case_of, cases), stage="decided", region=name),
+        draws.mean(
+            "border_abs_mean_mm", *_by_case(np.abs(errors), case_of, cases), stage="decided", region=name
+        ),
         draws.quantile("border_abs_p95_mm", np.abs(errors), case_of, 0.95, region=name),
         *draws.rates("border_within_10_mm", near, true, stage="decided", regions=(name,)),
         *draws.rates("border_missed", missed, true, stage="decided", regions=(name,)),
@@ -212,13 +250,18 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
     ]
 
 
-def _by_case(values: NDArray[np.float64], case_of: NDArray[np.int64], cases: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _by_case(
+    values: NDArray[np.float64], case_of: NDArray[np.int64], cases: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Sum and number (c,) of the values (v,) of each case, from the case that each value is of (v,)."""
-    return np.asarray(np.bincount(case_of, values, minlength=cases), dtype=np.float64), np.bincount(case_of, minlength=cases)
+    return np.asarray(np.bincount(case_of, values, minlength=cases), dtype=np.float64), np.bincount(
+        case_of, minlength=cases
+    )
 
 
 def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:
-    """How often the 90 % intervals of the borders found hold the true height, and their median width; empty without intervals."""
+    """How often the 90 % intervals of the borders found hold the true height, and their median width; empty
+    without intervals."""
     held, wanted = (np.zeros((len(draws.of_case), 1), dtype=np.int64) for _ in range(2))
     widths = []
     for index, border in borders:
@@ -228,42 +271,67 @@ def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: 
             widths.append((index, border.high_mm - border.low_mm))
     if not widths:
         return []
-    case_of, wide = np.array([index for index, _ in widths], dtype=np.int64), np.array([width for _, width in widths])
+    case_of, wide = (
+        np.array([index for index, _ in widths], dtype=np.int64),
+        np.array([width for _, width in widths]),
+    )
     return [
         *draws.rates("border_interval_holds", held, wanted, stage="decided", regions=(name,)),
         draws.quantile("border_interval_median_mm", wide, case_of, 0.5, region=name),
     ]
 
 
-def _calibration_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
-    """Expected calibration error, Brier score and negative log-likelihood of each stage that every volume has; mean confidence by class
-    predicted; calibration of region sets."""
+def _calibration_measures(
+    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+) -> list[Measure]:
+    """Expected calibration error, Brier score and negative log-likelihood of each stage that every volume
+    has; mean confidence by class predicted; calibration of region sets."""
     slices = np.array([one.slices for one in tallies])
     total, measures = int(slices.sum()), []
     for stage in CALIBRATION_STAGES:
         if all(stage in one.bins for one in tallies):
             bins = np.stack([one.bins[stage] for one in tallies])                    # (c, b, 3)
-            measures.append(draws.statistic("expected_calibration_error", bins, expected_calibration_error, total, stage=stage))
+            measures.append(
+                draws.statistic(
+                    "expected_calibration_error", bins, expected_calibration_error, total, stage=stage
+                )
+            )
             plain = np.stack([one.plain_bins[stage] for one in tallies])
             name, count = "expected_calibration_error_one_class", int(plain[..., 0].sum())
             measures.append(draws.statistic(name, plain, expected_calibration_error, count, stage=stage))
         if all(stage in one.brier for one in tallies):
-            measures.append(draws.mean("brier", np.array([one.brier[stage] for one in tallies]), slices, stage=stage, most=2.0))
-            measures.append(draws.mean("log_loss_nats", np.array([one.log_loss[stage] for one in tallies]), slices, stage=stage))
+            measures.append(
+                draws.mean(
+                    "brier", np.array([one.brier[stage] for one in tallies]), slices, stage=stage, most=2.0
+                )
+            )
+            measures.append(
+                draws.mean(
+                    "log_loss_nats", np.array([one.log_loss[stage] for one in tallies]), slices, stage=stage
+                )
+            )
     return measures + _stated_measures(tallies, draws, vocabulary) + _set_measures(tallies, draws)
 
 
 def _stated_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
-    """Mean confidence of the slices predicted as each class, to be compared with the class's positive predictive value."""
-    stated, predicted = (np.stack(arrays) for arrays in zip(*((one.stated, one.matrices[-1].sum(axis=0)) for one in tallies), strict=True))
+    """Mean confidence of the slices predicted as each class, to be compared with the class's positive
+    predictive value."""
+    stated, predicted = (
+        np.stack(arrays)
+        for arrays in zip(*((one.stated, one.matrices[-1].sum(axis=0)) for one in tallies), strict=True)
+    )
     return [
-        draws.mean("stated_confidence", stated[:, column], predicted[:, column], stage="decided", region=name, most=1.0)
+        draws.mean(
+            "stated_confidence", stated[:, column], predicted[:, column], stage="decided", region=name,
+            most=1.0,
+        )
         for column, name in enumerate(vocabulary.classes)
     ]
 
 
 def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    """Mean probability stated of the predicted set of regions, and its Brier score; empty if a volume states none."""
+    """Mean probability stated of the predicted set of regions, and its Brier score; empty if a volume states
+    none."""
     probabilities = [one.case.set_probability for one in tallies]
     if any(each is None for each in probabilities):
         return []
@@ -276,11 +344,17 @@ def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
 
 
 def _risk_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set, among the surest volumes."""
+    """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set, among the
+    surest volumes."""
     sure = np.array([one.confidence for one in tallies])
     wrong, slices = np.array([one.wrong for one in tallies]), np.array([one.slices for one in tallies])
     inexact = np.array([not one.exact for one in tallies])
     return [
-        draws.weighted("risk_coverage_slices", ranked(sure, wrong, slices).area, len(tallies), stage="decided"),
-        draws.weighted("risk_coverage_sets", ranked(sure, inexact, np.ones(len(tallies))).area, len(tallies), stage="decided"),
+        draws.weighted(
+            "risk_coverage_slices", ranked(sure, wrong, slices).area, len(tallies), stage="decided"
+        ),
+        draws.weighted(
+            "risk_coverage_sets", ranked(sure, inexact, np.ones(len(tallies))).area, len(tallies),
+            stage="decided",
+        ),
     ]

@@ -6,15 +6,17 @@ The interval of a rate, in this order:
 
 * fewer than two subjects: not estimable, because one subject does not show how subjects vary;
 * at most one observation per subject: Wilson's, as the observations are independent;
-* 0 %, 100 %, or the same share of every subject: Wilson's over the subjects, because resamples of equal values do not vary;
+* 0 %, 100 %, or the same share of every subject: Wilson's over the subjects, because resamples of equal
+values do not vary;
 * fewer than FEWEST_SUBJECTS subjects: not estimable, because there are too few different resamples;
 * else the bootstrap-t over subjects, all slices and volumes of a subject being resampled together.
 
-Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too, medians and areas under
-risk-coverage curves the percentile interval, widened for few subjects; the 95th percentile has that of order statistics, which needs more
-subjects. Where all values are equal, neither is estimable. `fovnet bench intervals` measures the coverage of these intervals. That of the
-expected calibration error is too low with few subjects (89 % in 200 simulated studies of 20 subjects, 91 % of 50, 94 % of 100): the
-statistic is not smooth, and biased upwards in resamples.
+Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too,
+medians and areas under risk-coverage curves the percentile interval, widened for few subjects; the 95th
+percentile has that of order statistics, which needs more subjects. Where all values are equal, neither is
+estimable. `fovnet bench intervals` measures the coverage of these intervals. That of the expected calibration
+error is too low with few subjects (89 % in 200 simulated studies of 20 subjects, 91 % of 50, 94 % of 100):
+the statistic is not smooth, and biased upwards in resamples.
 """
 
 from __future__ import annotations
@@ -42,10 +44,13 @@ from fovnet.maths.ranking import pairs_of, roc_area
 
 Floats = NDArray[np.float64]
 
-NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE, ORDER = "not estimable", "bootstrap-t", "percentile", "order statistics"
+NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE, ORDER = (
+    "not estimable", "bootstrap-t", "percentile", "order statistics",
+)
 FEWEST_SUBJECTS = 5
-"""With fewer, a subgroup is flagged and no interval is resampled: four subjects have 35 different resamples, and 95 % intervals covered the
-true value in 52 % of simulated studies of two subjects, 80 % of three, 92 % of four."""
+"""With fewer, a subgroup is flagged and no interval is resampled: four subjects have 35 different resamples,
+and 95 % intervals covered the true value in 52 % of simulated studies of two subjects, 80 % of three, 92 % of
+four."""
 TAIL = 0.9
 """Quantiles from this on have intervals of order statistics: resamples underestimate how the tail varies."""
 
@@ -54,13 +59,15 @@ TAIL = 0.9
 class Measure:
     """One number of the evaluation.
 
-    name         "slice_error", "sensitivity", "border_abs_median_mm", ... (names ending in _mm are millimetres, in _nats nats, the rest
-                 shares; a Brier score reaches from 0 to 2)
-    stage        "raw", "smoothed", "decided", or "" where it has none;  region a class or a border ("pelvis|abdomen"), or ""
-    numerator    None if the measure is no ratio of counts (a median);  denominator its number of slices, volumes or borders
+    name         "slice_error", "sensitivity", "border_abs_median_mm", ... (names ending in _mm are
+                 millimetres, in _nats nats, the rest shares; a Brier score reaches from 0 to 2)
+    stage        "raw", "smoothed", "decided", or "" where it has none;  region a class or a border
+                 ("pelvis|abdomen"), or ""
+    numerator    None if the measure is no ratio of counts (a median);  denominator its number of slices,
+                 volumes or borders
     value        None when the denominator is 0;  low, high  95 % interval, None when not estimable
-    interval     how the interval was made: "bootstrap-t", "percentile", "order statistics", "wilson", "wilson over subjects", or
-                 "not estimable"
+    interval     how the interval was made: "bootstrap-t", "percentile", "order statistics", "wilson", "wilson
+                 over subjects", or "not estimable"
     """
 
     name: str
@@ -79,7 +86,8 @@ class Resampling:
     """The subjects of a group of cases, and the resamples all its measures share."""
 
     def __init__(self, subject_ids: Sequence[str], *, repeats: int, seed: int) -> None:
-        """`subject_ids` (c,) of the cases; the order of cases does not matter, because subjects are numbered in sorted order."""
+        """`subject_ids` (c,) of the cases; the order of cases does not matter, because subjects are numbered
+        in sorted order."""
         subjects = sorted(set(subject_ids))
         number = {subject: index for index, subject in enumerate(subjects)}
         self.of_case = np.array([number[subject] for subject in subject_ids], dtype=np.int64)
@@ -93,13 +101,22 @@ class Resampling:
         return totals
 
     def rates(
-        self, name: str, numerators: NDArray[Any], denominators: NDArray[Any], *, stage: str = "", regions: Sequence[str] = ("",)
+        self,
+        name: str,
+        numerators: NDArray[Any],
+        denominators: NDArray[Any],
+        *,
+        stage: str = "",
+        regions: Sequence[str] = ("",),
     ) -> list[Measure]:
         """q ratios of counts (c, q), one per region."""
         parts, wholes = self.by_subject(numerators), self.by_subject(denominators)
         low, high = ratio_interval(parts, wholes, self.weights)
         return [
-            self._rate(name, stage, region, parts[:, column], wholes[:, column], (float(low[column]), float(high[column])))
+            self._rate(
+                name, stage, region, parts[:, column], wholes[:, column],
+                (float(low[column]), float(high[column])),
+            )
             for column, region in enumerate(regions)
         ]
 
@@ -134,20 +151,30 @@ class Resampling:
         stage: str = "",
         numerator: float | None = None,
     ) -> Measure:
-        """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k, k); subjects whose totals are all 0 are
-        not counted in `subjects`."""
+        """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k, k);
+        subjects whose totals are all 0 are not counted in `subjects`."""
         totals = self.by_subject(per_case)
         subjects = int(totals.reshape(len(totals), -1).any(axis=1).sum())
         value = _known(value_of(totals.sum(axis=0)[None])[0])
         if value in (0.0, 1.0) and subjects > 1:
             return self._alike(name, stage, numerator, denominator, value, subjects)
         ends = studentised_interval(totals, value_of, self.weights)
-        return self._spread(name, stage, "", numerator, denominator, value, _known(ends[0]), _known(ends[1]), subjects)
+        return self._spread(
+            name, stage, "", numerator, denominator, value, _known(ends[0]), _known(ends[1]), subjects
+        )
 
     def mean(
-        self, name: str, per_case: NDArray[Any], wholes: NDArray[Any], *, stage: str = "", region: str = "", most: float = math.inf
+        self,
+        name: str,
+        per_case: NDArray[Any],
+        wholes: NDArray[Any],
+        *,
+        stage: str = "",
+        region: str = "",
+        most: float = math.inf,
     ) -> Measure:
-        """A mean over slices, volumes or borders of a quantity that is no share: totals (c,) of the cases over their numbers (c,).
+        """A mean over slices, volumes or borders of a quantity that is no share: totals (c,) of the cases
+        over their numbers (c,).
 
         most  upper bound of a single value, to which the interval is clipped
         """
@@ -159,19 +186,34 @@ class Resampling:
         return self._spread(name, stage, region, None, count, value, *ends, subjects)
 
     def roc_area(
-        self, name: str, scores: Floats, positive: NDArray[np.bool_], cases: NDArray[np.int64], *, stage: str = "", region: str = ""
+        self,
+        name: str,
+        scores: Floats,
+        positive: NDArray[np.bool_],
+        cases: NDArray[np.int64],
+        *,
+        stage: str = "",
+        region: str = "",
     ) -> Measure:
-        """The area under the ROC curve of scores (s,) of the cases numbered in `cases` (s,); its denominator is the positive slices."""
+        """The area under the ROC curve of scores (s,) of the cases numbered in `cases` (s,); its denominator
+        is the positive slices."""
         of_subject = self.of_case[cases]
         pairs = pairs_of(scores, positive, of_subject, self.subjects)
         value = _known(roc_area(scores, positive))
         subjects, count = len(np.unique(of_subject[positive])), int(positive.sum())
         if value == 1.0 and subjects > 1:
-            return Measure(name, stage, region, None, count, value, *wilson_interval(subjects, subjects), "wilson over subjects", subjects)
+            return Measure(
+                name, stage, region, None, count, value, *wilson_interval(subjects, subjects),
+                "wilson over subjects", subjects,
+            )
         ends = t_interval(pairs.measured, self.weights)
-        return self._spread(name, stage, region, None, count, value, _known(ends[0][0]), _known(ends[1][0]), subjects)
+        return self._spread(
+            name, stage, region, None, count, value, _known(ends[0][0]), _known(ends[1][0]), subjects
+        )
 
-    def weighted(self, name: str, value_of: Callable[[Floats], Floats], denominator: int, *, stage: str = "") -> Measure:
+    def weighted(
+        self, name: str, value_of: Callable[[Floats], Floats], denominator: int, *, stage: str = ""
+    ) -> Measure:
         """Any share that is a function of how often each case is drawn, from weights (B, c) to values (B,).
 
         A share of 0 or 1 has Wilson's interval over subjects, because its resamples do not vary.
@@ -181,10 +223,18 @@ class Resampling:
         if value in (0.0, 1.0) and self.subjects > 1:
             return self._alike(name, stage, None, denominator, value, self.subjects)
         replicates = of_cases(self.weights)
-        low, high = percentile_interval(replicates, widened_level(self.subjects)) if self.subjects > 1 else (np.nan, np.nan)
-        return self._spread(name, stage, "", None, denominator, value, _known(low), _known(high), self.subjects, PERCENTILE)
+        low, high = (
+            percentile_interval(replicates, widened_level(self.subjects))
+            if self.subjects > 1
+            else (np.nan, np.nan)
+        )
+        return self._spread(
+            name, stage, "", None, denominator, value, _known(low), _known(high), self.subjects, PERCENTILE
+        )
 
-    def quantile(self, name: str, values: Floats, cases: NDArray[np.int64], share: float, *, region: str = "") -> Measure:
+    def quantile(
+        self, name: str, values: Floats, cases: NDArray[np.int64], share: float, *, region: str = ""
+    ) -> Measure:
         """A quantile of values (v,), each belonging to the case numbered in `cases` (v,)."""
         subject = self.of_case[cases]
         subjects, tail = len(set(subject.tolist())), share >= TAIL
@@ -192,15 +242,23 @@ class Resampling:
         if tail:
             ends = tail_interval(values, subject, share)
         elif subjects > 1 and np.ptp(values) > 0:               # resamples of equal values do not vary
-            ends = percentile_interval(resampled_quantile(values, self.weights[:, subject], share), widened_level(subjects))
+            ends = percentile_interval(
+                resampled_quantile(values, self.weights[:, subject], share), widened_level(subjects)
+            )
         value, how = float(np.quantile(values, share)) if len(values) else None, ORDER if tail else PERCENTILE
-        return self._spread(name, "decided", region, None, len(values), value, _known(ends[0]), _known(ends[1]), subjects, how)
+        return self._spread(
+            name, "decided", region, None, len(values), value, _known(ends[0]), _known(ends[1]), subjects, how
+        )
 
     @staticmethod
-    def _alike(name: str, stage: str, numerator: float | None, denominator: int, value: float, subjects: int) -> Measure:
+    def _alike(
+        name: str, stage: str, numerator: float | None, denominator: int, value: float, subjects: int
+    ) -> Measure:
         """A share of 0 or 1, the same in all subjects, with Wilson's interval over them."""
         low, high = wilson_interval(subjects * value, subjects)
-        return Measure(name, stage, "", numerator, denominator, value, low, high, "wilson over subjects", subjects)
+        return Measure(
+            name, stage, "", numerator, denominator, value, low, high, "wilson over subjects", subjects
+        )
 
     @staticmethod
     def _spread(
@@ -216,7 +274,9 @@ class Resampling:
         how: str = BOOTSTRAP_T,
     ) -> Measure:
         if subjects < FEWEST_SUBJECTS or low is None or high is None:
-            return Measure(name, stage, region, numerator, denominator, value, None, None, NOT_ESTIMABLE, subjects)
+            return Measure(
+                name, stage, region, numerator, denominator, value, None, None, NOT_ESTIMABLE, subjects
+            )
         return Measure(name, stage, region, numerator, denominator, value, low, high, how, subjects)
 
 

@@ -1,4 +1,5 @@
-"""Probabilities of the scored slices by every network of an ablation: those kept with the ensemble, the others computed."""
+"""Probabilities of the scored slices by every network of an ablation: those kept with the ensemble, the
+others computed."""
 
 from __future__ import annotations
 
@@ -23,26 +24,37 @@ Progress = Callable[[int, int], Any]
 
 
 def networks_of(
-    pack: Pack, scored: Mapping[str, NDArray[Any]], ensemble: Path, trials: Sequence[Trial], weights: Path, start: Mapping[str, Any], *,
-    device: str = "auto", progress: Progress | None = None,
+    pack: Pack, scored: Mapping[str, NDArray[Any]], ensemble: Path, trials: Sequence[Trial], weights: Path,
+    start: Mapping[str, Any], *, device: str = "auto", progress: Progress | None = None,
 ) -> Networks:
     """The networks' probabilities of the rows in `scored` (rows, raw, and members where they were kept).
 
-    trials  of the search, one of which may have trained the configuration `start`;  weights  the folder of their networks
-    Raises ModelError "probabilities-stale" if the probabilities are of other members or slices than the ensemble's.
+    trials  of the search, one of which may have trained the configuration `start`;  weights  the folder of
+        their networks
+    Raises ModelError "probabilities-stale" if the probabilities are of other members or slices than the
+    ensemble's.
     """
     rows, members = scored["rows"], facts_of(ensemble)["members"]
     kept = scored.get("members")
     if kept is not None and kept.shape[:2] != (len(members), len(rows)):
         raise ModelError(
-            "probabilities-stale", f"{ensemble}: {len(members)} members, of which {kept.shape[0]} scored {kept.shape[1]} slices, where "
+            "probabilities-stale",
+            f"{ensemble}: {len(members)} members, of which {kept.shape[0]} scored {kept.shape[1]} slices, "
+            "where "
             f"{len(rows)} are wanted; run `fovnet ensemble` again",
         )
     trial = _trained(trials, start)
-    place = next((number for number, member in enumerate(members) if trial and member["slot"] == trial.proposal.slot), None)
+    place = next(
+        (number for number, member in enumerate(members) if trial and member["slot"] == trial.proposal.slot),
+        None,
+    )
     alone = weights / f"slot-{trial.proposal.slot:04d}.safetensors" if trial and place is None else None
     more = [alone] if alone is not None and alone.exists() else []
-    found = _computed(pack, rows, ensemble, more, kept is None, device, progress) if kept is None or more else np.zeros(0)
+    found = (
+        _computed(pack, rows, ensemble, more, kept is None, device, progress)
+        if kept is None or more
+        else np.zeros(0)
+    )
     kept = found[: len(members)] if kept is None else kept
     first = kept[place] if place is not None else found[-1] if more else None
     return Networks(
@@ -63,7 +75,8 @@ def _trained(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial | None:
 
 
 def _computed(
-    pack: Pack, rows: NDArray[np.int64], ensemble: Path, more: Sequence[Path], with_members: bool, device: str, progress: Progress | None
+    pack: Pack, rows: NDArray[np.int64], ensemble: Path, more: Sequence[Path], with_members: bool,
+    device: str, progress: Progress | None,
 ) -> NDArray[np.float32]:
     """Probabilities (p, m, k) of the members, if wanted, then of the networks in the files `more`."""
     from fovnet.net.inference import member_probabilities

@@ -1,9 +1,10 @@
 """Predicted spans against true spans of each region.
 
-A predicted span is right if its intersection over union in millimetres with a true span of its region is at least LEAST_OVERLAP. Slices
-whose true chain region is not labelled are left out of both.
+A predicted span is right if its intersection over union in millimetres with a true span of its region is at
+least LEAST_OVERLAP. Slices whose true chain region is not labelled are left out of both.
 
-This F1 counts spans, whatever their length; the Dice coefficient by which a rule is chosen (`decision/objective.py`) counts millimetres.
+This F1 counts spans, whatever their length; the Dice coefficient by which a rule is chosen
+(`decision/objective.py`) counts millimetres.
 
 Source: the segmental F1 at 50 % of Lea, Flynn, Vidal, Reiter & Hager (CVPR 2017), section 4.
 """
@@ -38,7 +39,9 @@ def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
     return right, true, predicted
 
 
-def _runs(shown: NDArray[np.bool_], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
+def _runs(
+    shown: NDArray[np.bool_], lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """(r, 2) lower and upper end of each run of slices, in mm."""
     steps = np.diff(np.concatenate([[0], shown.astype(np.int8), [0]]))
     return np.stack([lower[np.flatnonzero(steps == 1)], upper[np.flatnonzero(steps == -1) - 1]], axis=1)
@@ -46,7 +49,9 @@ def _runs(shown: NDArray[np.bool_], lower: NDArray[np.float64], upper: NDArray[n
 
 def _overlap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Intersection over union (a, b) of every pair of runs (a, 2) and (b, 2)."""
-    shared = np.minimum(first[:, None, 1], second[None, :, 1]) - np.maximum(first[:, None, 0], second[None, :, 0])
+    shared = np.minimum(first[:, None, 1], second[None, :, 1]) - np.maximum(
+        first[:, None, 0], second[None, :, 0]
+    )
     shared = np.maximum(shared, 0.0)
     union = np.diff(first)[:, None, 0] + np.diff(second)[None, :, 0] - shared
     return np.asarray(shared / union)

@@ -1,7 +1,8 @@
-"""Two runs on the same volumes: the difference in every measure, with paired intervals that resample the subjects of both at once.
+"""Two runs on the same volumes: the difference in every measure, with paired intervals that resample the
+subjects of both at once.
 
-Errors of the two runs on one volume are correlated, so that the difference has a narrower interval than either figure. A resampled
-subject enters with its contributions to both runs.
+Errors of the two runs on one volume are correlated, so that the difference has a narrower interval than
+either figure. A resampled subject enters with its contributions to both runs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ IDENTICAL, WIDER = "no volume differs", "wider of bootstrap-t and percentile"
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a run on one volume: wrong slices, whether its set of regions is exact, its spans, its borders between regions.
+    """The result of a run on one volume: wrong slices, whether its set of regions is exact, its spans, its
+    borders between regions.
 
     spans  right, true, predicted; None where the run does not record them;  wrong_raw likewise
     true_borders  how many there are;  errors_mm  of those that were found, predicted minus true
@@ -44,7 +46,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Difference:
-    """A measure of two runs, second minus first, with its 95 % interval over subjects; better when lower where `lower_is_better`."""
+    """A measure of two runs, second minus first, with its 95 % interval over subjects; better when lower
+    where `lower_is_better`."""
 
     measure: str
     stage: str
@@ -84,8 +87,8 @@ def outcome_of(one: Tally) -> Outcome:
     """The outcome of one volume, from its counts."""
     between = [border for border in one.borders if not border.is_end]
     return Outcome(
-        one.case.volume_id, one.case.subject_id, one.slices, one.slices - int(one.right[0]), one.wrong, one.exact, one.far, one.spans,
-        sum(border.true_mm is not None for border in between),
+        one.case.volume_id, one.case.subject_id, one.slices, one.slices - int(one.right[0]), one.wrong,
+        one.exact, one.far, one.spans, sum(border.true_mm is not None for border in between),
         tuple(border.error_mm for border in between if border.error_mm is not None),
     )
 
@@ -104,7 +107,8 @@ def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:
 
 
 def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampling) -> list[Difference]:
-    """Second minus first in every measure that both runs have; outcomes and `draws` are of the same volumes in the same order."""
+    """Second minus first in every measure that both runs have; outcomes and `draws` are of the same volumes
+    in the same order."""
     found = []
     for (name, stage), part in RATES.items():
         ours, theirs = _parts(first, part), _parts(second, part)
@@ -139,7 +143,9 @@ def _parts(run: Sequence[Outcome], part: Part) -> Floats | None:
 def _errors(run: Sequence[Outcome]) -> tuple[Floats, NDArray[np.int64]]:
     """Absolute errors (v,) in mm of the borders found, and the number of the volume (v,) that each is of."""
     errors = [(abs(error), index) for index, one in enumerate(run) for error in one.errors_mm]
-    return np.array([error for error, _ in errors], dtype=np.float64), np.array([index for _, index in errors], dtype=np.int64)
+    return np.array([error for error, _ in errors], dtype=np.float64), np.array(
+        [index for _, index in errors], dtype=np.int64
+    )
 
 
 def _ratio_difference(sums: Floats) -> Floats:
@@ -150,7 +156,8 @@ def _ratio_difference(sums: Floats) -> Floats:
 
 
 def _difference(
-    name: str, stage: str, values: Sequence[float], ends: tuple[float, float], how: str, subjects: int, differ: bool
+    name: str, stage: str, values: Sequence[float], ends: tuple[float, float], how: str, subjects: int,
+    differ: bool,
 ) -> Difference:
     low, high = (None if math.isnan(end) else end for end in ends)
     if not differ:
@@ -158,4 +165,6 @@ def _difference(
     elif low is None or high is None or subjects < FEWEST_SUBJECTS:
         low, high, how = None, None, NOT_ESTIMABLE
     first, second = values
-    return Difference(name, stage, first, second, second - first, low, high, how, subjects, name not in HIGHER_IS_BETTER)
+    return Difference(
+        name, stage, first, second, second - first, low, high, how, subjects, name not in HIGHER_IS_BETTER
+    )

@@ -20,8 +20,8 @@ SPLIT = "test"
 
 
 def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) -> list[Case]:
-    """One case per labelled volume of the test split, refused ones included, and one per labelled, refused volume without a
-    split: no volume of its subject could be read.
+    """One case per labelled volume of the test split, refused ones included, and one per labelled, refused
+    volume without a split: no volume of its subject could be read.
 
     temperature  of the rule that decided, by which raw probabilities are calibrated; None leaves these out
     Raises CollectionError where a volume has no decision, or one of other slices.
@@ -33,16 +33,26 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
 def stretches(rows: list[dict[str, Any]]) -> tuple[Stretch, ...]:
     """The spans in a volume's JSON."""
     return tuple(
-        Stretch(row["region"], row["from_mm"], row["to_mm"], row["first_slice"], row["last_slice"], row["confidence"]) for row in rows
+        Stretch(
+            row["region"], row["from_mm"], row["to_mm"], row["first_slice"], row["last_slice"],
+            row["confidence"],
+        )
+        for row in rows
     )
 
 
 def _of_split(pack: Pack) -> Iterator[int]:
-    return (index for index, record in enumerate(pack.records) if record.split == SPLIT and record.status == "ok")
+    return (
+        index for index, record in enumerate(pack.records) if record.split == SPLIT and record.status == "ok"
+    )
 
 
 def _unreadable(pack: Pack) -> Iterator[VolumeRecord]:
-    return (record for record in pack.records if record.labelled and record.status != "ok" and record.split in (SPLIT, ""))
+    return (
+        record
+        for record in pack.records
+        if record.labelled and record.status != "ok" and record.split in (SPLIT, "")
+    )
 
 
 def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None) -> Case:
@@ -51,17 +61,25 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
     try:
         decision = read_json(path)
     except (OSError, ValueError):
-        raise CollectionError("decision-missing", f"{path}: no readable decision of this test volume; run `fovnet decide` again") from None
+        raise CollectionError(
+            "decision-missing", f"{path}: no readable decision of this test volume; run `fovnet decide` again"
+        ) from None
     if decision.get("status") == "refused":
         return _refused(record, decision["message"])
     rows = slice(record.first_row, record.first_row + record.slices)
     if len(decision["z_mm"]) != record.slices:
         raise CollectionError(
-            "decision-stale", f"{path}: {len(decision['z_mm'])} slices, where the pack has {record.slices}; run `fovnet decide` again"
+            "decision-stale",
+            f"{path}: {len(decision['z_mm'])} slices, where the pack has {record.slices}; run `fovnet "
+            "decide` again",
         )
-    if decision.get("checksum", record.checksum) != record.checksum or not np.allclose(decision["z_mm"], pack.z_mm[rows], atol=1e-3):
+    if decision.get("checksum", record.checksum) != record.checksum or not np.allclose(
+        decision["z_mm"], pack.z_mm[rows], atol=1e-3
+    ):
         raise CollectionError(
-            "decision-stale", f"{path}: decided on another file, or on other slices of it, than the pack has; run `fovnet decide` again"
+            "decision-stale",
+            f"{path}: decided on another file, or on other slices of it, than the pack has; run `fovnet "
+            "decide` again",
         )
     raw = np.array(decision["raw"])
     return Case(
@@ -91,7 +109,8 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
 
 
 def attributes_of(record: VolumeRecord) -> dict[str, str]:
-    """The columns of volumes.tsv, and from the volume's affine its slice spacing, and its plane where no column gives it."""
+    """The columns of volumes.tsv, and from the volume's affine its slice spacing, and its plane where no
+    column gives it."""
     known = dict(record.attributes)
     if record.vox_to_ras is None:
         return known
@@ -115,7 +134,10 @@ def decided_borders(rows: list[dict[str, Any]] | None) -> tuple[DecidedBorder, .
     """The decided borders in a volume's JSON; None for one of an older version that has none."""
     if rows is None:
         return None
-    return tuple(DecidedBorder(row["below"], row["above"], *(float(row[key]) for key in ("mm", "low_mm", "high_mm"))) for row in rows)
+    return tuple(
+        DecidedBorder(row["below"], row["above"], *(float(row[key]) for key in ("mm", "low_mm", "high_mm")))
+        for row in rows
+    )
 
 
 def _refused(record: VolumeRecord, message: str) -> Case:

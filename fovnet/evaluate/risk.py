@@ -2,12 +2,13 @@
 
     v  volumes    B  resamples
 
-It goes from the most confident volume to all of them: the share answered (coverage), and the share wrong among those (risk). Its area
-is the mean risk over the volumes, each taken as the last one answered: 0 if nothing is wrong, the overall risk if confidence is not
-informative. Volumes of equal confidence enter together.
+It goes from the most confident volume to all of them: the share answered (coverage), and the share wrong
+among those (risk). Its area is the mean risk over the volumes, each taken as the last one answered: 0 if
+nothing is wrong, the overall risk if confidence is not informative. Volumes of equal confidence enter
+together.
 
-Source: Geifman & El-Yaniv, *Selective classification for deep neural networks* (NIPS 2017); the area as in Geifman, Uziel & El-Yaniv
-(ICLR 2019), section 3.
+Source: Geifman & El-Yaniv, *Selective classification for deep neural networks* (NIPS 2017); the area as in
+Geifman, Uziel & El-Yaniv (ICLR 2019), section 3.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ranked:
-    """Volumes by falling confidence (v,): wrong out of total of each (v,), and the place of the last volume of equal confidence (v,)."""
+    """Volumes by falling confidence (v,): wrong out of total of each (v,), and the place of the last volume
+    of equal confidence (v,)."""
 
     order: NDArray[np.int64]
     confidence: Floats
@@ -42,12 +44,20 @@ class Ranked:
         wrong, total = np.cumsum(counted * self.wrong, axis=1), np.cumsum(counted * self.total, axis=1)
         risk = np.divide(wrong, total, out=np.zeros_like(wrong), where=total > 0)[:, self.last]
         volumes = counted.sum(axis=1)
-        return np.asarray(np.divide((counted * risk).sum(axis=1), volumes, out=np.full(len(weights), np.nan), where=volumes > 0))
+        return np.asarray(
+            np.divide(
+                (counted * risk).sum(axis=1), volumes, out=np.full(len(weights), np.nan), where=volumes > 0
+            )
+        )
 
 
 def ranked(confidence: Floats, wrong: Floats, total: Floats) -> Ranked:
-    """The volumes in order of confidence; `wrong` out of `total` of each may be slices, or 0 and 1 of 1 for whole volumes."""
+    """The volumes in order of confidence; `wrong` out of `total` of each may be slices, or 0 and 1 of 1 for
+    whole volumes."""
     order = np.argsort(-confidence, kind="stable")
     falling = confidence[order]
     last = np.searchsorted(-falling, -falling, side="right") - 1
-    return Ranked(order, falling, np.asarray(wrong, dtype=np.float64)[order], np.asarray(total, dtype=np.float64)[order], last)
+    return Ranked(
+        order, falling, np.asarray(wrong, dtype=np.float64)[order],
+        np.asarray(total, dtype=np.float64)[order], last,
+    )

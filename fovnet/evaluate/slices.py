@@ -2,13 +2,14 @@
 
     s  slices    k  classes: chain regions, protocols, none
 
-A slice may truly have two classes, a protocol (spine) and one chain region. Three rules give it one predicted and one true class:
+A slice may truly have two classes, a protocol (spine) and one chain region. Three rules give it one predicted
+and one true class:
 
-* predicted  before the decision (raw, smoothed) the most probable class; after it the protocol if one was decided, else the chain
-             region, else none;
+* predicted  before the decision (raw, smoothed) the most probable class; after it the protocol if one was
+             decided, else the chain region, else none;
 * right      if the predicted class is among the true ones (`none` is true only where nothing else is);
-* row        of the confusion matrix: the predicted class where it is true, else the first true protocol, else the true chain region,
-             else none.
+* row        of the confusion matrix: the predicted class where it is true, else the first true protocol, else
+             the true chain region, else none.
 
 So the diagonal holds exactly the slices that are right, and every slice is counted once.
 """
@@ -31,7 +32,8 @@ Flags = NDArray[np.bool_]
 
 
 def foremost(labels: Flags, vocabulary: Vocabulary) -> Counts:
-    """One class index a slice (s,) from label rows (s, k): the first protocol, else the first chain region, else none."""
+    """One class index a slice (s,) from label rows (s, k): the first protocol, else the first chain region,
+    else none."""
     order = [vocabulary.classes.index(name) for name in (*vocabulary.protocols, *vocabulary.chain)]
     none = len(vocabulary.classes) - 1
     found = labels[:, order]
@@ -58,7 +60,8 @@ def confusion(rows: Counts, predicted: Counts, classes: int) -> Counts:
 
 
 def recalls(matrix: NDArray[Any]) -> NDArray[np.float64]:
-    """Sensitivity (..., k) of each class from confusion matrices (..., k, k); NaN for a class that is never true."""
+    """Sensitivity (..., k) of each class from confusion matrices (..., k, k); NaN for a class that is never
+    true."""
     return _share(np.diagonal(matrix, axis1=-2, axis2=-1), matrix.sum(axis=-1))
 
 
@@ -70,7 +73,8 @@ def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
-    """Slices (s,) whose true and predicted chain regions are not neighbours in the body (pelvis as head), with or without a protocol."""
+    """Slices (s,) whose true and predicted chain regions are not neighbours in the body (pelvis as head),
+    with or without a protocol."""
     chain = len(vocabulary.chain)
     truth, predicted = truth[:, :chain], predicted[:, :chain]
     apart = np.abs(truth.argmax(axis=1) - predicted.argmax(axis=1)) > 1
@@ -78,8 +82,8 @@ def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
 
 
 def untrue(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
-    """Slices (s,) with a predicted label that is false, or without one that is true; where the true chain region is not labelled
-    (`protocol_alone`), no predicted chain region counts as false."""
+    """Slices (s,) with a predicted label that is false, or without one that is true; where the true chain
+    region is not labelled (`protocol_alone`), no predicted chain region counts as false."""
     wrong = predicted & ~truth
     chain = len(vocabulary.chain)
     wrong[:, :chain] &= ~protocol_alone(truth, chain)[:, None]

@@ -1,8 +1,10 @@
-"""Subgroups of volumes: by collection, and by every column of volumes.tsv that divides them into a few groups.
+"""Subgroups of volumes: by collection, and by every column of volumes.tsv that divides them into a few
+groups.
 
-A column of words, or of a few numbers (field strength), gives one subgroup per value, if there are two to twenty. A column of many
-numbers that are measurements (an age, a spacing) is cut into bins: at the ages AGES, else at the quartiles of the volumes, rounded to
-two digits. Numbers are measurements if the column is called `age` or ends in a unit, or one of them has decimals; else they may be ids.
+A column of words, or of a few numbers (field strength), gives one subgroup per value, if there are two to
+twenty. A column of many numbers that are measurements (an age, a spacing) is cut into bins: at the ages AGES,
+else at the quartiles of the volumes, rounded to two digits. Numbers are measurements if the column is called
+`age` or ends in a unit, or one of them has decimals; else they may be ids.
 """
 
 from __future__ import annotations
@@ -16,25 +18,37 @@ from fovnet.evaluate.cases import Case
 
 COLLECTION = "collection"
 MOST_VALUES = 20
-"""An attribute with more values than this identifies single volumes (a series number) and gives no subgroups."""
+"""An attribute with more values than this identifies single volumes (a series number) and gives no
+subgroups."""
 FEW_NUMBERS = 6
 """Up to this many different numbers are one subgroup each; more, or one per volume, are cut into bins."""
 AGE, AGES = "age", (18.0, 40.0, 60.0, 80.0)
-UNSTATED = ("", "n/a", "na", "nan", "unknown", "-")         # BIDS writes n/a; one such word must not make a column of numbers one of words
+# BIDS writes n/a; one such word must not make a column of numbers one of words
+UNSTATED = ("", "n/a", "na", "nan", "unknown", "-")
 UNITS = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
 
 
 def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
-    """(attribute, value of each volume_id that has one): by collection where there is one, then by the attributes, sorted by their names.
+    """(attribute, value of each volume_id that has one): by collection where there is one, then by the
+    attributes, sorted by their names.
 
     Values are in display order, bins by their numbers.
     """
-    found = [(COLLECTION, _sorted(named))] if (named := {case.volume_id: case.collection for case in cases if case.collection}) else []
+    found = (
+        [(COLLECTION, _sorted(named))]
+        if (named := {case.volume_id: case.collection for case in cases if case.collection})
+        else []
+    )
     for name in sorted({name for case in cases for name in case.attributes} - {COLLECTION}):
-        stated = {case.volume_id: value for case in cases if (value := case.attributes.get(name, "").strip()).casefold() not in UNSTATED}
+        stated = {
+            case.volume_id: value
+            for case in cases
+            if (value := case.attributes.get(name, "").strip()).casefold() not in UNSTATED
+        }
         numbers = _numbers(name, stated)
         values = _sorted(stated) if numbers is None else _binned(name, numbers)
-        if 2 <= len(set(values.values())) <= min(MOST_VALUES, len(values) - 1):      # one value per volume makes no groups
+        # one value per volume makes no groups
+        if 2 <= len(set(values.values())) <= min(MOST_VALUES, len(values) - 1):
             found.append((name, values))
     return found
 
@@ -45,20 +59,35 @@ def _numbers(name: str, stated: Mapping[str, str]) -> dict[str, float] | None:
         numbers = {volume: float(value) for volume, value in stated.items()}
     except ValueError:
         return None
-    if not np.isfinite(list(numbers.values())).all() or len(set(numbers.values())) <= min(FEW_NUMBERS, len(numbers) - 1):
+    if not np.isfinite(list(numbers.values())).all() or len(set(numbers.values())) <= min(
+        FEW_NUMBERS, len(numbers) - 1
+    ):
         return None
-    measures = name.casefold() == AGE or name.casefold().endswith(UNITS) or any(value != int(value) for value in numbers.values())
+    measures = (
+        name.casefold() == AGE
+        or name.casefold().endswith(UNITS)
+        or any(value != int(value) for value in numbers.values())
+    )
     return numbers if measures else None
 
 
 def _binned(name: str, numbers: Mapping[str, float]) -> dict[str, str]:
     """The label of every number's bin, from the lowest bin up."""
     values = np.array(list(numbers.values()))
-    edges = AGES if name.casefold() == AGE else sorted({float(f"{edge:.2g}") for edge in np.quantile(values, [0.25, 0.5, 0.75])})
+    edges = (
+        AGES
+        if name.casefold() == AGE
+        else sorted({float(f"{edge:.2g}") for edge in np.quantile(values, [0.25, 0.5, 0.75])})
+    )
     cuts = [edge for edge in edges if values.min() < edge <= values.max()]
-    words = ["all"] if not cuts else [
-        f"below {cuts[0]:g}", *(f"{low:g} to below {high:g}" for low, high in pairwise(cuts)), f"{cuts[-1]:g} or more",
-    ]
+    words = (
+        ["all"]
+        if not cuts
+        else [
+            f"below {cuts[0]:g}", *(f"{low:g} to below {high:g}" for low, high in pairwise(cuts)),
+            f"{cuts[-1]:g} or more",
+        ]
+    )
     order = sorted(numbers, key=lambda volume: (numbers[volume], volume))
     return {volume: words[int(np.searchsorted(cuts, numbers[volume], side="right"))] for volume in order}
 

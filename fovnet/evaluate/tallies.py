@@ -25,15 +25,21 @@ class Tally:
 
     matrices    (3, k, k) confusion, one a stage (raw, smoothed, decided)
     negatives   (k,) slices that do not show the class
-    true_regions, predicted_regions  (k - 1,) regions and protocols present in the truth and in the decision, anywhere in the volume; if
-                the true chain region of some slices is not labelled, chain regions that are only predicted are left out
-    far, untrue  slices by `far_apart` (predicted chain region no neighbour of the true one) and by `untrue` (any label false)
+    true_regions, predicted_regions  (k - 1,) regions and protocols present in the truth and in the decision,
+                anywhere in the volume; if the true chain region of some slices is not labelled, chain regions
+                that are only predicted are left out
+    far, untrue  slices by `far_apart` (predicted chain region no neighbour of the true one) and by `untrue`
+                 (any label false)
     stated      (k,) confidences of the slices by the class decided, summed
-    bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices with one true class only
-    brier, log_loss  totals over the slices by stage; the decision has no probabilities of all classes, and none of these
+    bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices with one
+                true class only
+    brier, log_loss  totals over the slices by stage; the decision has no probabilities of all classes, and
+                     none of these
     spans       numbers of right, true and predicted spans
-    confidence  of the volume, as its answer states it and as abstention compares it with its threshold: black margins are left out
-    lit         slices that are not all dark, and those of them that are wrong after the decision; all slices if darkness is not known
+    confidence  of the volume, as its answer states it and as abstention compares it with its threshold: black
+                margins are left out
+    lit         slices that are not all dark, and those of them that are wrong after the decision; all slices
+                if darkness is not known
     """
 
     case: Case
@@ -78,14 +84,21 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
     """The counts of one volume; it must have slices."""
     classes, chain = len(vocabulary.classes), len(vocabulary.chain)
     predicted = {stage: predicted_classes(case, stage, vocabulary) for stage in STAGES}
-    matrices = np.stack([confusion(true_rows(case.truth, column, vocabulary), column, classes) for column in predicted.values()])
+    matrices = np.stack(
+        [
+            confusion(true_rows(case.truth, column, vocabulary), column, classes)
+            for column in predicted.values()
+        ]
+    )
     true_regions, predicted_regions = case.truth[:, :-1].any(axis=0), case.decided[:, :-1].any(axis=0)
     if protocol_alone(case.truth, chain).any():
         predicted_regions = predicted_regions & (true_regions | (np.arange(classes - 1) >= chain))
     by_stage = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
     probabilities = {stage: array for stage, array in by_stage.items() if array is not None}
     every = np.arange(len(case.z_mm))
-    stated = {stage: (p.max(axis=1), case.truth[every, p.argmax(axis=1)]) for stage, p in probabilities.items()}
+    stated = {
+        stage: (p.max(axis=1), case.truth[every, p.argmax(axis=1)]) for stage, p in probabilities.items()
+    }
     stated["decided"] = case.confidence, case.truth[every, predicted["decided"]]
     plain = case.truth.sum(axis=1) == 1
     lit = np.ones(len(every), dtype=bool) if case.empty is None else ~case.empty
@@ -98,7 +111,9 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         far=int(far_apart(case.truth, case.decided, vocabulary).sum()),
         untrue=int(untrue(case.truth, case.decided, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
-        stated=np.asarray(np.bincount(predicted["decided"], weights=case.confidence, minlength=classes), dtype=np.float64),
+        stated=np.asarray(
+            np.bincount(predicted["decided"], weights=case.confidence, minlength=classes), dtype=np.float64
+        ),
         bins={stage: reliability(sure, right) for stage, (sure, right) in stated.items()},
         plain_bins={stage: reliability(sure[plain], right[plain]) for stage, (sure, right) in stated.items()},
         brier={stage: brier_total(p, case.truth) for stage, p in probabilities.items()},

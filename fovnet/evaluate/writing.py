@@ -15,9 +15,15 @@ from fovnet.evaluate.overlaps import LEAST_OVERLAP
 from fovnet.own_files import begins_with, is_our_json, refuse_foreign
 from fovnet.records import clear_unfinished, write_json, write_tsv
 
-RATES = ["group", "measure", "stage", "region", "subjects", "numerator", "denominator", "value", "low", "high", "interval"]
+RATES = [
+    "group", "measure", "stage", "region", "subjects", "numerator", "denominator", "value", "low", "high",
+    "interval",
+]
 RATES += ["too_few"]
-VOLUMES = ["volume_id", "subject_id", "collection", "status", "truth", "predicted", "right", "slices", "wrong_raw", "wrong"]
+VOLUMES = [
+    "volume_id", "subject_id", "collection", "status", "truth", "predicted", "right", "slices", "wrong_raw",
+    "wrong",
+]
 VOLUMES += ["slice_error", "far", "confidence", "message", "set_probability", "doubts"]
 BORDERS = ["volume_id", "below", "above", "true_mm", "predicted_mm", "error_mm", "low_mm", "high_mm"]
 HEADERS = ["text", "header", "truth", "predicted", "volumes"]
@@ -31,7 +37,8 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
         "classes": list(evaluation.vocabulary.classes),
         "intervals": {
             "level": 0.95,
-            "method": "bootstrap over subjects (each measure says which); Wilson where observations are independent",
+            "method": "bootstrap over subjects (each measure says which); Wilson where observations are "
+                      "independent",
             "bootstrap": evaluation.bootstrap,
             "seed": evaluation.seed,
             "too_few_subjects_below": FEWEST_SUBJECTS,
@@ -46,13 +53,16 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
         "borders": [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders],
         "volumes": [{**asdict(row), "slice_error": row.slice_error} for row in evaluation.volumes],
         "abstention": {
-            "stated_error": evaluation.stated_error, "met": evaluation.promise_met,
-            "risk": asdict(evaluation.answered_risk) if evaluation.answered_risk else None, "slice_error": asdict(error) if error else None,
+            "stated_error": evaluation.stated_error,
+            "met": evaluation.promise_met,
+            "risk": asdict(evaluation.answered_risk) if evaluation.answered_risk else None,
+            "slice_error": asdict(error) if error else None,
         },
         "risk_coverage": {name: values.tolist() for name, values in vars(evaluation.risk).items()},
         "doubts": [asdict(row) for row in evaluation.doubts],
         "headers": {
-            "rates": [asdict(measure) for measure in evaluation.header_rates], "rows": [asdict(row) for row in evaluation.headers],
+            "rates": [asdict(measure) for measure in evaluation.header_rates],
+            "rows": [asdict(row) for row in evaluation.headers],
         },
     }
 
@@ -64,26 +74,40 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
         for group in evaluation.groups
         for measure in group.measures
     ]
-    handled = [{**asdict(measure), "group": "volumes", "measure": measure.name, "too_few": ""} for measure in evaluation.handling]
-    headed = [{**asdict(measure), "group": "header", "measure": measure.name, "too_few": ""} for measure in evaluation.header_rates]
+    handled = [
+        {**asdict(measure), "group": "volumes", "measure": measure.name, "too_few": ""}
+        for measure in evaluation.handling
+    ]
+    headed = [
+        {**asdict(measure), "group": "header", "measure": measure.name, "too_few": ""}
+        for measure in evaluation.header_rates
+    ]
     return [{**row, "numerator": _count(row["numerator"])} for row in (*handled, *headed, *rows)]
 
 
 def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None) -> list[Path]:
-    """The files written in folder `out`: evaluation.json, rates.tsv, volumes.tsv, borders.tsv; headers.tsv where headers were understood.
+    """The files written in folder `out`: evaluation.json, rates.tsv, volumes.tsv, borders.tsv; headers.tsv
+    where headers were understood.
 
-    `settings` is the section of the configuration that made the evaluation; its hash is written in the JSON.  Raises ConfigError
-    "out-foreign" where a file of one of these names is not an evaluation's, such as the volumes.tsv of a collection.
+    `settings` is the section of the configuration that made the evaluation; its hash is written in the JSON.
+    Raises ConfigError "out-foreign" where a file of one of these names is not an evaluation's, such as the
+    volumes.tsv of a collection.
     """
     refuse_others(out)
     clear_unfinished(out)
     volumes = [
         {**asdict(row), "slice_error": row.slice_error, "right": _yes(row.right)}
-        | {"truth": "+".join(row.truth), "predicted": "+".join(row.predicted), "doubts": " ".join(dict.fromkeys(row.doubts))}
+        | {
+            "truth": "+".join(row.truth), "predicted": "+".join(row.predicted),
+            "doubts": " ".join(dict.fromkeys(row.doubts)),
+        }
         for row in evaluation.volumes
     ]
     borders = [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders]
-    headers = [{**asdict(row), **{name: "+".join(getattr(row, name)) for name in HEADERS[1:4]}} for row in evaluation.headers]
+    headers = [
+        {**asdict(row), **{name: "+".join(getattr(row, name)) for name in HEADERS[1:4]}}
+        for row in evaluation.headers
+    ]
     if not headers:
         (out / "headers.tsv").unlink(missing_ok=True)
     return [
@@ -98,7 +122,8 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
 def refuse_others(out: Path) -> None:
     """Raise ConfigError "out-foreign" unless the files of an evaluation may be written in a folder."""
     for name, columns in TABLES.items():
-        refuse_foreign(out / f"{name}.tsv", partial(begins_with, columns=columns[:3]))         # columns were added at the end
+        # columns were added at the end
+        refuse_foreign(out / f"{name}.tsv", partial(begins_with, columns=columns[:3]))
     refuse_foreign(out / "evaluation.json", is_our_json)
 
 

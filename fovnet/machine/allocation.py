@@ -9,7 +9,8 @@ M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8      # glibc malloc.h
 
 
 def keep_freed_memory() -> bool:
-    """Make this process reuse large freed blocks instead of returning them to the system; whether it does (glibc only).
+    """Make this process reuse large freed blocks instead of returning them to the system; whether it does
+    (glibc only).
 
     By default every array above some megabytes is mapped anew, and each of its pages costs a fault when first
     written.  Training allocates activations thousands of times: without the faults a step takes 0.6 to 0.8 of
@@ -26,7 +27,8 @@ def keep_freed_memory() -> bool:
 
 
 def give_back_freed_memory() -> bool:
-    """Return freed memory of this process to the system; whether any was returned (glibc only: malloc_trim)."""
+    """Return freed memory of this process to the system; whether any was returned (glibc only:
+    malloc_trim)."""
     if not sys.platform.startswith("linux"):
         return False
     try:

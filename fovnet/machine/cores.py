@@ -21,7 +21,9 @@ def cores() -> int:
     return max(1, min(allowed, share, *wanted))
 
 
-def processor_share(listed: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> float:
+def processor_share(
+    listed: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
+) -> float:
     """The processor time that this process's control groups may use, in cores: 1.5 is three cores half of the
     time; infinite without a limit, and on systems without control groups.
 
@@ -54,7 +56,9 @@ def _limit(group: Path) -> float:
     """A group's own limit: a quota and a period, in one file of version 2, in two of version 1."""
     try:
         one_file, two_files = group / "cpu.max", (group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us")
-        numbers = one_file.read_text() if one_file.exists() else " ".join(path.read_text() for path in two_files)
+        numbers = (
+            one_file.read_text() if one_file.exists() else " ".join(path.read_text() for path in two_files)
+        )
         quota, period = map(int, numbers.split())
     except (OSError, ValueError):           # no such files, or the quota is "max"
         return math.inf

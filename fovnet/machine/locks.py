@@ -1,7 +1,8 @@
-"""Locks between processes on an open file; released when it is closed or its process ends, for whatever reason.
+"""Locks between processes on an open file; released when it is closed or its process ends, for whatever
+reason.
 
-On a file system without locks (Lustre mounted without, NFS without its daemon) every lock is granted: clusters, for which jobs are
-meant, have such file systems.
+On a file system without locks (Lustre mounted without, NFS without its daemon) every lock is granted:
+clusters, for which jobs are meant, have such file systems.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ def take(opened: IO[str] | int, *, shared: bool = False, wait: bool = False) -> 
 
 
 def alone(folder: Path) -> int:
-    """A descriptor of the folder, created if missing, that holds its exclusive lock; closing it releases the lock.
+    """A descriptor of the folder, created if missing, that holds its exclusive lock; closing it releases the
+    lock.
 
     Raises BlockingIOError as `take`.
     """

@@ -12,7 +12,8 @@ LINE_S = 60.0
 
 
 class Pace:
-    """Rate and remaining time of a task, from counts of finished items; items finished before the first count do not enter the rate.
+    """Rate and remaining time of a task, from counts of finished items; items finished before the first count
+    do not enter the rate.
 
     >>> clock = iter([0.0, 0.0, 10.0, 20.0]).__next__
     >>> pace = Pace("volumes", clock)

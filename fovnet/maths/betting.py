@@ -1,14 +1,17 @@
 """A test of whether a mean lies below a limit, by betting (a test supermartingale).
 
-    x (n,)  independent observations in [0, 1] of the same mean, in an order that does not depend on their values
+    x (n,)  independent observations in [0, 1] of the same mean, in an order that does not depend on their
+            values
     limit   null hypothesis: the mean is this or more
-    wealth  starts at 1; before each observation a share λ of it is staked on x < limit:  wealth *= 1 + λ (limit - x)
+    wealth  starts at 1; before each observation a share λ of it is staked on x < limit:  wealth *= 1 + λ
+            (limit - x)
 
-If the mean is the limit or more, the expected wealth never grows, so wealth ≥ 1/p happens with probability p at most (Ville): 1 / (highest
-wealth) is a p-value, valid for every number of observations and every distribution of x.  The stake depends on the previous
-observations: it is larger the less they vary.
-Sources: Waudby-Smith & Ramdas (2024), *Estimating means of bounded random variables by betting*, JRSS B 86:1, section 4.2 and eq. 26;
-used for stated error rates by Angelopoulos et al. (2021), *Learn then test*, arXiv:2110.01052, and Bates et al. (2021), JACM 68:43.
+If the mean is the limit or more, the expected wealth never grows, so wealth ≥ 1/p happens with probability p
+at most (Ville): 1 / (highest wealth) is a p-value, valid for every number of observations and every
+distribution of x.  The stake depends on the previous observations: it is larger the less they vary.
+Sources: Waudby-Smith & Ramdas (2024), *Estimating means of bounded random variables by betting*, JRSS B 86:1,
+section 4.2 and eq. 26; used for stated error rates by Angelopoulos et al. (2021), *Learn then test*,
+arXiv:2110.01052, and Bates et al. (2021), JACM 68:43.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-CAUTION = 0.99      # of the largest stake that cannot ruin: a single observation of 1 leaves a hundredth of the wealth
+# of the largest stake that cannot ruin: a single observation of 1 leaves a hundredth of the wealth
+CAUTION = 0.99
 
 
 def chance_of_reaching(limit: float, x: NDArray[np.float64], at_risk: float = 0.1) -> float:
@@ -30,7 +34,8 @@ def chance_of_reaching(limit: float, x: NDArray[np.float64], at_risk: float = 0.
         return 1.0
     target = math.sqrt(2.0 * math.log(1.0 / at_risk) / len(x))
     most = CAUTION / (1.0 - limit)
-    wealth, best, total, squares = 0.0, 0.0, 0.5, 0.25          # in logarithms; mean and variance begin at 1/2 and 1/4, as in the source
+    # in logarithms; mean and variance begin at 1/2 and 1/4, as in the source
+    wealth, best, total, squares = 0.0, 0.0, 0.5, 0.25
     for count, value in enumerate(map(float, x), start=1):
         wealth += math.log1p(min(most, target / math.sqrt(squares / count)) * (limit - value))
         best = max(best, wealth)

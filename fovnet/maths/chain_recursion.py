@@ -1,19 +1,23 @@
-"""Dynamic programming over paths up a ladder of ordered states (rungs): evidence at the edges between slices, one recursion over rungs.
+"""Dynamic programming over paths up a ladder of ordered states (rungs): evidence at the edges between slices,
+one recursion over rungs.
 
-A path assigns a state to every slice: first any number of slices below the ladder, then consecutive rungs in order, each for one slice
-or more, then any number of slices above it.  A path on no rung stays below.
+A path assigns a state to every slice: first any number of slices below the ladder, then consecutive rungs in
+order, each for one slice or more, then any number of slices above it.  A path on no rung stays below.
 
     edges     0..s: edge e lies below slice e          states  0 below, 1..n the rungs, n + 1 above
-    below     (s + 1,)    log-evidence for no rung in all slices below an edge;   above  in all slices above it
+    below     (s + 1,)    log-evidence for no rung in all slices below an edge;   above  in all slices above
+        it
     sums      (s + 1, n)  log-evidence of each rung for all slices below an edge
     toll                  cost, in log-evidence, of every step from one rung to the next
-    run       slices b..e-1 on one rung, between edges b and e.  It is the first (no rung beneath it) or an inner one, and it is
-              the last or leads onward to the next rung: four kinds, which a model may weight differently
+    run       slices b..e-1 on one rung, between edges b and e.  It is the first (no rung beneath it) or an
+              inner one, and it is the last or leads onward to the next rung: four kinds, which a model may
+              weight differently
     add       np.maximum for the best path, np.logaddexp for the sum over all paths: the recursion is the same
 
-Over edges the work is n passes over whole arrays, not s steps of n numbers: 2,000 slices take a millisecond instead of 100.
-Source: Viterbi (1967); the forward-backward recursion, Rabiner (1989), A tutorial on hidden Markov models, eqs 19-27 and 32-35, in the
-form of Yu (2010), *Hidden semi-Markov models*, Artificial Intelligence 174:215.
+Over edges the work is n passes over whole arrays, not s steps of n numbers: 2,000 slices take a millisecond
+instead of 100. Source: Viterbi (1967); the forward-backward recursion, Rabiner (1989), A tutorial on hidden
+Markov models, eqs 19-27 and 32-35, in the form of Yu (2010), *Hidden semi-Markov models*, Artificial
+Intelligence 174:215.
 """
 
 from __future__ import annotations
@@ -51,21 +55,26 @@ class Evidence:
 
 
 class Runs(Protocol):
-    """The runs of a model, reduced by `add` over one of their ends.  Arrays are (s + 1,), over edges; -inf where no run ends or begins."""
+    """The runs of a model, reduced by `add` over one of their ends.  Arrays are (s + 1,), over edges; -inf
+    where no run ends or begins."""
 
     def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """The runs of rung r that end at each edge, over all b: (last, onward), given the log-weights of the paths up to b."""
+        """The runs of rung r that end at each edge, over all b: (last, onward), given the log-weights of the
+        paths up to b."""
 
     def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """The runs of rung r that begin at each edge, over all e: (first, inner), given the log-weights of the paths from e on."""
+        """The runs of rung r that begin at each edge, over all e: (first, inner), given the log-weights of
+        the paths from e on."""
 
     def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
-        """(e,) the runs of rung r from every b < e to e, not reduced: (first, inner) log-weights.  `onward`: another rung follows."""
+        """(e,) the runs of rung r from every b < e to e, not reduced: (first, inner) log-weights.  `onward`:
+        another rung follows."""
 
 
 @dataclass(frozen=True)
 class Ahead:
-    """The forward pass, (n, s + 1) each: log-weights of paths that enter a rung from the one below at an edge, or end with it there.
+    """The forward pass, (n, s + 1) each: log-weights of paths that enter a rung from the one below at an
+    edge, or end with it there.
 
     total  over all paths, including the one on no rung
     """
@@ -77,7 +86,8 @@ class Ahead:
 
 @dataclass(frozen=True)
 class Crossings:
-    """Log-weight of all paths through each event at each edge, minus that of all paths: with np.logaddexp, log-probabilities.
+    """Log-weight of all paths through each event at each edge, minus that of all paths: with np.logaddexp,
+    log-probabilities.
 
     begins  (n, s + 1) a path begins with this rung       ends  (n, s + 1) it ends with this rung
     borders (n - 1, s + 1) a step from rung r to r + 1     never  on no rung at all
@@ -136,7 +146,8 @@ def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
 
 
 def best(runs: Runs, evidence: Evidence, between: Rungs | None = None) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path, and its log-weight.  Of equal paths, the one with the lowest last rung and then the earliest end wins.
+    """States (s,) of the best path, and its log-weight.  Of equal paths, the one with the lowest last rung
+    and then the earliest end wins.
 
     between  only paths with this first and last rung; -inf and no rung if there are too few slices for them
     """
@@ -161,7 +172,8 @@ def best(runs: Runs, evidence: Evidence, between: Rungs | None = None) -> tuple[
 
 
 def gathered(values: Floats, add: np.ufunc, axis: int | None = None) -> Floats:
-    """`add` over an axis, or over everything; for sums as log Σ exp, three times as fast as np.logaddexp.reduce."""
+    """`add` over an axis, or over everything; for sums as log Σ exp, three times as fast as
+    np.logaddexp.reduce."""
     if add is np.maximum:
         return np.asarray(values.max(axis=axis, initial=-np.inf))
     top = values.max(axis=axis, keepdims=True, initial=-np.inf)

@@ -1,4 +1,5 @@
-"""Main effects of the axes of a finite table and their pairwise interactions: the functional analysis of variance, exactly.
+"""Main effects of the axes of a finite table and their pairwise interactions: the functional analysis of
+variance, exactly.
 
     f      (M,)    a value for each row             rows    (M, d)  the level of each axis, counted from 0
     f0     mean of f over all rows                  counts  (d,)    how many levels each axis has
@@ -6,12 +7,13 @@
     fjk    (counts_j, counts_k)  mean of f over the rows with both levels
     V      variance of f;   Vj = mean (fj - f0)²;   Vjk = mean (fjk - fj - fk + f0)²
 
-All rows have equal weight.  On a full grid the variances of all 2^d - 1 parts add up to V, and each is a share of it.  In a table that
-lacks some combinations the parts are not orthogonal: the means remain valid, Vj / V is then the correlation ratio over rows, and Vjk
-is not defined.
+All rows have equal weight.  On a full grid the variances of all 2^d - 1 parts add up to V, and each is a
+share of it.  In a table that lacks some combinations the parts are not orthogonal: the means remain valid, Vj
+/ V is then the correlation ratio over rows, and Vjk is not defined.
 
-Source: Sobol', *Sensitivity estimates for nonlinear mathematical models* (1993), for the decomposition.  Hutter, Hoos & Leyton-Brown,
-*An efficient approach for assessing hyperparameter importance* (ICML 2014), known as fANOVA, compute it from a random forest.
+Source: Sobol', *Sensitivity estimates for nonlinear mathematical models* (1993), for the decomposition.
+Hutter, Hoos & Leyton-Brown, *An efficient approach for assessing hyperparameter importance* (ICML 2014),
+known as fANOVA, compute it from a random forest.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class Effects:
 
     mean, variance   f0 and V                     main   d arrays fj, NaN at a level that no row has
     pairs            {(j, k): fjk}, j < k, NaN where no row has both
-    main_variance    (d,) Vj                      pair_variance  {(j, k): Vjk}, empty where the table is no full grid
+    main_variance    (d,) Vj                      pair_variance  {(j, k): Vjk}, empty where the table is no
+        full grid
     """
 
     mean: float
@@ -57,7 +60,10 @@ def effects(f: Floats, rows: Integers, counts: Sequence[int]) -> Effects:
     spread = [np.nan_to_num((fj[rows[:, j]] - mean) ** 2).mean() for j, fj in enumerate(main)]
     mixed = {}
     if is_full_grid(rows, counts):
-        mixed = {(j, k): float(((fjk - main[j][:, None] - main[k] + mean) ** 2).mean()) for (j, k), fjk in pairs.items()}
+        mixed = {
+            (j, k): float(((fjk - main[j][:, None] - main[k] + mean) ** 2).mean())
+            for (j, k), fjk in pairs.items()
+        }
     return Effects(mean, float(f.var()), main, pairs, np.array(spread), mixed)
 
 
@@ -66,24 +72,38 @@ def is_full_grid(rows: Integers, counts: Sequence[int]) -> bool:
     return len(rows) == math.prod(counts) == len(np.unique(rows, axis=0))
 
 
-def deviations_of_level_means(process: Growing, known: Integers, rows: Integers, counts: Sequence[int]) -> tuple[Floats, ...]:
-    """Posterior standard deviations of each fj: d arrays (counts_j,), given observations at `known` rows.  Full grids only.
+def deviations_of_level_means(
+    process: Growing, known: Integers, rows: Integers, counts: Sequence[int]
+) -> tuple[Floats, ...]:
+    """Posterior standard deviations of each fj: d arrays (counts_j,), given observations at `known` rows.
+    Full grids only.
 
-    The mean over the rows with one level is linear in the function, so its variance is wᵀKw - |L⁻¹ K(known, ·) w|², where w spreads 1
-    over these rows.  On a full grid wᵀKw is a sum over the gaps that occur along each other axis.
+    The mean over the rows with one level is linear in the function, so its variance is wᵀKw - |L⁻¹ K(known,
+    ·) w|², where w spreads 1 over these rows.  On a full grid wᵀKw is a sum over the gaps that occur along
+    each other axis.
     """
     starts = np.concatenate([[0], np.cumsum(counts)])
-    crossed = np.zeros((len(known), starts[-1]))                                     # K(known, ·) w, a column for each level
+    # K(known, ·) w, a column for each level
+    crossed = np.zeros((len(known), starts[-1]))
     for first in range(0, len(rows), CHUNK):
         part = slice(first, first + CHUNK)
-        beside = process.s2 * process.kernel(cdist(process.scaled[known], process.scaled[part], "sqeuclidean"))[0]
+        beside = (
+            process.s2 * process.kernel(cdist(process.scaled[known], process.scaled[part], "sqeuclidean"))[0]
+        )
         belongs = np.zeros((beside.shape[1], starts[-1]))
         for j, start in enumerate(starts[:-1]):
             belongs[np.arange(len(belongs)), start + rows[part, j]] = counts[j] / len(rows)
         crossed += beside @ belongs
-    learned = (solve_triangular(process.factor(known), crossed, lower=True, check_finite=False) ** 2).sum(axis=0)
-    gaps = [_gaps(process.scaled[:, process.scales.share[:, j] > 0], rows[:, j], count) for j, count in enumerate(counts)]
-    prior = [_mean_of_kernel(process, [gap for k, gap in enumerate(gaps) if k != j]) for j in range(len(counts))]
+    learned = (solve_triangular(process.factor(known), crossed, lower=True, check_finite=False) ** 2).sum(
+        axis=0
+    )
+    gaps = [
+        _gaps(process.scaled[:, process.scales.share[:, j] > 0], rows[:, j], count)
+        for j, count in enumerate(counts)
+    ]
+    prior = [
+        _mean_of_kernel(process, [gap for k, gap in enumerate(gaps) if k != j]) for j in range(len(counts))
+    ]
     return tuple(
         np.sqrt(np.maximum(prior[j] - learned[start : start + count], 0.0))
         for j, (start, count) in enumerate(zip(starts[:-1], counts, strict=True))
@@ -91,7 +111,8 @@ def deviations_of_level_means(process: Growing, known: Integers, rows: Integers,
 
 
 def _means(f: Floats, levels: Integers, counts: Sequence[int]) -> Floats:
-    """The mean of f (M,) at each combination of levels (M, k), of shape `counts`; NaN where there is no row."""
+    """The mean of f (M,) at each combination of levels (M, k), of shape `counts`; NaN where there is no
+    row."""
     place = np.ravel_multi_index(tuple(levels.T), tuple(counts))
     size = int(np.prod(counts))
     total, of = np.bincount(place, f, size), np.bincount(place, minlength=size)
@@ -99,10 +120,12 @@ def _means(f: Floats, levels: Integers, counts: Sequence[int]) -> Floats:
 
 
 def _gaps(columns: Floats, levels: Integers, count: int) -> tuple[Floats, Floats]:
-    """The distinct squared gaps (g,) between levels of one axis, and the share of all pairs of levels that has each."""
+    """The distinct squared gaps (g,) between levels of one axis, and the share of all pairs of levels that
+    has each."""
     _, first = np.unique(levels, return_index=True)
     between = cdist(columns[first], columns[first], "sqeuclidean").ravel()
-    gaps, pairs = np.unique(between.round(12), return_counts=True)                   # rounded, so that evenly spaced levels share gaps
+    # rounded, so that evenly spaced levels share gaps
+    gaps, pairs = np.unique(between.round(12), return_counts=True)
     return gaps, pairs / count**2
 
 

@@ -2,7 +2,8 @@
 where it lies.
 
     mean, variance  (m,)  posterior of the function at m points          γ  (mean - lowest) / √variance
-    lowest  (K,)  drawn values of the minimum of the function            φ, Φ  the standard normal density and distribution
+    lowest  (K,)  drawn values of the minimum of the function            φ, Φ  the standard normal density and
+        distribution
     F       (c, n)  n joint draws of the function at c points
 """
 
@@ -46,7 +47,8 @@ def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, floa
         mean, deviation, count = _grouped(mean, deviation)
     low, high = float((mean - 6.0 * deviation).min()), float((mean + 6.0 * deviation).min())
 
-    def off(level: float, share: float) -> float:       # nearly a straight line in the level: secants find its root
+    # nearly a straight line in the level: secants find its root
+    def off(level: float, share: float) -> float:
         return float(np.log(-(log_ndtr((mean - level) / deviation) @ count)) - np.log(-np.log1p(-share)))
 
     def root(share: float) -> float:
@@ -99,26 +101,31 @@ def log_entropy_lost(gamma: Floats) -> Floats:
     Above 0 it is taken out of φ, so that neither φ nor Q = 1 - Φ underflows; below, φ/Φ comes from erfcx.
     Beyond -1e4 the terms of order γ² have cancelled each other, and their limit -1/2 is the better value.
     """
-    high, low = np.maximum(gamma, 0.0), np.clip(gamma, -1e150, 0.0)                     # each branch sees only safe values
+    # each branch sees only safe values
+    high, low = np.maximum(gamma, 0.0), np.clip(gamma, -1e150, 0.0)
     ratio, rest = SQRT_HALF_PI * erfcx(high * SQRT_HALF), np.maximum(ndtr(-high), 1e-300)         # Q/φ and Q
     above = np.log(0.5 * high / (1.0 - rest) - ratio * np.log1p(-rest) / rest) - 0.5 * high**2 - LOG_SQRT_2PI
-    half = 0.5 * erfcx(-low * SQRT_HALF)                                                          # Φ exp(γ²/2)
+    # Φ exp(γ²/2)
+    half = 0.5 * erfcx(-low * SQRT_HALF)
     terms = np.where(low > -1e4, 0.5 * low * (np.exp(-LOG_SQRT_2PI) / half + low), -0.5)
     return np.asarray(np.where(gamma > 0.0, above, np.log(terms - np.log(half))))
 
 
 def information_on_the_place(
-    mean: Floats, covariance: Floats, noise: float, asked: Integers, rng: np.random.Generator, draws: int, nodes: int = 21
+    mean: Floats, covariance: Floats, noise: float, asked: Integers, rng: np.random.Generator, draws: int,
+    nodes: int = 21,
 ) -> Floats:
     """The entropy (k,) that the place of the lowest of c points is expected to lose by a noisy value at each
     of the points `asked` (k,).
 
-    mean, covariance  (c,), (c, c) joint posterior of the points            noise  variance of a value about the function
-    The places are counted in the same joint draws for every point; of these H(place | value y) is a draw's by Matheron's rule,
-    F + (y - F_x - ε) S_x / v, and the mean over y is by Gauss-Hermite quadrature.  Points that are lowest in none of the draws are left
-    out: their share stays the same on average.  So are nodes of y that weigh less than 1e-4 (1e-4 in all).
-    Source: Hennig & Schuler, *Entropy search for information-efficient global optimization* (2012), arXiv:1112.1217; Wilson et al.,
-    *Efficiently sampling functions from Gaussian process posteriors* (2020), arXiv:2002.09309, eq. 12.
+    mean, covariance  (c,), (c, c) joint posterior of the points            noise  variance of a value about
+        the function
+    The places are counted in the same joint draws for every point; of these H(place | value y) is a draw's by
+    Matheron's rule, F + (y - F_x - ε) S_x / v, and the mean over y is by Gauss-Hermite quadrature.  Points
+    that are lowest in none of the draws are left out: their share stays the same on average.  So are nodes of
+    y that weigh less than 1e-4 (1e-4 in all). Source: Hennig & Schuler, *Entropy search for
+    information-efficient global optimization* (2012), arXiv:1112.1217; Wilson et al., *Efficiently sampling
+    functions from Gaussian process posteriors* (2020), arXiv:2002.09309, eq. 12.
     """
     count = len(mean)
     F = (mean[:, None] + _root(covariance) @ rng.standard_normal((count, draws))).astype(np.float32)

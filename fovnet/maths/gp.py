@@ -3,7 +3,8 @@
     X     (n, D)  evaluated points          x      (m, D)  query points
     y     (n,)    observed values
     gaps  (D, n, n)  squared distances of the rows of X along each column
-    ell   (D,)    lengthscales, made of p scales as in maths/scales.py; usually p = D and they are the lengthscales
+    ell   (D,)    lengthscales, made of p scales as in maths/scales.py; usually p = D and they are the
+        lengthscales
     s2    signal variance                   noise  noise variance
     theta (p+2,)  log of (scales, s2, noise)
     r2    squared distance in units of the lengthscales, Σⱼ gapsⱼ / ellⱼ²
@@ -61,7 +62,8 @@ def log_marginal_likelihood(
 def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
     """The log density (up to a constant) of a weak prior on theta, and its gradient (p+2,).
 
-    It determines what the data do not, such as the lengthscale of an axis on which all points have the same level.
+    It determines what the data do not, such as the lengthscale of an axis on which all points have the same
+    level.
     """
     centre, width = prior_of(scales)
     pull = (theta - centre) / width
@@ -69,9 +71,11 @@ def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
 
 
 def prior_of(scales: Scales) -> tuple[Floats, Floats]:
-    """Centre and width, (p+2,) each, of the normal prior on theta, for values of unit variance on the unit cube.
+    """Centre and width, (p+2,) each, of the normal prior on theta, for values of unit variance on the unit
+    cube.
 
-    s2     1, with a log-deviation of 0.4;      noise  0.1, with 0.7: a third of the spread, as between trainings of two seeds
+    s2     1, with a log-deviation of 0.4;      noise  0.1, with 0.7: a third of the spread, as between
+        trainings of two seeds
     """
     return np.array([*scales.centre, 0.0, np.log(0.1)]), np.array([*scales.width, 0.4, 0.7])
 
@@ -81,8 +85,8 @@ def fit(
 ) -> Floats:
     """The theta (p+2,) of greatest posterior density: `log_marginal_likelihood` + `log_prior`.
 
-    L-BFGS-B from two starts, lengthscales of 0.5 with more noise, and `near` or else the prior's centre; no randomness, so that a
-    proposal can be replayed.  y is expected centred and of about unit variance.
+    L-BFGS-B from two starts, lengthscales of 0.5 with more noise, and `near` or else the prior's centre; no
+    randomness, so that a proposal can be replayed.  y is expected centred and of about unit variance.
     """
     scales = scales or Scales.plain(X.shape[1])
     gaps, p = squared_gaps(X), scales.share.shape[1]
@@ -104,13 +108,16 @@ def factor(X: Floats, theta: Floats, scales: Scales | None = None, kernel: Kerne
     """L (n, n) of the observed points."""
     X = X / (scales or Scales.plain(X.shape[1])).lengthscales(theta)
     K, _ = kernel(cdist(X, X, "sqeuclidean"))
-    return np.asarray(cholesky(np.exp(theta[-2]) * K + np.exp(theta[-1]) * np.eye(len(X)), lower=True, check_finite=False))
+    return np.asarray(
+        cholesky(np.exp(theta[-2]) * K + np.exp(theta[-1]) * np.eye(len(X)), lower=True, check_finite=False)
+    )
 
 
 def posterior(
     x: Floats, X: Floats, y: Floats, theta: Floats, scales: Scales | None = None, kernel: Kernel = matern52
 ) -> tuple[Floats, Floats]:
-    """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs 2.25 and 2.26."""
+    """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs 2.25 and
+    2.26."""
     ell = (scales or Scales.plain(X.shape[1])).lengthscales(theta)
     s2 = np.exp(theta[-2])
     L = factor(X, theta, scales, kernel)
@@ -123,11 +130,13 @@ def posterior(
         mean[block] = Ks.T @ alpha
         v = solve_triangular(L, Ks, lower=True, check_finite=False)
         variance[block] = s2 - np.einsum("nm,nm->m", v, v)
-    return mean, np.maximum(variance, 0.0)                                      # at a training point rounding gives -1e-16
+    # at a training point rounding gives -1e-16
+    return mean, np.maximum(variance, 0.0)
 
 
 def leave_one_out(L: Floats, y: Floats) -> Floats:
-    """Mean (n,) at each evaluated point, given the other n - 1 observations; 0, the prior's, where it is the only one.
+    """Mean (n,) at each evaluated point, given the other n - 1 observations; 0, the prior's, where it is the
+    only one.
 
     R&W eq. 5.12, with theta unchanged.
     """

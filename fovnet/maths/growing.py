@@ -1,14 +1,17 @@
 """A Gaussian process that is extended with every trial, evaluated at all M rows of a finite space.
 
     rows   (n,)   the evaluated rows, in the order they came      cube  (M, D)  the space on the unit cube
-    L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept by STRIP rows, without the zeros
+    L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept by STRIP
+           rows, without the zeros
     V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300
     mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
 
-The first `settled` rows are added in blocks of BLOCK, as matrix products; each row after them singly, once.  Where the blocks end
-follows from `settled` alone, so a result is bit by bit a function of (cube, theta, settled, rows, y), independent of earlier calls.
+The first `settled` rows are added in blocks of BLOCK, as matrix products; each row after them singly, once.
+Where the blocks end follows from `settled` alone, so a result is bit by bit a function of (cube, theta,
+settled, rows, y), independent of earlier calls.
 
-Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization": the bordered Cholesky factor; R&W eqs 2.25 and 2.26.
+Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization": the bordered Cholesky factor; R&W eqs
+2.25 and 2.26.
 """
 
 from __future__ import annotations
@@ -29,18 +32,21 @@ Integers = NDArray[np.int64]
 BLOCK = 32
 """Number of settled rows in a block."""
 CHUNK = 2048
-"""Rows of the space taken at once: temporary arrays are (k, CHUNK), half a megabyte, instead of a second (k, M)."""
+"""Rows of the space taken at once: temporary arrays are (k, CHUNK), half a megabyte, instead of a second (k,
+M)."""
 STRIP = 128
 """Rows of L kept in one array (STRIP, up to the diagonal), so that LAPACK copies no more than it needs."""
 DRAWN = 256
-"""Rows of the space drawn at once, a megabyte of cosines: larger temporary arrays would stay with the process as unused memory."""
+"""Rows of the space drawn at once, a megabyte of cosines: larger temporary arrays would stay with the process
+as unused memory."""
 
 
 @dataclass
 class Growing:
     """The process with one theta over one space, and the rows of L and V computed so far.
 
-    asked  M of what is returned: the first rows of the cube, where not all of it (None); the others are only observed
+    asked  M of what is returned: the first rows of the cube, where not all of it (None); the others are only
+           observed
     """
 
     cube: Floats
@@ -64,8 +70,9 @@ class Growing:
     def posterior(self, rows: Integers, y: Floats, pending: Integers) -> tuple[Floats, Floats]:
         """Mean (M,) and variance (M,) of the noise-free function at every row of the space.
 
-        Pending rows are taken as observed at their posterior mean: the mean is unchanged, and the variance around them shrinks.
-        Source: Ginsbourger et al., *Kriging is well-suited to parallelize optimization* (2010), section 4.2.
+        Pending rows are taken as observed at their posterior mean: the mean is unchanged, and the variance
+        around them shrinks. Source: Ginsbourger et al., *Kriging is well-suited to parallelize optimization*
+        (2010), section 4.2.
         """
         self._keep(rows)
         n, k = len(rows), len(pending)
@@ -104,7 +111,9 @@ class Growing:
     def _keep(self, rows: Integers) -> None:
         """Compute `rows` and keep them, reusing the kept blocks with which `rows` begins."""
         ends, shared = self._ends(len(rows)), _shared(self.rows, rows)
-        trusted = [end for end, kept in zip(ends, self._ends(len(self.rows)), strict=False) if end == kept <= shared]
+        trusted = [
+            end for end, kept in zip(ends, self._ends(len(self.rows)), strict=False) if end == kept <= shared
+        ]
         if len(trusted) < len(self._ends(len(self.rows))):
             self.rows, self.squares = self.rows[: trusted[-1] if trusted else 0], np.zeros(len(self.squares))
             for first, end in zip([0, *trusted], trusted, strict=False):
@@ -128,16 +137,22 @@ class Growing:
         border = np.zeros((k, n))
         if n:
             border = self._forward(self._kernel(new, self.rows).T).T
-        corner = cholesky(self._kernel(new, new) + self.noise * np.eye(k) - border @ border.T, lower=True, check_finite=False)
+        corner = cholesky(
+            self._kernel(new, new) + self.noise * np.eye(k) - border @ border.T, lower=True,
+            check_finite=False,
+        )
         for at, row in enumerate(np.hstack([border, corner]), start=n):
             strip, line = divmod(at, STRIP)
             if strip == len(self.strips):
                 self.strips.append(np.zeros((STRIP, (strip + 1) * STRIP)))
             self.strips[strip][line, : at + 1] = row[: at + 1]
-        for first in range(0, len(self.squares), CHUNK):                                    # temporary arrays fit the cache
+        # temporary arrays fit the cache
+        for first in range(0, len(self.squares), CHUNK):
             part = slice(first, min(first + CHUNK, len(self.squares)))
             beside = self._kernel(new, part) - border @ self.V[:n, part]
-            self.V[n : n + k, part] = solve_triangular(corner, beside, lower=True, overwrite_b=True, check_finite=False)
+            self.V[n : n + k, part] = solve_triangular(
+                corner, beside, lower=True, overwrite_b=True, check_finite=False
+            )
 
     def _forward(self, B: Floats) -> Floats:
         """L⁻¹ B (n, k), strip by strip."""
@@ -145,7 +160,9 @@ class Growing:
         for strip, first in zip(self.strips, range(0, len(B), STRIP), strict=False):
             end = min(first + STRIP, len(B))
             rest = B[first:end] - strip[: end - first, :first] @ X[:first]
-            X[first:end] = solve_triangular(strip[: end - first, first:end], rest, lower=True, check_finite=False)
+            X[first:end] = solve_triangular(
+                strip[: end - first, first:end], rest, lower=True, check_finite=False
+            )
         return X
 
     def _make_room(self, capacity: int) -> None:
@@ -156,7 +173,9 @@ class Growing:
             self.V[:n] = kept[:n]
 
     def _kernel(self, rows: Integers, others: Integers | slice) -> Floats:
-        return np.asarray(self.s2 * self.kernel(cdist(self.scaled[rows], self.scaled[others], "sqeuclidean"))[0])
+        return np.asarray(
+            self.s2 * self.kernel(cdist(self.scaled[rows], self.scaled[others], "sqeuclidean"))[0]
+        )
 
 
 def _squares(block: Floats) -> Floats:

@@ -1,4 +1,5 @@
-"""Interpolation of scattered values in a few dimensions: smooth through all of them, or between their extremes.
+"""Interpolation of scattered values in a few dimensions: smooth through all of them, or between their
+extremes.
 
     n  known points, (n, D)        m  points asked about, (m, D)
 """
@@ -36,8 +37,8 @@ def cubic(known: Floats, values: Floats, asked: Floats) -> Floats:
 
 
 def shepard(known: Floats, values: Floats, asked: Floats) -> Floats:
-    """(m,) the mean of the values (n,), weighted by 1/(|x - x_i|² + 0.001)²: near a known point its value, far from
-    all their mean.
+    """(m,) the mean of the values (n,), weighted by 1/(|x - x_i|² + 0.001)²: near a known point its value,
+    far from all their mean.
 
     Source: Shepard, *A two-dimensional interpolation function for irregularly-spaced data* (1968).
     """

@@ -2,12 +2,15 @@
 
     fits  (s, n) log-evidence of each slice for each of n rungs         beside  (s,)  for none of them
 
-A path steps from a rung to the next only at an edge where the next one's curve rises above its own; it begins at the first edge of all or
-where its rung's curve rises above `beside`, and ends at the last or where it falls below.  Among all combinations of such edges the one
-with the largest sum of log-evidence minus its tolls wins.  These paths are a subset of those of `ladder.py`, whose best path is therefore
-never worse.  Noisy curves cross often; the recursion of `chain_recursion.py` finds the best combination without trying each.
+A path steps from a rung to the next only at an edge where the next one's curve rises above its own; it begins
+at the first edge of all or where its rung's curve rises above `beside`, and ends at the last or where it
+falls below.  Among all combinations of such edges the one with the largest sum of log-evidence minus its
+tolls wins.  These paths are a subset of those of `ladder.py`, whose best path is therefore never worse.
+Noisy curves cross often; the recursion of `chain_recursion.py` finds the best combination without trying
+each.
 
-Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", from probabilities to a decision; with `beside` at the ends.
+Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", from probabilities to a decision;
+with `beside` at the ends.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ Marks = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Crossing:
-    """The runs of the plain ladder between edges where curves cross.  Marks (n, s + 1): where paths begin, end, and step up."""
+    """The runs of the plain ladder between edges where curves cross.  Marks (n, s + 1): where paths begin,
+    end, and step up."""
 
     plain: Plain
     begins: Marks
@@ -49,10 +53,13 @@ class Crossing:
 
 
 def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path whose borders all lie at crossings (0 below, 1..n the rungs, n + 1 above), and its log-weight."""
+    """States (s,) of the best path whose borders all lie at crossings (0 below, 1..n the rungs, n + 1 above),
+    and its log-weight."""
     evidence = Evidence.of(fits, beside, toll)
     over, none = fits - beside[:, None], np.zeros((1, len(beside) - 1), dtype=bool)
-    begins = np.vstack([np.ones((1, fits.shape[1]), bool), _rises(over), np.zeros((1, fits.shape[1]), bool)]).T
+    begins = np.vstack(
+        [np.ones((1, fits.shape[1]), bool), _rises(over), np.zeros((1, fits.shape[1]), bool)]
+    ).T
     ends = np.vstack([np.zeros((1, fits.shape[1]), bool), _rises(-over), np.ones((1, fits.shape[1]), bool)]).T
     leaves = np.pad(np.vstack([_rises(np.diff(fits, axis=1)).T, none]), ((0, 0), (1, 1)))
     return chain_recursion.best(Crossing(Plain(evidence.sums), begins, ends, leaves), evidence)

@@ -2,10 +2,11 @@
 
     fits    (s, n)  log-evidence of each slice for each of n rungs
     beside  (s,)    log-evidence of each slice for none of them
-    toll            cost, in log-evidence, of every step from one rung to the next, so that a border needs evidence
+    toll            cost, in log-evidence, of every step from one rung to the next, so that a border needs
+                    evidence
 
-Paths, edges and the recursion are those of `chain_recursion.py`.  The log-weight of a run is the evidence of its slices and nothing
-else, so that all runs which end at an edge are one running sum: O(s·n).
+Paths, edges and the recursion are those of `chain_recursion.py`.  The log-weight of a run is the evidence of
+its slices and nothing else, so that all runs which end at an edge are one running sum: O(s·n).
 """
 
 from __future__ import annotations
@@ -45,17 +46,22 @@ class Plain:
         return first[:e] + worth, inner[:e] + worth
 
 
-def best_path(fits: Floats, beside: Floats, toll: float = 0.0, between: Rungs | None = None) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the path with the largest sum of log-evidence minus its tolls, and that sum; equals trying every path.
+def best_path(
+    fits: Floats, beside: Floats, toll: float = 0.0, between: Rungs | None = None
+) -> tuple[NDArray[np.int64], float]:
+    """States (s,) of the path with the largest sum of log-evidence minus its tolls, and that sum; equals
+    trying every path.
 
-    between  only paths with this first and last rung (counted from 0), of which there are none with fewer slices than rungs
+    between  only paths with this first and last rung (counted from 0), of which there are none with fewer
+             slices than rungs
     """
     evidence = Evidence.of(fits, beside, toll)
     return chain_recursion.best(Plain(evidence.sums), evidence, between)
 
 
 def crossings(fits: Floats, beside: Floats, toll: float = 0.0) -> Crossings:
-    """Where paths begin, step up and end, every path weighted by the exponential of its sum of log-evidence minus its tolls."""
+    """Where paths begin, step up and end, every path weighted by the exponential of its sum of log-evidence
+    minus its tolls."""
     evidence = Evidence.of(fits, beside, toll)
     return chain_recursion.crossings(Plain(evidence.sums), evidence, np.logaddexp)
 

@@ -5,16 +5,19 @@
     heights   (n,)     prior of the height of each rung, a normal distribution, or None if it is not known
     toll               cost, in log-evidence, of every step from one rung to the next
 
-Paths, edges and the recursion are those of `chain_recursion.py`.  A run with a rung below and a rung above it is seen whole: a height l
-adds -(l - mean)²/2sd².  The first and the last run of a path may be cut off by the field of view: they add log P(height > l), and so
-cannot be far longer than whole ones.  A rung of unknown height adds nothing, so that without known heights this is `ladder`.
+Paths, edges and the recursion are those of `chain_recursion.py`.  A run with a rung below and a rung above it
+is seen whole: a height l adds -(l - mean)²/2sd².  The first and the last run of a path may be cut off by the
+field of view: they add log P(height > l), and so cannot be far longer than whole ones.  A rung of unknown
+height adds nothing, so that without known heights this is `ladder`.
 
-Runs of known height do not add up along the edges: all pairs (b, e) would be O(s²·n).  But the height term is never positive, so the
-plain ladder, which is cheap, gives an upper bound of the weight of all paths through an event (a path begins, steps up or ends, at an
-edge).  An event whose bound lies below the weight of a known path is not part of the best path; and the events whose bounds add up to
-less than SLIGHT of that path's weight are negligible in any sum.  The same holds for runs so much higher or lower than usual that no
-evidence can compensate.  Only pairs of the remaining events within that distance are evaluated: the best path is exact, and a sum lacks
-at most SLIGHT of itself.  If the slices carry no evidence, many pairs remain: this costs time, not accuracy.
+Runs of known height do not add up along the edges: all pairs (b, e) would be O(s²·n).  But the height term is
+never positive, so the plain ladder, which is cheap, gives an upper bound of the weight of all paths through
+an event (a path begins, steps up or ends, at an edge).  An event whose bound lies below the weight of a known
+path is not part of the best path; and the events whose bounds add up to less than SLIGHT of that path's
+weight are negligible in any sum.  The same holds for runs so much higher or lower than usual that no evidence
+can compensate.  Only pairs of the remaining events within that distance are evaluated: the best path is
+exact, and a sum lacks at most SLIGHT of itself.  If the slices carry no evidence, many pairs remain: this
+costs time, not accuracy.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ SLIGHT = 1e-9
 BLOCK = 64
 """Edges whose runs are evaluated together: few enough for the cache, many enough for numpy."""
 ROUNDING = 1e-9
-"""Relative rounding error of a bound, a sum of up to thousands of numbers; no path is left out because of it."""
+"""Relative rounding error of a bound, a sum of up to thousands of numbers; no path is left out because of
+it."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,16 @@ class Height:
 def best_path(
     fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0
 ) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path (0 below, 1..n the rungs, n + 1 above) and its log-weight; equals trying every path."""
+    """States (s,) of the best path (0 below, 1..n the rungs, n + 1 above) and its log-weight; equals trying
+    every path."""
     evidence, edges_mm = Evidence.of(fits, beside, toll), np.asarray(edges_mm, dtype=float)
     plain = Plain(evidence.sums)
     known = worth(chain_recursion.best(plain, evidence)[0], evidence, edges_mm, heights)
     bounds = chain_recursion.crossings(plain, evidence, np.maximum)
     least = known - bounds.total - ROUNDING * max(1.0, abs(known))
-    return chain_recursion.best(_High(plain, edges_mm, heights, _Likely.above(bounds, least, -least)), evidence)
+    return chain_recursion.best(
+        _High(plain, edges_mm, heights, _Likely.above(bounds, least, -least)), evidence
+    )
 
 
 def crossings(
@@ -78,29 +85,37 @@ def crossings(
     return chain_recursion.crossings(runs, evidence, np.logaddexp)
 
 
-def posterior(fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0) -> Floats:
+def posterior(
+    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0
+) -> Floats:
     """Probability (s, n + 1) of each rung, and last of no rung, at each slice, over all paths."""
     return crossings(fits, beside, edges_mm, heights, toll).posterior()
 
 
 def log_weight(
-    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], between: chain_recursion.Rungs | None = None,
-    toll: float = 0.0, known: NDArray[np.int64] | None = None,
+    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None],
+    between: chain_recursion.Rungs | None = None, toll: float = 0.0, known: NDArray[np.int64] | None = None,
 ) -> float:
     """Log-weight of all paths, or of those with this first and last rung (counted from 0).
 
-    Runs that are negligible beside the best path, or `known`, are left out: if that path is not among those asked for, this is a lower
-    bound.
+    Runs that are negligible beside the best path, or `known`, are left out: if that path is not among those
+    asked for, this is a lower bound.
     """
     evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
     return chain_recursion.ahead(runs, evidence, np.logaddexp, between).total
 
 
-def worth(states: NDArray[np.int64], evidence: Evidence, edges_mm: Floats, heights: Sequence[Height | None]) -> float:
+def worth(
+    states: NDArray[np.int64], evidence: Evidence, edges_mm: Floats, heights: Sequence[Height | None]
+) -> float:
     """The log-weight of one path: its evidence, minus its tolls, plus that of its heights."""
     ends = np.flatnonzero(np.diff(states)) + 1
     begins, ends = np.concatenate([[0], ends]), np.concatenate([ends, [len(states)]])
-    on = [(int(states[b]) - 1, b, e) for b, e in zip(begins, ends, strict=True) if 1 <= states[b] <= evidence.rungs]
+    on = [
+        (int(states[b]) - 1, b, e)
+        for b, e in zip(begins, ends, strict=True)
+        if 1 <= states[b] <= evidence.rungs
+    ]
     if not on:
         return float(evidence.below[-1])
     total = evidence.below[on[0][1]] + evidence.above[on[-1][2]] - evidence.toll * (len(on) - 1)
@@ -113,7 +128,8 @@ def worth(states: NDArray[np.int64], evidence: Evidence, edges_mm: Floats, heigh
 
 
 def _weighed(
-    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float, known: NDArray[np.int64] | None
+    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float,
+    known: NDArray[np.int64] | None,
 ) -> tuple[Evidence, _High]:
     """The evidence, and the runs without which a sum over all paths loses at most SLIGHT of itself."""
     evidence, edges_mm = Evidence.of(fits, beside, toll), np.asarray(edges_mm, dtype=float)
@@ -121,17 +137,22 @@ def _weighed(
         known = best_path(fits, beside, edges_mm, heights, toll)[0]
     plain = Plain(evidence.sums)
     bounds = chain_recursion.crossings(plain, evidence, np.logaddexp)
-    sure = worth(known, evidence, edges_mm, heights) - bounds.total        # log-weight of one path, where all plain ones weigh 1
+    # log-weight of one path, where all plain ones weigh 1
+    sure = worth(known, evidence, edges_mm, heights) - bounds.total
     events = np.sort(np.concatenate([bounds.begins.ravel(), bounds.borders.ravel(), bounds.ends.ravel()]))
     slight = np.searchsorted(np.cumsum(np.exp(events)), 0.5 * SLIGHT * np.exp(sure))
-    off = np.log(4.0 * len(heights) / SLIGHT) - sure                       # a rung's runs, either kind, weigh no more than 1 together
-    return evidence, _High(plain, edges_mm, heights, _Likely.above(bounds, float(events[min(slight, len(events) - 1)]), off))
+    # a rung's runs, either kind, weigh no more than 1 together
+    off = np.log(4.0 * len(heights) / SLIGHT) - sure
+    return evidence, _High(
+        plain, edges_mm, heights, _Likely.above(bounds, float(events[min(slight, len(events) - 1)]), off)
+    )
 
 
 @dataclass(frozen=True)
 class _Likely:
-    """Edges at which an event is not negligible, one array per rung: a path begins, a rung is entered from the one below, a path ends, a
-    rung is left for the next; `outer`: a path ends or the rung is left.  `slack`: the largest height cost of a run that is kept."""
+    """Edges at which an event is not negligible, one array per rung: a path begins, a rung is entered from
+    the one below, a path ends, a rung is left for the next; `outer`: a path ends or the rung is left.
+    `slack`: the largest height cost of a run that is kept."""
 
     begins: Sequence[Edges]
     enters: Sequence[Edges]
@@ -150,7 +171,10 @@ class _Likely:
             return [np.flatnonzero(row >= least) for row in rows]
 
         outer = np.maximum(bounds.ends, leaves)
-        return cls(likely(bounds.begins), likely(enters), likely(bounds.ends), likely(leaves), likely(outer), max(0.0, slack))
+        return cls(
+            likely(bounds.begins), likely(enters), likely(bounds.ends), likely(leaves), likely(outer),
+            max(0.0, slack),
+        )
 
 
 @dataclass(frozen=True)
@@ -198,10 +222,14 @@ class _High:
             return first, inner
         return first + height.cut(mm), inner + (height.whole(mm) if onward else height.cut(mm))
 
-    def _blocks(self, r: int, begins: Edges, ends: Edges, whole: bool = False) -> Iterator[tuple[Edges, Edges, Floats]]:
-        """(b, e, log-weights (b, e)) of the runs of rung r between these edges, seen whole or not, BLOCK beginnings at a time.
+    def _blocks(
+        self, r: int, begins: Edges, ends: Edges, whole: bool = False
+    ) -> Iterator[tuple[Edges, Edges, Floats]]:
+        """(b, e, log-weights (b, e)) of the runs of rung r between these edges, seen whole or not, BLOCK
+        beginnings at a time.
 
-        Runs whose height costs more than the slack are left out: -x²/2 bounds both height terms x standard deviations off the mean.
+        Runs whose height costs more than the slack are left out: -x²/2 bounds both height terms x standard
+        deviations off the mean.
         """
         height = self.heights[r]
         assert height is not None

@@ -15,8 +15,8 @@ from scipy.special import expit
 Floats = NDArray[np.float64]
 
 LEAST_VARIANCE = 0.01
-"""Of y of unit variance.  Without it the likelihood of a network that passes through every point has no bound; with
-0.001, inputs changed by 1e-15 change means by 0.002 after 300 epochs, with 0.01 by 1e-9."""
+"""Of y of unit variance.  Without it the likelihood of a network that passes through every point has no
+bound; with 0.001, inputs changed by 1e-15 change means by 0.002 after 300 epochs, with 0.01 by 1e-9."""
 
 
 def moments(outputs: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,5 @@
-"""Parzen estimators of one axis, as hyperopt 0.3.0 has them: the density of what was observed, mixed with a prior.
+"""Parzen estimators of one axis, as hyperopt 0.3.0 has them: the density of what was observed, mixed with a
+prior.
 
     n  observations, the oldest first        places  (n,) on [0, 1]        levels  (n,) from 0
 Sources: Bergstra et al., *Algorithms for hyper-parameter optimization* (NIPS 2011), section 4; where the
@@ -61,11 +62,14 @@ class Mixture:
         edges = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
         below = ndtr((edges[:, None] - self.means) / self.deviations) @ self.weights
         mass = np.diff(below) / (below[-1] - below[0])
-        return np.asarray(np.log(np.maximum(mass, 1e-300))[place])               # 0 between places that are all but equal
+        # 0 between places that are all but equal
+        return np.asarray(np.log(np.maximum(mass, 1e-300))[place])
 
     def log_density(self, values: Floats) -> Floats:
         """The prior is a component, so that the density is nowhere 0."""
-        inside = self.weights @ (ndtr((1.0 - self.means) / self.deviations) - ndtr(-self.means / self.deviations))
+        inside = self.weights @ (
+            ndtr((1.0 - self.means) / self.deviations) - ndtr(-self.means / self.deviations)
+        )
         z = (values[:, None] - self.means) / self.deviations
         height = np.exp(-0.5 * z**2) / (np.sqrt(2.0 * np.pi) * self.deviations)
         return np.asarray(np.log(height @ self.weights / inside))
@@ -110,6 +114,7 @@ def shares(levels: Integers, count: int) -> Shares:
 
 
 def forgetting(n: int) -> Floats:
-    """Weights (n,): 1 for the newest 25 observations, and a straight line up to them from 1/n for the oldest."""
+    """Weights (n,): 1 for the newest 25 observations, and a straight line up to them from 1/n for the
+    oldest."""
     ramp = np.linspace(1.0 / n, 1.0, n - REMEMBERED) if n > REMEMBERED else np.zeros(0)
     return np.concatenate([ramp, np.ones(n - len(ramp))])

@@ -1,8 +1,10 @@
-"""Networks that score points, and that may know the task: a code of it, made from points and levels seen there, is
-put before each point.
+"""Networks that score points, and that may know the task: a code of it, made from points and levels seen
+there, is put before each point.
 
-    M  members      n  points x (n, D)      u  of the support: points and their levels (u, D + 1), in [0, 1]     C  numbers of the code
-    members  (C + D) → score, apart from one another;    each  (D + 1) → latent, of every point of the support;
+    M  members      n  points x (n, D)      u  of the support: points and their levels (u, D + 1), in [0, 1]
+        C  numbers of the code
+    members  (C + D) → score, apart from one another;    each  (D + 1) → latent, of every point of the
+        support;
     whole    mean latent → code.  An empty support has the mean latent 0.
 
 Source of the code: Zaheer et al., *Deep sets* (2017), theorem 2, with a mean for the sum.
@@ -22,13 +24,13 @@ from fovnet.maths.scorers import Adam, Layers, backward, cosine, forward, scores
 Floats = NDArray[np.float64]
 LATENT, CODE = 32, 16
 SPREAD = 2.0 * 3.0**0.5
-"""Gives what is uniform on [0, 1] a mean of 0 and a deviation of 1.  Of two tasks that are each other's reverse, a code of
-numbers as they are told nothing after 4,000 steps, of these all after 1,000."""
+"""Gives what is uniform on [0, 1] a mean of 0 and a deviation of 1.  Of two tasks that are each other's
+reverse, a code of numbers as they are told nothing after 4,000 steps, of these all after 1,000."""
 
 
 class Batch(NamedTuple):
-    """Points x (n, D), a support (u, D + 1), and the gradient (M, n, out) of a loss in the outputs (M, n, out) for
-    the points."""
+    """Points x (n, D), a support (u, D + 1), and the gradient (M, n, out) of a loss in the outputs (M, n,
+    out) for the points."""
 
     x: Floats
     support: Floats
@@ -71,7 +73,10 @@ class Ranker:
     task: DeepSet | None = None
 
     @classmethod
-    def drawn(cls, inputs: int, hidden: tuple[int, ...], members: int, rng: np.random.Generator, *, knows: bool = False) -> Ranker:
+    def drawn(
+        cls, inputs: int, hidden: tuple[int, ...], members: int, rng: np.random.Generator, *,
+        knows: bool = False,
+    ) -> Ranker:
         """New networks for points of so many columns; `knows` whether they know the task."""
         widths = (inputs + CODE * knows, *hidden, 1)
         return cls(Layers.drawn(widths, members, rng), DeepSet.drawn(inputs + 1, rng) if knows else None)
@@ -92,7 +97,8 @@ class Ranker:
         return scores(self.members, _coded(code, x))
 
     def gradients(self, batch: Batch) -> list[Floats]:
-        """Of each part, the gradient in its parameters; the code's is that of the mean of the members' losses."""
+        """Of each part, the gradient in its parameters; the code's is that of the mean of the members'
+        losses."""
         coded = None if self.task is None else self.task.forward(batch.support)
         values = forward(self.members, _coded(None if coded is None else coded[1][-1], batch.x))
         found, first = backward(self.members, values, batch.slope(values[-1]))
@@ -111,8 +117,8 @@ def _coded(code: Floats | None, x: Floats) -> Floats:
 def train(ranker: Ranker, batch: Callable[[], Batch], epochs: int, rate: float, rate_end: float) -> None:
     """Trains the networks in place, one step an epoch; members know of one another only through the code.
 
-    The rate must end far below where it began: at 0.02 throughout, inputs changed by 1e-15 change the scores of
-    40 rows by 3 % after 1000 epochs; with 300 epochs down to 0.0005, by 1e-10.
+    The rate must end far below where it began: at 0.02 throughout, inputs changed by 1e-15 change the scores
+    of 40 rows by 3 % after 1000 epochs; with 300 epochs down to 0.0005, by 1e-10.
     """
     steps = [Adam(part.flat) for part in ranker.parts]
     for epoch in range(epochs):

@@ -30,7 +30,8 @@ def tie_starts(y: Floats | Integers) -> Integers:
 
 
 def weights(kind: str, first: Integers) -> Floats:
-    """`c` by the kind of weighting, "one", "linear", "inverse" or "log"; the places of a tie share their mean."""
+    """`c` by the kind of weighting, "one", "linear", "inverse" or "log"; the places of a tie share their
+    mean."""
     place = np.arange(1.0, len(first) + 1.0)
     mine = WEIGHTS[kind](place)
     total, count = np.bincount(first, mine), np.bincount(first)
@@ -49,9 +50,9 @@ def list_mle(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:
     """Σⱼ cⱼ (log Qⱼ - sⱼ), Qⱼ the sum of exp(s) from the first place of j's ties to the last: with weights of
     one, minus the log likelihood of the order under Plackett and Luce.
 
-    Sums of exponentials are accumulated as logarithms both ways, so that scores of ±700 and longer spans are safe.
-    Sources: Xia et al., *Listwise approach to learning to rank* (2008); ties: Breslow, *J. R. Stat. Soc. B* 34
-    (1972) 216-217.
+    Sums of exponentials are accumulated as logarithms both ways, so that scores of ±700 and longer spans are
+    safe. Sources: Xia et al., *Listwise approach to learning to rank* (2008); ties: Breslow, *J. R. Stat.
+    Soc. B* 34 (1972) 216-217.
     """
     log_q = np.logaddexp.accumulate(s[:, ::-1], axis=1)[:, ::-1]
     loss = (c * (log_q[:, first] - s)).sum(axis=1)

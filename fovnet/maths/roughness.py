@@ -1,13 +1,14 @@
 """Whether slices are in any order: neighbours in a body are alike, shuffled ones no more than random pairs.
 
-    roughness = mean distance of neighbouring slices / mean distance of any two,   distance = ½ Σ_c |p_c - q_c| of their probabilities
+    roughness = mean distance of neighbouring slices / mean distance of any two,   distance = ½ Σ_c |p_c -
+    q_c| of their probabilities
 
-Neighbours are the next slices or the next but one, whichever are more alike: odd and even slices of an interleaved acquisition often
-differ in brightness.  The ratio is about 1 for slices in random order, however many regions they show, and far below for a body.
-Outliers, unlike both neighbours where others are alike, are left out first: one odd slice among twenty of a head is as far from its
-neighbours as from any other slice, whatever the order.
-Source: the ratio of von Neumann (1941), *Distribution of the ratio of the mean square successive difference to the variance*, with the
-total variation distance.
+Neighbours are the next slices or the next but one, whichever are more alike: odd and even slices of an
+interleaved acquisition often differ in brightness.  The ratio is about 1 for slices in random order, however
+many regions they show, and far below for a body. Outliers, unlike both neighbours where others are alike, are
+left out first: one odd slice among twenty of a head is as far from its neighbours as from any other slice,
+whatever the order. Source: the ratio of von Neumann (1941), *Distribution of the ratio of the mean square
+successive difference to the variance*, with the total variation distance.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from numpy.typing import NDArray
 LEAST_SLICES = 10
 """With fewer slices even neighbours in a body may all differ: feet, belly and head in three slices."""
 LEAST_DISTANCE = 0.12
-"""Lower bound of the mean distance of two slices: below it they are nearly equal, and their order is uninformative."""
+"""Lower bound of the mean distance of two slices: below it they are nearly equal, and their order is
+uninformative."""
 
 
 LONE, DETOUR = 0.1, 6.0
-"""Share of the slices that may be outliers, and the detour over one, in mean steps: at most 6 for evenly spread slices."""
+"""Share of the slices that may be outliers, and the detour over one, in mean steps: at most 6 for evenly
+spread slices."""
 
 
 def roughness(probabilities: NDArray[np.float64]) -> float:
@@ -38,13 +41,19 @@ def roughness(probabilities: NDArray[np.float64]) -> float:
     s = len(probabilities)
     ranked = np.sort(probabilities, axis=0)
     any_two = float((2.0 * np.arange(s) - s + 1) @ ranked.sum(axis=1)) / (s * (s - 1))
-    neighbours = min(float(np.abs(probabilities[lag:] - probabilities[:-lag]).sum()) / (2 * (s - lag)) for lag in (1, 2))
+    neighbours = min(
+        float(np.abs(probabilities[lag:] - probabilities[:-lag]).sum()) / (2 * (s - lag)) for lag in (1, 2)
+    )
     return neighbours / max(any_two, LEAST_DISTANCE)
 
 
 def without_lone(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(s - m, k) the slices without the m <= ⌈s LONE⌉ outliers: the path over one is longer than past it by more than DETOUR mean steps."""
-    kept, mean_step = probabilities, float(np.abs(np.diff(probabilities, axis=0)).sum()) / max(1, len(probabilities) - 1)
+    """(s - m, k) the slices without the m <= ⌈s LONE⌉ outliers: the path over one is longer than past it by
+    more than DETOUR mean steps."""
+    kept, mean_step = (
+        probabilities,
+        float(np.abs(np.diff(probabilities, axis=0)).sum()) / max(1, len(probabilities) - 1),
+    )
     for _ in range(ceil(LONE * len(probabilities))):
         steps = np.abs(np.diff(kept, axis=0)).sum(axis=1)
         across = np.abs(kept[2:] - kept[:-2]).sum(axis=1)

@@ -3,7 +3,8 @@
     x     (n, D)  inputs, the same for all networks, or (M, n, D)
     flat  (M, K)  all parameters of each network; weights (M, in, out) and biases (M, 1, out) are views of it
 
-float64 numpy: with 1,400 parameters a network an epoch is bound by overhead, and takes a third of torch's time.
+float64 numpy: with 1,400 parameters a network an epoch is bound by overhead, and takes a third of torch's
+time.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def forward(layers: Layers, x: Floats) -> list[Floats]:
 
 
 def backward(layers: Layers, values: list[Floats], gradient: Floats) -> tuple[Floats, Floats]:
-    """(M, K), the gradient in `flat`, given that in the outputs (M, n, out) and the values of `forward`; and that in
-    the first layer's values before its ReLU (M, n, width)."""
+    """(M, K), the gradient in `flat`, given that in the outputs (M, n, out) and the values of `forward`; and
+    that in the first layer's values before its ReLU (M, n, width)."""
     found = Layers(layers.widths, np.empty_like(layers.flat))
     for i in reversed(range(len(layers.views))):
         of_weights, of_biases = found.views[i]

@@ -3,17 +3,18 @@
     X  (n, q)  ±1: run i has factor j, or does not             y  (n,)  the result of each run
     effect_j = mean of y with factor j - mean of y without it = (2/n) Σ_i X_ij y_i
 
-Every run informs every effect, so each has the standard error 2σ/√n; varying one factor at a time, with n runs shared among q factors,
-gives about σ√(2q/n): 3.5 times as much for 25 factors.  X consists of m rows of a Hadamard matrix, m the least power of two that
-leaves FREE degrees of freedom, and of their mirror images, each right after its own: n = 2m.  In it
+Every run informs every effect, so each has the standard error 2σ/√n; varying one factor at a time, with n
+runs shared among q factors, gives about σ√(2q/n): 3.5 times as much for 25 factors.  X consists of m rows of
+a Hadamard matrix, m the least power of two that leaves FREE degrees of freedom, and of their mirror images,
+each right after its own: n = 2m.  In it
 
 * the columns are orthogonal: no effect is confounded with another;
-* y_2i - y_2i+1 depends on main effects alone: whatever both of a pair share cancels, and so does every interaction of two factors,
-  X_j·X_k being the same in both.
+* y_2i - y_2i+1 depends on main effects alone: whatever both of a pair share cancels, and so does every
+  interaction of two factors, X_j·X_k being the same in both.
 
-Source: Plackett & Burman, *The design of optimum multifactorial experiments*, Biometrika 33 (1946), for the matrices; Box & Wilson, *On the
-experimental attainment of optimum conditions*, JRSS B 13 (1951), for folding over; Box, Hunter & Hunter, *Statistics for experimenters*
-(2005), chapter 6.
+Source: Plackett & Burman, *The design of optimum multifactorial experiments*, Biometrika 33 (1946), for the
+matrices; Box & Wilson, *On the experimental attainment of optimum conditions*, JRSS B 13 (1951), for folding
+over; Box, Hunter & Hunter, *Statistics for experimenters* (2005), chapter 6.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from scipy.linalg import hadamard
 Floats = NDArray[np.float64]
 
 FREE = 4
-"""Least degrees of freedom for the error: with fewer, an interval reaches three standard errors to each side."""
+"""Least degrees of freedom for the error: with fewer, an interval reaches three standard errors to each
+side."""
 
 
 def folded_design(factors: int) -> NDArray[np.int64]:
-    """X (n, q) of q factors, run 2i + 1 the mirror image of run 2i; the first two runs have all factors, and none.
+    """X (n, q) of q factors, run 2i + 1 the mirror image of run 2i; the first two runs have all factors, and
+    none.
 
     >>> folded_design(1).T                      # 1 factor, 8 + 8 runs
     array([[ 1, -1, -1,  1,  1, -1, -1,  1,  1, -1, -1,  1,  1, -1, -1,  1]])
@@ -49,7 +52,8 @@ def main_effects(X: NDArray[np.int64], y: NDArray[Any]) -> Floats:
 def effect_error(X: NDArray[np.int64], y: NDArray[Any]) -> tuple[float, int]:
     """The standard error of every effect on y (n,), and its degrees of freedom, m - q.
 
-    From the residuals of the differences within pairs, d = (y_2i - y_2i+1)/2:  s² = |d - X effect/2|² / (m - q), error 2s/√m.
+    From the residuals of the differences within pairs, d = (y_2i - y_2i+1)/2:  s² = |d - X effect/2|² / (m -
+    q), error 2s/√m.
     """
     half, differences = X[::2], (y[::2] - y[1::2]) / 2
     pairs, free = len(half), len(half) - half.shape[1]

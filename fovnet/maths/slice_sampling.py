@@ -31,9 +31,11 @@ def elliptical_slices(
 
 
 def _slice(
-    log_likelihood: Callable[[Floats], float], x: Floats, height: float, mean: Floats, width: Floats, rng: np.random.Generator
+    log_likelihood: Callable[[Floats], float], x: Floats, height: float, mean: Floats, width: Floats,
+    rng: np.random.Generator,
 ) -> tuple[Floats, float]:
-    """The next point and its log likelihood: on an ellipse through x and a draw from the prior, above a level drawn below x.
+    """The next point and its log likelihood: on an ellipse through x and a draw from the prior, above a level
+    drawn below x.
 
     The bracket of angles shrinks towards x itself, which lies above the level, so the loop ends.
     """

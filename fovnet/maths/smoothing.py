@@ -1,6 +1,7 @@
 """Smoothing along the body, in millimetres.
 
-Source: a normalised-convolution Gaussian (Knutsson & Westin, 1993): weights are renormalised over the slices that exist.
+Source: a normalised-convolution Gaussian (Knutsson & Westin, 1993): weights are renormalised over the slices
+that exist.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def smooth_along_body(
     for step in range(1, len(z_mm)):
         each = np.exp(-0.5 * ((z_mm[step:] - z_mm[:-step]) / sigma_mm) ** 2)
         if each.max() < SLIGHT:
-            break                                          # z_mm ascends: pairs farther apart weigh less still
+            # z_mm ascends: pairs farther apart weigh less still
+            break
         weight[step:] += each
         weight[:-step] += each
         blurred[step:] += each[:, None] * probabilities[:-step]
@@ -36,7 +38,8 @@ def smooth_along_body(
 
 
 def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Probabilities (..., k) with their logarithms divided by a temperature; above 1 less sure, below 1 surer.
+    """Probabilities (..., k) with their logarithms divided by a temperature; above 1 less sure, below 1
+    surer.
 
     Guo et al. (2017), On calibration of modern neural networks, eq. 9, applied to the ensemble's mean.
     """
@@ -45,7 +48,8 @@ def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np
 
 
 def best_stretch(gain: NDArray[np.float64]) -> tuple[int, int, float]:
-    """First and last index of the contiguous run with the largest sum, and that sum; (0, -1, 0.0) where no run is positive.
+    """First and last index of the contiguous run with the largest sum, and that sum; (0, -1, 0.0) where no
+    run is positive.
 
     Kadane's algorithm: Bentley (1984), Programming pearls: algorithm design techniques.
     """

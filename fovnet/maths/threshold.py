@@ -1,10 +1,15 @@
-"""The probability that a need stays below an unknown limit, from earlier outcomes: a one-dimensional model, never rising with the need.
+"""The probability that a need stays below an unknown limit, from earlier outcomes: a one-dimensional model,
+never rising with the need.
 
-    estimate  (n,), (m,)  log of the estimated need                        fits  (n,) whether it was within the limit
-    limit     log of the real limit, unknown                       sigma  standard deviation of the error of an estimate, unknown
-    P(fits | estimate) = Φ((limit - estimate) / sigma), averaged over the posterior of limit and sigma, given the outcomes
+    estimate  (n,), (m,)  log of the estimated need                        fits  (n,) whether it was within
+        the limit
+    limit     log of the real limit, unknown                       sigma  standard deviation of the error of
+        an estimate, unknown
+    P(fits | estimate) = Φ((limit - estimate) / sigma), averaged over the posterior of limit and sigma, given
+    the outcomes
 
-Two unknowns are few enough for a table of all their values: no optimisation, no starting point, and the mean of falling curves falls.
+Two unknowns are few enough for a table of all their values: no optimisation, no starting point, and the mean
+of falling curves falls.
 """
 
 from __future__ import annotations
@@ -30,7 +35,9 @@ def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> F
     limit = np.linspace(low - SIGMAS[-1], high + 3.0 * SIGMAS[-1], LIMITS)[:, None]
     prior = np.where(limit <= high, np.log(0.5 / (limit <= high).sum()), np.log(0.5 / (limit > high).sum()))
     side = np.where(fits, 1.0, -1.0)
-    log_likelihood = np.stack([log_ndtr(side * (limit - tried) / sigma).sum(axis=1) for sigma in SIGMAS], axis=1)
+    log_likelihood = np.stack(
+        [log_ndtr(side * (limit - tried) / sigma).sum(axis=1) for sigma in SIGMAS], axis=1
+    )
     log_weight = prior + log_likelihood                                              # (LIMITS, SIGMAS)
     weight = np.exp(log_weight - logsumexp(log_weight))
     at = np.linspace(low, high, CURVE)

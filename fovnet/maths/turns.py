@@ -1,11 +1,15 @@
-"""The orientations in which a body may lie in a volume with wrong axis labels, and what the three planes then show.
+"""The orientations in which a body may lie in a volume with wrong axis labels, and what the three planes then
+show.
 
-    axis    0 across the body, 1 from front to back, 2 from feet to head        plane  0 axial, 1 sagittal, 2 coronal
-    view    what a picture shows: (axis, sign) along its rows, and along its columns      turn   an orientation
-    move    (transposed, rows reversed, columns reversed), in this order: one of the eight symmetries of a picture
+    axis    0 across the body, 1 from front to back, 2 from feet to head        plane  0 axial, 1 sagittal, 2
+        coronal
+    view    what a picture shows: (axis, sign) along its rows, and along its columns      turn   an
+        orientation
+    move    (transposed, rows reversed, columns reversed), in this order: one of the eight symmetries of a
+            picture
 
-A grid's axes may be a body's in 3! orders and 2³ directions.  Left and right look alike, so that 24 of 48 orientations are
-distinguishable, and 16 of 24 views.
+A grid's axes may be a body's in 3! orders and 2³ directions.  Left and right look alike, so that 24 of 48
+orientations are distinguishable, and 16 of 24 views.
 """
 
 from __future__ import annotations
@@ -23,7 +27,9 @@ ACROSS = 0
 PLANES: tuple[View, ...] = (((1, 1), (0, 1)), ((2, -1), (1, 1)), ((2, -1), (0, 1)))
 """The view of each plane with correct axis labels: the front, or the head, on top."""
 
-MOVES: tuple[Move, ...] = tuple((transposed, rows, columns) for transposed, rows, columns in product((0, 1), repeat=3))
+MOVES: tuple[Move, ...] = tuple(
+    (transposed, rows, columns) for transposed, rows, columns in product((0, 1), repeat=3)
+)
 
 RUNS = ("feet to head", "head to feet", "front to back", "back to front", "side to side")
 """Directions of the body in which the third axis of a grid may run."""
@@ -35,9 +41,13 @@ def unhanded(view: View) -> View:
     return rows, columns
 
 
-VIEWS: tuple[View, ...] = tuple(dict.fromkeys(
-    unhanded(((rows, a), (columns, b))) for rows, columns in permutations(range(3), 2) for a, b in product((1, -1), repeat=2)
-))
+VIEWS: tuple[View, ...] = tuple(
+    dict.fromkeys(
+        unhanded(((rows, a), (columns, b)))
+        for rows, columns in permutations(range(3), 2)
+        for a, b in product((1, -1), repeat=2)
+    )
+)
 """The 16 distinguishable views."""
 
 
@@ -45,12 +55,15 @@ def laid(view: View, move: Move) -> View:
     """The view of a picture after a move."""
     transposed, *reversed_ = move
     axes = view[::-1] if transposed else view
-    rows, columns = ((axis, -sign if turned else sign) for (axis, sign), turned in zip(axes, reversed_, strict=True))
+    rows, columns = (
+        (axis, -sign if turned else sign) for (axis, sign), turned in zip(axes, reversed_, strict=True)
+    )
     return rows, columns
 
 
 def shown_by(turn: tuple[Axis, ...]) -> tuple[int, ...]:
-    """The view, as an index in VIEWS, of each plane of a grid whose three axes run along these of the body."""
+    """The view, as an index in VIEWS, of each plane of a grid whose three axes run along these of the
+    body."""
     def along(axis: Axis) -> Axis:
         body, sign = turn[axis[0]]
         return body, sign * axis[1]
@@ -65,9 +78,12 @@ def _runs(turn: tuple[Axis, ...]) -> int:
 
 
 _ALL = [
-    tuple(zip(axes, signs, strict=True)) for axes in permutations(range(3)) for signs in product((1, -1), repeat=3)
+    tuple(zip(axes, signs, strict=True))
+    for axes in permutations(range(3))
+    for signs in product((1, -1), repeat=3)
 ]
-_FIRST = {shown_by(turn): _runs(turn) for turn in reversed(_ALL)}           # of orientations that look alike, the first
+# of orientations that look alike, the first
+_FIRST = {shown_by(turn): _runs(turn) for turn in reversed(_ALL)}
 
 TURNS: NDArray[np.int64] = np.array(list(reversed(_FIRST)))
 """(24, 3) the view of each plane, for every distinguishable turn; the first is the identity."""
@@ -76,7 +92,13 @@ ALONG: NDArray[np.int64] = np.array(list(reversed(_FIRST.values())))
 """(24,) the direction of the third axis, as an index in RUNS."""
 
 SOURCES: tuple[tuple[int, int], ...] = tuple(
-    next((plane, at) for plane, whole in enumerate(PLANES) for at, move in enumerate(MOVES) if unhanded(laid(whole, move)) == view)
+    next(
+        (plane, at)
+        for plane, whole in enumerate(PLANES)
+        for at, move in enumerate(MOVES)
+        if unhanded(laid(whole, move)) == view
+    )
     for view in VIEWS
 )
-"""For each view, the plane of the body that shows it and the move, as an index in MOVES, that brings the plane's picture to it."""
+"""For each view, the plane of the body that shows it and the move, as an index in MOVES, that brings the
+plane's picture to it."""

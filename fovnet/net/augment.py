@@ -2,14 +2,15 @@
 
     images  (n, c, h, w) float in [0, 1], the channels of a slice (fovnet.net.inputs)
     theta   (n, 2, 3)    output to input coordinates in torch's [-1, 1] frame, affine_grid's convention
-    draws   (n, 94)      random numbers of each slice: theta, the noise's sd and place in the table, gamma, the window's two ends, the
-                         crop, the distortions of fovnet.net.distort, the shares of its volume shown in sections, and whether channels
-                         other than the slice are shown
-    crops   (n, 4)       a rectangle of the slice: half its width and height, and its centre, in the frame of theta; 1, 1, 0, 0 is all of it
+    draws   (n, 94)      random numbers of each slice: theta, the noise's sd and place in the table, gamma,
+                         the window's two ends, the crop, the distortions of fovnet.net.distort, the shares of
+                         its volume shown in sections, and whether channels other than the slice are shown
+    crops   (n, 4)       a rectangle of the slice: half its width and height, and its centre, in the frame of
+        theta; 1, 1, 0, 0 is all of it
 
-The transforms are those of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and RandGaussianNoise: the same distributions and,
-for the same draw, the same pixels.  All draws are made on the CPU, for a whole epoch at once: a seed gives the same draws on every device,
-and no step waits for them.
+The transforms are those of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and RandGaussianNoise:
+the same distributions and, for the same draw, the same pixels.  All draws are made on the CPU, for a whole
+epoch at once: a seed gives the same draws on every device, and no step waits for them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ DRAWS = PLAIN_DRAWS + WIDTH + ENDS + BESIDE
 LEAST_CROP, LEAST_BRIGHT = 0.4, 0.5
 
 NOISE_TABLE = 2**20
-NOISE_STRIDE = 37       # spacing of the places where a slice's noise may begin; it does not divide the side, so that rows never align
+# spacing of the places where a slice's noise may begin; it does not divide the side, so that rows never align
+NOISE_STRIDE = 37
 
 
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
@@ -37,7 +39,9 @@ def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     theta = draw_affines(n, ranges, generator).reshape(n, 6)
     sigma, place = torch.rand((2, n), generator=generator).unbind()
     gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
-    others = [ranges.noise * sigma, place, 1 + ranges.gamma * gamma, ranges.window * low, 1 + ranges.window * high]
+    others = [
+        ranges.noise * sigma, place, 1 + ranges.gamma * gamma, ranges.window * low, 1 + ranges.window * high,
+    ]
     crops = draw_crops(n, ranges.crop, generator)
     distortions = draw_distortions(n, ranges.bend, ranges.texture, ranges.tones, ranges.shading, generator)
     beside = [draw_ends(n, ranges.crop, generator), draw_beside(n, ranges.alone, generator)]
@@ -45,8 +49,9 @@ def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
 
 
 def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """(n, 4) rectangles of 0.4 to 1 of the slice's width and height, log-uniform, their centres at most 0.7 of the possible distance from
-    the slice's, as the body is in the middle.  If `share` is 0 no number is drawn."""
+    """(n, 4) rectangles of 0.4 to 1 of the slice's width and height, log-uniform, their centres at most 0.7
+    of the possible distance from the slice's, as the body is in the middle.  If `share` is 0 no number is
+    drawn."""
     whole = torch.tensor([1.0, 1.0, 0.0, 0.0]).expand(n, 4)
     if not share:
         return whole
@@ -57,7 +62,8 @@ def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
 
 
 def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """(n, 2) shares of its volume shown below and above each slice: 1, or with probability `share` uniform in [0, 1)."""
+    """(n, 2) shares of its volume shown below and above each slice: 1, or with probability `share` uniform in
+    [0, 1)."""
     if not share:
         return torch.ones(n, ENDS)
     dice, left = torch.rand((2, n, ENDS), generator=generator)
@@ -65,21 +71,25 @@ def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
 
 
 def draw_beside(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """(n, 1) whether channels other than the slice are shown, 1, or black, 0.  If `share` is 0 no number is drawn."""
+    """(n, 1) whether channels other than the slice are shown, 1, or black, 0.  If `share` is 0 no number is
+    drawn."""
     return (torch.rand((n, BESIDE), generator=generator) >= share).float() if share else torch.ones(n, BESIDE)
 
 
 def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
-    """(n, 2, 3) maps from output to input coordinates x: rotation · shear · (zoom · x + shift), about the centre.
+    """(n, 2, 3) maps from output to input coordinates x: rotation · shear · (zoom · x + shift), about the
+    centre.
 
     Each axis has its own zoom; the order and the distributions are those of MONAI's RandAffine.
     """
     angle, shear, wide, tall, right, down = (2 * torch.rand((6, n), generator=generator) - 1).unbind()
     angle, shear = angle * ranges.rotation_deg * torch.pi / 180, shear * ranges.shear
     cos, sin = torch.cos(angle), torch.sin(angle)
-    turned = torch.stack([cos, shear * cos - sin, sin, shear * sin + cos], dim=1).reshape(n, 2, 2)       # rotation · shear
+    # rotation · shear
+    turned = torch.stack([cos, shear * cos - sin, sin, shear * sin + cos], dim=1).reshape(n, 2, 2)
     zoom = 1 + ranges.zoom * torch.stack([wide, tall], dim=1)
-    shift = 2 * ranges.translation * torch.stack([right, down], dim=1)                                   # the frame is two units wide
+    # the frame is two units wide
+    shift = 2 * ranges.translation * torch.stack([right, down], dim=1)
     return torch.cat([turned * zoom[:, None, :], turned @ shift[:, :, None]], dim=2)
 
 
@@ -109,8 +119,8 @@ def beside(draws: Tensor) -> Tensor:
 
 
 def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
-    """The batch (n, c, h, w) black outside its rectangles, and the crops made (n, 4).  A slice is left whole if the mean of its rectangle
-    is below LEAST_BRIGHT times that of the slice, as for one of air."""
+    """The batch (n, c, h, w) black outside its rectangles, and the crops made (n, 4).  A slice is left whole
+    if the mean of its rectangle is below LEAST_BRIGHT times that of the slice, as for one of air."""
     half, middle = crops[:, :2], crops[:, 2:]
     inside = []
     for axis, size in ((0, images.shape[3]), (1, images.shape[2])):
@@ -119,19 +129,21 @@ def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
     across, along = inside
     left = images * across[:, None, None, :] * along[:, None, :, None]
     enough = left.sum(dim=(1, 2, 3)) >= LEAST_BRIGHT * half.prod(dim=1) * images.sum(dim=(1, 2, 3))
-    whole = torch.cat([torch.ones_like(half), torch.zeros_like(middle)], dim=1)     # on the device: a CUDA graph cannot record a wait
+    # on the device: a CUDA graph cannot record a wait
+    whole = torch.cat([torch.ones_like(half), torch.zeros_like(middle)], dim=1)
     return torch.where(enough[:, None, None, None], left, images), torch.where(enough[:, None], crops, whole)
 
 
 def framed(theta: Tensor, crops: Tensor) -> Tensor:
-    """(n, 2, 3) theta in the square about each crop: c + s (A u + t), s the square's half-side and c the crop's centre."""
+    """(n, 2, 3) theta in the square about each crop: c + s (A u + t), s the square's half-side and c the
+    crop's centre."""
     side = crops[:, :2].amax(dim=1)[:, None, None]
     return torch.cat([side * theta[:, :, :2], side * theta[:, :, 2:] + crops[:, 2:, None]], dim=2)
 
 
 def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1] with the grey values of each slice changed by its draw: the same contrast and window in all
-    channels, independent noise in each.
+    """The batch (n, c, h, w) in [0, 1] with the grey values of each slice changed by its draw: the same
+    contrast and window in all channels, independent noise in each.
 
     Changes with a range of 0 are skipped, and cost nothing.
     """
@@ -153,11 +165,13 @@ def without_others(images: Tensor, beside: Tensor) -> Tensor:
 
 
 def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
-    """Each slice to the power gamma (n, 1, 1, 1), above 0, with the minimum and maximum of every channel unchanged.
+    """Each slice to the power gamma (n, 1, 1, 1), above 0, with the minimum and maximum of every channel
+    unchanged.
 
-    x^γ as exp(γ log x): a fourth of pow's time on a CPU, 0.03 instead of 0.13 ms per slice of two channels.  The logarithm of 0 takes six
-    times as long as that of a positive number, and so does an exp that underflows to 0: x is therefore at least 1e-24, which makes black
-    1e-6 of the range at γ = 0.25, 1e-12 at 0.5, and still a normal number at 1.5.
+    x^γ as exp(γ log x): a fourth of pow's time on a CPU, 0.03 instead of 0.13 ms per slice of two channels.
+    The logarithm of 0 takes six times as long as that of a positive number, and so does an exp that
+    underflows to 0: x is therefore at least 1e-24, which makes black 1e-6 of the range at γ = 0.25, 1e-12 at
+    0.5, and still a normal number at 1.5.
     """
     low, high = _extremes(images)
     size = high - low
@@ -167,8 +181,9 @@ def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
 def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
     """(n, c, 1, 1) smallest and largest pixel of every channel.
 
-    Reduced over the rows first, which is vectorised along contiguous memory, pixels and channels alike: in channels-last format, amin over
-    both dimensions takes 0.13 ms per slice, longer than the rest of the contrast change.
+    Reduced over the rows first, which is vectorised along contiguous memory, pixels and channels alike: in
+    channels-last format, amin over both dimensions takes 0.13 ms per slice, longer than the rest of the
+    contrast change.
     """
     n, c, h, w = images.shape
     rows = images.permute(0, 2, 3, 1).reshape(n, h, w * c)
@@ -177,13 +192,16 @@ def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def noise_at(place: Tensor, images: Tensor) -> Tensor:
-    """Standard normal noise (n, c, h, w) for images of that shape, read from the table at a place in [0, 1) for each, (n, 1, 1, 1).
+    """Standard normal noise (n, c, h, w) for images of that shape, read from the table at a place in [0, 1)
+    for each, (n, 1, 1, 1).
 
-    A million numbers are drawn once: new ones for every pixel would take a CPU longer than all other changes, and would differ between
-    devices.  Two slices sometimes share part of their noise; in a large batch a pair may share all of it.
+    A million numbers are drawn once: new ones for every pixel would take a CPU longer than all other changes,
+    and would differ between devices.  Two slices sometimes share part of their noise; in a large batch a pair
+    may share all of it.
     """
     n, size = len(images), images[0].numel()
-    windows = _noise_table(images.device).unfold(0, size, NOISE_STRIDE)                # a view: nothing is copied
+    # a view: nothing is copied
+    windows = _noise_table(images.device).unfold(0, size, NOISE_STRIDE)
     first = (place.reshape(n) * len(windows)).long()
     return windows.index_select(0, first).reshape(images.shape)
 

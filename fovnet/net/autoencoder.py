@@ -1,7 +1,10 @@
-"""A variational autoencoder whose error tells unusual vectors: trained on usual ones alone, it reconstructs others badly.
+"""A variational autoencoder whose error tells unusual vectors: trained on usual ones alone, it reconstructs
+others badly.
 
-    d  numbers of a vector, in [0, 1]        z  latent        L  hidden layers of the encoder, and of the decoder
-Source: Lakhmiri (2021), thesis, chapter 5; Kingma & Welling, *Auto-encoding variational Bayes* (2014), appendix B.
+    d  numbers of a vector, in [0, 1]        z  latent        L  hidden layers of the encoder, and of the
+        decoder
+Source: Lakhmiri (2021), thesis, chapter 5; Kingma & Welling, *Auto-encoding variational Bayes* (2014),
+appendix B.
 """
 
 from __future__ import annotations
@@ -20,20 +23,23 @@ Floats = NDArray[np.float64]
 
 ACTIVATIONS: Mapping[str, Any] = {"relu": nn.ReLU, "sigmoid": nn.Sigmoid, "tanh": nn.Tanh}
 OPTIMISERS: Mapping[str, Any] = {
-    "sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adagrad": torch.optim.Adagrad, "rmsprop": torch.optim.RMSprop,
+    "sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adagrad": torch.optim.Adagrad,
+    "rmsprop": torch.optim.RMSprop,
 }
 
 
 class Autoencoder(nn.Module):
-    """Encoder to the mean and log variance of z, decoder back; the widths of L hidden layers lie evenly between d and
-    the size of z."""
+    """Encoder to the mean and log variance of z, decoder back; the widths of L hidden layers lie evenly
+    between d and the size of z."""
 
     def __init__(self, size: int, layers: int, latent: int, activation: str, dropout: float) -> None:
         super().__init__()
         widths = [round(width) for width in np.linspace(size, latent, layers + 2)[:-1]]
         self.encoder = _stack(widths, activation, dropout)
         self.mean, self.log_variance = nn.Linear(widths[-1], latent), nn.Linear(widths[-1], latent)
-        self.decoder = nn.Sequential(*_stack([latent, *widths[:0:-1]], activation, dropout), nn.Linear(widths[1], size))
+        self.decoder = nn.Sequential(
+            *_stack([latent, *widths[:0:-1]], activation, dropout), nn.Linear(widths[1], size)
+        )
 
     def loss(self, x: Tensor) -> Tensor:
         """Mean of |x - x̂|² + KL(q(z|x) ‖ N(0, I)) over vectors (n, d), z drawn anew."""
@@ -62,8 +68,8 @@ def _stack(widths: Sequence[int], activation: str, dropout: float) -> nn.Sequent
 def trained(
     vectors: Floats, configuration: Mapping[str, Any], *, epochs: int, seed: int
 ) -> tuple[Autoencoder, list[float]]:
-    """The autoencoder of a configuration trained on usual vectors (n, d) with one thread, and its loss in every
-    epoch, which ends where the loss is not finite.
+    """The autoencoder of a configuration trained on usual vectors (n, d) with one thread, and its loss in
+    every epoch, which ends where the loss is not finite.
 
     configuration  layers, latent, log2_batch, activation, dropout, optimiser, rate
     """

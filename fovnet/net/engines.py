@@ -1,4 +1,5 @@
-"""Engines that compute the members' outputs: torch, which is always available, or a runtime that is faster on a CPU.
+"""Engines that compute the members' outputs: torch, which is always available, or a runtime that is faster on
+a CPU.
 
     torch      the networks as they were trained; the only one on CUDA
     onnx       ONNX Runtime, all networks as one graph (fovnet.net.graph)
@@ -41,7 +42,8 @@ class Engine(Protocol):
     version: str
 
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
-        """Probabilities (p, n, k) and features (n, f), float32 on the host, of all p members for images (n, c, 128, 128) float in [0, 1].
+        """Probabilities (p, n, k) and features (n, f), float32 on the host, of all p members for images (n,
+        c, 128, 128) float in [0, 1].
 
         Raises MemoryError or ModelError ("engine-failed") if it fails, for instance for lack of memory.
         """
@@ -78,7 +80,8 @@ class Onnx:
 
     def __init__(self, members: Sequence[nn.Module]) -> None:
         _package("onnx", self.name)
-        os.environ["ORT_DISABLE_TELEMETRY"] = "1"       # kept for the whole process: no uploader, no identifier in the home folder
+        # kept for the whole process: no uploader, no identifier in the home folder
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         runtime = _package("onnxruntime", self.name)
         runtime.disable_telemetry_events()      # for the case that it was imported before
         self.version = str(runtime.__version__)
@@ -114,14 +117,18 @@ def refuse_unknown(name: str) -> None:
 def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> Engine:
     """The engine of that name, or the fastest available ("auto"), for networks that are on `device`.
 
-    Raises ConfigError for an unknown engine ("engine-unknown") or one that cannot use that device ("engine-device"); ModelError for one
-    that cannot be made ("engine-missing", "engine-failed", "engine-differs", or as `graph_of`); with "auto" and "torch" none of these.
+    Raises ConfigError for an unknown engine ("engine-unknown") or one that cannot use that device
+    ("engine-device"); ModelError for one that cannot be made ("engine-missing", "engine-failed",
+    "engine-differs", or as `graph_of`); with "auto" and "torch" none of these.
     """
     refuse_unknown(name)
     if name == AUTO:
         return _fastest(members) if device.type == "cpu" else Torch(members)
     if name != "torch" and device.type != "cpu":
-        raise ConfigError("engine-device", f"engine {name} computes on the CPU, and the device is {device}; use --device cpu, or torch")
+        raise ConfigError(
+            "engine-device",
+            f"engine {name} computes on the CPU, and the device is {device}; use --device cpu, or torch",
+        )
     return _made(name, members)
 
 
@@ -141,19 +148,31 @@ def _made(name: str, members: Sequence[nn.Module]) -> Engine:
     except FovnetError:
         raise
     except Exception as fault:                  # a runtime has its own kinds of errors
-        raise ModelError("engine-failed", f"engine {name}: {type(fault).__name__}: {fault}; use the engine torch") from fault
+        raise ModelError(
+            "engine-failed", f"engine {name}: {type(fault).__name__}: {fault}; use the engine torch"
+        ) from fault
     return engine
 
 
 def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
-    """Raise unless the engine's outputs on two images of noise, one dark and one bright, are those of torch.  Raises ModelError
-    "engine-differs"."""
+    """Raise unless the engine's outputs on two images of noise, one dark and one bright, are those of torch.
+    Raises ModelError "engine-differs"."""
     channels = int(next(members[0].parameters()).shape[0])
-    images = torch.rand(2, channels, 128, 128, generator=torch.Generator().manual_seed(0)) * torch.tensor([0.2, 1.0])[:, None, None, None]
-    (probabilities, features), (expected, deviations) = side_by_side(lambda each: each.answers(images), [engine, Torch(members)], 1)
+    images = (
+        torch.rand(2, channels, 128, 128, generator=torch.Generator().manual_seed(0))
+        * torch.tensor([0.2, 1.0])[:, None, None, None]
+    )
+    (probabilities, features), (expected, deviations) = side_by_side(
+        lambda each: each.answers(images), [engine, Torch(members)], 1
+    )
     off = float(np.abs(probabilities - expected).max())
-    if off > AGREE or not np.allclose(features, deviations, rtol=1e-3, atol=1e-4 * float(np.abs(deviations).max())):
-        message = f"engine {engine.name} {engine.version}: its probabilities differ from torch's by {off:.2g}, {AGREE:g} is allowed"
+    if off > AGREE or not np.allclose(
+        features, deviations, rtol=1e-3, atol=1e-4 * float(np.abs(deviations).max())
+    ):
+        message = (
+            f"engine {engine.name} {engine.version}: its probabilities differ from torch's by {off:.2g}, "
+            f"{AGREE:g} is allowed"
+        )
         raise ModelError("engine-differs", f"{message}, or its features do; use the engine torch")
 
 
@@ -161,8 +180,11 @@ def _package(package: str, engine: str) -> Any:
     try:
         return import_module(package)
     except (ImportError, OSError) as fault:     # OSError: it is installed, and a library it needs is not
-        raise ModelError("engine-missing", f"engine {engine}: the package {package} is not usable here ({fault}); "
-                                           f"pip install 'fovnet[{engine}]' (in a clone '.[{engine}]'), or use the engine torch") from fault
+        raise ModelError(
+            "engine-missing",
+            f"engine {engine}: the package {package} is not usable here ({fault}); "
+            f"pip install 'fovnet[{engine}]' (in a clone '.[{engine}]'), or use the engine torch",
+        ) from fault
 
 
 def _outputs(images: Tensor, run: Callable[[Floats32], Sequence[Floats32]]) -> tuple[Floats32, Floats32]:
@@ -170,7 +192,8 @@ def _outputs(images: Tensor, run: Callable[[Floats32], Sequence[Floats32]]) -> t
     memory."""
     try:
         probabilities, features = run(images.contiguous().numpy())
-    except Exception as fault:                  # a runtime has its own kinds of errors, and one volume must not stop the rest
+    # a runtime has its own kinds of errors, and one volume must not stop the rest
+    except Exception as fault:
         raise ModelError("engine-failed", f"{type(fault).__name__}: {fault}; use the engine torch") from fault
     return probabilities, features
 

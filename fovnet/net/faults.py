@@ -16,12 +16,15 @@ NO_MEMORY = ("can't allocate memory", "not enough memory", "alloc_failed", "std:
 def end_of(fault: Exception) -> End:
     """`out_of_memory` if memory was short, else `error` with the exception in one line.
 
-    Raises SearchError ("disk-full") if a disk is full: this fails every training and is not caused by the configuration.
+    Raises SearchError ("disk-full") if a disk is full: this fails every training and is not caused by the
+    configuration.
     """
     message = (str(fault).strip().splitlines() or [""])[0]
     if is_disk_full(fault):
         where = f"{fault.filename or 'the results'}: no room on the disk ({fault.strerror})"
-        raise SearchError("disk-full", f"{where}; make some, and give the same command again: it goes on from here") from fault
+        raise SearchError(
+            "disk-full", f"{where}; make some, and give the same command again: it goes on from here"
+        ) from fault
     if is_starved(fault):
         return End("out_of_memory", message or "out of memory")
     return End("error", f"{type(fault).__name__}: {message}" if message else type(fault).__name__)

@@ -1,10 +1,12 @@
 """Trained networks as one ONNX graph, built layer by layer, for runtimes other than torch.
 
-    p  networks    n  images    c  channels of their input    k  classes    f  features of all networks together
+    p  networks    n  images    c  channels of their input    k  classes    f  features of all networks
+        together
 
-Built with the `onnx` package rather than traced: the networks have only a few kinds of layers, the graph has readable names, and no
-exporter is needed.  Each kind of layer has a function in the table DRAWN, from the name of the layer's input to the name of its output;
-for a container it calls those of its children.  Source: ONNX operators, opset 17 (onnx.ai).
+Built with the `onnx` package rather than traced: the networks have only a few kinds of layers, the graph has
+readable names, and no exporter is needed.  Each kind of layer has a function in the table DRAWN, from the
+name of the layer's input to the name of its output; for a container it calls those of its children.  Source:
+ONNX operators, opset 17 (onnx.ai).
 """
 
 from __future__ import annotations
@@ -56,11 +58,12 @@ class Drawing:
 
 
 def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
-    """images (n, c, 128, 128) float32 in [0, 1] to probabilities (p, n, k) and features (n, f), as `inference.member_answers` defines them.
+    """images (n, c, 128, 128) float32 in [0, 1] to probabilities (p, n, k) and features (n, f), as
+    `inference.member_answers` defines them.
 
     One graph for all: ten sessions would each have their own threads, and copy the images ten times.
-    Raises ModelError: "graph-layer" for a layer that cannot be expressed, "graph-inputs" if the networks have different numbers of
-    channels, "graph-too-large" if their weights exceed the size limit of the format.
+    Raises ModelError: "graph-layer" for a layer that cannot be expressed, "graph-inputs" if the networks have
+    different numbers of channels, "graph-too-large" if their weights exceed the size limit of the format.
     """
     from onnx import TensorProto, helper
 
@@ -81,15 +84,22 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
 
 
 def _channels(networks: Sequence[nn.Module]) -> int:
-    """The number of input channels of all the networks, from their first layer, a normalisation.  Raises ModelError as `graph_of`."""
+    """The number of input channels of all the networks, from their first layer, a normalisation.  Raises
+    ModelError as `graph_of`."""
     sizes = sum(weight.numel() * 4 for network in networks for weight in network.parameters())
     if sizes > MOST_BYTES:
-        message = f"the networks' weights are {sizes / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} of an ONNX graph"
+        message = (
+            f"the networks' weights are {sizes / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} of an "
+            "ONNX graph"
+        )
         raise ModelError("graph-too-large", f"{message}; use the engine torch")
     found = {getattr(next(network.children(), None), "num_features", None) for network in networks}
     channels = found.pop() if len(found) == 1 else None
     if channels is None:
-        raise ModelError("graph-inputs", "the networks do not all normalise the same number of channels first; use the engine torch")
+        raise ModelError(
+            "graph-inputs",
+            "the networks do not all normalise the same number of channels first; use the engine torch",
+        )
     return int(channels)
 
 
@@ -111,7 +121,10 @@ def _sequence(drawing: Drawing, layer: nn.Module, name: str, at: str) -> str:
 
 
 def _normalisation(drawing: Drawing, layer: nn.BatchNorm2d, name: str, at: str) -> str:
-    parameters = {"weight": layer.weight, "bias": layer.bias, "running_mean": layer.running_mean, "running_var": layer.running_var}
+    parameters = {
+        "weight": layer.weight, "bias": layer.bias, "running_mean": layer.running_mean,
+        "running_var": layer.running_var,
+    }
     if any(values is None for values in parameters.values()):
         raise _unknown(layer, name)
     kept = [drawing.keep(f"{name}.{of}", values) for of, values in parameters.items() if values is not None]
@@ -122,7 +135,10 @@ def _convolution(drawing: Drawing, layer: nn.Conv2d, name: str, at: str) -> str:
     if isinstance(layer.padding, str) or layer.padding_mode != "zeros":
         raise _unknown(layer, name)
     pads, strides, dilations = list(layer.padding) * 2, list(layer.stride), list(layer.dilation)
-    return drawing.add("Conv", at, *_weights(drawing, layer, name), pads=pads, strides=strides, dilations=dilations, group=layer.groups)
+    return drawing.add(
+        "Conv", at, *_weights(drawing, layer, name), pads=pads, strides=strides, dilations=dilations,
+        group=layer.groups,
+    )
 
 
 def _dense(drawing: Drawing, layer: nn.Linear, name: str, at: str) -> str:
@@ -131,7 +147,11 @@ def _dense(drawing: Drawing, layer: nn.Linear, name: str, at: str) -> str:
 
 def _weights(drawing: Drawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
     bias: Tensor | None = layer.bias          # annotated as a Tensor by torch, but None with bias=False
-    return [drawing.keep(f"{name}.{of}", values) for of, values in (("weight", layer.weight), ("bias", bias)) if values is not None]
+    return [
+        drawing.keep(f"{name}.{of}", values)
+        for of, values in (("weight", layer.weight), ("bias", bias))
+        if values is not None
+    ]
 
 
 def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, at: str) -> str:
@@ -144,10 +164,13 @@ def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, at: str) -> str:
 
 
 def _deviation(drawing: Drawing, pooled: str) -> str:
-    """(n, filters): the standard deviation over the image after the ReLU, in two passes, as E[x²] - E[x]² would cancel."""
+    """(n, filters): the standard deviation over the image after the ReLU, in two passes, as E[x²] - E[x]²
+    would cancel."""
     active = drawing.add("Relu", pooled)
     apart = drawing.add("Sub", active, drawing.add("ReduceMean", active, axes=PICTURE, keepdims=1))
-    return drawing.add("Sqrt", drawing.add("ReduceMean", drawing.add("Mul", apart, apart), axes=PICTURE, keepdims=0))
+    return drawing.add(
+        "Sqrt", drawing.add("ReduceMean", drawing.add("Mul", apart, apart), axes=PICTURE, keepdims=0)
+    )
 
 
 def _mean(drawing: Drawing, layer: nn.AvgPool2d, name: str, at: str) -> str:
@@ -158,7 +181,10 @@ def _mean(drawing: Drawing, layer: nn.AvgPool2d, name: str, at: str) -> str:
 
 def _windows(layer: nn.MaxPool2d | nn.AvgPool2d) -> dict[str, Any]:
     pads = _pair(layer.padding) * 2
-    return {"kernel_shape": _pair(layer.kernel_size), "strides": _pair(layer.stride), "pads": pads, "ceil_mode": int(layer.ceil_mode)}
+    return {
+        "kernel_shape": _pair(layer.kernel_size), "strides": _pair(layer.stride), "pads": pads,
+        "ceil_mode": int(layer.ceil_mode),
+    }
 
 
 def _pair(sides: int | tuple[int, ...]) -> list[int]:
@@ -172,7 +198,10 @@ def _mean_of_all(drawing: Drawing, layer: nn.AdaptiveAvgPool2d, name: str, at: s
 
 
 def _residual(drawing: Drawing, layer: Residual, name: str, at: str) -> str:
-    branch, shortcut = _drawn(drawing, layer.branch, f"{name}.branch", at), _drawn(drawing, layer.shortcut, f"{name}.shortcut", at)
+    branch, shortcut = (
+        _drawn(drawing, layer.branch, f"{name}.branch", at),
+        _drawn(drawing, layer.shortcut, f"{name}.shortcut", at),
+    )
     return drawing.add("Add", branch, shortcut)
 
 
@@ -190,4 +219,5 @@ DRAWN: dict[type[nn.Module], Draw] = {
     Residual: _residual,
     nn.Identity: lambda _, __, ___, at: at,
 }
-"""The function of each kind of layer: (graph so far, layer, its name, name of its input) to the name of its output."""
+"""The function of each kind of layer: (graph so far, layer, its name, name of its input) to the name of its
+output."""

@@ -1,18 +1,22 @@
 """The networks' input images, made by the same code for training, validation and prediction.
 
-    pixels  (n, 128, 128) uint8      rows   (m,) row numbers          theta  (m, 2, 3) affine maps (fovnet.net.augment), if warped
-    images  (m, c, 128, 128) float in [0, 1], channels last; the kinds in the order of `fovnet.net.architecture.INPUTS`:
+    pixels  (n, 128, 128) uint8      rows   (m,) row numbers          theta  (m, 2, 3) affine maps
+        (fovnet.net.augment), if warped
+    images  (m, c, 128, 128) float in [0, 1], channels last; the kinds in the order of
+            `fovnet.net.architecture.INPUTS`:
 
     slice         the slice as it was cut, whatever its field of view in millimetres
     neighbours    the slices below and above in the same volume; at its ends the slice itself
-    millimetres   the slice at 4 mm a pixel, 512 mm across, centred; black outside its field of view.  It shows the size of the body,
-                  which resizing to 128 pixels loses
-    sections      the volume's sagittal and coronal sections at 4 mm a pixel, head up, with the slice in row 64: its place in the volume
+    millimetres   the slice at 4 mm a pixel, 512 mm across, centred; black outside its field of view.  It
+                  shows the size of the body, which resizing to 128 pixels loses
+    sections      the volume's sagittal and coronal sections at 4 mm a pixel, head up, with the slice in row
+                  64: its place in the volume
 
-A warp transforms the body: it is the same in all channels of a slice, each resampled once.  In "millimetres" and "sections" it is combined
-with the change of scale, so that a body zoomed by 8 % is 8 % larger there too: a person of another size, not another field of view.
-Sections are rotated, sheared and zoomed by the same numbers, each along its own axes, but not moved up or down.  Those of a cropped slice
-are still cut through the middle of the whole volume, not of the cropped field of view.
+A warp transforms the body: it is the same in all channels of a slice, each resampled once.  In "millimetres"
+and "sections" it is combined with the change of scale, so that a body zoomed by 8 % is 8 % larger there too:
+a person of another size, not another field of view. Sections are rotated, sheared and zoomed by the same
+numbers, each along its own axes, but not moved up or down.  Those of a cropped slice are still cut through
+the middle of the whole volume, not of the cropped field of view.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ from fovnet.volume.sections import PIXEL_MM, Sections, sections_of
 
 ACROSS_MM = 512.0       # 4 mm a pixel
 THROUGH_MM = PIXEL_MM * SIDE
-HALVED = 2.0            # slice pixels per 4 mm pixel above which means of 2 x 2 are read: bilinear sampling would skip pixels
+# slice pixels per 4 mm pixel above which means of 2 x 2 are read: bilinear sampling would skip pixels
+HALVED = 2.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,8 @@ class Through:
         return cls(*(torch.from_numpy(array).to(device) for array in (of.pixels, of.row, of.low, of.high)))
 
     def about(self, rows: Tensor, ends: Tensor | None = None) -> Tensor:
-        """(m, 2, 128, 128) float in [0, 1]: both sections of each of the slices `rows` (m,), the slice in row 64; black beyond the volume.
+        """(m, 2, 128, 128) float in [0, 1]: both sections of each of the slices `rows` (m,), the slice in row
+        64; black beyond the volume.
 
         ends  (m, 2) shares of the rows below and above the slice that are shown; None: all
         """
@@ -63,13 +69,19 @@ class Through:
             low, high = row - below, row + above + 1
         shown = row[:, None] + (SIDE // 2 - torch.arange(SIDE, device=row.device))
         inside = (shown >= low[:, None]) & (shown < high[:, None])
-        read = self.pixels[:, shown.clamp(0, self.pixels.shape[1] - 1)].transpose(0, 1).to(torch.float32).div_(255.0)
+        read = (
+            self.pixels[:, shown.clamp(0, self.pixels.shape[1] - 1)]
+            .transpose(0, 1)
+            .to(torch.float32)
+            .div_(255.0)
+        )
         return (read * inside[:, None, :, None]).contiguous(memory_format=torch.channels_last)
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A `Placing` on a device: sides_mm (n,) float32; below, above (n,) rows of the neighbours; the sections, if they are inputs."""
+    """A `Placing` on a device: sides_mm (n,) float32; below, above (n,) rows of the neighbours; the sections,
+    if they are inputs."""
 
     sides_mm: Tensor
     below: Tensor
@@ -89,11 +101,12 @@ class Warp:
     """The augmentation of m training slices.
 
     theta   (m, 2, 3) affine map of each, as in fovnet.net.augment
-    crops   (m, 4), as there: the rectangle of each slice that is its field of view, and the frame of theta; None: the whole slice
+    crops   (m, 4), as there: the rectangle of each slice that is its field of view, and the frame of theta;
+            None: the whole slice
     ends    (m, 2) the shares of its volume below and above it that its sections show; None: all of it
     as_cut  as in `fovnet.net.recipe.Ranges`
-    before  applied first to images (m, c, h, w); its second argument is whether it may move their content, which is False for sections:
-            the slice would no longer be in its row
+    before  applied first to images (m, c, h, w); its second argument is whether it may move their content,
+            which is False for sections: the slice would no longer be in its row
     """
 
     theta: Tensor
@@ -104,11 +117,14 @@ class Warp:
 
 
 def images(
-    pixels: Tensor, rows: Tensor, kinds: Sequence[str] = ("slice",), placed: Placed | None = None, warp: Warp | None = None
+    pixels: Tensor, rows: Tensor, kinds: Sequence[str] = ("slice",), placed: Placed | None = None,
+    warp: Warp | None = None,
 ) -> Tensor:
-    """(m, c, h, w) float in [0, 1]: the input of these kinds for the slices `rows` (m,); not augmented without a warp.
+    """(m, c, h, w) float in [0, 1]: the input of these kinds for the slices `rows` (m,); not augmented
+    without a warp.
 
-    Raises ModelError ("inputs-unplaced") if a kind needs more than the pixels of the slices and `placed` does not have it.
+    Raises ModelError ("inputs-unplaced") if a kind needs more than the pixels of the slices and `placed` does
+    not have it.
     """
     source, theta, crops = _warped(_source(pixels, rows, kinds, placed), warp)
     shown = source if "slice" in kinds else source[:, 1:]
@@ -116,12 +132,15 @@ def images(
     if placed is not None and "millimetres" in kinds:
         sides_mm = placed.sides_mm.index_select(0, rows)
         shown_mm = sides_mm if crops is None else crops[:, :2].amax(dim=1) * sides_mm
-        cut_mm = shown_mm if warp is not None and not warp.as_cut else sides_mm        # cropping does not change the pixel size
+        # cropping does not change the pixel size
+        cut_mm = shown_mm if warp is not None and not warp.as_cut else sides_mm
         made.append(in_millimetres(source[:, :1], shown_mm, theta, cut_mm))
     if placed is not None and placed.through is not None and "sections" in kinds:
         both = placed.through.about(rows, None if warp is None else warp.ends)
         if warp is not None and theta is not None:
-            both = _warped_sections(both, placed.sides_mm.index_select(0, rows) / THROUGH_MM, warp, theta[:, :, 2], crops)
+            both = _warped_sections(
+                both, placed.sides_mm.index_select(0, rows) / THROUGH_MM, warp, theta[:, :, 2], crops
+            )
         made.append(both)
     return made[0] if len(made) == 1 else torch.cat(made, dim=1).contiguous(memory_format=torch.channels_last)
 
@@ -129,16 +148,23 @@ def images(
 def _source(pixels: Tensor, rows: Tensor, kinds: Sequence[str], placed: Placed | None) -> Tensor:
     """(m, 1, h, w) the slices themselves, or (m, 3, h, w) with their neighbours if those are inputs."""
     if tuple(kinds) != ("slice",) and (placed is None or ("sections" in kinds and placed.through is None)):
-        raise ModelError("inputs-unplaced", f"networks that see {', '.join(kinds)} need the sizes and the places of the slices; give both")
+        raise ModelError(
+            "inputs-unplaced",
+            f"networks that see {', '.join(kinds)} need the sizes and the places of the slices; give both",
+        )
     own = normalised(pixels.index_select(0, rows))
     if placed is None or "neighbours" not in kinds:
         return own
-    beside = [normalised(pixels.index_select(0, those.index_select(0, rows))) for those in (placed.below, placed.above)]
+    beside = [
+        normalised(pixels.index_select(0, those.index_select(0, rows)))
+        for those in (placed.below, placed.above)
+    ]
     return torch.cat([own, *beside], dim=1)
 
 
 def _warped(source: Tensor, warp: Warp | None) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """The slices distorted and cropped but not yet resampled, theta in the frames of their crops, and the crops made."""
+    """The slices distorted and cropped but not yet resampled, theta in the frames of their crops, and the
+    crops made."""
     if warp is None:
         return source, None, None
     if warp.before is not None:
@@ -152,14 +178,16 @@ def _warped(source: Tensor, warp: Warp | None) -> tuple[Tensor, Tensor | None, T
 def _warped_sections(both: Tensor, halves: Tensor, warp: Warp, shift: Tensor, crops: Tensor | None) -> Tensor:
     """Sections (m, 2, h, w) warped consistently with their slices: cropped and shifted sideways with these.
 
-    halves  (m,) half a slice's side, in half sides of a section's frame    shift  (m, 2) translation of the slices, to the right and down
+    halves  (m,) half a slice's side, in half sides of a section's frame    shift  (m, 2) translation of the
+        slices, to the right and down
     in their own frames
     """
     if warp.before is not None:
         both = warp.before(both, False)
     at = (2 * torch.arange(both.shape[3], device=both.device) + 1) / both.shape[3] - 1
     made = []
-    for section, axis in enumerate((1, 0)):             # the sagittal section's width is the slice's y (1), the coronal one's x (0)
+    # the sagittal section's width is the slice's y (1), the coronal one's x (0)
+    for section, axis in enumerate((1, 0)):
         one = both[:, section : section + 1]
         if crops is not None:
             off = (at - (crops[:, 2 + axis] * halves)[:, None]).abs()
@@ -171,9 +199,11 @@ def _warped_sections(both: Tensor, halves: Tensor, warp: Warp, shift: Tensor, cr
 
 
 def _zoomed_along(theta: Tensor) -> Tensor:
-    """(m, 2, 2) theta for a section whose width is the slice's second axis: the first column gets the zoom of that axis.
+    """(m, 2, 2) theta for a section whose width is the slice's second axis: the first column gets the zoom of
+    that axis.
 
-    The zooms are those of `fovnet.net.augment.draw_affines`: the length of the first column, and the determinant divided by it.
+    The zooms are those of `fovnet.net.augment.draw_affines`: the length of the first column, and the
+    determinant divided by it.
     """
     wide, tall = theta[:, :, 0], theta[:, :, 1]
     zoom = wide.norm(dim=1)
@@ -182,11 +212,14 @@ def _zoomed_along(theta: Tensor) -> Tensor:
 
 
 def normalised(slices: Tensor) -> Tensor:
-    """Slices (n, 1, h, w) float in [0, 1] from (n, h, w) uint8, channels last: convolutions 1.3 to 1.8 times faster on a CPU."""
+    """Slices (n, 1, h, w) float in [0, 1] from (n, h, w) uint8, channels last: convolutions 1.3 to 1.8 times
+    faster on a CPU."""
     return slices.unsqueeze(1).to(torch.float32).div_(255.0).contiguous(memory_format=torch.channels_last)
 
 
-def in_millimetres(own: Tensor, sides_mm: Tensor, theta: Tensor | None = None, cut_mm: Tensor | None = None) -> Tensor:
+def in_millimetres(
+    own: Tensor, sides_mm: Tensor, theta: Tensor | None = None, cut_mm: Tensor | None = None
+) -> Tensor:
     """Slices (m, 1, h, w) that are `sides_mm` (m,) wide, on a square of ACROSS_MM, warped by theta.
 
     cut_mm  (m,) width of the whole slices, which gives the pixel size, if theta is of a crop
@@ -201,7 +234,8 @@ def in_millimetres(own: Tensor, sides_mm: Tensor, theta: Tensor | None = None, c
 
 
 def images_of(
-    pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None, device: torch.device
+    pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None,
+    device: torch.device,
 ) -> Tensor:
     """`images` (m, c, h, w) of a few rows (m,) of slices (n, h, w) uint8 in memory or in a file."""
     brought, own, placed = brought_for(pixels, rows, kinds, placing, device)
@@ -209,7 +243,8 @@ def images_of(
 
 
 def brought_for(
-    pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None, device: torch.device
+    pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None,
+    device: torch.device,
 ) -> tuple[Tensor, Tensor, Placed | None]:
     """What `images` of a few rows (m,) of slices (n, h, w) uint8, in memory or in a file, are made from:
     pixels, row numbers (m,) among them, and their placing.  The device gets only what they need.
@@ -234,5 +269,8 @@ def inputs_of(members: Sequence[nn.Module]) -> tuple[str, ...]:
     kinds = {getattr(member, "inputs", ("slice",)) for member in members}
     if len(kinds) > 1:
         listed = " and ".join(sorted(", ".join(each) for each in kinds))
-        raise ModelError("members-other-inputs", f"networks of one ensemble are shown {listed}; take the networks of one search")
+        raise ModelError(
+            "members-other-inputs",
+            f"networks of one ensemble are shown {listed}; take the networks of one search",
+        )
     return kinds.pop() if kinds else ("slice",)

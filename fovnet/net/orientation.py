@@ -1,10 +1,13 @@
-"""Training the orientation network: it classifies the view in a picture, and three pictures together give the body's orientation (turn).
+"""Training the orientation network: it classifies the view in a picture, and three pictures together give the
+body's orientation (turn).
 
-    n  volumes    pictures (n, 3, 3, 128, 128) uint8, as in fovnet.volume.planes, of volumes with (mostly) correct headers
+    n  volumes    pictures (n, 3, 3, 128, 128) uint8, as in fovnet.volume.planes, of volumes with (mostly)
+        correct headers
 
-A sample is one picture of each plane, at one of three places, all rearranged as under one of 24 turns (fovnet.maths.turns); the network
-scores 16 views for each picture.  A turn's score is the sum of the scores of the views it would show; the loss is the cross-entropy over
-turns.  Views that look alike, such as a thigh upside down, need not be separated: the probabilities stay as uncertain as the pictures.
+A sample is one picture of each plane, at one of three places, all rearranged as under one of 24 turns
+(fovnet.maths.turns); the network scores 16 views for each picture.  A turn's score is the sum of the scores
+of the views it would show; the loss is the cross-entropy over turns.  Views that look alike, such as a thigh
+upside down, need not be separated: the probabilities stay as uncertain as the pictures.
 """
 
 from __future__ import annotations
@@ -32,16 +35,21 @@ COPIES = 8              # augmented pictures of each plane, drawn once
 SHOWN = 360             # mean number of times that each volume is shown, 15 in every turn
 BATCH, RATE, DECAY = 128, 2e-3, 0.05
 DROPPED = (0.1, 0.3)    # dropout of the outlines, and of the hidden layers
-CUT, LEAST_CUT = 0.4, 0.45      # share of pictures cropped to a rectangle, and its least size as a share of each side
+# share of pictures cropped to a rectangle, and its least size as a share of each side
+CUT, LEAST_CUT = 0.4, 0.45
 AT_ONCE = 512           # pictures augmented together: 80 MB
 
 ProgressCallback = Callable[[int, int], Any]
 
 
-def learn(pictures: NDArray[np.uint8], *, seed: int, progress: ProgressCallback | None = None) -> dict[str, Tensor]:
-    """The layers' weights and biases, "layer0.weight" (256, 1024) to "layer2.bias" (16,), for outlines that are not normalised.
+def learn(
+    pictures: NDArray[np.uint8], *, seed: int, progress: ProgressCallback | None = None
+) -> dict[str, Tensor]:
+    """The layers' weights and biases, "layer0.weight" (256, 1024) to "layer2.bias" (16,), for outlines that
+    are not normalised.
 
-    The same seed gives the same bits on one processor: everything is drawn from it, and computed by one thread.
+    The same seed gives the same bits on one processor: everything is drawn from it, and computed by one
+    thread.
     """
     with _alone(seed):
         generator = torch.Generator().manual_seed(seed)
@@ -49,7 +57,11 @@ def learn(pictures: NDArray[np.uint8], *, seed: int, progress: ProgressCallback 
         mean, deviation = float(known.mean(dtype=np.float64)), float(known.std(dtype=np.float64))
         network = _fitted(known, (mean, deviation), generator, progress)
     layers = [layer for layer in network if isinstance(layer, nn.Linear)]
-    made = {f"layer{at}.{name}": value.detach() for at, layer in enumerate(layers) for name, value in layer.named_parameters()}
+    made = {
+        f"layer{at}.{name}": value.detach()
+        for at, layer in enumerate(layers)
+        for name, value in layer.named_parameters()
+    }
     first = made["layer0.weight"] / deviation
     return made | {"layer0.weight": first, "layer0.bias": made["layer0.bias"] - mean * first.sum(dim=1)}
 
@@ -68,14 +80,17 @@ def _alone(seed: int) -> Iterator[None]:
 
 
 def _changed(pictures: NDArray[np.uint8], generator: torch.Generator) -> NDArray[np.float16]:
-    """(copies, n, 3, ...) outlines of the pictures, augmented differently in each copy: moved, zoomed, cropped, grey values changed."""
+    """(copies, n, 3, ...) outlines of the pictures, augmented differently in each copy: moved, zoomed,
+    cropped, grey values changed."""
     n = len(pictures)
     made = np.zeros((COPIES, n * 3, *SHAPE), np.float16)
     for copy in range(COPIES):
         place = torch.randint(0, pictures.shape[2], (n * 3,), generator=generator).numpy()
         for first in range(0, n * 3, AT_ONCE):
             rows = np.arange(first, min(first + AT_ONCE, n * 3))
-            chosen = torch.from_numpy(pictures[rows // 3, rows % 3, place[rows]]).unsqueeze(1).float().div_(255)
+            chosen = (
+                torch.from_numpy(pictures[rows // 3, rows % 3, place[rows]]).unsqueeze(1).float().div_(255)
+            )
             made[copy, rows] = outlines(255 * _as_drawn(chosen, generator).squeeze(1).numpy())
     return made.reshape(COPIES, n, 3, *SHAPE)
 
@@ -104,20 +119,24 @@ def _cut(pictures: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _fitted(
-    known: NDArray[np.float16], scale: tuple[float, float], generator: torch.Generator, progress: ProgressCallback | None
+    known: NDArray[np.float16], scale: tuple[float, float], generator: torch.Generator,
+    progress: ProgressCallback | None,
 ) -> nn.Sequential:
-    """The network, trained on outlines (copies, n, 3, ...), normalised by `scale`, their mean and standard deviation."""
+    """The network, trained on outlines (copies, n, 3, ...), normalised by `scale`, their mean and standard
+    deviation."""
     n, inputs = known.shape[1], int(np.prod(SHAPE))
     network = nn.Sequential(
-        nn.Dropout(DROPPED[0]), nn.Linear(inputs, WIDTHS[0]), nn.ReLU(), nn.Dropout(DROPPED[1]), nn.Linear(*WIDTHS), nn.ReLU(),
-        nn.Dropout(DROPPED[1]), nn.Linear(WIDTHS[1], len(VIEWS)),
+        nn.Dropout(DROPPED[0]), nn.Linear(inputs, WIDTHS[0]), nn.ReLU(), nn.Dropout(DROPPED[1]),
+        nn.Linear(*WIDTHS), nn.ReLU(), nn.Dropout(DROPPED[1]), nn.Linear(WIDTHS[1], len(VIEWS)),
     )
     steps = max(1, SHOWN * n // BATCH)
     optimiser = torch.optim.AdamW(network.parameters(), RATE, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
     shown, outline = torch.from_numpy(TURNS), torch.from_numpy(known).reshape(len(known), n, 3, inputs)
     for step in range(steps):
-        copy, volume, turn = (torch.randint(0, most, (BATCH,), generator=generator) for most in (len(known), n, len(TURNS)))
+        copy, volume, turn = (
+            torch.randint(0, most, (BATCH,), generator=generator) for most in (len(known), n, len(TURNS))
+        )
         views = shown[turn]
         laid = outline[copy[:, None], volume[:, None], PLANE[views]].float().gather(2, LAID[views])
         loss = F.cross_entropy(of_turns(network((laid - scale[0]) / scale[1])), turn)
@@ -137,7 +156,8 @@ def of_turns(scores: Tensor) -> Tensor:
 
 
 def _laid() -> Tensor:
-    """(16, 1024) for each view, the permutation of its plane's outlines when the picture is rearranged to show it."""
+    """(16, 1024) for each view, the permutation of its plane's outlines when the picture is rearranged to
+    show it."""
     places = np.arange(np.prod(SHAPE)).reshape(SHAPE)
     return torch.from_numpy(np.stack([moved(places, MOVES[move]).reshape(-1) for _, move in SOURCES]))
 

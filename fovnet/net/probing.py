@@ -1,6 +1,7 @@
 """Measuring the cost of training: timing single steps and validations, and the memory of a fresh process.
 
-The networks are trained by the code that trains trials, on slices of noise: the content of images does not change the time.
+The networks are trained by the code that trains trials, on slices of noise: the content of images does not
+change the time.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ RATE = 1e-6                 # learning rate: small, so that nothing diverges
 
 @dataclass(frozen=True)
 class Probe:
-    """A network's timed training: median seconds of a step, and seconds of a validated slice; bytes at its peak on a GPU, else 0."""
+    """A network's timed training: median seconds of a step, and seconds of a validated slice; bytes at its
+    peak on a GPU, else 0."""
 
     step_seconds: float
     validated_seconds: float
@@ -44,14 +46,19 @@ class Bench:
     """A device with a few slices on it, for short trainings of networks."""
 
     def __init__(
-        self, device: torch.device, ranges: Ranges, classes: int, slices: int = 256, side: int = 128, precision: str = "auto"
+        self, device: torch.device, ranges: Ranges, classes: int, slices: int = 256, side: int = 128,
+        precision: str = "auto",
     ) -> None:
         rng = np.random.default_rng(0)
         pixels = rng.integers(0, 256, (slices + VALIDATED, side, side), dtype=np.uint8)
         targets = np.eye(classes, dtype=np.float32)[rng.integers(0, classes, slices + VALIDATED)]
         rows = np.arange(slices + VALIDATED)
-        placing = Placing(np.repeat(rng.uniform(200.0, 500.0, -(-len(rows) // 20)), 20)[: len(rows)], rows // 20, rows.astype(np.float64))
-        kinds = tuple(INPUTS) if side == SIDE else ("slice",)           # the others are made of slices as they were cut
+        placing = Placing(
+            np.repeat(rng.uniform(200.0, 500.0, -(-len(rows) // 20)), 20)[: len(rows)], rows // 20,
+            rows.astype(np.float64),
+        )
+        # the others are made of slices as they were cut
+        kinds = tuple(INPUTS) if side == SIDE else ("slice",)
         self._data = training.place(pixels, targets, rows[:slices], rows[slices:], device, placing, kinds)
         self._weights = training.class_weights(self._data.targets)
         self._ranges, self._precision = ranges, precision
@@ -69,7 +76,8 @@ class Bench:
         return grown_bytes(net, batch, self._ranges, self._precision)
 
     def steps(self, net: Architecture, batch: int) -> tuple[Callable[[int], float], Callable[[], float]]:
-        """Two functions for a fresh network: the seconds of a number of steps, and those of one validation of 32 slices."""
+        """Two functions for a fresh network: the seconds of a number of steps, and those of one validation of
+        32 slices."""
         progress = training._begin(net, RATE, 0, self._data.device)
 
         def train(steps: int) -> None:
@@ -102,12 +110,16 @@ class Bench:
 
 def device_name(device: torch.device) -> str:
     """The name of the device in the records of trials."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else f"{platform.machine()} CPU, one thread"
+    return (
+        torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"{platform.machine()} CPU, one thread"
+    )
 
 
 def _clock(device: torch.device) -> Callable[[], float]:
-    """A clock in seconds: wall time after synchronising on a GPU; CPU time of this process on a CPU, which other processes on the same core
-    do not lengthen."""
+    """A clock in seconds: wall time after synchronising on a GPU; CPU time of this process on a CPU, which
+    other processes on the same core do not lengthen."""
     if device.type != "cuda":
         return time.process_time
 

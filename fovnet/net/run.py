@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def run_vocabulary(settings: Settings) -> Vocabulary:
-    """The regions that the settings name, or fovnet's own six.  Raises ConfigError as `fovnet.config.vocabulary`."""
+    """The regions that the settings name, or fovnet's own six.  Raises ConfigError as
+    `fovnet.config.vocabulary`."""
     from fovnet.config import vocabulary
 
     return vocabulary(settings.regions)
@@ -34,8 +35,9 @@ def run_vocabulary(settings: Settings) -> Vocabulary:
 def open_run(settings: Settings) -> tuple[Results, Pack]:
     """The results folder of a configuration, and the slices in it.
 
-    Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") if they were cut or labelled with other settings:
-    regions could be mixed up, and a report would state settings that were not used.
+    Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") if they were cut or
+    labelled with other settings: regions could be mixed up, and a report would state settings that were not
+    used.
     """
     from fovnet.volume.pack import load_pack
 
@@ -51,12 +53,16 @@ def _refuse_slices_of_other_settings(settings: Settings, results: Results, pack:
     made = {"classes": ", ".join(pack.classes), **pack.slice_format}
     for name, value in wanted.items():
         if made.get(name, value) != value:
-            raise ConfigError("slices-other-settings", f"{results.slices}: made with {name} = {made[name]}, and the configuration says "
-                                                       f"{value}; give the one that made them, another `results`, or `fovnet slice` again")
+            raise ConfigError(
+                "slices-other-settings",
+                f"{results.slices}: made with {name} = {made[name]}, and the configuration says "
+                f"{value}; give the one that made them, another `results`, or `fovnet slice` again",
+            )
 
 
 def pack_to_train_on(settings: Settings, config: Path) -> Pack:
-    """The slices in the results folder.  Raises as `open_run`; CollectionError "pack-missing" then says what to run first."""
+    """The slices in the results folder.  Raises as `open_run`; CollectionError "pack-missing" then says what
+    to run first."""
     try:
         return open_run(settings)[1]
     except CollectionError as fault:
@@ -65,14 +71,17 @@ def pack_to_train_on(settings: Settings, config: Path) -> Pack:
         results, first = Results(Path(settings.results)), f"`{with_config('slice', config)}`"
         if results.is_to_simulate(settings.phantom.subjects):
             first = f"`{simulating(settings)}` and {first}"
-        raise CollectionError("pack-missing", f"{results.slices}: no slices to train on; run {first} first") from None
+        raise CollectionError(
+            "pack-missing", f"{results.slices}: no slices to train on; run {first} first"
+        ) from None
 
 
 def finished_search(results: Results) -> tuple[Path, list[Trial]]:
-    """The journal of the last finished search in a results folder, and its trials: the first ones if an earlier run requested more.
+    """The journal of the last finished search in a results folder, and its trials: the first ones if an
+    earlier run requested more.
 
-    Raises SearchError ("search-missing") if no search has finished, ("slot-missing") if one of its slots is gone, and as
-    `fovnet.search.journal.read_trials` does.
+    Raises SearchError ("search-missing") if no search has finished, ("slot-missing") if one of its slots is
+    gone, and as `fovnet.search.journal.read_trials` does.
     """
     from fovnet.search.journal import read_trials, slot_path, to_repeat
 
@@ -80,33 +89,42 @@ def finished_search(results: Results) -> tuple[Path, list[Trial]]:
         facts = read_json(results.search / "current.json")
         journal, count = results.search / str(facts["journal"]), int(facts["trials"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise SearchError("search-missing", f"{results.search}: no finished search in it; run `fovnet search` first") from None
+        raise SearchError(
+            "search-missing", f"{results.search}: no finished search in it; run `fovnet search` first"
+        ) from None
     trials = {trial.proposal.slot: trial for trial in read_trials(journal)}
     for slot in range(count):
         if slot not in trials:
             gone = slot_path(journal, slot)
-            raise SearchError("slot-missing", f"{gone}: is gone, of a search that has finished; {to_repeat(gone)}")
+            raise SearchError(
+                "slot-missing", f"{gone}: is gone, of a search that has finished; {to_repeat(gone)}"
+            )
     return journal, [trials[slot] for slot in range(count)]
 
 
 def journal_of_same_training(settings: Settings, folder: Path) -> Path:
-    """The journal of the finished search in a results folder, whose training settings must be the configured ones; the device may differ,
-    as each trial records its own.
+    """The journal of the finished search in a results folder, whose training settings must be the configured
+    ones; the device may differ, as each trial records its own.
 
     Raises SearchError ("calibration-training") if they are not, and as `finished_search`.
     """
     training, (journal, _) = settings.training, finished_search(Results(folder))
     current = Results(folder).search / "current.json"
-    alike = {digest({**training.model_dump(mode="json"), "device": device}) for device in ("auto", "cpu", "cuda")}
+    alike = {
+        digest({**training.model_dump(mode="json"), "device": device}) for device in ("auto", "cpu", "cuda")
+    }
     if read_json(current).get("training_sha256") not in alike:
-        raise SearchError("calibration-training", f"{current}: its training is another than the configured one, or was made by an earlier "
-                                                  "fovnet (`fovnet search` records it now); calibrate without --from")
+        raise SearchError(
+            "calibration-training",
+            f"{current}: its training is another than the configured one, or was made by an earlier "
+            "fovnet (`fovnet search` records it now); calibrate without --from",
+        )
     return journal
 
 
 def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
-    """The search in a journal, and its explanation from all its trials, or from `trials`, then taken as all that were requested unless the
-    search ended early."""
+    """The search in a journal, and its explanation from all its trials, or from `trials`, then taken as all
+    that were requested unless the search ended early."""
     from fovnet.search.explaining import explain
     from fovnet.search.journal import read_search, read_trials
     from fovnet.search.proposals import request_of

@@ -20,8 +20,8 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 FEWEST = 9
-"""Rows of a part: ONNX Runtime is as fast per image as with 32, torch loses a tenth; threads wait little for the
-last part."""
+"""Rows of a part: ONNX Runtime is as fast per image as with 32, torch loses a tenth; threads wait little for
+the last part."""
 
 
 def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], most: int) -> list[Result]:

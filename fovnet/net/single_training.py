@@ -1,4 +1,5 @@
-"""Training of a single configuration in this process, as in a search but without a journal: its network and its record."""
+"""Training of a single configuration in this process, as in a search but without a journal: its network and
+its record."""
 
 from __future__ import annotations
 
@@ -30,12 +31,14 @@ APART = ("pixels", "rows", "weights", "source", "stamp", "process_seconds", "rec
 
 @dataclass(frozen=True)
 class SingleTraining:
-    """A configuration, its data, and the folder for its files: network.safetensors, trial.json, and a checkpoint during training.
+    """A configuration, its data, and the folder for its files: network.safetensors, trial.json, and a
+    checkpoint during training.
 
     source   a hash of the slices;  validation_slices  as in a search, drawn by `seed`
     job      as of a search; rows, folder of the weights and source are this training's own
     often    (n,) frequency with which each training row is drawn, None if uniform
-    training_seed  of the weights, the order and the augmentation; with that of a search's trial, the network is the same
+    training_seed  of the weights, the order and the augmentation; with that of a search's trial, the network
+                   is the same
     """
 
     configuration: Mapping[str, Any]
@@ -65,13 +68,17 @@ class SingleTraining:
 
         from fovnet.net.training import class_weights, guessing_loss
 
-        train, validation = (torch.from_numpy(self.data.targets[rows]) for rows in (self.data.train, self.scored_on))
+        train, validation = (
+            torch.from_numpy(self.data.targets[rows]) for rows in (self.data.train, self.scored_on)
+        )
         return guessing_loss(validation, class_weights(train, self.often))
 
     def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
-        """The outcome of the training, written to trial.json; the recorded one if this very training was done before.
+        """The outcome of the training, written to trial.json; the recorded one if this very training was done
+        before.
 
-        After a kill it resumes after the last whole epoch.  Raises SearchError ("journal-owned") while another process trains there.
+        After a kill it resumes after the last whole epoch.  Raises SearchError ("journal-owned") while
+        another process trains there.
         """
         with locked(self.folder):
             return self._trained(report)
@@ -82,7 +89,8 @@ class SingleTraining:
             return recorded.outcome
         self._settle()
         record = self.folder / RECORD
-        if record.exists():                              # of another training: its network must not stand beside this one's record
+        # of another training: its network must not stand beside this one's record
+        if record.exists():
             self.network.unlink(missing_ok=True)
             record.unlink()
         rows = replace(self.data, validation=self.scored_on).write(self.folder / "rows.npz")
@@ -90,33 +98,45 @@ class SingleTraining:
         job = replace(self.job, rows=rows, weights=self.folder / "networks", source=learned)
         proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
         outcome = train(job, proposal, report, self.network)
-        write_json(record, {**to_facts(Trial(proposal, outcome)), "decides": self._decides}, settings=self.configuration, seed=self.seed)
+        write_json(
+            record, {**to_facts(Trial(proposal, outcome)), "decides": self._decides},
+            settings=self.configuration, seed=self.seed,
+        )
         forget(self.network)
         return outcome
 
     @property
     def _decides(self) -> str:
-        """A hash of everything that the outcome depends on; the recipe's numbers beside the job's, as in records of before."""
+        """A hash of everything that the outcome depends on; the recipe's numbers beside the job's, as in
+        records of before."""
         recipe = self.job.recipe
         named = {**vars(self.job), **vars(recipe), **vars(recipe.ranges)}
         written = {name: repr(value) for name, value in named.items() if name not in APART}
-        return digest([self.configuration, written, self.source, self.seed, self.training_seed, self.validation_slices])
+        return digest(
+            [self.configuration, written, self.source, self.seed, self.training_seed, self.validation_slices]
+        )
 
     def recorded(self) -> Trial | None:
-        """The record of this very training, if it was done before without an error, and its network is there if it has a score; else
-        None."""
+        """The record of this very training, if it was done before without an error, and its network is there
+        if it has a score; else None."""
         trial, decides = self._there()
         if trial is None or decides != self._decides or trial.outcome.status == "error":
             return None
         return trial if trial.score is None or self.network.exists() else None
 
     def replaces(self) -> Mapping[str, Any] | None:
-        """The configuration of another training whose network in the folder this one's will replace; None if there is none."""
+        """The configuration of another training whose network in the folder this one's will replace; None if
+        there is none."""
         trial, decides = self._there()
-        return trial.proposal.configuration if trial is not None and decides != self._decides and self.network.exists() else None
+        return (
+            trial.proposal.configuration
+            if trial is not None and decides != self._decides and self.network.exists()
+            else None
+        )
 
     def _there(self) -> tuple[Trial | None, str | None]:
-        """The record in the folder, and the hash of what it depends on; (None, None) if there is none that can be read."""
+        """The record in the folder, and the hash of what it depends on; (None, None) if there is none that
+        can be read."""
         try:
             facts = read_json(self.folder / RECORD)
             return from_facts(facts), facts.get("decides")

@@ -2,8 +2,8 @@
 
     n  timed trainings, of whole trials or of single steps
     A  (n, 5) amounts of each, the `terms` that the device's prices multiply; seconds = A · prices
-The prices are positive and minimise the soft-L1 loss of log seconds: a training of a minute counts as much as one of an hour, and an
-outlier timed on a busy machine has little influence.
+The prices are positive and minimise the soft-L1 loss of log seconds: a training of a minute counts as much as
+one of an hour, and an outlier timed on a busy machine has little influence.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from fovnet.net.cost import Device, Floats, Work, costs, terms
 AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
 """Numbers of filters that a device may compute at once; the one that fits best is chosen."""
 
-OUTLIER = 0.1       # scale of the soft-L1 loss of log seconds: beyond about 10 % it grows linearly, not quadratically
-LEAST = 1e-3        # smallest share of time of each term in some training, so that a rate that cannot be measured stays finite
+# scale of the soft-L1 loss of log seconds: beyond about 10 % it grows linearly, not quadratically
+OUTLIER = 0.1
+# smallest share of time of each term in some training, so that a rate that cannot be measured stays finite
+LEAST = 1e-3
 FEWEST = 5          # as many as there are prices
 
 
@@ -39,23 +41,31 @@ class Timings:
 
     def and_also(self, others: Timings) -> Timings:
         """These trainings and others."""
-        work = {name: np.concatenate([mine, getattr(others.work, name)]) for name, mine in vars(self.work).items()}
-        return Timings(joined(self.rows, others.rows), Work(**work), np.concatenate([self.seconds, others.seconds]))
+        work = {
+            name: np.concatenate([mine, getattr(others.work, name)]) for name, mine in vars(self.work).items()
+        }
+        return Timings(
+            joined(self.rows, others.rows), Work(**work), np.concatenate([self.seconds, others.seconds])
+        )
 
 
 def fitted(trained: Timings, validated: Timings | None = None) -> Device:
-    """The device that fits the measured seconds of these trainings, and of these validations (`work` without training slices).
+    """The device that fits the measured seconds of these trainings, and of these validations (`work` without
+    training slices).
 
     Raises ValueError for fewer than five trainings.
     """
     if len(trained) < FEWEST:
-        raise ValueError(f"{len(trained)} timed trainings; {FEWEST} or more are wanted, as many as a device has prices")
+        raise ValueError(
+            f"{len(trained)} timed trainings; {FEWEST} or more are wanted, as many as a device has prices"
+        )
     share = Device(1.0, 1.0, 1.0).validation_share
     found = _at_best(trained, share)
     if validated is not None and len(validated):
         whole = _priced(replace(found, validation_share=1.0), validated, stepping=False)
         found = replace(found, validation_share=float(np.median(validated.seconds / whole)))
-        if (trained.work.validation_slices > 0).any():                   # with whole trials, fitted again with the known validation share
+        # with whole trials, fitted again with the known validation share
+        if (trained.work.validation_slices > 0).any():
             found = _at_best(trained, found.validation_share)
     return found
 
@@ -90,7 +100,8 @@ def _priced(device: Device, timed: Timings, stepping: bool = True) -> Floats:
 def _prices(A: Floats, seconds: Floats) -> tuple[Floats, float]:
     """Prices (5,) and their remaining misfit."""
     ratio = A / seconds[:, None]
-    scale = 1.0 / np.maximum(ratio.max(axis=0), 1e-300)                  # at price `scale` a term is the whole time of some training
+    # at price `scale` a term is the whole time of some training
+    scale = 1.0 / np.maximum(ratio.max(axis=0), 1e-300)
     first, _ = nnls(ratio * scale, np.ones(len(seconds)))
     result = least_squares(
         lambda log_share: np.log((ratio * scale) @ np.exp(log_share)), np.log(np.maximum(first, 2 * LEAST)),

@@ -1,8 +1,9 @@
 """Training steps: from row numbers and draws to updated weights, on the device that holds the slices.
 
-On a CPU a step runs eagerly, and the same seed gives the same bits.  On CUDA the network runs in bfloat16 unless set otherwise, and after
-a few steps a whole step, from selecting the slices to updating the weights, is recorded as a CUDA graph and replayed: hundreds of small
-kernels are launched together, and no part of a step waits for the host.
+On a CPU a step runs eagerly, and the same seed gives the same bits.  On CUDA the network runs in bfloat16
+unless set otherwise, and after a few steps a whole step, from selecting the slices to updating the weights,
+is recorded as a CUDA graph and replayed: hundreds of small kernels are launched together, and no part of a
+step waits for the host.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from fovnet.net.inputs import Placed, Warp, images
 from fovnet.net.model import Network
 from fovnet.net.recipe import Ranges
 
-WARM_UP = 3         # steps before the recording, in which libraries choose their kernels and momentum buffers are allocated
+# steps before the recording, in which libraries choose their kernels and momentum buffers are allocated
+WARM_UP = 3
 
 
 class Resident(Protocol):
@@ -39,14 +41,15 @@ class Resident(Protocol):
 class TrainStep:
     """The step of stochastic gradient descent that trains one network on resident slices.
 
-    data     slices (n, h, w) uint8 and targets (n, k) on one device      weights  (k,) of the classes, on that device
+    data     slices (n, h, w) uint8 and targets (n, k) on one device      weights  (k,) of the classes, on
+        that device
     ranges   of the augmentation      batch      size of a whole batch, for which a graph is recorded on CUDA
     precision  of the layers' arithmetic, as in `computing_in`
     """
 
     def __init__(
-        self, model: Network, optimiser: torch.optim.SGD, data: Resident, weights: Tensor, ranges: Ranges, batch: int,
-        precision: str = "auto",
+        self, model: Network, optimiser: torch.optim.SGD, data: Resident, weights: Tensor, ranges: Ranges,
+        batch: int, precision: str = "auto",
     ) -> None:
         self.model, self.optimiser, self.ranges, self.precision = model, optimiser, ranges, precision
         self.slices, self.targets, self.placed, self.weights = data.slices, data.targets, data.placed, weights
@@ -54,11 +57,12 @@ class TrainStep:
         self._replay = _Replay(optimiser, batch, weights.device) if weights.device.type == "cuda" else None
 
     def take(self, rows: Tensor, draws: Tensor, rate: float) -> None:
-        """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at a learning rate.
+        """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at a learning
+        rate.
 
-        Both are on the device; weights, momentum and running statistics are changed in place, and the host does not wait.  On CUDA whole
-        batches replay the graph, others run eagerly.  Raises ModelError "inputs-unplaced" as `augmented`, and torch's errors if memory is
-        short.
+        Both are on the device; weights, momentum and running statistics are changed in place, and the host
+        does not wait.  On CUDA whole batches replay the graph, others run eagerly.  Raises ModelError
+        "inputs-unplaced" as `augmented`, and torch's errors if memory is short.
         """
         if self._replay and len(rows) == self._replay.batch:
             self._replay(self, rows, draws, rate)
@@ -68,8 +72,8 @@ class TrainStep:
         self._seen += len(rows)
 
     def mean_loss(self) -> float:
-        """The mean weighted cross-entropy, in nats, of the slices since the last call, at least one; nan or inf if a step diverged.  Only
-        here does the host wait."""
+        """The mean weighted cross-entropy, in nats, of the slices since the last call, at least one; nan or
+        inf if a step diverged.  Only here does the host wait."""
         mean = float(self._total / self._seen)
         self._total.zero_()
         self._seen = 0
@@ -80,7 +84,8 @@ class TrainStep:
         return augmented(self.slices, rows, draws, self.ranges, self.model.inputs, self.placed)
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
-        """One step on rows (m,) and draws (m, 94) at the optimiser's rate, without synchronising with the host."""
+        """One step on rows (m,) and draws (m, 94) at the optimiser's rate, without synchronising with the
+        host."""
         seen = self.images(rows, draws)
         self.optimiser.zero_grad(set_to_none=True)
         with computing_in(self.precision, seen.device):
@@ -88,7 +93,8 @@ class TrainStep:
         loss = loss_of(scores.float(), self.targets.index_select(0, rows), self.weights)
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimiser.step()
-        self._total += loss.detach().double() * len(rows)      # stays on the device: .item() here would stall every step
+        # stays on the device: .item() here would stall every step
+        self._total += loss.detach().double() * len(rows)
 
     def set_rate(self, rate: float) -> None:
         """Set the learning rate of the following steps."""
@@ -100,10 +106,12 @@ class TrainStep:
 
 
 def augmented(
-    slices: Tensor, rows: Tensor, draws: Tensor, ranges: Ranges, kinds: Sequence[str] = ("slice",), placed: Placed | None = None
+    slices: Tensor, rows: Tensor, draws: Tensor, ranges: Ranges, kinds: Sequence[str] = ("slice",),
+    placed: Placed | None = None,
 ) -> Tensor:
-    """The input (m, c, h, w) in [0, 1] of these kinds for some rows (m,) of slices (n, h, w) uint8, each augmented by its draw (m, 94):
-    distorted, cropped, resampled by its affine map, and its grey values changed last.  Outside is black.
+    """The input (m, c, h, w) in [0, 1] of these kinds for some rows (m,) of slices (n, h, w) uint8, each
+    augmented by its draw (m, 94): distorted, cropped, resampled by its affine map, and its grey values
+    changed last.  Outside is black.
 
     Raises ModelError "inputs-unplaced" as `fovnet.net.inputs.images`.
     """
@@ -117,13 +125,17 @@ def _distorting(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tenso
     wanted = {name: getattr(ranges, name) > 0 for name in ("bend", "texture", "tones", "shading")}
     if not any(wanted.values()):
         return None
-    return lambda images, moved: distorted(images, distortions(draws), **{**wanted, "bend": wanted["bend"] and moved})
+    return lambda images, moved: distorted(
+        images, distortions(draws), **{**wanted, "bend": wanted["bend"] and moved}
+    )
 
 
 class _Replay:
-    """The training step for whole batches as a CUDA graph; what changes between steps is copied to tensors that the recording reads.
+    """The training step for whole batches as a CUDA graph; what changes between steps is copied to tensors
+    that the recording reads.
 
-    It keeps no reference to the `TrainStep`: a reference cycle would hold a finished trial's memory until garbage collection.
+    It keeps no reference to the `TrainStep`: a reference cycle would hold a finished trial's memory until
+    garbage collection.
     """
 
     def __init__(self, optimiser: torch.optim.SGD, batch: int, device: torch.device) -> None:
@@ -156,7 +168,8 @@ class _Replay:
 
     def _recorded(self, train_step: TrainStep) -> torch.cuda.CUDAGraph:
         """The step as a graph; recording does not execute it."""
-        train_step.optimiser.zero_grad(set_to_none=True)          # so that gradients are allocated in the graph's memory
+        # so that gradients are allocated in the graph's memory
+        train_step.optimiser.zero_grad(set_to_none=True)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=self.stream):
             train_step.step(self.rows, self.draws)
@@ -164,17 +177,20 @@ class _Replay:
 
 
 def computing_in(precision: str, device: torch.device) -> torch.autocast:
-    """The autocast context for the layers' precision: "float32", "bfloat16", or "auto", which is bfloat16 on CUDA and float32 elsewhere.
+    """The autocast context for the layers' precision: "float32", "bfloat16", or "auto", which is bfloat16 on
+    CUDA and float32 elsewhere.
 
-    Weights and their sums stay float32.  With bfloat16, a CPU with matrix units for it takes a half to a third of the time; one without
-    takes longer.  The cache of cast weights is off: a recording would keep reading the weights cast when it was made.
+    Weights and their sums stay float32.  With bfloat16, a CPU with matrix units for it takes a half to a
+    third of the time; one without takes longer.  The cache of cast weights is off: a recording would keep
+    reading the weights cast when it was made.
     """
     reduced = device.type == "cuda" if precision == "auto" else precision == "bfloat16"
     return torch.autocast(device.type, torch.bfloat16, enabled=reduced, cache_enabled=False)
 
 
 def loss_of(scores: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    """() the mean weighted cross-entropy of scores (m, k) against soft targets (m, k), in nats: -Σ_c w_c t_c log p_c; weights (k,).
+    """() the mean weighted cross-entropy of scores (m, k) against soft targets (m, k), in nats: -Σ_c w_c t_c
+    log p_c; weights (k,).
 
     The target of a slice that shows spine and chest is half of each.
     """

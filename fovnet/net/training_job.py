@@ -1,4 +1,5 @@
-"""The data, the stopping rules and the shared settings of the trainings of a run: those of a search, and a single one.
+"""The data, the stopping rules and the shared settings of the trainings of a run: those of a search, and a
+single one.
 
 Heavy packages are imported only when needed.
 """
@@ -32,12 +33,17 @@ AT_ONCE = 4096          # slices, 67 MB
 
 
 def training_fingerprint(pack: Pack) -> list[Any]:
-    """The training and validation data, to be hashed: pixels, labels, sizes, heights and volumes of the slices of the train and validation
-    splits, in their order, the names of the classes, and the slice format, which is also stored with networks.
+    """The training and validation data, to be hashed: pixels, labels, sizes, heights and volumes of the
+    slices of the train and validation splits, in their order, the names of the classes, and the slice format,
+    which is also stored with networks.
 
-    It does not depend on their place in the pack, nor on other slices: correcting a label of a test volume repeats no training.
+    It does not depend on their place in the pack, nor on other slices: correcting a label of a test volume
+    repeats no training.
     """
-    return [*(_content(pack, pack.rows(split)) for split in ("train", "validation")), list(pack.classes), dict(pack.slice_format)]
+    return [
+        *(_content(pack, pack.rows(split)) for split in ("train", "validation")), list(pack.classes),
+        dict(pack.slice_format),
+    ]
 
 
 def _content(pack: Pack, rows: NDArray[np.int64]) -> str:
@@ -61,20 +67,28 @@ def labelled_rows(pack: Pack) -> Labelled:
 
 
 def training_rows(settings: Settings, pack: Pack) -> Labelled:
-    """The training data of a search: that of the pack, with the validation rows on which all its trials are scored."""
+    """The training data of a search: that of the pack, with the validation rows on which all its trials are
+    scored."""
     from fovnet.net.trials import drawn
 
     data = labelled_rows(pack)
-    return replace(data, validation=drawn(data.validation, settings.training.validation_slices, settings.seed))
+    return replace(
+        data, validation=drawn(data.validation, settings.training.validation_slices, settings.seed)
+    )
 
 
 def row_frequencies(settings: Settings, pack: Pack) -> Tensor | None:
-    """(n,) frequency with which a training draws each of its rows, also used for its class weights; None if uniform."""
+    """(n,) frequency with which a training draws each of its rows, also used for its class weights; None if
+    uniform."""
     import torch
 
     from fovnet.net.training import each_volume_alike
 
-    return None if settings.training.sampling == "slices" else each_volume_alike(torch.from_numpy(pack.volume[pack.rows("train")]))
+    return (
+        None
+        if settings.training.sampling == "slices"
+        else each_volume_alike(torch.from_numpy(pack.volume[pack.rows("train")]))
+    )
 
 
 def stopping_rules(settings: Settings) -> tuple[Ends, Envelope | None]:
@@ -90,15 +104,16 @@ def stopping_rules(settings: Settings) -> tuple[Ends, Envelope | None]:
 
 
 def training_job(settings: Settings, pack: Pack, journal: Path) -> Job:
-    """The job that the trainings of the search in a journal share.  Raises ModelError as `warm_start_networks`."""
+    """The job that the trainings of the search in a journal share.  Raises ModelError as
+    `warm_start_networks`."""
     from fovnet.net.trials import job_in
     from fovnet.net.warm_start import warm_start_networks
 
     training, (ends, envelope) = settings.training, stopping_rules(settings)
     return job_in(
-        journal, pack.folder / "pixels.npy", head=training.head, device=training.device, recipe=recipe_of(settings, ends),
-        envelope=envelope, inputs=pack.inputs, kinds=tuple(training.inputs), begin=warm_start_networks(settings),
-        rate_factor=training.rate_factor,
+        journal, pack.folder / "pixels.npy", head=training.head, device=training.device,
+        recipe=recipe_of(settings, ends), envelope=envelope, inputs=pack.inputs, kinds=tuple(training.inputs),
+        begin=warm_start_networks(settings), rate_factor=training.rate_factor,
     )
 
 
@@ -106,13 +121,14 @@ def recipe_of(settings: Settings, ends: Ends) -> Recipe:
     """The numbers of every training of a run."""
     training = settings.training
     return Recipe(
-        training.epochs, training.slices_per_epoch, Ranges(**training.augmentation.model_dump()), training.averaging, ends,
-        training.precision, training.cooldown, training.sampling,
+        training.epochs, training.slices_per_epoch, Ranges(**training.augmentation.model_dump()),
+        training.averaging, ends, training.precision, training.cooldown, training.sampling,
     )
 
 
 def plan_single_training(
-    settings: Settings, pack: Pack, configuration: dict[str, Any], folder: Path, epochs: int | None, training_seed: int | None
+    settings: Settings, pack: Pack, configuration: dict[str, Any], folder: Path, epochs: int | None,
+    training_seed: int | None,
 ) -> SingleTraining:
     """The training of one configuration on the pack's slices; it is not started.
 
@@ -126,7 +142,7 @@ def plan_single_training(
     job = training_job(settings, pack, folder)
     job = replace(job, recipe=replace(job.recipe, epochs=epochs or job.recipe.epochs), stamp=None)
     return SingleTraining(
-        configuration, labelled_rows(pack), digest(training_fingerprint(pack)), folder, job,
-        settings.seed, settings.seed if training_seed is None else training_seed, settings.training.validation_slices,
+        configuration, labelled_rows(pack), digest(training_fingerprint(pack)), folder, job, settings.seed,
+        settings.seed if training_seed is None else training_seed, settings.training.validation_slices,
         row_frequencies(settings, pack),
     )

@@ -1,4 +1,5 @@
-"""The trials of a search over the network family on sliced volumes: their data, and the training of proposals."""
+"""The trials of a search over the network family on sliced volumes: their data, and the training of
+proposals."""
 
 from __future__ import annotations
 
@@ -24,13 +25,14 @@ from fovnet.search.spend.spends import may_go_on
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.volume.placing import Placing
 
-VALIDATION = 1      # second word of the seed of that draw, so that it shares nothing with the trials' own seeds
+# second word of the seed of that draw, so that it shares nothing with the trials' own seeds
+VALIDATION = 1
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """The labelled slices of a search: targets (n, k) of all rows of the pixels, the row numbers of training and validation, and the
-    placing if the networks' inputs need it."""
+    """The labelled slices of a search: targets (n, k) of all rows of the pixels, the row numbers of training
+    and validation, and the placing if the networks' inputs need it."""
 
     targets: NDArray[np.float32]
     train: NDArray[np.int64]
@@ -47,34 +49,43 @@ def refuse_without_slices(data: Labelled) -> None:
     """Raise SearchError "search-no-slices" unless there are training and validation slices."""
     for name, rows in (("training", data.train), ("validation", data.validation)):
         if not len(rows):
-            raise SearchError("search-no-slices", f"the {name} split has no slices: label volumes of more subjects, or change the split")
+            raise SearchError(
+                "search-no-slices",
+                f"the {name} split has no slices: label volumes of more subjects, or change the split",
+            )
 
 
 def drawn(validation: NDArray[np.int64], count: int | None, seed: int) -> NDArray[np.int64]:
-    """(min(count, v),) of the validation rows (v,), ascending: those on which all trials of a seed are scored; all if `count` is None."""
+    """(min(count, v),) of the validation rows (v,), ascending: those on which all trials of a seed are
+    scored; all if `count` is None."""
     return np.sort(np.random.default_rng([seed, VALIDATION]).permutation(validation)[:count])
 
 
 def write_rows(journal: Path, data: Labelled) -> Path:
-    """`journal/rows.npz`, the data of a journal's trainings as rows of the pack.  To be called by the holder of the journal's lock, or by a
-    training on these slices, which are those of the journal's other trainings."""
+    """`journal/rows.npz`, the data of a journal's trainings as rows of the pack.  To be called by the holder
+    of the journal's lock, or by a training on these slices, which are those of the journal's other
+    trainings."""
     return data.write(_rows_file(journal))
 
 
 def job_in(journal: Path, pixels: Path, **others: Any) -> Job:
     """The job of every training of the search in `journal`; `others` are the other fields of Job."""
-    return Job(pixels=pixels, rows=_rows_file(journal), weights=journal / "networks", stamp=stamp_of(pixels), **others)
+    return Job(
+        pixels=pixels, rows=_rows_file(journal), weights=journal / "networks", stamp=stamp_of(pixels),
+        **others,
+    )
 
 
 def search_networks(
     search: Search, job: Job, journal: Path, *, trials: int, stop_below_regret: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Trial]:
-    """The trials of a search, by slot, trained `search.workers` at a time in this call; their records are written to `journal`."""
+    """The trials of a search, by slot, trained `search.workers` at a time in this call; their records are
+    written to `journal`."""
     with TrainingPool(job, search.workers) as pool:
         made = go_on(
-            search, trials=trials, journal=journal, submit=_submit(pool, job, journal, search), stop_below_regret=stop_below_regret,
-            progress=progress,
+            search, trials=trials, journal=journal, submit=_submit(pool, job, journal, search),
+            stop_below_regret=stop_below_regret, progress=progress,
         )
     _forget_done(job, journal, search)
     forget_recorded(journal)
@@ -100,7 +111,8 @@ def forget_recorded(journal: Path) -> None:
 
 
 def _submit(pool: TrainingPool, job: Job, journal: Path, search: Search) -> Submit:
-    """The submit function for a search: a trial's envelope is made from the trials its slot has seen, which are then in the journal."""
+    """The submit function for a search: a trial's envelope is made from the trials its slot has seen, which
+    are then in the journal."""
 
     def submit(proposal: Proposal) -> Future[Outcome]:
         _forget_done(job, journal, search)

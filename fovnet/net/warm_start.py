@@ -1,7 +1,9 @@
-"""Warm start: trainings that begin with the members of an ensemble, so that new or additional data need not be learned from scratch.
+"""Warm start: trainings that begin with the members of an ensemble, so that new or additional data need not
+be learned from scratch.
 
-A training begins with a member's weights and running statistics, without its momentum, and is otherwise like any other.  If the classes
-differ, the last layer is drawn as usual: Yosinski et al. (2014), How transferable are features in deep neural networks?
+A training begins with a member's weights and running statistics, without its momentum, and is otherwise like
+any other.  If the classes differ, the last layer is drawn as usual: Yosinski et al. (2014), How transferable
+are features in deep neural networks?
 """
 
 from __future__ import annotations
@@ -25,13 +27,20 @@ if TYPE_CHECKING:
     from fovnet.net.model import Network
 
 SHIPPED = "shipped"
-LAST = ("classes.weight", "classes.bias")       # the last layer of every head, by name: a file may store tensors in another order
-OF_THE_STEP = {name for names in axes.ALTERNATIVES for name in names if set(names) & {"log10_learning_rate", "log2_batch"}}
+# the last layer of every head, by name: a file may store tensors in another order
+LAST = ("classes.weight", "classes.bias")
+OF_THE_STEP = {
+    name
+    for names in axes.ALTERNATIVES
+    for name in names
+    if set(names) & {"log10_learning_rate", "log2_batch"}
+}
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """A network to begin with: the configuration it was trained with, its weights (a safetensors file), and their SHA-256."""
+    """A network to begin with: the configuration it was trained with, its weights (a safetensors file), and
+    their SHA-256."""
 
     configuration: Mapping[str, Any]
     weights: Path
@@ -39,51 +48,72 @@ class Beginning:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The configuration without learning rate and batch, which do not affect the architecture, and without default levels."""
-        return {name: level for name, level in self.configuration.items() if name not in OF_THE_STEP and axes.ANYWAY.get(name) != level}
+        """The configuration without learning rate and batch, which do not affect the architecture, and
+        without default levels."""
+        return {
+            name: level
+            for name, level in self.configuration.items()
+            if name not in OF_THE_STEP and axes.ANYWAY.get(name) != level
+        }
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
-    """The facts in a folder's `ensemble.json`.  Raises ModelError ("begin-missing") if it is not an ensemble."""
+    """The facts in a folder's `ensemble.json`.  Raises ModelError ("begin-missing") if it is not an
+    ensemble."""
     try:
         facts = read_json(folder / "ensemble.json")
         beginnings(folder, facts)
         return facts
     except (OSError, ValueError, KeyError, TypeError):
         seen = "no readable ensemble.json in it" if folder.is_dir() else "no such folder"
-        raise ModelError("begin-missing", f"training.begin: {folder}: {seen}; give {SHIPPED!r} for the networks that come with the "
-                                          "package, or the folder `ensemble` of a finished run, which may have to be run first") from None
+        raise ModelError(
+            "begin-missing",
+            f"training.begin: {folder}: {seen}; give {SHIPPED!r} for the networks that come with the "
+            "package, or the folder `ensemble` of a finished run, which may have to be run first",
+        ) from None
 
 
 def beginnings(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
     """The members of the ensemble with these facts, the best first."""
-    return tuple(Beginning(one["configuration"], folder / one["weights"], one["sha256"]) for one in facts["members"])
+    return tuple(
+        Beginning(one["configuration"], folder / one["weights"], one["sha256"]) for one in facts["members"]
+    )
 
 
 def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], head: str) -> None:
-    """Raise unless networks with these `inputs`, and with `head` if a member's configuration names none, can begin with the members.
+    """Raise unless networks with these `inputs`, and with `head` if a member's configuration names none, can
+    begin with the members.
 
-    Raises ModelError ("begin-other-network") with what to set, before anything is trained, ("weights-damaged") for a file whose checksum is
-    not the one its ensemble names, and as `load_facts` for a missing one.
+    Raises ModelError ("begin-other-network") with what to set, before anything is trained,
+    ("weights-damaged") for a file whose checksum is not the one its ensemble names, and as `load_facts` for a
+    missing one.
     """
     if not members:
-        return                                  # torch takes 1.2 s to import; pricing a space without networks costs none
+        # torch takes 1.2 s to import; pricing a space without networks costs none
+        return
     from fovnet.net.weights import load_facts
 
     for member in members:
         trained = load_facts(member.weights).get("architecture", {})
         if checksum(member.weights) != member.sha256:
-            raise ModelError("weights-damaged", f"{member.weights}: not the file that ensemble.json beside it names; copy the whole folder "
-                                                "again")
+            raise ModelError(
+                "weights-damaged",
+                f"{member.weights}: not the file that ensemble.json beside it names; copy the whole folder "
+                "again",
+            )
         here = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
         for name, value in here.items():
             if trained.get(name) != value:
-                raise ModelError("begin-other-network", f"{member.weights}: its {name} {_plain(trained.get(name))}, here {_plain(value)}; "
-                                                        f"set training.{name} as it was trained")
+                raise ModelError(
+                    "begin-other-network",
+                    f"{member.weights}: its {name} {_plain(trained.get(name))}, here {_plain(value)}; "
+                    f"set training.{name} as it was trained",
+                )
 
 
 def space_of_members(members: Sequence[Beginning]) -> Space:
-    """The space of the members' configurations only, in their order.  Raises SearchError as `fovnet.net.axes.in_order` does."""
+    """The space of the members' configurations only, in their order.  Raises SearchError as
+    `fovnet.net.axes.in_order` does."""
     configurations = [dict(member.configuration) for member in members]
     names = {name for one in configurations for name in one}
     levels = {name: sorted({one[name] for one in configurations if name in one}) for name in names}
@@ -94,13 +124,17 @@ def space_of_members(members: Sequence[Beginning]) -> Space:
 
 
 def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> Beginning:
-    """The member that a training of this configuration begins with: among those of its architecture the one of nearest learning rate, then
-    nearest batch, in ratio; ties: the better.  Raises ModelError ("begin-none-fits") if there is none of its architecture."""
+    """The member that a training of this configuration begins with: among those of its architecture the one
+    of nearest learning rate, then nearest batch, in ratio; ties: the better.  Raises ModelError
+    ("begin-none-fits") if there is none of its architecture."""
     body = Beginning(configuration, Path(), "").body
     alike = [member for member in members if member.body == body]
     if not alike:
-        raise ModelError("begin-none-fits", f"training.begin: no network there is of the architecture {body}; change no axis but the "
-                                            "learning rate and the batch, or begin without")
+        raise ModelError(
+            "begin-none-fits",
+            f"training.begin: no network there is of the architecture {body}; change no axis but the "
+            "learning rate and the batch, or begin without",
+        )
 
     def apart(member: Beginning) -> tuple[float, float]:
         ratios = (of(member.configuration) / of(configuration) for of in (axes.learning_rate, axes.batch))
@@ -111,10 +145,11 @@ def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> B
 
 
 def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequence[str]) -> None:
-    """Replace the model's weights and running statistics by those of a network in a file; the last layer's only if the network has the same
-    `classes`, in this order.
+    """Replace the model's weights and running statistics by those of a network in a file; the last layer's
+    only if the network has the same `classes`, in this order.
 
-    Raises ModelError ("begin-other-network") if the network has another architecture, which includes its inputs.
+    Raises ModelError ("begin-other-network") if the network has another architecture, which includes its
+    inputs.
     """
     from fovnet.net.architecture import Architecture
     from fovnet.net.weights import load_tensors
@@ -122,21 +157,32 @@ def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequen
     tensors, facts = load_tensors(weights)
     trained = Architecture(**facts["architecture"])
     if replace(trained, classes=net.classes) != net:
-        differ = [name for name, value in vars(net).items() if name != "classes" and vars(trained)[name] != value]
-        message = "; ".join(f"its {name} {_plain(vars(trained)[name])}, here {_plain(vars(net)[name])}" for name in differ)
-        raise ModelError("begin-other-network", f"{weights}: {message}; set training.inputs and training.head as it was trained")
+        differ = [
+            name for name, value in vars(net).items() if name != "classes" and vars(trained)[name] != value
+        ]
+        message = "; ".join(
+            f"its {name} {_plain(vars(trained)[name])}, here {_plain(vars(net)[name])}" for name in differ
+        )
+        raise ModelError(
+            "begin-other-network",
+            f"{weights}: {message}; set training.inputs and training.head as it was trained",
+        )
     mine = model.state_dict()
     if list(facts.get("classes", ())) != list(classes):
         tensors |= {name: mine[name] for name in LAST}
     model.load_state_dict(tensors)
 
 
-def blended(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: float, begun: Path) -> dict[str, Tensor]:
-    """Weights and running statistics interpolated between a network, with weight `share`, and the network that it was trained from.
+def blended(
+    tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: float, begun: Path
+) -> dict[str, Tensor]:
+    """Weights and running statistics interpolated between a network, with weight `share`, and the network
+    that it was trained from.
 
     facts  of the network, as in its file
-    If their classes differ, the last layer is the network's own.  Wortsman et al. (2022), Robust fine-tuning of zero-shot models, eq. 1:
-    the interpolated network performs well on the data of both.  Raises ModelError as `fovnet.net.weights.load_tensors` does.
+    If their classes differ, the last layer is the network's own.  Wortsman et al. (2022), Robust fine-tuning
+    of zero-shot models, eq. 1: the interpolated network performs well on the data of both.  Raises ModelError
+    as `fovnet.net.weights.load_tensors` does.
     """
     import torch
 
@@ -145,33 +191,44 @@ def blended(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: floa
     before, facts_before = load_tensors(begun)
     drawn = LAST if facts_before.get("classes") != facts.get("classes") else ()
     mixed = [name for name, tensor in tensors.items() if tensor.is_floating_point() and name not in drawn]
-    return {**tensors, **{name: torch.lerp(before[name].float(), tensors[name].float(), share) for name in mixed}}
+    return {
+        **tensors,
+        **{name: torch.lerp(before[name].float(), tensors[name].float(), share) for name in mixed},
+    }
 
 
 def warm_start_ensemble(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
-    """The folder of the ensemble whose networks trainings begin with, and its facts; None if weights are drawn.
+    """The folder of the ensemble whose networks trainings begin with, and its facts; None if weights are
+    drawn.
 
-    Raises ModelError as `facts_of`, and ConfigError "begin-in-results" if it is the ensemble that this configuration makes.
+    Raises ModelError as `facts_of`, and ConfigError "begin-in-results" if it is the ensemble that this
+    configuration makes.
     """
     if (begin := settings.training.begin) is None:
         return None
     folder = SHIPPED_NETWORKS if begin == SHIPPED else Path(begin)
     if folder.resolve() == Results(Path(settings.results)).ensemble.resolve():
-        raise ConfigError("begin-in-results", f"training.begin: {begin}: is what this run replaces; give its results another folder")
+        raise ConfigError(
+            "begin-in-results",
+            f"training.begin: {begin}: is what this run replaces; give its results another folder",
+        )
     return folder, facts_of(folder)
 
 
 def warm_start_networks(settings: Settings) -> tuple[Beginning, ...]:
-    """The networks that trainings begin with, the best first; empty if weights are drawn.  Raises as `warm_start_ensemble`, and ModelError
-    as `refuse_other_inputs`."""
+    """The networks that trainings begin with, the best first; empty if weights are drawn.  Raises as
+    `warm_start_ensemble`, and ModelError as `refuse_other_inputs`."""
     begun = warm_start_ensemble(settings)
     members = () if begun is None else beginnings(*begun)
     refuse_other_inputs(members, settings.training.inputs, settings.training.head)
     return members
 
 
-def warm_start_blend(settings: Settings, members: Sequence[Mapping[str, Any]]) -> tuple[float, dict[int, Path]] | None:
-    """The weight of the trained networks in an ensemble's members, and by slot the weights file that each was trained from.
+def warm_start_blend(
+    settings: Settings, members: Sequence[Mapping[str, Any]]
+) -> tuple[float, dict[int, Path]] | None:
+    """The weight of the trained networks in an ensemble's members, and by slot the weights file that each was
+    trained from.
 
     members  facts of each: slot and configuration
     None if members are not blended.  Raises as `warm_start_networks` and `nearest`.
@@ -179,7 +236,9 @@ def warm_start_blend(settings: Settings, members: Sequence[Mapping[str, Any]]) -
     if settings.ensemble.blend == 1:
         return None
     begun = warm_start_networks(settings)
-    return settings.ensemble.blend, {member["slot"]: nearest(begun, member["configuration"]).weights for member in members}
+    return settings.ensemble.blend, {
+        member["slot"]: nearest(begun, member["configuration"]).weights for member in members
+    }
 
 
 def _plain(value: Any) -> str:

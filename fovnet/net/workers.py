@@ -1,7 +1,8 @@
 """Training in worker processes: each proposal gets an outcome, even if its process dies.
 
-Each worker is one process with one thread for arithmetic (on two cores, two trials of one thread each in parallel finish before two
-trials of two threads each in sequence).  The slices are a memory-mapped file, so that W workers share one copy of it.
+Each worker is one process with one thread for arithmetic (on two cores, two trials of one thread each in
+parallel finish before two trials of two threads each in sequence).  The slices are a memory-mapped file, so
+that W workers share one copy of it.
 """
 
 from __future__ import annotations
@@ -49,15 +50,19 @@ Stamp = tuple[int, int, int]
 class Job:
     """The settings of every training of a search, small enough to send to another process.
 
-    pixels   npy file (n, side, side) uint8      rows  npz file: targets (n, k), row numbers train, validation; sides_mm, volume, z_mm (n,)
+    pixels   npy file (n, side, side) uint8      rows  npz file: targets (n, k), row numbers train,
+        validation; sides_mm, volume, z_mm (n,)
     weights  folder for the networks; device and head as configured
     envelope makes each proposal's `recipe.ends.envelope`; None: nothing is pruned
-    inputs   the format of the slices, as in `fovnet.volume.pack`, and the names of the classes: stored with the weights
+    inputs   the format of the slices, as in `fovnet.volume.pack`, and the names of the classes: stored with
+             the weights
     kinds    the networks' inputs, as named in `fovnet.net.architecture.INPUTS`
     begin    networks of which each training begins with the nearest; empty: weights are drawn
     rate_factor  factor on the learning rates of the configurations
-    source   a hash of the training and validation data, needed if `weights` may hold a checkpoint from other data
-    process_seconds  whether each epoch's seconds are recorded, on a CPU those of this process alone, which others do not lengthen
+    source   a hash of the training and validation data, needed if `weights` may hold a checkpoint from other
+             data
+    process_seconds  whether each epoch's seconds are recorded, on a CPU those of this process alone, which
+                     others do not lengthen
     stamp    of the pixels' file when the search, or this slot's own job, began; None: not compared
     """
 
@@ -96,7 +101,8 @@ class TrainingPool:
         return self
 
     def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
-        if fault is not None:                   # their outcomes would not be recorded; their progress is in their checkpoints
+        # their outcomes would not be recorded; their progress is in their checkpoints
+        if fault is not None:
             with self._beginning:
                 self._stopped = True
                 for worker in tuple(self._working):
@@ -133,18 +139,23 @@ class TrainingPool:
             raise
         finally:
             self._working.difference_update(working)
-        if outcome.status == "error":           # dead, or in an unknown state: a CUDA context stays unusable after its first
+        # dead, or in an unknown state: a CUDA context stays unusable after its first
+        if outcome.status == "error":
             process.shutdown(wait=False)
             process = _process()
         self._idle.put(process)
         return outcome
 
 
-def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] | None = None, keep: Path | None = None) -> Outcome:
-    """The outcome of one trial, in this process; its best weights are at `keep`, else at `weights_of(job.weights, proposal.slot)`.
+def train(
+    job: Job, proposal: Proposal, report: Callable[[Progress, int], None] | None = None,
+    keep: Path | None = None,
+) -> Outcome:
+    """The outcome of one trial, in this process; its best weights are at `keep`, else at
+    `weights_of(job.weights, proposal.slot)`.
 
-    The traceback of an unexpected exception is appended to a file in `logs` beside the folder of the networks.  Raises SearchError
-    ("slices-replaced") if the slices are not those the search began with.
+    The traceback of an unexpected exception is appended to a file in `logs` beside the folder of the
+    networks.  Raises SearchError ("slices-replaced") if the slices are not those the search began with.
     """
     import torch
 
@@ -156,7 +167,8 @@ def train(job: Job, proposal: Proposal, report: Callable[[Progress, int], None] 
     if proposal.begun and proposal.continues is not None:
         inherit(weights_of(job.weights, proposal.continues), path)
     net = from_configuration(
-        proposal.configuration, classes=data.targets.shape[1], head=job.head, side=data.slices.shape[-1], inputs=job.kinds
+        proposal.configuration, classes=data.targets.shape[1], head=job.head, side=data.slices.shape[-1],
+        inputs=job.kinds,
     )
     ending = train_network(
         net,
@@ -189,7 +201,9 @@ def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device)
         score=min((loss for loss in ending.validation_loss if np.isfinite(loss)), default=None),
         seconds=ending.seconds if own is None else sum(own[proposal.begun :]),
         peak_memory_bytes=ending.peak_memory_bytes,
-        device=torch.cuda.get_device_name(device) if device.type == "cuda" else f"{platform.machine()} CPU, one thread",
+        device=torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"{platform.machine()} CPU, one thread",
         message=f"{ending.message}{_logged(job, proposal.slot, ending.trace)}",
         versions={"torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()},
         epoch_seconds=own or (),
@@ -197,24 +211,31 @@ def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device)
 
 
 def _data_of(job: Job, device: torch.device) -> Data:
-    """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the pixels was replaced."""
+    """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the pixels was
+    replaced."""
     stamps = stamp_of(job.pixels), stamp_of(job.rows)
-    if job.stamp is not None and stamps[0][:2] != job.stamp[:2]:       # `slice_collections` keeps the date of unchanged bytes
+    # `slice_collections` keeps the date of unchanged bytes
+    if job.stamp is not None and stamps[0][:2] != job.stamp[:2]:
         reason = "was written anew while the search ran, and what is learned from it would be of other slices"
-        raise SearchError("slices-replaced", f"{job.pixels}: {reason}; give the search's command again once they are cut")
+        raise SearchError(
+            "slices-replaced", f"{job.pixels}: {reason}; give the search's command again once they are cut"
+        )
     return _resident(job.pixels, job.rows, stamps, device, job.kinds)
 
 
 @lru_cache(maxsize=1)
-def _resident(pixels: Path, rows: Path, stamps: tuple[Stamp, Stamp], device: torch.device, kinds: tuple[str, ...]) -> Data:
-    """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps` distinguish rewritten files from those
-    they replaced."""
+def _resident(
+    pixels: Path, rows: Path, stamps: tuple[Stamp, Stamp], device: torch.device, kinds: tuple[str, ...]
+) -> Data:
+    """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps` distinguish
+    rewritten files from those they replaced."""
     from fovnet.net.training import place
 
     with np.load(rows, allow_pickle=False) as kept:
         targets, training, validation = kept["targets"], kept["train"], kept["validation"]
         placing = Placing(kept["sides_mm"], kept["volume"], kept["z_mm"]) if "volume" in kept else None
-    slices = np.load(pixels, mmap_mode="c")                    # copy-on-write: torch requires writable memory, but nothing is written
+    # copy-on-write: torch requires writable memory, but nothing is written
+    slices = np.load(pixels, mmap_mode="c")
     return place(slices, targets, training, validation, device, placing, kinds)
 
 
@@ -231,14 +252,24 @@ def _died(job: Job, proposal: Proposal, working: Sequence[BaseProcess]) -> Outco
     training, validation = curves_of(weights_of(job.weights, proposal.slot))
     until = time.monotonic() + 5.0
     while any(process.exitcode is None for process in working) and time.monotonic() < until:
-        time.sleep(0.01)                    # the executor also waits for the process, and may receive its status first
+        # the executor also waits for the process, and may receive its status first
+        time.sleep(0.01)
     codes = [process.exitcode for process in working if process.exitcode]
-    how = f"by signal {-codes[0]}, perhaps for memory" if codes and codes[0] < 0 else f"with status {codes[0]}" if codes else "unseen"
-    return Outcome("error", training, validation, min(validation, default=None), message=f"the worker process died {how}")
+    how = (
+        f"by signal {-codes[0]}, perhaps for memory"
+        if codes and codes[0] < 0
+        else f"with status {codes[0]}"
+        if codes
+        else "unseen"
+    )
+    return Outcome(
+        "error", training, validation, min(validation, default=None), message=f"the worker process died {how}"
+    )
 
 
 def _logged(job: Job, slot: int, trace: str) -> str:
-    """Append the traceback to the slot's log; where it was written, as the end of a sentence, "" if there is none."""
+    """Append the traceback to the slot's log; where it was written, as the end of a sentence, "" if there is
+    none."""
     if not trace:
         return ""
     path = job.weights.parent / "logs" / f"slot-{slot:04d}.txt"
@@ -253,14 +284,18 @@ def _logged(job: Job, slot: int, trace: str) -> str:
 
 def _process() -> ProcessPoolExecutor:
     """One worker process; spawned, because a fork of a process that has used CUDA or threads may hang."""
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_settle, initargs=(os.getpid(),))
+    return ProcessPoolExecutor(
+        1, mp_context=get_context("spawn"), initializer=_settle, initargs=(os.getpid(),)
+    )
 
 
 def _settle(parent: int) -> None:
-    """Set one thread for arithmetic, keep freed memory, and end with the parent: its SIGKILL must not leave trainings running."""
+    """Set one thread for arithmetic, keep freed memory, and end with the parent: its SIGKILL must not leave
+    trainings running."""
     import torch
 
-    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))      # Ctrl-C in a terminal: only the parent reports it
+    # Ctrl-C in a terminal: only the parent reports it
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     torch.set_num_threads(1)
     keep_freed_memory()
     end_with(parent)

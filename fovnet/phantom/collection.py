@@ -1,4 +1,5 @@
-"""A simulated collection on disk: volumes/<volume_id>.nii.gz, volumes.tsv, and regions.tsv with the true regions of every slice."""
+"""A simulated collection on disk: volumes/<volume_id>.nii.gz, volumes.tsv, and regions.tsv with the true
+regions of every slice."""
 
 from __future__ import annotations
 
@@ -40,7 +41,10 @@ from fovnet.volume.orient import MAX_TILT_DEG, tilt_deg
 from fovnet.volume.parallel import spawned
 from fovnet.volume.volume import Volume
 
-VOLUME_COLUMNS = ("volume_id", "subject_id", "path", "site", "manufacturer", "field_strength", "sequence", "plane", "sex", "field_of_view")
+VOLUME_COLUMNS = (
+    "volume_id", "subject_id", "path", "site", "manufacturer", "field_strength", "sequence", "plane", "sex",
+    "field_of_view",
+)
 REGION_COLUMNS = ("volume_id", "region", "first_slice", "last_slice", "from_mm", "to_mm")
 
 OWN_LABELS = "own labels"       # field_of_view of scans of a user's segmentation
@@ -48,11 +52,13 @@ SET_ASIDE = ".volumes.tsv.before"       # the former volumes.tsv while regions.t
 
 GREY_LEVELS = 1000.0        # 99th percentile of a volume without a body
 SLIVER_MM2 = 400.0
-"""A slice with less body than this (a disc of 22 mm) is `none`: the very top of the head, the edge of a heel."""
+"""A slice with less body than this (a disc of 22 mm) is `none`: the very top of the head, the edge of a
+heel."""
 
 NO_BODY_EVERY = 3
-"""On average one in this many subjects has a last volume without a body: mostly a bottle of water, else noise or air.  All of its slices
-are `none`; networks trained with few bottles or none call one in eight of them a head."""
+"""On average one in this many subjects has a last volume without a body: mostly a bottle of water, else noise
+or air.  All of its slices are `none`; networks trained with few bottles or none call one in eight of them a
+head."""
 
 ARM_EVERY = 4
 """On average one in this many volumes without a body shows an arm alone."""
@@ -63,24 +69,28 @@ Row = dict[str, Any]
 
 
 def simulate_collection(
-    out: Path, *, subjects: int, volumes_per_subject: int = 3, seed: int = 0, workers: int = 1, without: Iterable[str] = (),
-    progress: Callable[[int, int], None] | None = None,
+    out: Path, *, subjects: int, volumes_per_subject: int = 3, seed: int = 0, workers: int = 1,
+    without: Iterable[str] = (), progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in `volumes_per_subject` different fields of view.
+    """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in `volumes_per_subject`
+    different fields of view.
 
-    Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the bytes do not depend on `workers`.
-    Volumes left by an earlier run with the same seed are not simulated again; earlier tables are deleted first, new ones written last.
-    `without` names features not to vary (`fovnet.phantom.features`): a volume that the feature does not affect keeps its bytes.
-    `progress` gets (volumes done, volumes in all).
+    Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the bytes do not
+    depend on `workers`. Volumes left by an earlier run with the same seed are not simulated again; earlier
+    tables are deleted first, new ones written last. `without` names features not to vary
+    (`fovnet.phantom.features`): a volume that the feature does not affect keeps its bytes. `progress` gets
+    (volumes done, volumes in all).
 
-    Raises CollectionError "nothing-to-simulate" for fewer than one subject or volume, "phantom-other-tables" if `out` holds tables of
-    another origin, "phantom-held" if another simulation writes there, and ConfigError "phantom-feature" for an unknown feature.
+    Raises CollectionError "nothing-to-simulate" for fewer than one subject or volume, "phantom-other-tables"
+    if `out` holds tables of another origin, "phantom-held" if another simulation writes there, and
+    ConfigError "phantom-feature" for an unknown feature.
     """
     lacking = left_out(without)
     if subjects < 1 or volumes_per_subject < 1:
         raise CollectionError(
             "nothing-to-simulate",
-            f"{out}: {subjects} subjects with {volumes_per_subject} volumes each leave nothing to simulate. Ask for at least 1 of both.",
+            f"{out}: {subjects} subjects with {volumes_per_subject} volumes each leave nothing to simulate. "
+            "Ask for at least 1 of both.",
         )
     refuse_other_tables(out)
     jobs = [(out, number, volumes_per_subject, seed, lacking) for number in range(1, subjects + 1)]
@@ -101,25 +111,31 @@ def simulate_collection(
             _simulate_beside(jobs, workers, keep)
         ordered = [done[number] for number in sorted(done)]
         write_tsv(out / "regions.tsv", REGION_COLUMNS, (row for _, regions in ordered for row in regions))
-        return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes))
+        return write_tsv(
+            out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes)
+        )
 
 
 def unlisted(table: Path) -> int:
-    """The number of volumes beside a volumes.tsv that does not list them, as left by an earlier simulation of more people."""
+    """The number of volumes beside a volumes.tsv that does not list them, as left by an earlier simulation of
+    more people."""
     listed = {Path(row["path"]).name for row in read_tsv(table)}
     return sum(path.name not in listed for path in (table.parent / "volumes").glob("*.nii.gz"))
 
 
 @contextmanager
 def only_writer(out: Path) -> Iterator[None]:
-    """Holds the folder's lock, creating the folder, while the block runs: two simulations at once would mix up regions and volumes.
+    """Holds the folder's lock, creating the folder, while the block runs: two simulations at once would mix
+    up regions and volumes.
 
     Raises CollectionError "phantom-held" if another simulation holds it.
     """
     try:
         place = alone(out)
     except BlockingIOError:
-        raise CollectionError("phantom-held", f"{out}: another simulation writes here; wait for it, or give another folder") from None
+        raise CollectionError(
+            "phantom-held", f"{out}: another simulation writes here; wait for it, or give another folder"
+        ) from None
     try:
         clear_unfinished(out, out / "volumes")
         yield
@@ -127,8 +143,11 @@ def only_writer(out: Path) -> Iterator[None]:
         os.close(place)
 
 
-def _simulate_beside(jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callable[[int, tuple[list[Row], list[Row]]], None]) -> None:
-    """Simulate people in parallel and keep their rows as they finish; if interrupted, people not yet started are cancelled."""
+def _simulate_beside(
+    jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callable[[int, tuple[list[Row], list[Row]]], None]
+) -> None:
+    """Simulate people in parallel and keep their rows as they finish; if interrupted, people not yet started
+    are cancelled."""
     pool = spawned(workers)
     try:
         futures = {pool.submit(simulate_subject, *job): job[1] for job in jobs}
@@ -139,22 +158,29 @@ def _simulate_beside(jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callab
 
 
 def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
-    """Raises CollectionError "phantom-other-tables" unless the tables in `out`, if any, are simulated: from segmentations alone with
-    `own_labels`, without it from none.
+    """Raises CollectionError "phantom-other-tables" unless the tables in `out`, if any, are simulated: from
+    segmentations alone with `own_labels`, without it from none.
 
-    Hand-made labels must not be overwritten, nor tables made by another command.  Only simulated tables have a column `field_of_view`.
+    Hand-made labels must not be overwritten, nor tables made by another command.  Only simulated tables have
+    a column `field_of_view`.
     """
     table = volume_table(out)
     try:
         rows = read_tsv(table) if table.exists() else []
     except UnicodeDecodeError:
         rows = [{}]
-    if rows and any("field_of_view" not in row or (row["field_of_view"] == OWN_LABELS) != own_labels for row in rows):
-        raise CollectionError("phantom-other-tables", f"{table}: lies there, and is not what this command makes; give another folder.")
+    if rows and any(
+        "field_of_view" not in row or (row["field_of_view"] == OWN_LABELS) != own_labels for row in rows
+    ):
+        raise CollectionError(
+            "phantom-other-tables",
+            f"{table}: lies there, and is not what this command makes; give another folder.",
+        )
 
 
 def volume_table(out: Path) -> Path:
-    """volumes.tsv of a simulated collection, or SET_ASIDE if a run was killed between its two tables; it need not be there."""
+    """volumes.tsv of a simulated collection, or SET_ASIDE if a run was killed between its two tables; it need
+    not be there."""
     table, before = out / "volumes.tsv", out / SET_ASIDE
     return before if before.exists() and not table.exists() else table
 
@@ -165,7 +191,8 @@ def simulate_subject(
 ) -> tuple[list[Row], list[Row]]:
     """The rows for volumes.tsv and regions.tsv of one person, whose volumes are then on disk.
 
-    Each volume has a record in volumes/.facts, written after the volume, from which an interrupted run resumes.
+    Each volume has a record in volumes/.facts, written after the volume, from which an interrupted run
+    resumes.
     """
     person = sample_person((seed, number), without)
     marks = landmarks(person)
@@ -186,7 +213,9 @@ def simulate_subject(
             acquired = varied(acquired, person, marks, key, without)
             make = partial(_with_body, person, acquired, paint=partial(label_volume, without=without))
             rows.append(_volume_row(volume_id, subject_id, person, acquired))
-        regions += [{"volume_id": volume_id, **span} for span in _kept(out, volume_id, key, bodiless, without, make)]
+        regions += [
+            {"volume_id": volume_id, **span} for span in _kept(out, volume_id, key, bodiless, without, make)
+        ]
     return rows, regions
 
 
@@ -198,9 +227,11 @@ def _kept(
     out: Path, volume_id: str, key: tuple[int, int, int], bodiless: bool, without: frozenset[str],
     make: Callable[[np.random.Generator], Made],
 ) -> list[Row]:
-    """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier run made exactly this one.
+    """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier run made
+    exactly this one.
 
-    bodiless  the last of a person's volumes may be without a body: with more volumes per person, one with a body takes its place
+    bodiless  the last of a person's volumes may be without a body: with more volumes per person, one with a
+              body takes its place
     """
     decides = [RECIPE, *key, bodiless, *sorted(without)]
     path, facts = out / "volumes" / f"{volume_id}.nii.gz", out / "volumes" / ".facts" / f"{volume_id}.json"
@@ -226,36 +257,50 @@ Painter = Callable[[Person, Grid], LabelVolume]
 
 
 def _with_body(
-    person: Person, acquired: Plan, rng: np.random.Generator, *, paint: Painter = label_volume, nothing: bool = False
+    person: Person, acquired: Plan, rng: np.random.Generator, *, paint: Painter = label_volume,
+    nothing: bool = False,
 ) -> Made:
     volume, regions = acquire(person, acquired, rng, paint)
-    return volume, acquired.stored_axes, [_span(NONE, np.arange(volume.voxels.shape[2]))] if nothing else regions
+    return (
+        volume, acquired.stored_axes,
+        [_span(NONE, np.arange(volume.voxels.shape[2]))] if nothing else regions,
+    )
 
 
 def _no_body_maker(
-    kind: str, person: Person, marks: Landmarks, site: Site, key: tuple[int, int, int], without: frozenset[str]
+    kind: str, person: Person, marks: Landmarks, site: Site, key: tuple[int, int, int],
+    without: frozenset[str],
 ) -> Callable[[np.random.Generator], Made]:
-    """The function that makes a volume without a body: of that kind, or in one of ARM_EVERY of one of the person's arms."""
+    """The function that makes a volume without a body: of that kind, or in one of ARM_EVERY of one of the
+    person's arms."""
     rng = np.random.default_rng([*key, 6])
     if "small fields" not in without and rng.integers(ARM_EVERY) == 0:
         fine = "joints and organs" not in without
-        return partial(_with_body, person, arm_plan(person, marks, site, rng, fine), paint=partial(arm_alone, fine=fine), nothing=True)
+        return partial(
+            _with_body, person, arm_plan(person, marks, site, rng, fine), paint=partial(arm_alone, fine=fine),
+            nothing=True,
+        )
     return partial(_no_body, kind)
 
 
 def _no_body(kind: str, rng: np.random.Generator) -> Made:
     """A volume of one of ODDITIES, with as many grey levels as bodies have, stored along RAS axes."""
     volume = oddity(kind, rng)
-    bright = replace(volume, voxels=volume.voxels * np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99)))
+    bright = replace(
+        volume, voxels=volume.voxels * np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99))
+    )
     axes = np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64)
     return bright, axes, [_span(NONE, np.arange(volume.voxels.shape[2]))]
 
 
-def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Painter = label_volume) -> tuple[Volume, list[Row]]:
+def acquire(
+    person: Person, acquired: Plan, rng: np.random.Generator, paint: Painter = label_volume
+) -> tuple[Volume, list[Row]]:
     """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows.
 
-    Rows are (region, first_slice, last_slice); for a tilted volume whose header states the tilt (region, from_mm, to_mm), since a cut along
-    the scanner's planes then crosses many of its slices.  If the header turns the axes, slices are those of the header.
+    Rows are (region, first_slice, last_slice); for a tilted volume whose header states the tilt (region,
+    from_mm, to_mm), since a cut along the scanner's planes then crosses many of its slices.  If the header
+    turns the axes, slices are those of the header.
     """
     marks, grid = landmarks(person), acquired.grid.finer(acquired.acquisition.average)
     labels = paint(person, grid).labels
@@ -267,21 +312,27 @@ def acquire(person: Person, acquired: Plan, rng: np.random.Generator, paint: Pai
     volume = scan(LabelVolume(labels, shift @ grid.vox_to_ras), acquired.sequence, acquired.acquisition, rng)
     if acquired.turn:
         rows = _claimed_rows(labels, grid, marks, acquired, visible)
-        return claimed(finished(volume, visible, acquired.acquisition.average, acquired.finish), acquired.turn), rows
+        return claimed(
+            finished(volume, visible, acquired.acquisition.average, acquired.finish), acquired.turn
+        ), rows
     heights = volume.slice_heights_mm() + acquired.isocentre_mm[2]
     area = body_area_mm2(labels, acquired)
-    heights, area = along_slices(heights, area, visible, acquired.acquisition.average, acquired.finish, float(volume.spacing_mm[2]))
+    heights, area = along_slices(
+        heights, area, visible, acquired.acquisition.average, acquired.finish, float(volume.spacing_mm[2])
+    )
     volume = finished(volume, visible, acquired.acquisition.average, acquired.finish)
     if acquired.tilted and acquired.truthful:
-        return volume, _reached(rows_in_mm(labels, grid, marks, acquired.family.protocol, acquired.isocentre_mm[2]), volume)
+        return volume, _reached(
+            rows_in_mm(labels, grid, marks, acquired.family.protocol, acquired.isocentre_mm[2]), volume
+        )
     if not acquired.truthful:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
     return volume, region_rows(heights, area, marks, acquired.family.protocol)
 
 
 def _reached(rows: list[Row], volume: Volume) -> list[Row]:
-    """The rows in mm that slices of a volume reach: a slightly tilted one is cut along its own slices, whose middles do not reach its
-    corners."""
+    """The rows in mm that slices of a volume reach: a slightly tilted one is cut along its own slices, whose
+    middles do not reach its corners."""
     if tilt_deg(volume.vox_to_ras) > MAX_TILT_DEG:
         return rows
     z = volume.slice_heights_mm()
@@ -289,7 +340,8 @@ def _reached(rows: list[Row], volume: Volume) -> list[Row]:
 
 
 def _claimed_rows(
-    labels: NDArray[np.integer], grid: Grid, marks: Landmarks, acquired: Plan, visible: NDArray[np.bool_] | None
+    labels: NDArray[np.integer], grid: Grid, marks: Landmarks, acquired: Plan,
+    visible: NDArray[np.bool_] | None,
 ) -> list[Row]:
     """Rows of a volume whose header turns it: its only region, in the slices of the header that show body.
 
@@ -297,7 +349,8 @@ def _claimed_rows(
     """
     rung = region_alone(acquired.grid, marks, 0.0)
     z = grid.coordinates()[2]
-    body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)     # raised hands belong to no region
+    # raised hands belong to no region
+    body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)
     received, finish = acquired.acquisition, acquired.finish
     share = averaged(body, received.average)
     if received.flaws.folded:
@@ -313,8 +366,11 @@ def _claimed_rows(
     return region_rows(np.full(len(area), inside), area, marks, acquired.family.protocol)
 
 
-def rows_in_mm(labels: NDArray[np.integer], grid: Grid, marks: Landmarks, protocol: str, isocentre_mm: float) -> list[Row]:
-    """Rows (region, from_mm, to_mm) in scanner z for labels on a grid of any orientation; heights in steps of BIN_MM."""
+def rows_in_mm(
+    labels: NDArray[np.integer], grid: Grid, marks: Landmarks, protocol: str, isocentre_mm: float
+) -> list[Row]:
+    """Rows (region, from_mm, to_mm) in scanner z for labels on a grid of any orientation; heights in steps of
+    BIN_MM."""
     z = np.broadcast_to(grid.coordinates()[2], labels.shape)
     edges = np.arange(float(z.min()) - BIN_MM, float(z.max()) + 2 * BIN_MM, BIN_MM)
     voxel_mm3 = abs(float(np.linalg.det(grid.vox_to_ras[:3, :3])))
@@ -331,21 +387,30 @@ def body_area_mm2(labels: NDArray[np.integer], acquired: Plan) -> NDArray[np.flo
     a, b, c = acquired.acquisition.average
     share = averaged((labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, c)).ravel()
     spacing = np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
-    return np.asarray(share * labels.shape[0] / a * spacing[0] * labels.shape[1] / b * spacing[1], dtype=float)
+    return np.asarray(
+        share * labels.shape[0] / a * spacing[0] * labels.shape[1] / b * spacing[1], dtype=float
+    )
 
 
 def region_rows(
-    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], marks: Landmarks, protocol: str, vocabulary: Vocabulary = DEFAULT
+    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], marks: Landmarks, protocol: str,
+    vocabulary: Vocabulary = DEFAULT,
 ) -> list[Row]:
-    """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the soles, ascending.
+    """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the soles,
+    ascending.
 
-    A slice belongs to the region that contains its centre.  It is `none` below the soles and above the vertex, even if raised arms are
-    there, and if it shows less than SLIVER_MM2 of body; but a region is one run, which includes slices without body between slices with
-    body.  A protocol ("spine") extends from the first to the last slice that is not none.
+    A slice belongs to the region that contains its centre.  It is `none` below the soles and above the
+    vertex, even if raised arms are there, and if it shows less than SLIVER_MM2 of body; but a region is one
+    run, which includes slices without body between slices with body.  A protocol ("spine") extends from the
+    first to the last slice that is not none.
     """
     chain = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
     chain = np.where((chain < len(vocabulary.chain)) & (area_mm2 >= SLIVER_MM2), chain, -1)
-    rows = [_span(name, np.flatnonzero(chain == rung)) for rung, name in enumerate(vocabulary.chain) if np.any(chain == rung)]
+    rows = [
+        _span(name, np.flatnonzero(chain == rung))
+        for rung, name in enumerate(vocabulary.chain)
+        if np.any(chain == rung)
+    ]
     if protocol and rows:
         rows.append(_span(protocol, np.flatnonzero(chain >= 0)))
     return rows or [_span(NONE, np.arange(len(heights_mm)))]
@@ -356,7 +421,8 @@ def _span(region: str, slices: NDArray[np.intp]) -> Row:
 
 
 def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
-    """A gzipped NIfTI-1 file of the volume as int16, its axes in the stored order and directions, with the matching affine.
+    """A gzipped NIfTI-1 file of the volume as int16, its axes in the stored order and directions, with the
+    matching affine.
 
     The gzip header has no time and no name: the same volume gives the same bytes.
     """
@@ -370,13 +436,16 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
 
 
 def _no_body_row(volume_id: str, subject_id: str, site: Site) -> Row:
-    return {"volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz", "site": site.name,
-            "manufacturer": site.manufacturer, "plane": "axial", "field_of_view": "no body"}
+    return {
+        "volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz",
+        "site": site.name, "manufacturer": site.manufacturer, "plane": "axial", "field_of_view": "no body",
+    }
 
 
 def _volume_row(volume_id: str, subject_id: str, person: Person, acquired: Plan) -> Row:
     return {
-        "volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz", "site": acquired.site.name,
-        "manufacturer": acquired.site.manufacturer, "field_strength": f"{acquired.acquisition.field_strength:g}",
-        "sequence": acquired.sequence.name, "plane": acquired.plane, "sex": person.sex, "field_of_view": acquired.family.name,
+        "volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz",
+        "site": acquired.site.name, "manufacturer": acquired.site.manufacturer,
+        "field_strength": f"{acquired.acquisition.field_strength:g}", "sequence": acquired.sequence.name,
+        "plane": acquired.plane, "sex": person.sex, "field_of_view": acquired.family.name,
     }

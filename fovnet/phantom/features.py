@@ -1,8 +1,9 @@
-"""The features that the simulator varies, by name, so that each can be left out: `phantom.without` of a configuration, `fovnet bench
-screening`.
+"""The features that the simulator varies, by name, so that each can be left out: `phantom.without` of a
+configuration, `fovnet bench screening`.
 
-Without all of SCANNING, fields of view are those of a department's usual examinations, and images those of a careful site;
-without all of ANATOMY, bodies are plain ones.  What a feature does not affect is bit-identical without it.
+Without all of SCANNING, fields of view are those of a department's usual examinations, and images those of a
+careful site; without all of ANATOMY, bodies are plain ones.  What a feature does not affect is bit-identical
+without it.
 """
 
 from __future__ import annotations
@@ -13,41 +14,65 @@ from difflib import get_close_matches
 from fovnet.errors import ConfigError
 
 ANATOMY: Mapping[str, str] = {
-    "deformation": "organs and outlines bent smoothly at every scale from 4 to 15 cm, so that no two bodies are alike",
-    "joints and organs": "ligaments, menisci, prostate zones, papillary muscles, disc nuclei and the other parts of 1 to 10 mm",
-    "lesions": "tumours, cysts, bruises, effusions of 1 to 15 cm in one person of four, in a leg of one of twelve; spots in white matter",
-    "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has strands of gland",
-    "fat in places": "fat that lies more on the belly, the flanks, the back or the thighs, rolls, trunks from round to square and flat",
-    "builds": "a wall of the abdomen from 1 to 4 cm thick, much or little psoas, back and buttocks, narrow waists, lean trunks up to twice "
+    "deformation": "organs and outlines bent smoothly at every scale from 4 to 15 cm, so that no two bodies "
+                   "are alike",
+    "joints and organs": "ligaments, menisci, prostate zones, papillary muscles, disc nuclei and the other "
+                         "parts of 1 to 10 mm",
+    "lesions": "tumours, cysts, bruises, effusions of 1 to 15 cm in one person of four, in a leg of one of "
+               "twelve; spots in white matter",
+    "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has "
+                        "strands of gland",
+    "fat in places": "fat that lies more on the belly, the flanks, the back or the thighs, rolls, trunks "
+                     "from round to square and flat",
+    "builds": "a wall of the abdomen from 1 to 4 cm thick, much or little psoas, back and buttocks, narrow "
+              "waists, lean trunks up to twice "
     "as wide as deep",
     "cross-sections": "trunks flat or round, lenses or boxes across, at the hips otherwise than at the waist",
-    "organs high and low": "kidneys from the iliac crest to 9 cm above it, right lobes of the liver of 10 to 20 cm, colons that hang, ribs "
+    "organs high and low": "kidneys from the iliac crest to 9 cm above it, right lobes of the liver of 10 to "
+                           "20 cm, colons that hang, ribs "
     "that end 1 to 9 cm above the crest",
-    "open walls": "straight muscles of the abdomen apart from the flat ones, which are crescents at the sides and end before the loin",
-    "kinds of breasts": "breasts of 50 to 1500 ml, hanging as cones, columns, drops or mounds, in a coil or between plates, from nearly "
+    "open walls": "straight muscles of the abdomen apart from the flat ones, which are crescents at the "
+                  "sides and end before the loin",
+    "kinds of breasts": "breasts of 50 to 1500 ml, hanging as cones, columns, drops or mounds, in a coil or "
+                        "between plates, from nearly "
     "all fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips",
-    "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes its flesh aside, and fields of view about it",
-    "true places": "what moves in a scan moves about the place that its labels tell, flaws run along the slices of a turned field, boxes "
+    "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes its flesh aside, and "
+                      "fields of view about it",
+    "true places": "what moves in a scan moves about the place that its labels tell, flaws run along the "
+                   "slices of a turned field, boxes "
     "lie about points of small bodies too, and each muscle of a leg is moved and grown for itself",
-    "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal hips, implants",
+    "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal "
+                     "hips, implants",
 }
 """Variation of bodies: names and a sentence each."""
 
 SCANNING: Mapping[str, str] = {
-    "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs of the spine, oblique hearts",
-    "more breasts and hearts": "half of a prone woman's other fields are one breast, one volume in twelve a heart across its axis",
-    "organs closely": "one volume in twelve is of kidneys, a liver, a rectum, great vessels, a calf or the like, which fills the picture",
-    "fields by the body": "fields that end with the skin or leave much air on one side, one organ in pictures of any size from 9 to 42 cm",
-    "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, localisers, voxels of 6 mm",
-    "stacked localisers": "one volume in ten is a quick overview: thick slices, wide fields that fold over, turbo FLASH and single shots, "
+    "small fields": "fields of view of one organ or part, boxes anywhere in the body down to 10 cm, cut-outs "
+                    "of the spine, oblique hearts",
+    "more breasts and hearts": "half of a prone woman's other fields are one breast, one volume in twelve a "
+                               "heart across its axis",
+    "organs closely": "one volume in twelve is of kidneys, a liver, a rectum, great vessels, a calf or the "
+                      "like, which fills the picture",
+    "fields by the body": "fields that end with the skin or leave much air on one side, one organ in "
+                          "pictures of any size from 9 to 42 cm",
+    "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, "
+                  "localisers, voxels of 6 mm",
+    "stacked localisers": "one volume in ten is a quick overview: thick slices, wide fields that fold over, "
+                          "turbo FLASH and single shots, "
     "coils that hear the skin best",
-    "free contrasts": "tissues of any brightness, gamma, inverted scales, diffusion, angiography, contrast agent early and late",
-    "coil fall-off": "surface coils that hear one side or the middle only, and smooth fields of brightness left uncorrected",
-    "coils about breasts": "hanging breasts are heard by small elements round them: white skin, grey depth, a dark chest",
-    "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, noise little to very much, "
+    "free contrasts": "tissues of any brightness, gamma, inverted scales, diffusion, angiography, contrast "
+                      "agent early and late",
+    "coil fall-off": "surface coils that hear one side or the middle only, and smooth fields of brightness "
+                     "left uncorrected",
+    "coils about breasts": "hanging breasts are heard by small elements round them: white skin, grey depth, "
+                           "a dark chest",
+    "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, "
+                 "noise little to very much, "
     "echo-planar images pulled out of shape",
-    "masks": "brains cut out well or badly, boxes and cubes, no faces, black backgrounds, clipped intensities, borders, negatives",
-    "turned headers": "one in eight volumes of one region, four of five hearts along their own axes, claims that its slices are axial",
+    "masks": "brains cut out well or badly, boxes and cubes, no faces, black backgrounds, clipped "
+             "intensities, borders, negatives",
+    "turned headers": "one in eight volumes of one region, four of five hearts along their own axes, claims "
+                      "that its slices are axial",
 }
 """Variation of scans: names and a sentence each."""
 
@@ -73,5 +98,7 @@ def left_out(names: Iterable[str]) -> frozenset[str]:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join((*known, EVERYTHING))}"
-            raise ConfigError("phantom-feature", f"without {name!r}: the simulator has no such feature; {hint}")
+            raise ConfigError(
+                "phantom-feature", f"without {name!r}: the simulator has no such feature; {hint}"
+            )
     return frozenset(wanted)

@@ -1,12 +1,16 @@
 """Volumes without a body, as a scanner would store them, in which no network should name a region.
 
-    air          nothing in the coil: Rician noise with no signal              noise    Gaussian, 30 % of its mean
+    air          nothing in the coil: Rician noise with no signal              noise    Gaussian, 30 % of its
+        mean
     smooth noise noise after interpolation and filtering, Gaussian sigma of 0.7 to 3 voxels
-    sphere, upright and lying cylinder  bottles of doped water, 120 to 220 mm in diameter, as scanned for quality assurance
-    insert       an upright cylinder with rods in it, as in a resolution test    small bottles  three to six, 20 to 70 mm in diameter
+    sphere, upright and lying cylinder  bottles of doped water, 120 to 220 mm in diameter, as scanned for
+                                        quality assurance
+    insert       an upright cylinder with rods in it, as in a resolution test    small bottles  three to six,
+        20 to 70 mm in diameter
 
-Doped water as in the ACR phantom, 10 mmol / L nickel chloride: T1 and T2 of some hundred milliseconds (Kraft et al. (1987), Magn Reson Med
-5:555).  Field of view, slices, sequence and noise vary as they do for people; sequences in which such water is dark are left out.
+Doped water as in the ACR phantom, 10 mmol / L nickel chloride: T1 and T2 of some hundred milliseconds (Kraft
+et al. (1987), Magn Reson Med 5:555).  Field of view, slices, sequence and noise vary as they do for people;
+sequences in which such water is dark are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +31,9 @@ WATER = (
 BOTTLES = ("sphere", "upright cylinder", "lying cylinder")
 INSERT, SMALL_BOTTLES = "insert", "small bottles"
 ODDITIES = ("air", "noise", "smooth noise", *BOTTLES, INSERT, SMALL_BOTTLES)
-BRIGHT = tuple(sequence for sequence in SEQUENCES if sequence.kind != "inversion recovery" and sequence.fat != "fat only")
+BRIGHT = tuple(
+    sequence for sequence in SEQUENCES if sequence.kind != "inversion recovery" and sequence.fat != "fat only"
+)
 SIDE = 128          # voxels across
 
 
@@ -44,17 +50,26 @@ def oddity(kind: str, rng: np.random.Generator) -> Volume:
         return Volume(grains - grains.min(), affine, kind)
     sequence = BRIGHT[int(rng.integers(len(BRIGHT)))]
     radius_mm = float(rng.uniform(60, 110))
-    inside = _several(shape, spacing, rng) if kind == SMALL_BOTTLES else _inside(kind, shape, spacing, radius_mm)
-    return scan(LabelVolume(inside.astype(np.uint8), affine), sequence, Acquisition(snr=float(rng.uniform(20, 60))), rng, WATER, kind)
+    inside = (
+        _several(shape, spacing, rng) if kind == SMALL_BOTTLES else _inside(kind, shape, spacing, radius_mm)
+    )
+    return scan(
+        LabelVolume(inside.astype(np.uint8), affine), sequence, Acquisition(snr=float(rng.uniform(20, 60))),
+        rng, WATER, kind,
+    )
 
 
-def _several(shape: tuple[int, int, int], spacing: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
+def _several(
+    shape: tuple[int, int, int], spacing: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.bool_]:
     """(i, j, k) whether a voxel is in one of three to six upright bottles near the middle."""
     x, y, z = _places(shape, spacing)
     inside = np.zeros(shape, dtype=bool)
     for _ in range(int(rng.integers(3, 7))):
         (a, b, c), radius, half = rng.uniform(-80, 80, 3), rng.uniform(10, 35), rng.uniform(15, 60)
-        inside |= ((x - a) ** 2 + (y - b) ** 2 < radius**2) & (np.abs(z - c * shape[2] * spacing[2] / 400) < half)
+        inside |= ((x - a) ** 2 + (y - b) ** 2 < radius**2) & (
+            np.abs(z - c * shape[2] * spacing[2] / 400) < half
+        )
     return inside
 
 
@@ -64,15 +79,20 @@ def _places(shape: tuple[int, int, int], spacing: NDArray[np.float64]) -> tuple[
     return tuple(np.meshgrid(*along, indexing="ij", sparse=True))
 
 
-def _inside(kind: str, shape: tuple[int, int, int], spacing: NDArray[np.float64], radius_mm: float) -> NDArray[np.bool_]:
-    """(i, j, k) whether a voxel is in the water; cylinders leave a tenth of the field of view free at both ends."""
+def _inside(
+    kind: str, shape: tuple[int, int, int], spacing: NDArray[np.float64], radius_mm: float
+) -> NDArray[np.bool_]:
+    """(i, j, k) whether a voxel is in the water; cylinders leave a tenth of the field of view free at both
+    ends."""
     x, y, z = _places(shape, spacing)
     reach = 0.4 * np.array(shape) * spacing
     whole = {
         "air": x + y + z > np.inf,
         "sphere": x**2 + y**2 + z**2 < radius_mm**2,
         "upright cylinder": (x**2 + y**2 < radius_mm**2) & (np.abs(z) < reach[2]),
-        INSERT: (x**2 + y**2 < radius_mm**2) & (np.abs(z) < reach[2]) & ((x % 20 - 10) ** 2 + (y % 20 - 10) ** 2 > 25),
+        INSERT: (x**2 + y**2 < radius_mm**2)
+        & (np.abs(z) < reach[2])
+        & ((x % 20 - 10) ** 2 + (y % 20 - 10) ** 2 > 25),
         "lying cylinder": (y**2 + z**2 < radius_mm**2) & (np.abs(x) < reach[0]),
     }
     return np.asarray(whole[kind])

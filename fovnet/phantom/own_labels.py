@@ -1,12 +1,15 @@
-"""Scans of a user's segmentation: a label volume, a table of the tissues of its labels, and the extents of its regions.
+"""Scans of a user's segmentation: a label volume, a table of the tissues of its labels, and the extents of
+its regions.
 
     fovnet phantom made --from labels.nii.gz --tissues tissues.tsv --regions regions.tsv --count 20
 
 A segmentation is one subject; another one, given with the same folder, is added to the collection.
 
-    tissues.tsv   label, tissue: a name of `tissues.TISSUES` ("air", "muscle", "liver", ...); or label, name, pd, t1_ms, t2_ms, and
-                  optionally fat, flow, uptake, mottle: proton density and relaxation times of a tissue of your own
-    regions.tsv   region, and from_mm, to_mm (scanner z of the label volume) or first_slice, last_slice (in its closest RAS order)
+    tissues.tsv   label, tissue: a name of `tissues.TISSUES` ("air", "muscle", "liver", ...); or label, name,
+                  pd, t1_ms, t2_ms, and optionally fat, flow, uptake, mottle: proton density and relaxation
+                  times of a tissue of your own
+    regions.tsv   region, and from_mm, to_mm (scanner z of the label volume) or first_slice, last_slice (in
+                  its closest RAS order)
 """
 
 from __future__ import annotations
@@ -58,8 +61,9 @@ DARK = 0.05         # proton density below which a label is air
 SAME_MM = 1e-3      # heights computed in two ways differ in the last bit
 MAX_PD = 2.0        # water is 1, and no tissue has much more
 MORE = {"fat": 1.0, "flow": 1.0, "uptake": 20.0, "mottle": 1.0}
-"""Optional columns of a user's tissue table, and the largest value of each: fractions of fat and of flow, contrast agent in mmol / L
-(arteries at the peak of a bolus have ten), and the texture's coefficient of variation."""
+"""Optional columns of a user's tissue table, and the largest value of each: fractions of fat and of flow,
+contrast agent in mmol / L (arteries at the peak of a bolus have ten), and the texture's coefficient of
+variation."""
 
 
 @dataclass(frozen=True)
@@ -76,26 +80,36 @@ class Segmentation:
 
 
 def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subject: str = "") -> Segmentation:
-    """The segmentation in three files; the subject is called `subject`, or if that is empty as the first file.
+    """The segmentation in three files; the subject is called `subject`, or if that is empty as the first
+    file.
 
-    Raises VolumeError ("labels-not-whole", "labels-unnamed" with the labels that the table lacks, "labels-empty", and those of the volume
-    readers: a damaged file, or one without orientation) and CollectionError ("tissues-invalid", "regions-invalid") with the file and the
-    fault.
+    Raises VolumeError ("labels-not-whole", "labels-unnamed" with the labels that the table lacks,
+    "labels-empty", and those of the volume readers: a damaged file, or one without orientation) and
+    CollectionError ("tissues-invalid", "regions-invalid") with the file and the fault.
     """
     values, affine = _stored(labels)
     if values.ndim != 3 or not np.all(values == np.rint(values)):
         seen = f"{values.ndim} axes" if values.ndim != 3 else "fractions"
-        raise VolumeError("labels-not-whole", f"{labels}: has {seen}; wanted are three axes of whole numbers, a label each voxel. "
-                                              "Save the segmentation without interpolation.")
+        raise VolumeError(
+            "labels-not-whole",
+            f"{labels}: has {seen}; wanted are three axes of whole numbers, a label each voxel. "
+            "Save the segmentation without interpolation.",
+        )
     table = _table(tissues)
     there = np.unique(values.astype(np.int64))
     missing = [label for label in there.tolist() if label not in table]
     if missing:
         listed = ", ".join(map(str, missing[:20])) + (" and more" if len(missing) > 20 else "")
-        raise VolumeError("labels-unnamed", f"{labels}: {tissues} has no row for label {listed}. Add a row each: label, tissue.")
+        raise VolumeError(
+            "labels-unnamed",
+            f"{labels}: {tissues} has no row for label {listed}. Add a row each: label, tissue.",
+        )
     if all(table[label].pd <= DARK for label in there.tolist()):
-        raise VolumeError("labels-empty", f"{labels}: every label in it is air, after {tissues}; at least one tissue is wanted. Is it the "
-                                          "right table?")
+        raise VolumeError(
+            "labels-empty",
+            f"{labels}: every label in it is air, after {tissues}; at least one tissue is wanted. Is it the "
+            "right table?",
+        )
     index = np.searchsorted(there, values.astype(np.int64)).astype(np.uint16)
     spans = () if regions is None else _spans(regions, values.shape, affine)
     known = tuple(table[label] for label in there.tolist())
@@ -103,13 +117,17 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subjec
 
 
 def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """(values, (4, 4) affine in mm) of a label volume in its closest RAS order, positioned as by the volume reader of its format."""
+    """(values, (4, 4) affine in mm) of a label volume in its closest RAS order, positioned as by the volume
+    reader of its format."""
     reader = reader_of(path)
     if reader.name == "NIfTI":
         sizes, affine = guarded(reader, path, lambda: header_of(path))
         if math.prod(sizes) > MOST_LABELLED:
-            raise VolumeError("volume-too-large", f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_LABELLED:,}. "
-                                                  "Crop it, or resample it to larger voxels (nearest neighbour).")
+            raise VolumeError(
+                "volume-too-large",
+                f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_LABELLED:,}. "
+                "Crop it, or resample it to larger voxels (nearest neighbour).",
+            )
         values = np.squeeze(guarded(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
     else:
         volume = guarded(reader, path, lambda: reader.read(path))
@@ -132,7 +150,10 @@ def _table(path: Path) -> dict[int, Tissue]:
             what = f"{fault} is no column or tissue" if isinstance(fault, KeyError) else fault
             raise CollectionError("tissues-invalid", f"{path}, line {number}: {what}; {wanted}") from None
         if label in table:
-            raise CollectionError("tissues-invalid", f"{path}, line {number}: label {label} has an earlier line; give each label one row")
+            raise CollectionError(
+                "tissues-invalid",
+                f"{path}, line {number}: label {label} has an earlier line; give each label one row",
+            )
         table[label] = tissue
     return table
 
@@ -140,16 +161,23 @@ def _table(path: Path) -> dict[int, Tissue]:
 def _own_tissue(row: Mapping[str, str]) -> Tissue:
     pd, t1, t2 = (float(row[column]) for column in ("pd", "t1_ms", "t2_ms"))
     if not (0 <= pd <= MAX_PD and 0 < t1 < np.inf and 0 < t2 < np.inf):
-        raise ValueError(f"no matter has pd {pd:g}, t1_ms {t1:g}, t2_ms {t2:g} (pd from 0 to {MAX_PD:g}, water's is 1; times above 0)")
+        raise ValueError(
+            f"no matter has pd {pd:g}, t1_ms {t1:g}, t2_ms {t2:g} (pd from 0 to {MAX_PD:g}, water's is 1; "
+            "times above 0)"
+        )
     more = {column: float(row[column]) for column in MORE if row.get(column)}
     for column, value in more.items():
         if not 0 <= value <= MORE[column]:
             raise ValueError(f"no tissue has {column} {value:g} (from 0 to {MORE[column]:g})")
     t2star = 1 / (1 / t2 + 0.012)                               # R2' of the tissues of the simulated body
-    return Tissue(row.get("name") or f"label {row['label']}", pd, (t1, t1), (t2, t2), (t2star, t2star), **more)
+    return Tissue(
+        row.get("name") or f"label {row['label']}", pd, (t1, t1), (t2, t2), (t2star, t2star), **more
+    )
 
 
-def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> tuple[tuple[str, float, float], ...]:
+def _spans(
+    path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]
+) -> tuple[tuple[str, float, float], ...]:
     """(region, from_mm, to_mm) of each row."""
     heights, step, ends = _heights(shape, affine, shape, affine), float(affine[2, 2]), _ends(shape, affine)
     spans, faults = [], []
@@ -158,7 +186,9 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
             if row.get("from_mm"):
                 low, high = float(row["from_mm"]), float(row["to_mm"])
             else:
-                low, high = (float(heights[_slice(row[column], shape[2])]) for column in ("first_slice", "last_slice"))
+                low, high = (
+                    float(heights[_slice(row[column], shape[2])]) for column in ("first_slice", "last_slice")
+                )
                 low, high = low - step / 2, high + step / 2
             _refuse_downwards(low, high)
             _refuse_outside(low, high, *ends)
@@ -170,26 +200,35 @@ def _spans(path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]) -> t
     if not spans and not faults:
         faults = ["no row names a region"]
     if faults:
-        wanted = f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the lower one first"
+        wanted = (
+            f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the "
+            "lower one first"
+        )
         raise CollectionError("regions-invalid", f"{path}, {'; '.join(faults)}; {wanted}")
     _refuse_disorder(path, spans)
     return tuple(spans)
 
 
 def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> None:
-    """Raises CollectionError "regions-invalid" unless the regions of the chain follow each other upwards; unknown regions may lie
-    anywhere."""
-    for below, above in combinations(sorted((span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1]), 2):
+    """Raises CollectionError "regions-invalid" unless the regions of the chain follow each other upwards;
+    unknown regions may lie anywhere."""
+    for below, above in combinations(
+        sorted((span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1]), 2
+    ):
         if below[2] > above[1] + SAME_MM or DEFAULT.chain.index(below[0]) > DEFAULT.chain.index(above[0]):
-            raise CollectionError("regions-invalid", f"{path}: {below[0]} from {below[1]:g} to {below[2]:g} mm, {above[0]} from "
-                                                     f"{above[1]:g} to {above[2]:g} mm; regions follow one another from the feet up, "
-                                                     "none begins before the one below has ended")
+            raise CollectionError(
+                "regions-invalid",
+                f"{path}: {below[0]} from {below[1]:g} to {below[2]:g} mm, {above[0]} from "
+                f"{above[1]:g} to {above[2]:g} mm; regions follow one another from the feet up, "
+                "none begins before the one below has ended",
+            )
 
 
 
 
 def _region(text: str) -> str:
-    """One of fovnet's own regions by its name in any case; else the text as it is, as it may be a region of the user's vocabulary."""
+    """One of fovnet's own regions by its name in any case; else the text as it is, as it may be a region of
+    the user's vocabulary."""
     if not text:
         raise ValueError("no region is named")
     return next((name for name in DEFAULT.classes if as_word(name) == as_word(text)), text)
@@ -207,34 +246,48 @@ def _refuse_downwards(low_mm: float, high_mm: float) -> None:
 
 
 def _refuse_outside(low_mm: float, high_mm: float, lower_mm: float, upper_mm: float) -> None:
-    """Raises ValueError for a span that exceeds the volume by more than BEYOND_MM, as in the tables of a collection: it is of another
-    volume."""
+    """Raises ValueError for a span that exceeds the volume by more than BEYOND_MM, as in the tables of a
+    collection: it is of another volume."""
     if low_mm < lower_mm - BEYOND_MM or high_mm > upper_mm + BEYOND_MM:
-        raise ValueError(f"{low_mm:g} to {high_mm:g} mm lies outside of the segmentation, which goes from {lower_mm:g} to {upper_mm:g} mm")
+        raise ValueError(
+            f"{low_mm:g} to {high_mm:g} mm lies outside of the segmentation, which goes from {lower_mm:g} to "
+            f"{upper_mm:g} mm"
+        )
 
 
 def _rows(path: Path, code: str) -> list[dict[str, str]]:
     try:
         rows = read_tsv(path)
     except FileNotFoundError:
-        raise CollectionError(code, f"{path}: there is no such file; give a TSV of that name, or another") from None
+        raise CollectionError(
+            code, f"{path}: there is no such file; give a TSV of that name, or another"
+        ) from None
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError(code, f"{path}: not readable as a tab-separated table ({fault})") from None
     columns = list(rows[0]) if rows else []
     if path.suffix.lower() in (".yaml", ".yml"):
-        raise CollectionError(code, f"{path}: is YAML, which a configuration's `regions` wants; wanted here is a TSV with a row a stretch")
+        raise CollectionError(
+            code,
+            f"{path}: is YAML, which a configuration's `regions` wants; wanted here is a TSV with a row a "
+            "stretch",
+        )
     if len(columns) == 1 and "," in columns[0]:
-        raise CollectionError(code, f"{path}: its one column is called {columns[0]!r}; wanted are several, with tabs between them. "
-                                    "Save it as TSV.")
+        raise CollectionError(
+            code,
+            f"{path}: its one column is called {columns[0]!r}; wanted are several, with tabs between them. "
+            "Save it as TSV.",
+        )
     return rows
 
 
 def _heights(
     shape: tuple[int, ...], affine: NDArray[np.float64], whole: tuple[int, ...], placed: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(k,) scanner z at which each slice of a grid meets the line through the middles of the slices of the `whole` segmentation.
+    """(k,) scanner z at which each slice of a grid meets the line through the middles of the slices of the
+    `whole` segmentation.
 
-    In a tilted segmentation the middles of a part's slices lie higher or lower, while a row refers to whole slices.
+    In a tilted segmentation the middles of a part's slices lie higher or lower, while a row refers to whole
+    slices.
     """
     middle = placed[:3, :2] @ ((np.asarray(whole[:2]) - 1) / 2) + placed[:3, 3]
     along, across = placed[:3, 2], np.cross(placed[:3, 0], placed[:3, 1])
@@ -253,19 +306,23 @@ def simulate_labels(
     given: Segmentation, out: Path, *, count: int, seed: int = 0, without: Iterable[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """`out`/volumes.tsv of `count` scans of the segmentation, each with its own field of view, sequence, coil and flaws.
+    """`out`/volumes.tsv of `count` scans of the segmentation, each with its own field of view, sequence, coil
+    and flaws.
 
-    Volume n depends on (seed, subject, n) alone.  A slice belongs to the spans that contain its middle, if it shows enough of a body;
-    without spans the volumes are not labelled.  Simulated volumes of other subjects stay in the tables of `out`, those of this
-    subject are replaced.  `without` as in `simulate_collection`.  Raises CollectionError "phantom-other-tables" if `out` holds tables
-    of another origin, "phantom-held" if another simulation writes there.
+    Volume n depends on (seed, subject, n) alone.  A slice belongs to the spans that contain its middle, if it
+    shows enough of a body; without spans the volumes are not labelled.  Simulated volumes of other subjects
+    stay in the tables of `out`, those of this subject are replaced.  `without` as in `simulate_collection`.
+    Raises CollectionError "phantom-other-tables" if `out` holds tables of another origin, "phantom-held" if
+    another simulation writes there.
     """
     lacking = left_out(without)
     refuse_other_tables(out, own_labels=True)
-    person = int.from_bytes(hashlib.sha256(given.name.encode()).digest()[:8])     # different scans for different people
+    # different scans for different people
+    person = int.from_bytes(hashlib.sha256(given.name.encode()).digest()[:8])
     with only_writer(out):
         volumes, regions = _of_others(out, given.name)
-        _write_tables(out, volumes, regions)        # so that a killed run leaves no rows of overwritten volumes
+        # so that a killed run leaves no rows of overwritten volumes
+        _write_tables(out, volumes, regions)
         for number in range(1, count + 1):
             volume_id = f"{given.name}_sim-{number:04d}"
             content, about, rows = _scanned(given, lacking, np.random.default_rng([seed, person, number]))
@@ -279,9 +336,11 @@ def simulate_labels(
 
 
 def _write_tables(out: Path, volumes: Sequence[Row], regions: Sequence[Row]) -> Path:
-    """volumes.tsv, which is not there while regions.tsv is replaced: a region row of a volume that is not listed would be a fault.
+    """volumes.tsv, which is not there while regions.tsv is replaced: a region row of a volume that is not
+    listed would be a fault.
 
-    The former volumes.tsv is SET_ASIDE meanwhile: if the run is killed then, the next one takes the other subjects from it.
+    The former volumes.tsv is SET_ASIDE meanwhile: if the run is killed then, the next one takes the other
+    subjects from it.
     """
     table = out / "volumes.tsv"
     if table.exists():
@@ -301,12 +360,19 @@ def _of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
 
 
 def made_of(out: Path, subject: str) -> int:
-    """The number of volumes of a subject in the collection `out`, which another segmentation of that name would replace."""
+    """The number of volumes of a subject in the collection `out`, which another segmentation of that name
+    would replace."""
     table = volume_table(out)
-    return sum(row.get("subject_id", "").casefold() == subject.casefold() for row in read_tsv(table)) if table.exists() else 0
+    return (
+        sum(row.get("subject_id", "").casefold() == subject.casefold() for row in read_tsv(table))
+        if table.exists()
+        else 0
+    )
 
 
-def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Generator) -> tuple[bytes, dict[str, Any], list[Row]]:
+def _scanned(
+    given: Segmentation, lacking: frozenset[str], rng: np.random.Generator
+) -> tuple[bytes, dict[str, Any], list[Row]]:
     """One scan as NIfTI bytes, its columns of volumes.tsv, and its regions."""
     site = SITES[int(rng.integers(len(SITES)))]
     plane = str(rng.choice(["axial", "coronal", "sagittal", "isotropic"]))
@@ -320,34 +386,53 @@ def _scanned(given: Segmentation, lacking: frozenset[str], rng: np.random.Genera
     volume = scan(body, sequence, acquired, rng, given.tissues, given.name)
     solid = np.array([tissue.pd > DARK for tissue in given.tissues])[body.labels]
     kept = averaged(solid.astype(np.float32), acquired.average)
-    rows = _regions(given, _heights(volume.voxels.shape, volume.vox_to_ras, given.body.labels.shape, given.body.vox_to_ras),
-                    kept.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]))
-    volume = finished(volume, solid if finish.hides == BACKGROUND and solid.any() else None, acquired.average, finish)
+    rows = _regions(
+        given,
+        _heights(volume.voxels.shape, volume.vox_to_ras, given.body.labels.shape, given.body.vox_to_ras),
+        kept.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]),
+    )
+    volume = finished(
+        volume, solid if finish.hides == BACKGROUND and solid.any() else None, acquired.average, finish
+    )
     axes = np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1).astype(np.int64)
-    columns = {"site": site.name, "manufacturer": site.manufacturer, "sequence": sequence.name, "field_of_view": OWN_LABELS}
+    columns = {
+        "site": site.name, "manufacturer": site.manufacturer, "sequence": sequence.name,
+        "field_of_view": OWN_LABELS,
+    }
     return nifti_bytes(volume, axes), {**columns, **about}, rows
 
 
 def _acquisition(
     body: LabelVolume, snr: float, plane: str, lacking: frozenset[str], rng: np.random.Generator
 ) -> tuple[Acquisition, dict[str, Any]]:
-    """The acquisition of the labels: voxels as large as the plane requires, if the labels' voxels are smaller."""
+    """The acquisition of the labels: voxels as large as the plane requires, if the labels' voxels are
+    smaller."""
     label_mm = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0)
     through = {"axial": 2, "coronal": 1, "sagittal": 0}.get(plane)
     wanted = np.full(3, rng.uniform(0.8, 2.0))
     if through is not None:
         wanted[through] = rng.uniform(2.5, 7.0)
-    factors = np.clip(np.rint(wanted / label_mm), 1, np.maximum(1, np.asarray(body.labels.shape) // 4)).astype(int)
+    factors = np.clip(
+        np.rint(wanted / label_mm), 1, np.maximum(1, np.asarray(body.labels.shape) // 4)
+    ).astype(int)
     coil, grid = Coil(), Grid(body.labels.shape, body.vox_to_ras)
     middle = grid.vox_to_ras[:3, :3] @ (np.asarray(grid.shape) / 2) + grid.vox_to_ras[:3, 3]
     if "coil fall-off" not in lacking:
         coil = fallen_off(coil, grid, np.zeros(3), rng)
-        coil = replace(coil, fall_mm=1e6) if abs(middle[2]) > 50 else coil          # the isocentre of a segmentation is arbitrary
-    flaws = Flaws() if "artefacts" in lacking else replace(draw_flaws(plane, rng), begun=0.0 if "true places" in lacking else 0.5)
+        # the isocentre of a segmentation is arbitrary
+        coil = replace(coil, fall_mm=1e6) if abs(middle[2]) > 50 else coil
+    flaws = (
+        Flaws()
+        if "artefacts" in lacking
+        else replace(draw_flaws(plane, rng), begun=0.0 if "true places" in lacking else 0.5)
+    )
     field = float(rng.choice([1.5, 3.0]))
     a, b, c = factors.tolist()
     noisy = float(snr * rng.lognormal(0, 0.35 if "artefacts" in lacking else 0.8))
-    return Acquisition(field, (a, b, c), noisy, coil, flaws=flaws), {"plane": plane, "field_strength": f"{field:g}"}
+    return Acquisition(field, (a, b, c), noisy, coil, flaws=flaws), {
+        "plane": plane,
+        "field_strength": f"{field:g}",
+    }
 
 
 def _shape(body: LabelVolume, acquired: Acquisition) -> tuple[int, int, int]:
@@ -369,7 +454,8 @@ def _part(body: LabelVolume, small: bool, rng: np.random.Generator) -> LabelVolu
 
 
 def _regions(given: Segmentation, heights: NDArray[np.float64], area_mm2: NDArray[np.float64]) -> list[Row]:
-    """Rows (region, first_slice, last_slice) of the slices at these heights; `none` for all if no span is visible."""
+    """Rows (region, first_slice, last_slice) of the slices at these heights; `none` for all if no span is
+    visible."""
     if not given.spans:
         return []
     rows = []

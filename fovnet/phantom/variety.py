@@ -1,7 +1,7 @@
 """From a standard acquisition to one as found in archives, feature by feature.
 
-Every feature has a generator of its own, so that leaving one out changes nothing in the others; a change returns the plan itself if the
-drawn numbers leave it unchanged.
+Every feature has a generator of its own, so that leaving one out changes nothing in the others; a change
+returns the plan itself if the drawn numbers leave it unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from fovnet.phantom.acquisition.heart_stacks import LONG_AXIS, SHORT_AXIS, along
 from fovnet.phantom.acquisition.localisers import LEAST_SNR, NAMES, is_localiser, localiser, with_own
 from fovnet.phantom.acquisition.organ_fields import organ_field
 from fovnet.phantom.acquisition.protocols import Plan, plan
-from fovnet.phantom.acquisition.regrid import about_its_middle, canonical, coarse, recut, regridded, slice_axis
+from fovnet.phantom.acquisition.regrid import (
+    about_its_middle,
+    canonical,
+    coarse,
+    recut,
+    regridded,
+    slice_axis,
+)
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.finish.headers import TRUE_HEADERS, as_picture, draw_turn, region_alone
 from fovnet.phantom.finish.masks import BRAIN, draw_finish, stripped
@@ -39,30 +46,42 @@ DIFFUSION_PLANAR = 0.8          # of diffusion images; the others are read line 
 FUNCTIONAL_SHARE = 1 / 8        # of heads: the commonest study of brains in public collections
 FUNCTIONAL = Sequence("echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed")
 LONG_AXIS_SHARE = 0.2           # of the hearts along their own axes: four chambers or two, in few slices
-PICTURE_SHARE = 0.85            # of hearts with a turned header: those with `as_picture`, images in the scanner's column order
+# of hearts with a turned header: those with `as_picture`, images in the scanner's column order
+PICTURE_SHARE = 0.85
 TURNED_SHARE = 1 / 6            # of volumes that show one region alone
 TURNED_SHORT_AXES = 0.8         # of hearts along their own axes, which archives keep as stacks of images
 FITTED_SHARE = 0.5               # of fields across the whole trunk
 ANY_SIZE_SHARE = 1 / 3          # of fields about one organ or part
 BREAST_AGAIN, HEART_AGAIN = 0.5, 0.08
-"""Shares of the remaining volumes that become one breast, in prone women with breasts `of_a_kind`, or a heart, in other people."""
+"""Shares of the remaining volumes that become one breast, in prone women with breasts `of_a_kind`, or a
+heart, in other people."""
 BREAST, HEART = "breast, one", "heart, close"
-ORGAN_AGAIN = 1 / 6             # of fields other than of breasts, a heart along its axes or a mass, those replaced by an organ's
+# of fields other than of breasts, a heart along its axes or a mass, those replaced by an organ's
+ORGAN_AGAIN = 1 / 6
 TILTED_ORGANS = 0.25
-CUPS_SHARE = 0.65               # of hanging breasts; the others have the coils of any field of view, mostly elements at their sides
+# of hanging breasts; the others have the coils of any field of view, mostly elements at their sides
+CUPS_SHARE = 0.65
 OWN_AXES = (SHORT_AXIS, LONG_AXIS)
 PLANES = ("sagittal", "coronal", "axial")       # by the RAS axis across the slices
 DEFINED_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
-CONTRAST_KEPT = 0.6             # of these keep their planned contrast: bright blood, a bright mass, a fast sequence
+# of these keep their planned contrast: bright blood, a bright mass, a fast sequence
+CONTRAST_KEPT = 0.6
 STANDING_WAVE_SHARE = 0.25
-"""Share of heads that are brightest in their middle, by standing waves at 3 T and above; the share is a guess."""
-UNSUPPRESSED_SHARE = 0.4        # of volumes: fat suppression fails in places, as is usual outside brain and knee
+"""Share of heads that are brightest in their middle, by standing waves at 3 T and above; the share is a
+guess."""
+# of volumes: fat suppression fails in places, as is usual outside brain and knee
+UNSUPPRESSED_SHARE = 0.4
 OF_THE_CHEST = 0.5
-"""Least share of chest in a field of a heart or breast: both reach below the liver's dome, and still show the chest."""
+"""Least share of chest in a field of a heart or breast: both reach below the liver's dome, and still show the
+chest."""
 
 
-def varied(plain: Plan, person: Person, marks: Landmarks, key: tuple[int, int, int], without: frozenset[str] = frozenset()) -> Plan:
-    """The plan of volume `key` (collection seed, subject, number of the volume) with every feature that is not left out.
+def varied(
+    plain: Plan, person: Person, marks: Landmarks, key: tuple[int, int, int],
+    without: frozenset[str] = frozenset(),
+) -> Plan:
+    """The plan of volume `key` (collection seed, subject, number of the volume) with every feature that is
+    not left out.
 
     One volume of four is that of a careful site, with the features of CAREFULLY alone.
     """
@@ -88,7 +107,8 @@ def _small_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
 
 
 def _tilted(acquired: Plan, person: Person, most_deg: float, rng: np.random.Generator) -> Plan:
-    """The same field of view rotated about two axes, by 8° to `most_deg` each; its plane is then the one nearest to its slices."""
+    """The same field of view rotated about two axes, by 8° to `most_deg` each; its plane is then the one
+    nearest to its slices."""
     grid = acquired.grid
     turn = np.eye(3)
     for axis in rng.permutation(3)[:2].tolist():
@@ -101,11 +121,17 @@ def _tilted(acquired: Plan, person: Person, most_deg: float, rng: np.random.Gene
     plane = acquired.plane
     if person.placed and plane != "isotropic":
         plane = PLANES[int(closest_axes(turned.vox_to_ras)[slice_axis(acquired), 0])]
-    return replace(regridded(acquired, canonical(turned)), plane=plane, tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
+    return replace(
+        regridded(acquired, canonical(turned)), plane=plane, tilted=True,
+        truthful=bool(rng.random() < TRUE_HEADERS),
+    )
 
 
-def _breast_or_heart(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """One breast of a prone woman instead of half of her other fields; of other people a short-axis heart instead of one in twelve."""
+def _breast_or_heart(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
+    """One breast of a prone woman instead of half of her other fields; of other people a short-axis heart
+    instead of one in twelve."""
     share, dice = (BREAST_AGAIN if _hangs(person) else HEART_AGAIN), rng.random()
     if at == 0 or plain.family.hanging or plain.family.name in OWN_AXES or dice > share:
         return plain
@@ -115,8 +141,14 @@ def _breast_or_heart(plain: Plan, person: Person, marks: Landmarks, at: int, rng
 
 
 def _organ(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """A close field of one organ or part instead of one field in six; one in four is oblique, as rectum and uterus are planned."""
-    if at == 0 or plain.family.hanging or plain.family.name in (*OWN_AXES, LEG_MASS) or rng.random() > ORGAN_AGAIN:
+    """A close field of one organ or part instead of one field in six; one in four is oblique, as rectum and
+    uterus are planned."""
+    if (
+        at == 0
+        or plain.family.hanging
+        or plain.family.name in (*OWN_AXES, LEG_MASS)
+        or rng.random() > ORGAN_AGAIN
+    ):
         return plain
     acquired = plan(person, marks, organ_field(marks, rng), plain.site, rng)
     return _tilted(acquired, person, 35.0, rng) if rng.random() < TILTED_ORGANS else acquired
@@ -128,8 +160,8 @@ def _hangs(person: Person) -> bool:
 
 
 def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """A trunk-wide field that ends near the skin, or with air on one side; of one organ, images of any size.  Spine fields do not
-    change."""
+    """A trunk-wide field that ends near the skin, or with air on one side; of one organ, images of any size.
+    Spine fields do not change."""
     if not plain.family.wide[1]:
         return fitted(plain, person, rng) if rng.random() < FITTED_SHARE else plain
     return of_any_size(plain, rng) if not plain.family.protocol and rng.random() < ANY_SIZE_SHARE else plain
@@ -140,7 +172,8 @@ def _localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
 
 
 def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """Fewer slices, wider spacing, or coarser voxels; coronal and sagittal stacks a few centimetres deep show strips of the body."""
+    """Fewer slices, wider spacing, or coarser voxels; coronal and sagittal stacks a few centimetres deep show
+    strips of the body."""
     through = slice_axis(plain)
     grid, dice = plain.grid, rng.random()
     step = float(np.linalg.norm(grid.vox_to_ras[:3, through]))
@@ -182,7 +215,8 @@ def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
 
 
 def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """Small elements around hanging breasts in two of three, instead of the planned coil; half with an additional bias field."""
+    """Small elements around hanging breasts in two of three, instead of the planned coil; half with an
+    additional bias field."""
     if not plain.family.hanging or not _hangs(person) or rng.random() > CUPS_SHARE:
         return plain
     coil = cups(person, plain.grid, np.asarray(plain.isocentre_mm), rng)
@@ -191,7 +225,8 @@ def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
 
 
 def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """Flaws of the image; SNR of a sixth to 2.5 times the site's; wrap-around of what lies outside the field of view."""
+    """Flaws of the image; SNR of a sixth to 2.5 times the site's; wrap-around of what lies outside the field
+    of view."""
     flaws = replace(draw_flaws(plain.plane, rng), begun=0.5 if person.placed else 0.0)
     snr, dice = plain.acquisition.snr, rng.random(2)
     if dice[0] < 0.35:
@@ -206,11 +241,14 @@ def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
         flaws = replace(flaws, folded=margin)
     if rng.random() < UNSUPPRESSED_SHARE:
         flaws = replace(flaws, unsuppressed=float(rng.uniform(0.05, 0.45)))
-    return _echo_planar(replace(plain, grid=grid, acquisition=replace(plain.acquisition, snr=snr, flaws=flaws)), rng)
+    return _echo_planar(
+        replace(plain, grid=grid, acquisition=replace(plain.acquisition, snr=snr, flaws=flaws)), rng
+    )
 
 
 def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
-    """Most diffusion images, and one head in eight as in a functional study: read after one excitation, in voxels of 2 to 4 mm."""
+    """Most diffusion images, and one head in eight as in a functional study: read after one excitation, in
+    voxels of 2 to 4 mm."""
     diffusion = plain.sequence.b > 0 or plain.sequence.kind == "diffusion coefficient"
     functional = not diffusion and _of_head(plain) and not is_localiser(plain)
     if rng.random() > (DIFFUSION_PLANAR if diffusion else FUNCTIONAL_SHARE if functional else 0.0):
@@ -218,8 +256,12 @@ def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
     acquisition, sequence = plain.acquisition, plain.sequence
     if functional:
         sequence = replace(FUNCTIONAL, te=float(rng.uniform(22, 45)), tr=float(rng.uniform(700, 3000)))
-    flaws = replace(acquisition.flaws, ghost=(float(rng.uniform(0, 0.08)), 2))        # every other line is read in reverse
-    planar = EchoPlanar(flaws.phase, flaws.through, float(rng.uniform(18, 80) * rng.choice([-1, 1])), sequence.te if functional else 0.0)
+    # every other line is read in reverse
+    flaws = replace(acquisition.flaws, ghost=(float(rng.uniform(0, 0.08)), 2))
+    planar = EchoPlanar(
+        flaws.phase, flaws.through, float(rng.uniform(18, 80) * rng.choice([-1, 1])),
+        sequence.te if functional else 0.0,
+    )
     read = regridded(plain, coarse(plain.grid, float(rng.uniform(1.8, 4.0)))) if not flaws.folded else plain
     return replace(read, sequence=sequence, acquisition=replace(read.acquisition, flaws=flaws, planar=planar))
 
@@ -237,7 +279,8 @@ def _masks(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.rando
 
 
 def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    """A header of plain voxel sizes, for a volume that shows one region of the chain alone, along any slice axis."""
+    """A header of plain voxel sizes, for a volume that shows one region of the chain alone, along any slice
+    axis."""
     own_axes = plain.family.name in OWN_AXES
     share = TURNED_SHORT_AXES if own_axes else TURNED_SHARE
     least = OF_THE_CHEST if plain.family.name.startswith(("heart", "breast")) else 1.0
@@ -267,7 +310,10 @@ CHANGES: Mapping[str, tuple[int, Change]] = {
     "masks": (5, _masks),
     "turned headers": (6, _turned_header),
 }
-"""For each of `features.SCANNING`, in order of application, the number of its generator and its change of a plan."""
+"""For each of `features.SCANNING`, in order of application, the number of its generator and its change of a
+plan."""
 
-CAREFULLY = ("small fields", "more breasts and hearts", "organs closely", "fields by the body", "coils about breasts")
+CAREFULLY = (
+    "small fields", "more breasts and hearts", "organs closely", "fields by the body", "coils about breasts",
+)
 """The features that a careful site has too."""

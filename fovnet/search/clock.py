@@ -2,14 +2,15 @@
 
     W  workers       t  slots proposed so far, and the number of the next one
 
-W virtual workers take the slots in order.  A slot starts at the earliest virtual time a worker is free, has seen every slot
-virtually finished by then, and knows the others as pending; with one worker every slot sees all before it.  The real run waits
-when a training takes longer than predicted, so that the same search makes the same proposals on any machine.
+W virtual workers take the slots in order.  A slot starts at the earliest virtual time a worker is free, has
+seen every slot virtually finished by then, and knows the others as pending; with one worker every slot sees
+all before it.  The real run waits when a training takes longer than predicted, so that the same search makes
+the same proposals on any machine.
 
-If trainings last between a second and an hour, the free workers would start dozens of short ones while a long one, from which they
-might learn, is running.  So a slot also waits until all but a share `lead` of the slots before it are finished, the earliest first:
-it then knows at least what slot (1 - lead)·t of a search with one worker knows, and a search takes at most about 1 / (1 - lead) times as
-many trials.
+If trainings last between a second and an hour, the free workers would start dozens of short ones while a long
+one, from which they might learn, is running.  So a slot also waits until all but a share `lead` of the slots
+before it are finished, the earliest first: it then knows at least what slot (1 - lead)·t of a search with one
+worker knows, and a search takes at most about 1 / (1 - lead) times as many trials.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LEAD = 0.15
-"""The default: several workers then take at most about a sixth more trials than one (`fovnet bench search --workers 4`)."""
+"""The default: several workers then take at most about a sixth more trials than one (`fovnet bench search
+--workers 4`)."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ class Clock:
     def sees(self, predicted_seconds: Sequence[float]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """(seen, pending) of slot t, each ascending, given the predicted seconds of slots 0..t-1.
 
-        A slot that ends exactly when t starts is seen.  Time is counted in whole microseconds: sums are then exact, so that two workers
-        free at the same time are so on every machine, whatever the order of addition.
+        A slot that ends exactly when t starts is seen.  Time is counted in whole microseconds: sums are then
+        exact, so that two workers free at the same time are so on every machine, whatever the order of
+        addition.
         """
         ends, now = self._run(predicted_seconds)
         seen = tuple(slot for slot, end in enumerate(ends) if end <= now)
@@ -51,9 +54,11 @@ class Clock:
 
     def _run(self, predicted_seconds: Sequence[float]) -> tuple[list[int], int]:
         """(end of each slot, start of the next one), in virtual microseconds."""
-        free_at, ends, all_ended = [0] * self.workers, [], [0]   # all_ended[k]: when slots 0..k-1 are finished
+        # all_ended[k]: when slots 0..k-1 are finished
+        free_at, ends, all_ended = [0] * self.workers, [], [0]
         for slot, seconds in enumerate(predicted_seconds):
-            start = max(free_at[0], all_ended[self._awaited(slot)])    # free_at is a heap: its head is the first worker free
+            # free_at is a heap: its head is the first worker free
+            start = max(free_at[0], all_ended[self._awaited(slot)])
             end = start + max(1, round(seconds * 1e6))
             heapq.heapreplace(free_at, end)
             ends.append(end)

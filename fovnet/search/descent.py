@@ -1,4 +1,5 @@
-"""The course of a direct search: its centres, its frame and its steps slot by slot, and what its answer is sure of.
+"""The course of a direct search: its centres, its frame and its steps slot by slot, and what its answer is
+sure of.
 
 The state of each slot is folded again from the trials, as the method itself does.
 """
@@ -25,7 +26,8 @@ class Point:
     """One configuration of the search, by its last slot.
 
     begun   its number among the configurations begun;  step  by which it was chosen
-    lowest  the score of the centre after it;  rung, frame  of the poll, and how far it reaches along an axis, as a share
+    lowest  the score of the centre after it;  rung, frame  of the poll, and how far it reaches along an axis,
+        as a share
     moved   whether it became the centre
     """
 
@@ -62,8 +64,8 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Descent:
-    """The course of a direct search: configurations by step, how often the centre moved, each of them, and the
-    certificate of the best, None before the first score."""
+    """The course of a direct search: configurations by step, how often the centre moved, each of them, and
+    the certificate of the best, None before the first score."""
 
     steps: tuple[tuple[str, int], ...]
     moves: int
@@ -84,7 +86,9 @@ def descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
     counts = Counter(point.kind for point in points)
     last = after[-1] if after else before
     certificate = None if last is None else _certificate(search, mesh, last.centre, trials)
-    return Descent(tuple(counts.most_common()), sum(point.moved for point in points) - 1, tuple(points), certificate)
+    return Descent(
+        tuple(counts.most_common()), sum(point.moved for point in points) - 1, tuple(points), certificate
+    )
 
 
 def _point(mesh: Mesh, trial: Trial, state: State | None, begun: int, step: str) -> Point:

@@ -1,7 +1,8 @@
-"""The envelope for pruning: the highest allowed validation loss of a trial at some epochs, from the best trial that its slot has seen.
+"""The envelope for pruning: the highest allowed validation loss of a trial at some epochs, from the best
+trial that its slot has seen.
 
-Only trials seen in virtual time count, so that pruning depends on the journal and not on the timing of the run.
-Source: HyperNOMAD's early stopping; Lakhmiri (2021), thesis, chapter 6.
+Only trials seen in virtual time count, so that pruning depends on the journal and not on the timing of the
+run. Source: HyperNOMAD's early stopping; Lakhmiri (2021), thesis, chapter 6.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from fovnet.search.trial import Trial, best
 
 @dataclass(frozen=True)
 class Envelope:
-    """The epochs at which trials are compared, and how far they may lie above the best one, as a share of its loss there."""
+    """The epochs at which trials are compared, and how far they may lie above the best one, as a share of its
+    loss there."""
 
     milestones: tuple[int, ...]
     margin: float
 
     def over(self, seen: Sequence[Trial]) -> dict[int, float]:
-        """{milestone epoch: highest loss that is not pruned there}, from the completed trial of lowest score; empty without one.
+        """{milestone epoch: highest loss that is not pruned there}, from the completed trial of lowest score;
+        empty without one.
 
         Its loss at an epoch is the lowest up to then; if it ended before, the lowest of all.
         """
@@ -28,4 +31,6 @@ class Envelope:
         if not leading:
             return {}
         losses = leading[0].outcome.validation_loss
-        return {epoch: (1.0 + self.margin) * min(losses[:epoch]) for epoch in self.milestones} if losses else {}
+        return (
+            {epoch: (1.0 + self.margin) * min(losses[:epoch]) for epoch in self.milestones} if losses else {}
+        )

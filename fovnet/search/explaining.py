@@ -1,8 +1,10 @@
-"""The analysis of a search: convergence, accuracy of the forecasts, effects of the hyper-parameters, failures and their reasons.
+"""The analysis of a search: convergence, accuracy of the forecasts, effects of the hyper-parameters, failures
+and their reasons.
 
     M  rows of the space        d  axes        n  trials with a score        S  processes, one per theta
 
-Everything here depends on the search and its trials alone, and can be written as JSON: None stands for a missing number.
+Everything here depends on the search and its trials alone, and can be written as JSON: None stands for a
+missing number.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from fovnet.search.taught import Taught, taught
 from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame, latest
 
 NEAR = 0.25
-"""Largest deviation of predicted from measured seconds that counts as accurate, as a share of the measured ones."""
+"""Largest deviation of predicted from measured seconds that counts as accurate, as a share of the measured
+ones."""
 
 FEWEST_SCORES = 2
 """Scores needed for a model: from a single one it learns no effect."""
@@ -38,8 +41,10 @@ class Step:
     """One finished trial in the course of the search.
 
     best               the lowest score of all slots up to this one, None before the first score
-    seconds_spent      sum over all trainings up to this slot, as measured;  predicted_seconds_spent  as predicted
-    virtual_end        virtual time in seconds at which the slot ends, with all workers busy; None after a missing slot
+    seconds_spent      sum over all trainings up to this slot, as measured;  predicted_seconds_spent  as
+        predicted
+    virtual_end        virtual time in seconds at which the slot ends, with all workers busy; None after a
+                       missing slot
     expected_regret    from the slot's forecast
     """
 
@@ -86,8 +91,9 @@ class Share:
 class Forecasts:
     """The accuracy of the forecasts.
 
-    inside     share of scores inside their 95 % band; `below` and `above` it: the numbers of the others.  A band reaches at most to the
-               worst score seen so far, so that a new worst lies above it; if the model uses only ranks, at most to the best one, too
+    inside     share of scores inside their 95 % band; `below` and `above` it: the numbers of the others.  A
+               band reaches at most to the worst score seen so far, so that a new worst lies above it; if the
+               model uses only ranks, at most to the best one, too
     trained    share of trials with a forecast that have a score, machine failures excluded
     expected   the expected number of these, the sum of their chances to train
     """
@@ -102,7 +108,8 @@ class Forecasts:
 
 @dataclass(frozen=True)
 class Failure:
-    """A trial without a score; `chance_to_train` from its forecast, None without one; `retries`: the number of failed earlier attempts."""
+    """A trial without a score; `chance_to_train` from its forecast, None without one; `retries`: the number
+    of failed earlier attempts."""
 
     slot: int
     status: Status
@@ -114,7 +121,8 @@ class Failure:
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """All failures of one status, with the first message as example; `mean_chance_to_train` of those with a forecast, None without any."""
+    """All failures of one status, with the first message as example; `mean_chance_to_train` of those with a
+    forecast, None without any."""
 
     status: Status
     count: int
@@ -125,11 +133,13 @@ class FailureGroup:
 
 @dataclass(frozen=True)
 class Seconds:
-    """The accuracy of predicted training times; the search's virtual clock uses the original predictions only.
+    """The accuracy of predicted training times; the search's virtual clock uses the original predictions
+    only.
 
     predicted  share of trainings whose prediction was within 25 % of the measured time
     refined    the same for predictions corrected by the trials before each
-    left       seconds until the requested trials are done, from the mean corrected prediction of the finished trials; 0 when they are done
+    left       seconds until the requested trials are done, from the mean corrected prediction of the finished
+               trials; 0 when they are done
     """
 
     predicted: Share
@@ -145,7 +155,8 @@ class Explanation:
     ends_after  number of slots after which the search ended early; None if it did not
     finished, scored  numbers of slots
     spending  what was spent on what; None if every training went to its end
-    descent   the course of a direct search; None for another method;  taught  by earlier searches, None if it was not
+    descent   the course of a direct search; None for another method;  taught  by earlier searches, None if it
+        was not
     pace    quartiles (25 %, median, 75 %) of measured over predicted seconds, of the completed trials
     seconds accuracy of predicted training times, None before the first completed training
     """
@@ -202,9 +213,11 @@ class Explanation:
 
 
 def explain(
-    search: Search, trials: Sequence[Trial], *, asked: int, ends_after: int | None = None, notes: Sequence[str] = ()
+    search: Search, trials: Sequence[Trial], *, asked: int, ends_after: int | None = None,
+    notes: Sequence[str] = (),
 ) -> Explanation:
-    """The analysis of a search from its finished trials, in the order of their slots; the search may still be running."""
+    """The analysis of a search from its finished trials, in the order of their slots; the search may still be
+    running."""
     scored = [trial for trial in trials if trial.score is not None]
     final = [trial for trial in latest(trials) if trial.score is not None]
     best = min(final, key=lambda trial: (trial.score, trial.proposal.slot), default=None)
@@ -213,14 +226,13 @@ def explain(
         taught_by = taught(search, trials)
     failures = tuple(_failure(trial) for trial in trials if trial.score is None)
     return Explanation(
-        search.method, search.seed, search.workers, search.first_slots, len(search.space), int(search.feasible.sum()),
-        asked, len(trials), len(scored), tuple(notes), _pace(scored),
+        search.method, search.seed, search.workers, search.first_slots, len(search.space),
+        int(search.feasible.sum()), asked, len(trials), len(scored), tuple(notes), _pace(scored),
         None if best is None else best.proposal.slot,
-        None if best is None else dict(best.proposal.configuration),
-        _steps(search, trials), _forecasts(search, trials), matter, _grouped(failures), failures,
+        None if best is None else dict(best.proposal.configuration), _steps(search, trials),
+        _forecasts(search, trials), matter, _grouped(failures), failures,
         _seconds(search, trials, _epochs_left(search, trials, asked, ends_after)), ends_after,
-        what_was_spent(search, trials), descent(search, trials),
-        taught_by,
+        what_was_spent(search, trials), descent(search, trials), taught_by,
     )
 
 
@@ -231,7 +243,9 @@ def _epochs_left(search: Search, trials: Sequence[Trial], asked: int, ends_after
         asked = min(asked, ends_after)
     elif ends_after is not None and len(trials) >= ends_after:
         return 0
-    return max(0, asked * schedule.epochs - sum(own_epochs(trial.proposal, schedule.epochs) for trial in trials))
+    return max(
+        0, asked * schedule.epochs - sum(own_epochs(trial.proposal, schedule.epochs) for trial in trials)
+    )
 
 
 def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
@@ -247,20 +261,30 @@ def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
         spent, predicted = spent + trial.outcome.seconds, predicted + trial.proposal.predicted_seconds
         slot, forecast = trial.proposal.slot, trial.proposal.forecast
         regret = None if forecast is None else forecast.expected_regret
-        steps.append(Step(slot, trial.outcome.status, trial.score, best, spent, predicted, ends.get(slot), regret))
+        steps.append(
+            Step(slot, trial.outcome.status, trial.score, best, spent, predicted, ends.get(slot), regret)
+        )
     return tuple(steps)
 
 
 def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
-    at_end = {trial.proposal.row: trial.score for trial in trials if trial.proposal.rung == search.schedule.last}
+    at_end = {
+        trial.proposal.row: trial.score for trial in trials if trial.proposal.rung == search.schedule.last
+    }
     predictions = []
     for trial in trials:
         if (forecast := trial.proposal.forecast) is not None:
             score = at_end.get(trial.proposal.row)
             inside = None if score is None else forecast.holds(score)
             predictions.append(Prediction(trial.proposal.slot, forecast, score, inside))
-    forecast_trials = [trial for trial in trials if trial.proposal.forecast is not None and trial.outcome.status != "error"]
-    chances = [trial.proposal.forecast.chance_to_train for trial in forecast_trials if trial.proposal.forecast is not None]
+    forecast_trials = [
+        trial for trial in trials if trial.proposal.forecast is not None and trial.outcome.status != "error"
+    ]
+    chances = [
+        trial.proposal.forecast.chance_to_train
+        for trial in forecast_trials
+        if trial.proposal.forecast is not None
+    ]
     came = [(one.score, one.forecast) for one in predictions if one.score is not None]
     return Forecasts(
         Share.of([one.inside for one in predictions if one.inside is not None]),
@@ -294,7 +318,9 @@ def _seconds(search: Search, trials: Sequence[Trial], epochs_left: int) -> Secon
     an_epoch = sum(of_slot(now, trial) for trial in trials) / sum(own.values())
     return Seconds(
         Share.of([_near(trial, trial.proposal.predicted_seconds) for trial in timed]),
-        Share.of([_near(trial, of_slot(seconds, trial)) for trial, seconds in zip(timed, before, strict=True)]),
+        Share.of(
+            [_near(trial, of_slot(seconds, trial)) for trial, seconds in zip(timed, before, strict=True)]
+        ),
         float(f"{an_epoch * epochs_left / search.workers:.4g}"),
     )
 
@@ -306,15 +332,24 @@ def _near(trial: Trial, seconds: float) -> bool:
 def _failure(trial: Trial) -> Failure:
     proposal, outcome = trial.proposal, trial.outcome
     chance = None if proposal.forecast is None else proposal.forecast.chance_to_train
-    return Failure(proposal.slot, outcome.status, outcome.message, dict(proposal.configuration), chance, len(trial.retries))
+    return Failure(
+        proposal.slot, outcome.status, outcome.message, dict(proposal.configuration), chance,
+        len(trial.retries),
+    )
 
 
 def _grouped(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
     """The failures by status, the most frequent first."""
     groups = []
     for status, count in Counter(failure.status for failure in failures).most_common():
-        chances = [one.chance_to_train for one in failures if one.status == status and one.chance_to_train is not None]
+        chances = [
+            one.chance_to_train
+            for one in failures
+            if one.status == status and one.chance_to_train is not None
+        ]
         mean = sum(chances) / len(chances) if chances else None
-        example = next((failure.message for failure in failures if failure.status == status and failure.message), "")
+        example = next(
+            (failure.message for failure in failures if failure.status == status and failure.message), ""
+        )
         groups.append(FailureGroup(status, count, configuration_is_to_blame(status), mean, example))
     return tuple(groups)

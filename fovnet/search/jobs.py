@@ -1,11 +1,13 @@
-"""A search whose slots are separate jobs, on one machine or several: each step reads the journal and writes one result to it.
+"""A search whose slots are separate jobs, on one machine or several: each step reads the journal and writes
+one result to it.
 
     begin    everything decided before the first slot: search.json, search.npz
     propose  proposal-0007.json, once the slots that slot 7 has seen by the virtual clock are finished
     finish   slot-0007.json, the trial of that proposal
     gather   all trials, when every slot is finished
-The journal is that of a search in one process, with the proposals beside the slots, and contains the same trials.  They do not depend on
-who calls the steps (a workflow, a person), on their order as far as it is free, or on how many run at a time.
+The journal is that of a search in one process, with the proposals beside the slots, and contains the same
+trials.  They do not depend on who calls the steps (a workflow, a person), on their order as far as it is
+free, or on how many run at a time.
 """
 
 from __future__ import annotations
@@ -17,8 +19,23 @@ from pathlib import Path
 from fovnet.errors import SearchError
 from fovnet.machine.locks import take
 from fovnet.records import write_json
-from fovnet.search.journal import OTHER_PREDICTIONS, Journal, locked, opened, read_header, read_search, read_slot, slot_path
-from fovnet.search.proposals import proposal_path, proposals_within, read_proposal, read_proposals, write_proposal
+from fovnet.search.journal import (
+    OTHER_PREDICTIONS,
+    Journal,
+    locked,
+    opened,
+    read_header,
+    read_search,
+    read_slot,
+    slot_path,
+)
+from fovnet.search.proposals import (
+    proposal_path,
+    proposals_within,
+    read_proposal,
+    read_proposals,
+    write_proposal,
+)
 from fovnet.search.proposing import Search, propose_slot, seconds_for, too_little_gain
 from fovnet.search.run import Submit, start_notes, train_alone
 from fovnet.search.trial import Proposal, Trial
@@ -26,12 +43,13 @@ from fovnet.words import several
 
 
 def begin(search: Search, folder: Path, source: str, beside: Callable[[], object] = lambda: None) -> None:
-    """Begins the journal of `search` in `folder`; `source` is a hash of all settings and slices that its trials depend on, `beside`
-    writes further files to the folder, once it is known to be this search's.
+    """Begins the journal of `search` in `folder`; `source` is a hash of all settings and slices that its
+    trials depend on, `beside` writes further files to the folder, once it is known to be this search's.
 
-    Proposals and slots of the same source are kept, others removed, with the predictions in search.npz.  Raises SearchError while a slot is
-    being trained, and if the journal of this source belongs to another search: judged by search.json, or, without it (a workflow deletes
-    it before the job that writes it), by the predicted seconds in the proposals.
+    Proposals and slots of the same source are kept, others removed, with the predictions in search.npz.
+    Raises SearchError while a slot is being trained, and if the journal of this source belongs to another
+    search: judged by search.json, or, without it (a workflow deletes it before the job that writes it), by
+    the predicted seconds in the proposals.
     """
     with locked(folder):
         if (folder / "search.json").exists() and source_of(folder) != source:
@@ -40,22 +58,27 @@ def begin(search: Search, folder: Path, source: str, beside: Callable[[], object
         _refuse_other_predictions(folder, search)
         opened(folder, search)
         beside()
-        # without a number of trials, unlike a search in one process: requesting more must not restart the search
+        # without a number of trials, unlike a search in one process: requesting more must not restart the
+        # search
         facts = {**search.identity, "source": source, "notes": start_notes(search)}
         write_json(folder / "search.json", facts, settings=search.identity, seed=search.seed)
 
 
 def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> Proposal | str:
-    """The proposal of `slot`, or the sentence with which the search ends before it; also written to the journal.
+    """The proposal of `slot`, or the sentence with which the search ends before it; also written to the
+    journal.
 
     The search ends as in `go_on`: if no row is free, or the expected regret is below `stop_below_regret`.
 
-    Raises SearchError if a slot that it must see is missing or is not the one proposed, or the search ended before.
+    Raises SearchError if a slot that it must see is missing or is not the one proposed, or the search ended
+    before.
     """
     search, source = read_search(folder), source_of(folder)
     earlier = read_proposals(folder, slot, source)
     if len(earlier) < slot:
-        raise SearchError("search-ended", f"{folder}: the search ends before slot {len(earlier)}; there is no slot {slot}.")
+        raise SearchError(
+            "search-ended", f"{folder}: the search ends before slot {len(earlier)}; there is no slot {slot}."
+        )
     seen, _ = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
     trials = {before: _finished(folder, earlier[before]) for before in seen}
     decided = _decide(search, earlier, trials)
@@ -66,15 +89,18 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
 
 
 def finish(folder: Path, slot: int, submit: Submit) -> Trial:
-    """The trial of a proposed slot, trained by `submit` and written to the journal; a finished slot is not trained again.
+    """The trial of a proposed slot, trained by `submit` and written to the journal; a finished slot is not
+    trained again.
 
-    A second call waits for the first, which may have outlived a killed workflow, and returns its result.  Raises SearchError if the
-    search ends before the slot.
+    A second call waits for the first, which may have outlived a killed workflow, and returns its result.
+    Raises SearchError if the search ends before the slot.
     """
     with _training(folder, slot):
         proposal = read_proposal(folder, slot, source_of(folder))
         if isinstance(proposal, str):
-            raise SearchError("search-ended", f"{proposal_path(folder, slot)}: {proposal}  There is nothing to train.")
+            raise SearchError(
+                "search-ended", f"{proposal_path(folder, slot)}: {proposal}  There is nothing to train."
+            )
         book = Journal(folder, read_search(folder))
         trial = book.read(slot)
         if trial is None or trial.proposal != proposal:
@@ -84,7 +110,8 @@ def finish(folder: Path, slot: int, submit: Submit) -> Trial:
 
 
 def on_record(folder: Path, slot: int) -> bool:
-    """Whether a slot's trial is recorded; if the slot has a proposal file, only the trial of that proposal counts."""
+    """Whether a slot's trial is recorded; if the slot has a proposal file, only the trial of that proposal
+    counts."""
     try:
         trial = read_slot(slot_path(folder, slot))
         return not proposal_path(folder, slot).exists() or read_proposal(folder, slot) == trial.proposal
@@ -100,10 +127,14 @@ def gather(folder: Path, trials: int) -> list[Trial]:
 
 
 def source_of(folder: Path) -> str:
-    """The hash of settings and slices in the journal in `folder`.  Raises SearchError if it was not begun by `begin`."""
+    """The hash of settings and slices in the journal in `folder`.  Raises SearchError if it was not begun by
+    `begin`."""
     source = read_header(folder).get("source")
     if not isinstance(source, str):
-        raise SearchError("journal-header", f"{folder}: its search was begun in one process; give `fovnet slot begin` a folder of its own.")
+        raise SearchError(
+            "journal-header",
+            f"{folder}: its search was begun in one process; give `fovnet slot begin` a folder of its own.",
+        )
     return source
 
 
@@ -123,11 +154,18 @@ def _finished(folder: Path, proposal: Proposal) -> Trial:
     try:
         trial = read_slot(path)
     except FileNotFoundError:
-        raise SearchError("slot-unfinished", f"{path}: not finished; `fovnet slot train --slot {proposal.slot}` does it") from None
+        raise SearchError(
+            "slot-unfinished", f"{path}: not finished; `fovnet slot train --slot {proposal.slot}` does it"
+        ) from None
     except (ValueError, KeyError, TypeError) as fault:
-        raise SearchError("slot-damaged", f"{path}: unreadable ({fault}); remove it, and its slot is done again") from fault
+        raise SearchError(
+            "slot-damaged", f"{path}: unreadable ({fault}); remove it, and its slot is done again"
+        ) from fault
     if trial.proposal != proposal:
-        raise SearchError("slot-contradiction", f"{path}: not the trial that was proposed; remove it, and its slot is done again")
+        raise SearchError(
+            "slot-contradiction",
+            f"{path}: not the trial that was proposed; remove it, and its slot is done again",
+        )
     return trial
 
 
@@ -158,12 +196,16 @@ def _slot(path: Path) -> int:
 
 @contextmanager
 def _training(folder: Path, slot: int) -> Iterator[None]:
-    """While the block runs, no other process trains this slot or begins the journal anew; waits for the locks.
+    """While the block runs, no other process trains this slot or begins the journal anew; waits for the
+    locks.
 
     Trainings outlive a killed workflow, and its successor starts the same ones: they must not share a device.
     """
     (folder / "locks").mkdir(parents=True, exist_ok=True)
-    with (folder / "owner.lock").open("a") as journal, (folder / "locks" / f"slot-{slot:04d}").open("a") as own:
+    with (
+        (folder / "owner.lock").open("a") as journal,
+        (folder / "locks" / f"slot-{slot:04d}").open("a") as own,
+    ):
         take(own, wait=True)
         take(journal, shared=True, wait=True)
         yield

@@ -1,7 +1,10 @@
-"""The journal of a search: a folder that stays valid if the search is killed at any moment, and can be read at any time.
+"""The journal of a search: a folder that stays valid if the search is killed at any moment, and can be read
+at any time.
 
-    search.json      the search's identity (Search.identity), number of trials requested, the number after which it ends, notes
-    search.npz       rows of the space, predicted seconds, memory and mask, so that a slot can be replayed from the journal alone
+    search.json      the search's identity (Search.identity), number of trials requested, the number after
+                     which it ends, notes
+    search.npz       rows of the space, predicted seconds, memory and mask, so that a slot can be replayed
+                     from the journal alone
     slot-0007.json   one finished trial, written atomically
     prior.safetensors  what earlier searches taught this one, where it uses that
     owner.lock       held by the running search; the kernel releases it when the process ends, in whatever way
@@ -29,7 +32,8 @@ from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
 
 PRIOR = "prior.safetensors"
 OTHER_PREDICTIONS = (
-    "its search began with other predictions (predicted_seconds), and they order its clock: put the calibration.json back that it began "
+    "its search began with other predictions (predicted_seconds), and they order its clock: put the "
+    "calibration.json back that it began "
     "with, or the numbers of search.speed; or give another results folder to search anew."
 )
 
@@ -42,7 +46,8 @@ class Journal:
     search: Search
 
     def read(self, slot: int) -> Trial | None:
-        """The trial of a slot, None if it is not finished.  An unreadable file is renamed to .json.damaged, and counts as unfinished."""
+        """The trial of a slot, None if it is not finished.  An unreadable file is renamed to .json.damaged,
+        and counts as unfinished."""
         path = slot_path(self.folder, slot)
         try:
             return read_slot(path)
@@ -58,9 +63,12 @@ class Journal:
         write_json(path, to_facts(trial), settings=self.search.identity, seed=self.search.seed)
 
     def write_header(self, trials: int, asked: int, ends_after: int | None, notes: list[str]) -> None:
-        """Writes search.json; `trials` is the greatest number ever requested, `asked` the last one, and `ends_after` the number after which
-        the search ends early, None if it does not."""
-        facts = {**self.search.identity, "trials": trials, "asked": asked, "ends_after": ends_after, "notes": notes}
+        """Writes search.json; `trials` is the greatest number ever requested, `asked` the last one, and
+        `ends_after` the number after which the search ends early, None if it does not."""
+        facts = {
+            **self.search.identity, "trials": trials, "asked": asked, "ends_after": ends_after,
+            "notes": notes,
+        }
         write_json(self.folder / "search.json", facts, settings=self.search.identity, seed=self.search.seed)
 
 
@@ -68,7 +76,8 @@ class Journal:
 def owned(folder: Path, search: Search) -> Iterator[Journal]:
     """The journal of `search` in `folder`, new or resumed, and locked while the block runs.
 
-    Raises SearchError if another process has the lock ("journal-owned") or it is another search's ("journal-of-another-search").
+    Raises SearchError if another process has the lock ("journal-owned") or it is another search's
+    ("journal-of-another-search").
     """
     with locked(folder):
         yield opened(folder, search)
@@ -76,9 +85,11 @@ def owned(folder: Path, search: Search) -> Iterator[Journal]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Locks the folder, created if missing, while the block runs.  Raises SearchError "journal-owned" if another process has the lock.
+    """Locks the folder, created if missing, while the block runs.  Raises SearchError "journal-owned" if
+    another process has the lock.
 
-    Forked (not spawned) children keep the lock after the process has ended: they may still be training for the journal.
+    Forked (not spawned) children keep the lock after the process has ended: they may still be training for
+    the journal.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "owner.lock").open("a") as lock:
@@ -86,19 +97,26 @@ def locked(folder: Path) -> Iterator[None]:
             take(lock)
         except BlockingIOError as taken:
             raise SearchError(
-                "journal-owned", f"{folder}: another process is searching or training here; wait for it, or give another folder."
+                "journal-owned",
+                f"{folder}: another process is searching or training here; wait for it, or give another "
+                "folder.",
             ) from taken
         yield
 
 
 def opened(folder: Path, search: Search) -> Journal:
-    """The journal of `search` in a folder locked by the caller, new or resumed.  Raises SearchError if it is another search's."""
+    """The journal of `search` in a folder locked by the caller, new or resumed.  Raises SearchError if it is
+    another search's."""
     begun = (folder / "search.json").exists()
     if begun:
         refuse_another_search(folder, search)
-    if not begun or not _holds_arrays(folder / "search.npz"):       # lost arrays are written again: the hashes in search.json match
+    # lost arrays are written again: the hashes in search.json match
+    if not begun or not _holds_arrays(folder / "search.npz"):
         memory = {} if search.memory is None else {"memory": search.memory}
-        arrays = {"rows": search.space.rows, "predicted_seconds": search.predicted_seconds, "feasible": search.feasible}
+        arrays = {
+            "rows": search.space.rows, "predicted_seconds": search.predicted_seconds,
+            "feasible": search.feasible,
+        }
         write_npz(folder / "search.npz", **arrays, **memory)
     if search.prior is not None:
         write_prior(search.prior, folder / PRIOR)
@@ -122,7 +140,8 @@ def refuse_another_search(folder: Path, search: Search) -> None:
                 raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
             raise SearchError(
                 "journal-of-another-search",
-                f"{folder}: its search has {key} = {header.get(key)}, this one {mine}; give another folder or the same settings.",
+                f"{folder}: its search has {key} = {header.get(key)}, this one {mine}; give another folder "
+                "or the same settings.",
             )
 
 
@@ -131,10 +150,15 @@ def read_header(folder: Path) -> dict[str, Any]:
     try:
         return read_json(folder / "search.json")
     except (FileNotFoundError, NotADirectoryError):
-        wanted = "give a search's journal (results/.../search/<its name>), or begin one: `fovnet search`, `fovnet slot begin`"
+        wanted = (
+            "give a search's journal (results/.../search/<its name>), or begin one: `fovnet search`, `fovnet "
+            "slot begin`"
+        )
         raise SearchError("journal-header", f"{folder}: no search.json in it; {wanted}.") from None
     except (OSError, ValueError) as fault:
-        raise SearchError("journal-header", f"{folder}: search.json is unreadable ({fault}); restore it or search anew.") from fault
+        raise SearchError(
+            "journal-header", f"{folder}: search.json is unreadable ({fault}); restore it or search anew."
+        ) from fault
 
 
 def slot_path(folder: Path, slot: int) -> Path:
@@ -143,18 +167,25 @@ def slot_path(folder: Path, slot: int) -> Path:
 
 
 def to_repeat(slot: Path) -> str:
-    """The instruction to have a slot trained again, to the same bytes; it depends on whether the search runs as jobs."""
-    command = "the same `snakemake` command trains" if slot.parent.name.startswith(JOBS) else "`fovnet search` trains"
+    """The instruction to have a slot trained again, to the same bytes; it depends on whether the search runs
+    as jobs."""
+    command = (
+        "the same `snakemake` command trains"
+        if slot.parent.name.startswith(JOBS)
+        else "`fovnet search` trains"
+    )
     return f"remove {slot} and {slot.parent.parent / 'trials.tsv'}, and {command} that slot again"
 
 
 def read_slot(path: Path) -> Trial:
-    """The trial in a slot file.  Raises FileNotFoundError, or ValueError, KeyError, TypeError if it is unreadable."""
+    """The trial in a slot file.  Raises FileNotFoundError, or ValueError, KeyError, TypeError if it is
+    unreadable."""
     return from_facts(read_json(path))
 
 
 def read_trials(folder: Path) -> list[Trial]:
-    """The finished trials of a journal, by slot, without changing it.  Raises SearchError for an unreadable one."""
+    """The finished trials of a journal, by slot, without changing it.  Raises SearchError for an unreadable
+    one."""
     trials = []
     for path in folder.glob("slot-*.json"):
         try:
@@ -165,7 +196,8 @@ def read_trials(folder: Path) -> list[Trial]:
 
 
 def read_search(folder: Path) -> Search:
-    """The search of a journal.  Raises SearchError if header or arrays are unreadable or contradict each other."""
+    """The search of a journal.  Raises SearchError if header or arrays are unreadable or contradict each
+    other."""
     header = read_header(folder)
     try:
         arrays = read_npz(folder / "search.npz")
@@ -182,22 +214,28 @@ def read_search(folder: Path) -> Search:
             prior=read_prior(folder / PRIOR, axes) if "prior_sha256" in header else None,
         )
     except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
-        raise SearchError("journal-header", f"{folder}: search.json or search.npz is no journal's ({fault!r}); the search's own "
-                                            "command writes a lost search.npz again.") from fault
+        raise SearchError(
+            "journal-header",
+            f"{folder}: search.json or search.npz is no journal's ({fault!r}); the search's own "
+            "command writes a lost search.npz again.",
+        ) from fault
     refuse_another_search(folder, search)
     return search
 
 
 def replay(folder: Path, slot: int) -> Proposal:
-    """The proposal of the search in `folder` for `slot`, computed again from the trials that this slot has seen.
+    """The proposal of the search in `folder` for `slot`, computed again from the trials that this slot has
+    seen.
 
-    Proposals of earlier slots without a recorded trial are computed too.  Raises SearchError "slot-unfinished" if a slot that it must
-    see is not finished.
+    Proposals of earlier slots without a recorded trial are computed too.  Raises SearchError
+    "slot-unfinished" if a slot that it must see is not finished.
     """
     search, trials = read_search(folder), {trial.proposal.slot: trial for trial in read_trials(folder)}
     earlier: list[Proposal] = []
     for before in range(slot):
-        earlier.append(trials[before].proposal if before in trials else _propose(folder, search, earlier, trials))
+        earlier.append(
+            trials[before].proposal if before in trials else _propose(folder, search, earlier, trials)
+        )
     return _propose(folder, search, earlier, trials)
 
 
@@ -206,6 +244,8 @@ def _propose(folder: Path, search: Search, earlier: list[Proposal], trials: dict
         return propose_slot(search, earlier, trials)
     except KeyError as missing:
         raise SearchError(
-            "slot-unfinished", f"{folder}: slot {len(earlier)} waits for slot {missing}, which is not finished; run that one first, or "
-                               "ask for an earlier slot",
+            "slot-unfinished",
+            f"{folder}: slot {len(earlier)} waits for slot {missing}, which is not finished; run that one "
+            "first, or "
+            "ask for an earlier slot",
         ) from missing

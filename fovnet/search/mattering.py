@@ -1,8 +1,10 @@
-"""Effects of the hyper-parameters in the model at the end of a search: relevance of each axis, main effects, pairwise interactions.
+"""Effects of the hyper-parameters in the model at the end of a search: relevance of each axis, main effects,
+pairwise interactions.
 
-Means are taken over all rows of the space, including those that do not fit into memory, in units of the model's target (the warped
-scores), where a loss of 1e30 is not an outlier; each mean is then converted to a score.  With the reverse order, the few rows near a
-diverged training would dominate every mean.  Shares of variance refer to the target for the same reason.
+Means are taken over all rows of the space, including those that do not fit into memory, in units of the
+model's target (the warped scores), where a loss of 1e30 is not an outlier; each mean is then converted to a
+score.  With the reverse order, the few rows near a diverged training would dominate every mean.  Shares of
+variance refer to the target for the same reason.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ LEAST_VARIANCE = 1e-12
 
 @dataclass(frozen=True)
 class LevelEffect:
-    """One level of an axis: its expected score, averaged over all other axes, and the numbers of trials and of scores with it.
+    """One level of an axis: its expected score, averaged over all other axes, and the numbers of trials and
+    of scores with it.
 
     low, high   the 95 % band of that average, None if the space is not a full grid
     """
@@ -49,10 +52,12 @@ class LevelEffect:
 class AxisEffect:
     """One axis.
 
-    lengthscale   in units of the axis' whole range; the shorter, the stronger the effect of the axis.  The geometric mean over the
-                  levels of a category and over sampled thetas; None if all scores are of one level, when it is undetermined
+    lengthscale   in units of the axis' whole range; the shorter, the stronger the effect of the axis.  The
+                  geometric mean over the levels of a category and over sampled thetas; None if all scores are
+                  of one level, when it is undetermined
     relevance     1/lengthscale as a share of the sum over all axes
-    share         of the variance of the model over the space, by this axis alone; None if the model is constant
+    share         of the variance of the model over the space, by this axis alone; None if the model is
+                  constant
     """
 
     name: str
@@ -67,7 +72,8 @@ class AxisEffect:
 class PairEffect:
     """Two axes: the share of variance of their interaction, and the expected score at each pair of levels.
 
-    share   None if the model is constant or the space not a full grid;      scores  (levels of the first, levels of the second)
+    share   None if the model is constant or the space not a full grid;      scores  (levels of the first,
+        levels of the second)
     """
 
     axes: tuple[str, str]
@@ -79,12 +85,15 @@ class PairEffect:
 class Matter:
     """Results of the final model.
 
-    explained   share of the variance of the warped scores that the model predicts in leave-one-out cross-validation; at 0 it is no
-                better than a constant, and the other values mean nothing.  None if all scores are equal
-    noise       standard deviation between trainings of one configuration, in units of the target: 1 is that of all scores
-    remaining_regret   `Belief.regret`: upper bound of the expected gain by the lowest free row over the best known row; None if the
-                       model uses only ranks
-    as_good       number of feasible rows whose mean is at most one `noise` above the lowest mean of a known row
+    explained   share of the variance of the warped scores that the model predicts in leave-one-out
+                cross-validation; at 0 it is no better than a constant, and the other values mean nothing.
+                None if all scores are equal
+    noise       standard deviation between trainings of one configuration, in units of the target: 1 is that
+                of all scores
+    remaining_regret   `Belief.regret`: upper bound of the expected gain by the lowest free row over the best
+                       known row; None if the model uses only ranks
+    as_good       number of feasible rows whose mean is at most one `noise` above the lowest mean of a known
+                  row
     random_draws  expected number of random draws of rows until one of these is drawn
     higher        share of variance of interactions of three or more axes; None as in PairEffect
     """
@@ -105,7 +114,8 @@ class Matter:
 
 
 def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
-    """The effects in the model with which the search would propose its next slot.  At least one trial must have a score."""
+    """The effects in the model with which the search would propose its next slot.  At least one trial must
+    have a score."""
     view = _at_the_end(search, trials)
     belief = believe(view)
     counts = [len(axis.levels) for axis in search.space.axes]
@@ -143,20 +153,32 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
     found = []
     for j, (axis, deviation) in enumerate(zip(space.axes, deviations, strict=True)):
         size = len(axis.levels)
-        seen = [np.bincount(rows[:, j], minlength=size).tolist() for rows in (tried, space.rows[belief.known])]
-        band = ((None,) * size,) * 2 if deviation is None else (
-            _scores(belief.target, parts.main[j] - 1.96 * deviation), _scores(belief.target, parts.main[j] + 1.96 * deviation)
+        seen = [
+            np.bincount(rows[:, j], minlength=size).tolist() for rows in (tried, space.rows[belief.known])
+        ]
+        band = (
+            ((None,) * size,) * 2
+            if deviation is None
+            else (
+                _scores(belief.target, parts.main[j] - 1.96 * deviation),
+                _scores(belief.target, parts.main[j] + 1.96 * deviation),
+            )
         )
         levels = map(LevelEffect, axis.levels, _scores(belief.target, parts.main[j]), *band, *seen)
         share = _share(parts.main_variance[j], parts.variance)
-        length, part = (None, None) if lengths[j] is None else (six_digits(1.0 / inverse[j]), six_digits(relevance[j]))
+        length, part = (
+            (None, None) if lengths[j] is None else (six_digits(1.0 / inverse[j]), six_digits(relevance[j]))
+        )
         found.append(AxisEffect(axis.name, axis.kind, length, part, share, tuple(levels)))
     return tuple(found)
 
 
 def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
-    """The geometric mean lengthscale of each axis over processes and columns, None if all scores have the same level of it."""
-    columns = np.mean([process.scales.log_lengthscales(process.theta) for process in belief.processes], axis=0)
+    """The geometric mean lengthscale of each axis over processes and columns, None if all scores have the
+    same level of it."""
+    columns = np.mean(
+        [process.scales.log_lengthscales(process.theta) for process in belief.processes], axis=0
+    )
     logs = np.bincount(space.axis_of_column, columns) / np.bincount(space.axis_of_column)
     several = [len(np.unique(levels)) > 1 for levels in space.rows[belief.known].T]
     return [float(np.exp(log)) if known else None for log, known in zip(logs, several, strict=True)]
@@ -165,8 +187,14 @@ def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
 def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
     """For each axis, the standard deviation of the mean at each level, over the mixture of the processes."""
     counts = [len(axis.levels) for axis in space.axes]
-    each = [deviations_of_level_means(process, belief.known, space.rows, counts) for process in belief.processes]
-    means = [effects(mean, space.rows, counts).main for mean in belief.mean] if len(belief.mean) > 1 else [parts.main]
+    each = [
+        deviations_of_level_means(process, belief.known, space.rows, counts) for process in belief.processes
+    ]
+    means = (
+        [effects(mean, space.rows, counts).main for mean in belief.mean]
+        if len(belief.mean) > 1
+        else [parts.main]
+    )
     return [
         np.sqrt(np.mean([one[j] ** 2 for one in each], axis=0) + np.var([one[j] for one in means], axis=0))
         for j in range(len(counts))
@@ -185,15 +213,20 @@ def _pairs(space: Space, target: Target, parts: Effects) -> tuple[PairEffect, ..
 
 def _scores(target: Target, values: Floats) -> list[float | None]:
     """Values of the target converted to scores; None for NaN."""
-    return [None if np.isnan(value) else six_digits(float(score)) for value, score in zip(values, target.score_of(values), strict=True)]
+    return [
+        None if np.isnan(value) else six_digits(float(score))
+        for value, score in zip(values, target.score_of(values), strict=True)
+    ]
 
 
 def _share(part: float, variance: float) -> float | None:
-    return None if variance <= LEAST_VARIANCE else max(round(float(part / variance), 6), 0.0)       # rounding left -1e-17
+    # rounding left -1e-17
+    return None if variance <= LEAST_VARIANCE else max(round(float(part / variance), 6), 0.0)
 
 
 def _explained(belief: Belief) -> float | None:
-    """1 - Σ (leave-one-out residuals)² / Σ (leave-one-out residuals of a constant)².  R&W eq. 5.12, hyper-parameters fixed."""
+    """1 - Σ (leave-one-out residuals)² / Σ (leave-one-out residuals of a constant)².  R&W eq. 5.12,
+    hyper-parameters fixed."""
     y = belief.target.values
     n = len(y)
     around = y @ y
@@ -202,7 +235,8 @@ def _explained(belief: Belief) -> float | None:
     residuals = np.zeros(n)
     for process in belief.processes:
         residuals += (y - leave_one_out(process.factor(belief.known), y)) / len(belief.processes)
-    constant = y * (n / (n - 1.0))                                             # y has mean zero: difference from the mean of the others
+    # y has mean zero: difference from the mean of the others
+    constant = y * (n / (n - 1.0))
     return six_digits(float(1.0 - residuals @ residuals / (constant @ constant)))
 
 

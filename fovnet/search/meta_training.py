@@ -1,10 +1,10 @@
-"""The networks of a prior: trained on lists of rows of earlier searches, one search at a time, by the order of
-their losses.
+"""The networks of a prior: trained on lists of rows of earlier searches, one search at a time, by the order
+of their losses.
 
     n  rows of a source     u  of a support     M  members
 Losses of two searches are never compared, and rows of two are never in one list.
-Source: an MSc thesis on hyper-parameter optimisation with ranking losses (Freiburg 2022), "Method training and
-optimization"; of what differs, the rate falls, and a support has from none to 59 rows.
+Source: an MSc thesis on hyper-parameter optimisation with ranking losses (Freiburg 2022), "Method training
+and optimization"; of what differs, the rate falls, and a support has from none to 59 rows.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Lessons:
 
 
 class Task(NamedTuple):
-    """A source as points (n, D) of the unit cube, from the lowest loss, with the first places of ties (n,)."""
+    """A source as points (n, D) of the unit cube, from the lowest loss, with the first places of ties
+    (n,)."""
 
     x: Floats
     first: Integers
@@ -73,8 +74,11 @@ def learn(
     usable = [one for one in sources if not unusable(one)]
     if not usable:
         why = "; ".join(f"{one.name}: {unusable(one)}" for one in sources)
-        raise SearchError("prior-no-sources", f"no search to learn an order from: {why}; give journals of {FEWEST} or more trials "
-                                              "that completed in this space, with different scores.")
+        raise SearchError(
+            "prior-no-sources",
+            f"no search to learn an order from: {why}; give journals of {FEWEST} or more trials "
+            "that completed in this space, with different scores.",
+        )
     tasks = [_task(axes, one) for one in usable]
     context = lessons.context if lessons.context is not None else _is_much(tasks)
     lessons = replace(lessons, context=context)
@@ -90,7 +94,10 @@ def learn(
 def unusable(source: Source) -> str:
     """Why a source teaches nothing, in words; empty where it does."""
     if len(source.losses) < FEWEST:
-        return f"{several(len(source.losses), 'configuration')} of this space with a score, {FEWEST} or more are wanted"
+        return (
+            f"{several(len(source.losses), 'configuration')} of this space with a score, {FEWEST} or more "
+            "are wanted"
+        )
     return "all its scores are equal" if source.losses[0] == source.losses[-1] else ""
 
 
@@ -107,10 +114,14 @@ def _thinned(source: Source) -> Source:
     return replace(source, levels=source.levels[kept], losses=source.losses[kept])
 
 
-def meta_trained(tasks: Sequence[Task], lessons: Lessons, seed: int, step: Callable[[], None] = lambda: None) -> Ranker:
+def meta_trained(
+    tasks: Sequence[Task], lessons: Lessons, seed: int, step: Callable[[], None] = lambda: None
+) -> Ranker:
     """The networks after all steps, each on a list of one task, all tasks equally often in the mean."""
     rng = np.random.default_rng(seed)
-    ranker = Ranker.drawn(tasks[0].x.shape[1], lessons.hidden, lessons.members, rng, knows=bool(lessons.context))
+    ranker = Ranker.drawn(
+        tasks[0].x.shape[1], lessons.hidden, lessons.members, rng, knows=bool(lessons.context)
+    )
 
     def batch() -> Batch:
         step()
@@ -135,11 +146,15 @@ def _lesson(task: Task, rng: np.random.Generator, context: bool) -> Batch:
     )
 
 
-def _held_out(tasks: Sequence[Task], i: int, lessons: Lessons, seed: int, say: Callable[[], None]) -> dict[str, Any]:
+def _held_out(
+    tasks: Sequence[Task], i: int, lessons: Lessons, seed: int, say: Callable[[], None]
+) -> dict[str, Any]:
     """How networks that the other tasks taught order this one: Kendall's τ, and the place of its best row."""
     others = [task for j, task in enumerate(tasks) if j != i]
     ranker = meta_trained(others, replace(lessons, steps=_quarter(lessons)), seed, say)
-    place = rankdata(-ranker.scores(tasks[i].x, support_of(tasks[i].x[:0], tasks[i].first[:0])), axis=1).mean(axis=0)
+    place = rankdata(-ranker.scores(tasks[i].x, support_of(tasks[i].x[:0], tasks[i].first[:0])), axis=1).mean(
+        axis=0
+    )
     tau = float(kendalltau(place, tasks[i].first).statistic)
     return {"tau": round(tau, 4), "place_of_best": int(rankdata(place)[0]), "of": len(place)}
 

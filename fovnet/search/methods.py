@@ -8,7 +8,12 @@ from typing import NamedTuple
 from fovnet.search.look.a_mads import adogs_and_mads
 from fovnet.search.look.ensemble import ensemble_improvement
 from fovnet.search.look.entropic import entropy_search, entropy_search_portfolio, max_value_entropy
-from fovnet.search.look.gaussian import confidence_bound, expected_improvement, probability_of_improvement, thompson
+from fovnet.search.look.gaussian import (
+    confidence_bound,
+    expected_improvement,
+    probability_of_improvement,
+    thompson,
+)
 from fovnet.search.look.grid import lattice
 from fovnet.search.look.mads import mads
 from fovnet.search.look.ranking import best_ranked
@@ -20,7 +25,8 @@ from fovnet.search.spend.schedule import Kind
 
 
 class Method(NamedTuple):
-    """Where a method looks, and how much it spends unless the configuration says otherwise; any goes with any."""
+    """Where a method looks, and how much it spends unless the configuration says otherwise; any goes with
+    any."""
 
     look: Look
     spend: Kind = "full"

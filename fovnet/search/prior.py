@@ -76,7 +76,9 @@ def support_of(x: Floats, first: Integers) -> Floats:
     return np.column_stack([x, (first + 0.5) / max(1, len(first))])
 
 
-def prior_of(axes: Sequence[Axis], ranker: Ranker, sources: Sequence[Source], facts: Mapping[str, Any]) -> Prior:
+def prior_of(
+    axes: Sequence[Axis], ranker: Ranker, sources: Sequence[Source], facts: Mapping[str, Any]
+) -> Prior:
     """The prior of these parts, as it is read again from its file."""
     tensors: dict[str, NDArray[Any]] = {}
     for name, part in zip(_parts(ranker.task is not None), ranker.parts, strict=True):
@@ -102,9 +104,14 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
         prior = parsed(path.read_bytes())
     except FileNotFoundError:
         makes = f"`fovnet search learn JOURNAL... --config CONFIG --out {path}` makes it"
-        raise SearchError("prior-missing", f"{path}: there is no such prior; {makes}, or leave search.prior out.") from None
+        raise SearchError(
+            "prior-missing", f"{path}: there is no such prior; {makes}, or leave search.prior out."
+        ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as fault:
-        raise SearchError("prior-damaged", f"{path}: no readable prior ({fault}); learn it again with `fovnet search learn`.") from fault
+        raise SearchError(
+            "prior-damaged",
+            f"{path}: no readable prior ({fault}); learn it again with `fovnet search learn`.",
+        ) from fault
     if other := difference(prior.axes, axes):
         again = "learn it again for this space with `fovnet search learn`"
         raise SearchError("prior-space", f"{path}: {other}; {again}.")
@@ -112,8 +119,8 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
 
 
 def parsed(data: bytes) -> Prior:
-    """The prior of a file's bytes.  Raises ValueError, KeyError, TypeError, AttributeError or SafetensorError for
-    what is none."""
+    """The prior of a file's bytes.  Raises ValueError, KeyError, TypeError, AttributeError or SafetensorError
+    for what is none."""
     tensors = load(data)
     told = _metadata(data)
     axes = tuple(Axis.from_facts(facts) for facts in told.pop("axes"))
@@ -121,7 +128,9 @@ def parsed(data: bytes) -> Prior:
     knows = "each.0.weight" in tensors
     parts = [_layers(tensors, name) for name in _parts(knows)]
     wanted = [inputs + CODE * knows, inputs + 1, LATENT][: len(parts)]
-    if [part.widths[0] for part in parts] != wanted or [part.widths[-1] for part in parts] != [1, LATENT, CODE][: len(parts)]:
+    if [part.widths[0] for part in parts] != wanted or [part.widths[-1] for part in parts] != [
+        1, LATENT, CODE,
+    ][: len(parts)]:
         raise ValueError(f"networks of widths {[part.widths for part in parts]}, inputs {wanted} are wanted")
     ranker = Ranker(parts[0], DeepSet(*parts[1:]) if knows else None)
     sources = tuple(_source(tensors, axes, i, facts) for i, facts in enumerate(told.pop("sources")))
@@ -149,16 +158,27 @@ def _layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
     if not members or [(weight.shape, bias.shape) for weight, bias in pairs] != shapes:
         raise ValueError(f"{name}: its layers have the shapes {[weight.shape for weight, _ in pairs]}")
     flat = np.concatenate([part.reshape(members, -1) for pair in pairs for part in pair], axis=1)
-    if {part.dtype for pair in pairs for part in pair} != {np.dtype(np.float64)} or not np.isfinite(flat).all():
+    if {part.dtype for pair in pairs for part in pair} != {np.dtype(np.float64)} or not np.isfinite(
+        flat
+    ).all():
         raise ValueError(f"{name}: weights are not finite numbers of 64 bits")
     return Layers(widths, flat)
 
 
-def _source(tensors: Mapping[str, NDArray[Any]], axes: tuple[Axis, ...], number: int, facts: Mapping[str, Any]) -> Source:
+def _source(
+    tensors: Mapping[str, NDArray[Any]], axes: tuple[Axis, ...], number: int, facts: Mapping[str, Any]
+) -> Source:
     levels, losses = tensors[f"source.{number}.levels"], tensors[f"source.{number}.losses"]
     counts = np.array([len(axis.levels) for axis in axes])
-    if levels.shape != (len(losses), len(axes)) or not ((levels >= 0) & (levels < counts)).all() or not np.isfinite(losses).all():
-        raise ValueError(f"source {number}: {levels.shape} levels beyond the axes, or {losses.shape} losses that are not finite")
+    if (
+        levels.shape != (len(losses), len(axes))
+        or not ((levels >= 0) & (levels < counts)).all()
+        or not np.isfinite(losses).all()
+    ):
+        raise ValueError(
+            f"source {number}: {levels.shape} levels beyond the axes, or {losses.shape} losses that are not "
+            "finite"
+        )
     return Source(**facts, levels=levels, losses=losses)
 
 

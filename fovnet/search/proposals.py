@@ -1,4 +1,5 @@
-"""Proposals on disk, for a search whose slots are separate jobs: each job reads the decisions of those before it.
+"""Proposals on disk, for a search whose slots are separate jobs: each job reads the decisions of those before
+it.
 
     proposal-0007.json   what slot 7 trains, or a sentence why the search ends before it
 Fast to import: while planning, a workflow asks here which slots there are and what they wait for.
@@ -24,7 +25,8 @@ def proposal_path(folder: Path, slot: int) -> Path:
 
 
 def write_proposal(folder: Path, slot: int, decided: Proposal | str, *, source: str, seed: int) -> Path:
-    """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the path; `source` as in `jobs.begin`."""
+    """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the path;
+    `source` as in `jobs.begin`."""
     facts = {"ends": decided} if isinstance(decided, str) else {"proposal": proposal_facts(decided)}
     return write_json(proposal_path(folder, slot), {**facts, "source": source}, settings=source, seed=seed)
 
@@ -39,18 +41,25 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
         facts = read_json(path)
         decided: Proposal | str = str(facts["ends"]) if "ends" in facts else proposal_of(facts["proposal"])
     except FileNotFoundError:
-        raise SearchError("proposal-missing", f"{path}: not there; `fovnet slot propose --slot {slot}` makes it.") from None
+        raise SearchError(
+            "proposal-missing", f"{path}: not there; `fovnet slot propose --slot {slot}` makes it."
+        ) from None
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise SearchError(
-            "proposal-missing", f"{path}: no readable proposal ({fault!r}); `fovnet slot propose --slot {slot}` makes it"
+            "proposal-missing",
+            f"{path}: no readable proposal ({fault!r}); `fovnet slot propose --slot {slot}` makes it",
         ) from fault
     if source is not None and facts.get("source") != source:
-        raise SearchError("proposal-of-another-search", f"{path}: made for other settings or slices; `fovnet slot begin` clears it away")
+        raise SearchError(
+            "proposal-of-another-search",
+            f"{path}: made for other settings or slices; `fovnet slot begin` clears it away",
+        )
     return decided
 
 
 def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[Proposal]:
-    """The proposals of slots 0..slots-1, fewer if the search ends before.  Raises SearchError as `read_proposal`."""
+    """The proposals of slots 0..slots-1, fewer if the search ends before.  Raises SearchError as
+    `read_proposal`."""
     proposals: list[Proposal] = []
     for slot in range(slots):
         decided = read_proposal(folder, slot, source)
@@ -79,10 +88,11 @@ def is_within_budget(folder: Path, proposals: Sequence[Proposal], trials: int) -
 
 
 def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
-    """The slots that must be finished before `slot` can be proposed, without those that the slot before it has already waited for.
+    """The slots that must be finished before `slot` can be proposed, without those that the slot before it
+    has already waited for.
 
-    A slot sees all that earlier slots have seen, so it depends only on the proposal before it and these slots: a workflow of 300 slots
-    needs a list of 600 files instead of 90,000.
+    A slot sees all that earlier slots have seen, so it depends only on the proposal before it and these
+    slots: a workflow of 300 slots needs a list of 600 files instead of 90,000.
     """
     seconds = [proposal.predicted_seconds for proposal in read_proposals(folder, slot)]
     clock = _clock(folder)
@@ -97,7 +107,9 @@ def _clock(folder: Path) -> Clock:
     try:
         return Clock(header["workers"], header["first_slots"], header["lead"])
     except KeyError as fault:
-        raise SearchError("journal-header", f"{folder}: search.json lacks {fault}; remove the folder to search anew.") from None
+        raise SearchError(
+            "journal-header", f"{folder}: search.json lacks {fault}; remove the folder to search anew."
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -121,8 +133,11 @@ def request_of(folder: Path, finished: int) -> Request:
     header = read_header(folder)
     proposed = len(list(folder.glob("proposal-*.json")))
     recorded = ((slot, read_proposal(folder, slot)) for slot in range(proposed))
-    slot, ending = next(((slot, [entry]) for slot, entry in recorded if isinstance(entry, str)), (proposed, []))
-    # Journals of an early release have only the greatest number, and state in their notes that a search ended.
+    slot, ending = next(
+        ((slot, [entry]) for slot, entry in recorded if isinstance(entry, str)), (proposed, [])
+    )
+    # Journals of an early release have only the greatest number, and state in their notes that a search
+    # ended.
     epochs = header.get("schedule", {}).get("epochs")
     counted = max(slot, finished) if epochs is None else full_trainings(read_proposals(folder, slot), epochs)
     asked = header.get("asked", header.get("trials", counted))

@@ -1,4 +1,5 @@
-"""The definition of a search, and its proposal for a slot: a function of the results seen, so that a resumed search repeats its path."""
+"""The definition of a search, and its proposal for a slot: a function of the results seen, so that a resumed
+search repeats its path."""
 
 from __future__ import annotations
 
@@ -16,7 +17,17 @@ from fovnet.records import digest
 from fovnet.search.clock import LEAD, Clock
 from fovnet.search.look.mesh import refuse_neighbours
 from fovnet.search.look.uniform import few
-from fovnet.search.look.view import POLLING, RANKING, RECOMMENDED, Candidates, Choice, Modelling, Polling, Ranking, View
+from fovnet.search.look.view import (
+    POLLING,
+    RANKING,
+    RECOMMENDED,
+    Candidates,
+    Choice,
+    Modelling,
+    Polling,
+    Ranking,
+    View,
+)
 from fovnet.search.methods import FIRST_SLOTS, METHODS, POLLING_METHODS
 from fovnet.search.prior import Prior
 from fovnet.search.space import Space
@@ -32,8 +43,8 @@ class Search:
     """Everything except the results that determines the proposals of a search.
 
     start              the row tried first, or the feasible row nearest to it is
-    initial            number of slots spread over the space before the model is used, the first included; None: as given by `few`,
-                       or the method's own of FIRST_SLOTS
+    initial            number of slots spread over the space before the model is used, the first included;
+                       None: as given by `few`, or the method's own of FIRST_SLOTS
     predicted_seconds  (M,) float64, seconds of each row for the virtual clock
     feasible           (M,) bool, rows that fit into memory as far as is known
     modelling          how the method models the scores
@@ -43,9 +54,11 @@ class Search:
     polling            how "mads" and "a-mads" poll
     ranking            how "ranking" learns the order of the scores
     prior              what earlier searches taught, of "ranking" and "gp-rgpe"
-    memory             (M,) estimated bytes that each row's training needs, on which the actual limit is learned; None: unknown
-    Raises SearchError for an unknown method, invalid workers, seed or lead, arrays of wrong shape, predictions or memory estimates that are
-    not positive numbers, or a space without a feasible row, and ConfigError as `refuse_neighbours`.
+    memory             (M,) estimated bytes that each row's training needs, on which the actual limit is
+                       learned; None: unknown
+    Raises SearchError for an unknown method, invalid workers, seed or lead, arrays of wrong shape,
+    predictions or memory estimates that are not positive numbers, or a space without a feasible row, and
+    ConfigError as `refuse_neighbours`.
     """
 
     space: Space
@@ -68,27 +81,53 @@ class Search:
     def __post_init__(self) -> None:
         size = len(self.space)
         if self.method not in METHODS:
-            raise SearchError("search-method", f"search method {self.method!r} is unknown; choose one of {', '.join(METHODS)}.")
+            raise SearchError(
+                "search-method",
+                f"search method {self.method!r} is unknown; choose one of {', '.join(METHODS)}.",
+            )
         if self.workers < 1 or self.seed < 0:
-            raise SearchError("search-workers", f"workers {self.workers}, seed {self.seed}; give 1 worker or more, a seed from 0.")
+            raise SearchError(
+                "search-workers",
+                f"workers {self.workers}, seed {self.seed}; give 1 worker or more, a seed from 0.",
+            )
         if not 0.0 <= self.lead <= 1.0:
-            raise SearchError("search-lead", f"lead {self.lead}; give a share from 0 (wait for all results) to 1 (wait for none).")
+            raise SearchError(
+                "search-lead",
+                f"lead {self.lead}; give a share from 0 (wait for all results) to 1 (wait for none).",
+            )
         if self.predicted_seconds.shape != (size,) or self.feasible.shape != (size,):
-            counts = f"{self.predicted_seconds.size} predicted seconds and a mask of {self.feasible.size} feasible rows"
-            raise SearchError("search-shape", f"{counts}; the space has {size} rows: give one of each for every row, in its order.")
-        if self.memory is not None and (self.memory.shape != (size,) or not (np.isfinite(self.memory) & (self.memory > 0)).all()):
+            counts = (
+                f"{self.predicted_seconds.size} predicted seconds and a mask of {self.feasible.size} "
+                "feasible rows"
+            )
+            raise SearchError(
+                "search-shape",
+                f"{counts}; the space has {size} rows: give one of each for every row, in its order.",
+            )
+        if self.memory is not None and (
+            self.memory.shape != (size,) or not (np.isfinite(self.memory) & (self.memory > 0)).all()
+        ):
             least = self.memory.min(initial=np.inf)
-            raise SearchError("search-memory", f"{self.memory.size} estimates of memory, the least {least:g} bytes; give {size} numbers "
-                                               "above 0, one for each row of the space.")
+            raise SearchError(
+                "search-memory",
+                f"{self.memory.size} estimates of memory, the least {least:g} bytes; give {size} numbers "
+                "above 0, one for each row of the space.",
+            )
         refuse_neighbours(self.space, self.polling)
         if not self.feasible.any():
-            raise SearchError("no-feasible-row", f"none of the {size} configurations fits; allow more memory or smaller networks.")
+            raise SearchError(
+                "no-feasible-row",
+                f"none of the {size} configurations fits; allow more memory or smaller networks.",
+            )
         unsound = self.feasible & ~(np.isfinite(self.predicted_seconds) & (self.predicted_seconds > 0.0))
         if unsound.any():
             row = int(unsound.argmax())
-            raise SearchError("search-seconds", f"row {row} of the space, {self.space.configuration(row)}, is predicted to take "
-                                                f"{self.predicted_seconds[row]:g} seconds, a number above 0 is wanted: give search.speed "
-                                                "other numbers, or measure it with `fovnet calibrate --again`.")
+            raise SearchError(
+                "search-seconds",
+                f"row {row} of the space, {self.space.configuration(row)}, is predicted to take "
+                f"{self.predicted_seconds[row]:g} seconds, a number above 0 is wanted: give search.speed "
+                "other numbers, or measure it with `fovnet calibrate --again`.",
+            )
 
     @property
     def clock(self) -> Clock:
@@ -102,22 +141,30 @@ class Search:
 
     @property
     def first_row(self) -> int:
-        """The row of slot 0: `start` if it is feasible, else the feasible row nearest to it in the unit cube."""
+        """The row of slot 0: `start` if it is feasible, else the feasible row nearest to it in the unit
+        cube."""
         return self.space.nearest(self.space.rows[self.start], self.feasible)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """The facts, as JSON, that must be equal for two runs to be the same search; large arrays by their SHA-256."""
+        """The facts, as JSON, that must be equal for two runs to be the same search; large arrays by their
+        SHA-256."""
         return {
-            "method": self.method, "seed": self.seed, "workers": self.workers, "start": self.start, "initial": self.initial,
-            "lead": self.lead, "first_slots": self.first_slots,
+            "method": self.method,
+            "seed": self.seed,
+            "workers": self.workers,
+            "start": self.start,
+            "initial": self.initial,
+            "lead": self.lead,
+            "first_slots": self.first_slots,
             "modelling": self.modelling.facts,
             "axes": [axis.facts for axis in self.space.axes],
             "rows_sha256": digest(self.space.rows),
             "predicted_seconds_sha256": digest(self.predicted_seconds),
             "feasible_sha256": digest(self.feasible),
             "memory_sha256": None if self.memory is None else digest(self.memory),
-            **({} if self.candidates == 24 else {"candidates": self.candidates}),      # journals of before do not have it
+            # journals of before do not have it
+            **({} if self.candidates == 24 else {"candidates": self.candidates}),
             **self.schedule.facts,
             **({"polling": self.polling.facts} if self.method in POLLING_METHODS else {}),
             **({"ranking": self.ranking.facts} if self.method == "ranking" else {}),
@@ -126,21 +173,24 @@ class Search:
 
 
 def training_seed(seed: int, slot: int) -> int:
-    """The seed of a slot's training, below 2**32: independent of those of other slots and of the proposals."""
+    """The seed of a slot's training, below 2**32: independent of those of other slots and of the
+    proposals."""
     return int(np.random.SeedSequence(seed, spawn_key=(slot,)).generate_state(1)[0])
 
 
 def propose_slot(
     search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial], spend: Spend | None = None
 ) -> Proposal:
-    """The proposal of slot t = len(earlier), given the proposals of slots 0..t-1 and at least the trials that t has seen.
+    """The proposal of slot t = len(earlier), given the proposals of slots 0..t-1 and at least the trials that
+    t has seen.
 
-    Other trials in `trials` are ignored; `spend` is that of the schedule's name unless another is given.  Raises
-    SearchError "space-exhausted" if no row is free, and with no training to go on.
+    Other trials in `trials` are ignored; `spend` is that of the schedule's name unless another is given.
+    Raises SearchError "space-exhausted" if no row is free, and with no training to go on.
     """
     slot = len(earlier)
     seen, pending = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
-    seen = tuple(earlier[i].slot for i in seen)          # the same objects in every tuple: 1,000 slots have seen half a million
+    # the same objects in every tuple: 1,000 slots have seen half a million
+    seen = tuple(earlier[i].slot for i in seen)
     known = tuple(trials[i] for i in seen)
     free = search.feasible.copy()
     free[[proposal.row for proposal in earlier]] = False
@@ -155,7 +205,9 @@ def propose_slot(
         return proposal_for(search, earlier, (seen, pending), move, earlier[move.slot].row)
     stopped = {one.row: one.slot for one in move.stopped}
     free[list(stopped)] = True
-    row, forecast, step = _looked(search, earlier, (known, pending), free) if slot else Choice(search.first_row)
+    row, forecast, step = (
+        _looked(search, earlier, (known, pending), free) if slot else Choice(search.first_row)
+    )
     chosen = GoOn(stopped[row], move.bracket, move.rung) if row in stopped else move
     return proposal_for(search, earlier, (seen, pending), chosen, row, forecast, step)
 
@@ -174,7 +226,8 @@ def _looked(
         () if search.schedule.kind == "full" else search.schedule.rungs, search.polling,
         search.ranking, search.prior,
     )
-    with one_thread():                  # the same bits on every number of cores, and no competition with running trainings
+    # the same bits on every number of cores, and no competition with running trainings
+    with one_thread():
         return METHODS[search.method].look(view)
 
 
@@ -198,11 +251,14 @@ def proposal_for(
     seconds = seconds_for(search, row, epochs, done)
     continues = None if before is None else before.slot
     place = move.bracket, move.rung
-    return Proposal(slot, row, configuration, seed, *sees, seconds, forecast, epochs, continues, done, *place, step)
+    return Proposal(
+        slot, row, configuration, seed, *sees, seconds, forecast, epochs, continues, done, *place, step
+    )
 
 
 def seconds_for(search: Search, row: int, epochs: int | None = None, done: int = 0) -> float:
-    """The predicted seconds of a row's training from the epochs already `done` to `epochs`; None: of all of it."""
+    """The predicted seconds of a row's training from the epochs already `done` to `epochs`; None: of all of
+    it."""
     whole = float(search.predicted_seconds[row])
     return whole if epochs is None else whole * (epochs - done) / search.schedule.epochs
 
@@ -211,7 +267,9 @@ def is_possible(search: Search, earlier: Sequence[Proposal], made: Proposal) -> 
     """Whether a recorded proposal may be this search's for the next slot; whether the method would choose it
     is not asked."""
     schedule, sees = search.schedule, search.clock.sees([proposal.predicted_seconds for proposal in earlier])
-    if (made.seen, made.pending) != sees or not (0 <= made.row < len(search.space) and search.feasible[made.row]):
+    if (made.seen, made.pending) != sees or not (
+        0 <= made.row < len(search.space) and search.feasible[made.row]
+    ):
         return False
     if not (0 <= made.rung <= schedule.last and 0 <= made.bracket <= newest_possible(schedule, earlier)):
         return False
@@ -233,19 +291,27 @@ def _may_follow(earlier: Sequence[Proposal], before: Proposal, made: Proposal) -
 ENOUGH_SCORES = 4
 """Scores per axis that a model must have before the search may end because of its expected regret.
 
-From three scores that agree by chance it infers that all do.  With a bound of a tenth of the distance from the median loss to the best
-twentieth, 7 of 48 searches of recorded tables ended with more than twice that left to gain; with this minimum 1 does.
+From three scores that agree by chance it infers that all do.  With a bound of a tenth of the distance from
+the median loss to the best twentieth, 7 of 48 searches of recorded tables ended with more than twice that
+left to gain; with this minimum 1 does.
 """
 
 
-def too_little_gain(search: Search, proposal: Proposal, trials: Mapping[int, Trial], bound: float | None) -> str | None:
-    """The sentence with which a search ends before `proposal`, if the expected regret of its forecast is below `bound`; else None.
+def too_little_gain(
+    search: Search, proposal: Proposal, trials: Mapping[int, Trial], bound: float | None
+) -> str | None:
+    """The sentence with which a search ends before `proposal`, if the expected regret of its forecast is
+    below `bound`; else None.
 
-    `trials` must include those that the proposal has seen; with fewer than ENOUGH_SCORES scores per axis among these no search ends.
+    `trials` must include those that the proposal has seen; with fewer than ENOUGH_SCORES scores per axis
+    among these no search ends.
     """
     regret = None if proposal.forecast is None else proposal.forecast.expected_regret
     if bound is None or regret is None or regret >= bound:
         return None
     if sum(trials[slot].score is not None for slot in proposal.seen) < ENOUGH_SCORES * len(search.space.axes):
         return None
-    return f"The search ends after {several(proposal.slot, 'trial')}: no more than {regret:g} of the score is expected to be gained."
+    return (
+        f"The search ends after {several(proposal.slot, 'trial')}: no more than {regret:g} of the score is "
+        "expected to be gained."
+    )

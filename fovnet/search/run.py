@@ -1,7 +1,7 @@
 """Running a search: W slots at a time, each proposed when all slots it must see are actually finished.
 
-Proposals are made elsewhere (`proposing`).  If it is killed at any moment and started again, the run reads the finished slots, proposes the
-others again, and continues; the trials are those of an uninterrupted run.
+Proposals are made elsewhere (`proposing`).  If it is killed at any moment and started again, the run reads
+the finished slots, proposes the others again, and continues; the trials are those of an uninterrupted run.
 """
 
 from __future__ import annotations
@@ -26,19 +26,21 @@ RETRIES = 2
 
 
 def go_on(
-    search: Search, *, trials: int, journal: Path, submit: Submit, stop_below_regret: float | None = None, progress: Progress | None = None
+    search: Search, *, trials: int, journal: Path, submit: Submit, stop_below_regret: float | None = None,
+    progress: Progress | None = None,
 ) -> list[Trial]:
     """The trials of all slots, by slot, that together have the epochs of so many full trainings; fewer if the
     space has no more feasible rows, or little is left to gain.
 
-    The latter is before the first slot with an expected regret below `stop_below_regret`, in units of the score, once enough scores are
-    known (`too_little_gain`); the header notes either.  Like the number of trials it is not part of the search's identity: without it the
-    search can be continued.
+    The latter is before the first slot with an expected regret below `stop_below_regret`, in units of the
+    score, once enough scores are known (`too_little_gain`); the header notes either.  Like the number of
+    trials it is not part of the search's identity: without it the search can be continued.
 
-    `submit` starts a training and returns its future; it is called for at most `search.workers` slots at a time.  An exception in the
-    future, or an outcome "error", is a failure of the machine, and the training is repeated up to twice; but a SearchError in it ends the
-    run, and the slot counts as not begun.  The path depends on the search and the results alone, not on timing.  A journal with fewer
-    trials is continued, one with more keeps them.  Raises SearchError for another search's journal, a locked one, or a slot that
+    `submit` starts a training and returns its future; it is called for at most `search.workers` slots at a
+    time.  An exception in the future, or an outcome "error", is a failure of the machine, and the training is
+    repeated up to twice; but a SearchError in it ends the run, and the slot counts as not begun.  The path
+    depends on the search and the results alone, not on timing.  A journal with fewer trials is continued, one
+    with more keeps them.  Raises SearchError for another search's journal, a locked one, or a slot that
     contradicts the search.
     """
     with owned(journal, search) as book:
@@ -47,7 +49,8 @@ def go_on(
 
 @dataclass
 class Run:
-    """A running search: `proposals` made, `finished` trials by slot, and trainings in progress (`flying`, with their failed attempts)."""
+    """A running search: `proposals` made, `finished` trials by slot, and trainings in progress (`flying`,
+    with their failed attempts)."""
 
     book: Journal
     submit: Submit
@@ -64,7 +67,8 @@ class Run:
         before = read_header(self.book.folder).get("trials", 0) if header.exists() else 0
         most, notes = max(before, self.trials), self._notes()
         self.book.write_header(most, self.trials, self._rows_run_out(), notes)
-        self._report_progress()                                                         # the first training may take long
+        # the first training may take long
+        self._report_progress()
         try:
             ending = None
             while ending is None and not self._is_spent():
@@ -75,13 +79,15 @@ class Run:
             self._wait_for(range(len(self.proposals)))
         finally:
             for future in self.flying:
-                future.cancel()                                              # trainings not yet started are not needed
+                # trainings not yet started are not needed
+                future.cancel()
         return [self.finished[proposal.slot] for proposal in self.proposals]
 
     def _rows_run_out(self) -> int | None:
         """The number of rows if each is trained to its end, and there are fewer than trials requested; else
         None."""
-        rows = int(self.book.search.feasible.sum())                                     # no row is begun twice
+        # no row is begun twice
+        rows = int(self.book.search.feasible.sum())
         return rows if self.book.search.schedule.kind == "full" and rows < self.trials else None
 
     def _is_spent(self) -> bool:
@@ -91,7 +97,8 @@ class Run:
         return not within or (slots is not None and len(self.proposals) >= slots)
 
     def _fill(self, slot: int) -> str | None:
-        """Takes the slot's trial from the journal, or proposes it as soon as all slots it sees are finished, and submits it.
+        """Takes the slot's trial from the journal, or proposes it as soon as all slots it sees are finished,
+        and submits it.
 
         Returns the sentence with which the search ends before this slot, if too little is left to gain, or
         nothing to train; else None.
@@ -119,11 +126,13 @@ class Run:
     def _too_little_gain(self, proposal: Proposal) -> str | None:
         if self.stop_below_regret is None:
             return None
-        self._wait_for(proposal.seen)                   # those of a recorded proposal may be in training again
+        # those of a recorded proposal may be in training again
+        self._wait_for(proposal.seen)
         return too_little_gain(self.book.search, proposal, self.finished, self.stop_below_regret)
 
     def _wait_for(self, slots: Collection[int]) -> None:
-        """Returns when all these slots are finished; other outcomes that arrive meanwhile are recorded at once."""
+        """Returns when all these slots are finished; other outcomes that arrive meanwhile are recorded at
+        once."""
         while any(slot not in self.finished for slot in slots):
             landed, _ = wait(self.flying, return_when=FIRST_COMPLETED)
             faults = [fault for future in landed if (fault := self._landed(future)) is not None]
@@ -131,7 +140,8 @@ class Run:
                 raise faults[0]
 
     def _landed(self, future: Future[Outcome]) -> SearchError | OSError | None:
-        """As `_land`; an exception that ends the search is returned, so that other finished outcomes are recorded first."""
+        """As `_land`; an exception that ends the search is returned, so that other finished outcomes are
+        recorded first."""
         try:
             self._land(future)
         except (SearchError, OSError) as fault:
@@ -160,16 +170,24 @@ class Run:
             self.progress(done, self.trials)
 
     def _refuse_contradiction(self, proposal: Proposal) -> None:
-        """Raises SearchError "slot-contradiction" for a recorded proposal that this search could not have made for the next slot."""
+        """Raises SearchError "slot-contradiction" for a recorded proposal that this search could not have
+        made for the next slot."""
         if not is_possible(self.book.search, self.proposals, proposal):
             path = slot_path(self.book.folder, len(self.proposals))
-            raise SearchError("slot-contradiction", f"{path}: not what this search does there; remove it to repeat the slot.")
+            raise SearchError(
+                "slot-contradiction",
+                f"{path}: not what this search does there; remove it to repeat the slot.",
+            )
 
     def _notes(self) -> list[str]:
-        """Notes for the header: a start that was moved, a search that ends early for lack of feasible rows."""
+        """Notes for the header: a start that was moved, a search that ends early for lack of feasible
+        rows."""
         notes, slots = start_notes(self.book.search), self._rows_run_out()
         if slots is not None:
-            notes.append(f"{self.trials} trials were asked for; the search ends after {slots}: no other configuration is feasible.")
+            notes.append(
+                f"{self.trials} trials were asked for; the search ends after {slots}: no other configuration "
+                "is feasible."
+            )
         return notes
 
 
@@ -178,11 +196,14 @@ def start_notes(search: Search) -> list[str]:
     if search.first_row == search.start:
         return []
     wanted, used = search.space.configuration(search.start), search.space.configuration(search.first_row)
-    return [f"The start {wanted} is not feasible; the search starts at the nearest configuration that is, {used}."]
+    return [
+        f"The start {wanted} is not feasible; the search starts at the nearest configuration that is, {used}."
+    ]
 
 
 def train_alone(proposal: Proposal, submit: Submit) -> Trial:
-    """The trial of one proposal, when it is finished; after a failure of the machine it is repeated as in a whole search."""
+    """The trial of one proposal, when it is finished; after a failure of the machine it is repeated as in a
+    whole search."""
     retries: tuple[str, ...] = ()
     while (outcome := outcome_of(submit(proposal))).status == "error" and len(retries) < RETRIES:
         retries = (*retries, outcome.message)
@@ -192,7 +213,8 @@ def train_alone(proposal: Proposal, submit: Submit) -> Trial:
 def outcome_of(future: Future[Outcome]) -> Outcome:
     """The future's outcome; an exception in it becomes an outcome "error" with its name and message.
 
-    But a SearchError is raised: it means that no training at all can continue (for instance, the disk is full).
+    But a SearchError is raised: it means that no training at all can continue (for instance, the disk is
+    full).
     """
     try:
         return future.result()

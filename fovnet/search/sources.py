@@ -23,12 +23,17 @@ class Read(NamedTuple):
 
 
 def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> Read:
-    """The latest score of every configuration of a journal; failures have none.  The name is else the folder's.
+    """The latest score of every configuration of a journal; failures have none.  The name is else the
+    folder's.
 
     Raises SearchError as `read_header` and `read_trials`.
     """
     read_header(folder)
-    scored = [(one.proposal.configuration, one.score) for one in latest(read_trials(folder)) if one.score is not None]
+    scored = [
+        (one.proposal.configuration, one.score)
+        for one in latest(read_trials(folder))
+        if one.score is not None
+    ]
     return source_of(name or str(folder), axes, scored)
 
 
@@ -39,7 +44,8 @@ def source_of(name: str, axes: Sequence[Axis], scored: Iterable[tuple[Mapping[st
     found = sorted(
         (loss, [numbers[name][configuration[name]] for name in numbers])
         for configuration, loss in every
-        if configuration.keys() == numbers.keys() and all(configuration[name] in numbers[name] for name in numbers)
+        if configuration.keys() == numbers.keys()
+        and all(configuration[name] in numbers[name] for name in numbers)
     )
     levels = np.array([row for _, row in found], dtype=np.int64).reshape(-1, len(axes))
     losses = np.array([loss for loss, _ in found], dtype=np.float64)

@@ -1,6 +1,7 @@
 """The space of configurations: a finite table of rows.
 
-    M     rows           d  axes           D  columns of the unit cube, D = d unless a category has more than two levels
+    M     rows           d  axes           D  columns of the unit cube, D = d unless a category has more than
+        two levels
     rows  (M, d) int64, the level of each axis, counted from 0
 Search methods use rows and the unit cube; only the training uses the configuration itself.
 """
@@ -40,19 +41,30 @@ class Axis:
 
     def __post_init__(self) -> None:
         if not self.levels or len(set(self.levels)) < len(self.levels):
-            raise SearchError("space-levels", f"axis {self.name}: levels {list(self.levels)}; give one or more, each once.")
+            raise SearchError(
+                "space-levels", f"axis {self.name}: levels {list(self.levels)}; give one or more, each once."
+            )
         for level in self.levels:
             if isinstance(level, float) and not np.isfinite(level):
-                raise SearchError("space-levels", f"axis {self.name}: level {level}; a level is a finite number, a word, or yes/no.")
-        if self.places is not None and (len(self.places) != len(self.levels) or not all(0.0 <= place <= 1.0 for place in self.places)):
-            raise SearchError("space-places", f"axis {self.name}: places {list(self.places)}; give each level its place on [0, 1].")
+                raise SearchError(
+                    "space-levels",
+                    f"axis {self.name}: level {level}; a level is a finite number, a word, or yes/no.",
+                )
+        if self.places is not None and (
+            len(self.places) != len(self.levels) or not all(0.0 <= place <= 1.0 for place in self.places)
+        ):
+            raise SearchError(
+                "space-places",
+                f"axis {self.name}: places {list(self.places)}; give each level its place on [0, 1].",
+            )
 
     @classmethod
     def of(cls, name: str, levels: Sequence[Level] | Mapping[str, Any]) -> Axis:
-        """The axis from a configuration file: a list of levels, {ordinal: levels}, {categorical: levels}, or {log: ...}.
+        """The axis from a configuration file: a list of levels, {ordinal: levels}, {categorical: levels}, or
+        {log: ...}.
 
-        A plain list of numbers is ordinal in the order given; with a word or a yes/no among them it is categorical.
-        {log: {low, high, levels}} is a grid of equal ratios, its levels rounded to four digits.
+        A plain list of numbers is ordinal in the order given; with a word or a yes/no among them it is
+        categorical. {log: {low, high, levels}} is a grid of equal ratios, its levels rounded to four digits.
         Raises SearchError if there is no level, or one is given twice.
         """
         if not isinstance(levels, Mapping):
@@ -60,7 +72,10 @@ class Axis:
         ((kind, given),) = levels.items()
         if kind == "log":
             if not 0.0 < given["low"] < given["high"]:
-                raise SearchError("space-levels", f"axis {name}: from {given['low']} to {given['high']}; give 0 < low < high.")
+                raise SearchError(
+                    "space-levels",
+                    f"axis {name}: from {given['low']} to {given['high']}; give 0 < low < high.",
+                )
             return cls(name, even_ratios(given["low"], given["high"], given["levels"]))
         return cls(name, tuple(given), "categorical" if kind == "categorical" else "ordinal")
 
@@ -74,11 +89,14 @@ class Axis:
     def from_facts(cls, facts: Mapping[str, Any]) -> Axis:
         """The axis from its JSON form."""
         places = facts.get("places")
-        return cls(facts["name"], tuple(facts["levels"]), facts["kind"], None if places is None else tuple(places))
+        return cls(
+            facts["name"], tuple(facts["levels"]), facts["kind"], None if places is None else tuple(places)
+        )
 
     @property
     def columns(self) -> Floats:
-        """Coordinates of the levels, (levels, columns): ordinals at `places`, else evenly on [0, 1]; any two categories 1 apart."""
+        """Coordinates of the levels, (levels, columns): ordinals at `places`, else evenly on [0, 1]; any two
+        categories 1 apart."""
         count = len(self.levels)
         if self.places is not None:
             return np.asarray(self.places, dtype=float)[:, None]
@@ -99,7 +117,8 @@ class Space:
 
     @classmethod
     def of(cls, levels: Mapping[str, Sequence[Level]]) -> Space:
-        """The space of a plain {axis: levels}: numbers are ordinal in the order given, words and yes/no are categories."""
+        """The space of a plain {axis: levels}: numbers are ordinal in the order given, words and yes/no are
+        categories."""
         return cls(tuple(Axis.of(name, choices) for name, choices in levels.items()))
 
     def __len__(self) -> int:
@@ -107,14 +126,18 @@ class Space:
 
     @cached_property
     def rows(self) -> Integers:
-        """(M, d), the level of each axis; in a full grid the last axis varies fastest.  Raises SearchError "space-rows" for too many."""
+        """(M, d), the level of each axis; in a full grid the last axis varies fastest.  Raises SearchError
+        "space-rows" for too many."""
         if self.table is not None:
             return np.asarray(self.table, dtype=np.int64)
         shape = [len(axis.levels) for axis in self.axes]
         if math.prod(shape) > MOST_ROWS:
             longest = max(self.axes, key=lambda axis: len(axis.levels))
-            raise SearchError("space-rows", f"{math.prod(shape):,} configurations; at most {MOST_ROWS:,} are modelled. Leave levels "
-                                            f"out: {longest.name} alone has {len(longest.levels):,}.")
+            raise SearchError(
+                "space-rows",
+                f"{math.prod(shape):,} configurations; at most {MOST_ROWS:,} are modelled. Leave levels "
+                f"out: {longest.name} alone has {len(longest.levels):,}.",
+            )
         return np.indices(shape, dtype=np.int64).reshape(len(shape), -1).T
 
     @cached_property
@@ -129,49 +152,73 @@ class Space:
 
     @cached_property
     def scales(self) -> Scales:
-        """The parametrisation of the columns' lengthscales; categories with the same levels share those of the levels."""
+        """The parametrisation of the columns' lengthscales; categories with the same levels share those of
+        the levels."""
         lists = {axis.levels: 0 for axis in self.axes if axis.columns.shape[1] > 1}
         starts = dict(zip(lists, np.cumsum([0, *map(len, lists)]).tolist(), strict=False))
-        level = [                       # an ordinal axis of the same levels has one column, and a lengthscale of its own
-            starts[axis.levels] + np.arange(len(axis.levels)) if axis.columns.shape[1] > 1 else np.full(1, -1) for axis in self.axes
+        # an ordinal axis of the same levels has one column, and a lengthscale of its own
+        level = [
+            starts[axis.levels] + np.arange(len(axis.levels)) if axis.columns.shape[1] > 1 else np.full(1, -1)
+            for axis in self.axes
         ]
         return Scales.of(self.axis_of_column, np.concatenate(level))
 
     def configuration(self, row: int) -> dict[str, Level]:
         """{axis: level} of one row, as plain Python values."""
-        return {axis.name: axis.levels[level] for axis, level in zip(self.axes, self.rows[row].tolist(), strict=True)}
+        return {
+            axis.name: axis.levels[level]
+            for axis, level in zip(self.axes, self.rows[row].tolist(), strict=True)
+        }
 
     def row_of(self, configuration: Mapping[str, Any]) -> int:
-        """The row of a configuration.  Raises SearchError if an axis is missing or unknown, or the level or the row is not in the space."""
+        """The row of a configuration.  Raises SearchError if an axis is missing or unknown, or the level or
+        the row is not in the space."""
         names = [axis.name for axis in self.axes]
         if set(configuration) != set(names):
-            missing, unknown = sorted(set(names) - set(configuration)), sorted(set(configuration) - set(names))
-            faults = [f"{what} {', '.join(axes)}" for what, axes in (("lacks", missing), ("has, unknown to the space,", unknown)) if axes]
-            raise SearchError("space-axes", f"the configuration (search.start) {' and '.join(faults)}; give each axis of the space once.")
+            missing, unknown = (
+                sorted(set(names) - set(configuration)),
+                sorted(set(configuration) - set(names)),
+            )
+            faults = [
+                f"{what} {', '.join(axes)}"
+                for what, axes in (("lacks", missing), ("has, unknown to the space,", unknown))
+                if axes
+            ]
+            raise SearchError(
+                "space-axes",
+                f"the configuration (search.start) {' and '.join(faults)}; give each axis of the space once.",
+            )
         wanted = np.array([_level(axis, configuration[axis.name]) for axis in self.axes])
         found = np.flatnonzero((self.rows == wanted).all(axis=1))
         if not len(found):
-            raise SearchError("space-row", f"{dict(configuration)} is not listed in this space; choose a listed row.")
+            raise SearchError(
+                "space-row", f"{dict(configuration)} is not listed in this space; choose a listed row."
+            )
         return int(found[0])
 
     def nearest(self, levels: Integers, allowed: NDArray[np.bool_]) -> int:
-        """The allowed row nearest to `levels` (d,) in the unit cube, the same row if allowed; the first of equally near ones."""
+        """The allowed row nearest to `levels` (d,) in the unit cube, the same row if allowed; the first of
+        equally near ones."""
         point = np.concatenate([axis.columns[level] for axis, level in zip(self.axes, levels, strict=True)])
         candidates = np.flatnonzero(allowed)
         gap = ((self.unit_cube[candidates] - point) ** 2).sum(axis=1)
-        return int(candidates[np.argmin(np.round(gap, 12))])         # rounded: equally near means equal, not to the last bit
+        # rounded: equally near means equal, not to the last bit
+        return int(candidates[np.argmin(np.round(gap, 12))])
 
 
 def places_of(space: Space) -> Floats:
     """(M, d) every row as one number an axis: its place on [0, 1], or the number of its level where the axis
     is categorical."""
     columns = [
-        axis.columns[level, 0] if axis.kind == "ordinal" else level for axis, level in zip(space.axes, space.rows.T, strict=True)
+        axis.columns[level, 0] if axis.kind == "ordinal" else level
+        for axis, level in zip(space.axes, space.rows.T, strict=True)
     ]
     return np.column_stack(columns).astype(np.float64)
 
 
-def nearest_free(space: Space, places: Floats, point: Floats, free: NDArray[np.bool_], rng: np.random.Generator) -> int:
+def nearest_free(
+    space: Space, places: Floats, point: Floats, free: NDArray[np.bool_], rng: np.random.Generator
+) -> int:
     """The free row nearest to a point (d,); ties are drawn at random.
 
     A space of categories has many ties, the first of which would always be in the same part of the table.
@@ -190,7 +237,8 @@ def distances(space: Space, places: Floats, point: Floats) -> Floats:
 
 
 def paper_space() -> Space:
-    """The 34,300 networks of Bertrand et al. (ISBI 2017): blocks, convolutions, filters, kernel, separable, rate, batch."""
+    """The 34,300 networks of Bertrand et al. (ISBI 2017): blocks, convolutions, filters, kernel, separable,
+    rate, batch."""
     return Space.of(PAPER)
 
 
@@ -205,7 +253,8 @@ PAPER: Mapping[str, tuple[Level, ...]] = {
 }
 
 BASELINE: Mapping[str, Level] = {
-    "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False, "log10_learning_rate": -3, "log2_batch": 3,
+    "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False,
+    "log10_learning_rate": -3, "log2_batch": 3,
 }
 """The hand-made baseline network of the paper."""
 
@@ -217,5 +266,8 @@ def _kind(levels: Sequence[Level]) -> Kind:
 def _level(axis: Axis, value: Any) -> int:
     if value not in axis.levels:
         levels = list(axis.levels)
-        raise SearchError("space-level", f"{axis.name} = {value!r} (search.start) is not in the space; its levels are {levels}.")
+        raise SearchError(
+            "space-level",
+            f"{axis.name} = {value!r} (search.start) is not in the space; its levels are {levels}.",
+        )
     return axis.levels.index(value)

@@ -3,8 +3,9 @@ right ones.
 
     R  epochs of a full training        chain  the slots of one row, each of which goes on with the one before
 
-Whether a stop was right is known only of trainings that went to the end all the same: two of them can be compared
-on every rung that both were on, and one that was passed over for others, and taken up later, with those others.
+Whether a stop was right is known only of trainings that went to the end all the same: two of them can be
+compared on every rung that both were on, and one that was passed over for others, and taken up later, with
+those others.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ class Spending:
     begun, ended    rows begun, and trained to their end with a score
     full_trainings  the epochs spent, in those of a full training
     on_stopped, on_failed  epochs of rows that were stopped, or failed, on whatever rung
-    passed_over     rows trained to their end that were once passed over for others of their rung, one of which
-                    ended too;  better  those that ended better than all of these
+    passed_over     rows trained to their end that were once passed over for others of their rung, one of
+                    which ended too;  better  those that ended better than all of these
     """
 
     kind: str
@@ -89,7 +90,8 @@ class Spending:
 
 
 def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
-    """What the finished trials, by slot, were spent on; None for a search that trains every row to its end."""
+    """What the finished trials, by slot, were spent on; None for a search that trains every row to its
+    end."""
     schedule = search.schedule
     if schedule.kind == "full":
         return None
@@ -105,8 +107,9 @@ def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
     better = _better_than_those_preferred(trials, at_end)
     total = sum(cost.values())
     return Spending(
-        schedule.kind, tuple(_rung(search, trials, cost, at_end, rung) for rung in range(len(schedule.rungs))),
-        len(of_row), len(at_end), total, round(total / schedule.epochs, 2),
+        schedule.kind,
+        tuple(_rung(search, trials, cost, at_end, rung) for rung in range(len(schedule.rungs))), len(of_row),
+        len(at_end), total, round(total / schedule.epochs, 2),
         sum(of_row[one.proposal.row] for one in stopped), sum(of_row[one.proposal.row] for one in failed),
         len(better), sum(better), tuple(_stopped(one) for one in _most_trained_first(stopped)),
         _stretches(search, trials),
@@ -124,8 +127,9 @@ def _rung(
     compared = [(one.score, at_end.get(one.proposal.row)) for one in scored]
     pairs = _pairs([(here, end) for here, end in compared if here is not None and end is not None])
     return Rung(
-        search.schedule.rungs[rung], len(here), len(here) - len(scored), went_on, 0 if last else len(scored) - went_on,
-        sum(cost[trial.proposal.slot] for trial in here), *((0, 0) if last else (len(pairs), sum(pairs))),
+        search.schedule.rungs[rung], len(here), len(here) - len(scored), went_on,
+        0 if last else len(scored) - went_on, sum(cost[trial.proposal.slot] for trial in here),
+        *((0, 0) if last else (len(pairs), sum(pairs))),
     )
 
 
@@ -136,8 +140,8 @@ def _pairs(scores: Sequence[tuple[float, float]]) -> list[bool]:
 
 
 def _better_than_those_preferred(trials: Sequence[Trial], at_end: Mapping[int, float]) -> list[bool]:
-    """Of each row that was passed over, taken up later and ended, whether it ended better than all rows that had
-    gone on from its rung meanwhile and ended too."""
+    """Of each row that was passed over, taken up later and ended, whether it ended better than all rows that
+    had gone on from its rung meanwhile and ended too."""
     of_slot = {trial.proposal.slot: trial.proposal for trial in trials}
     from_rung: dict[tuple[int, int], list[Trial]] = defaultdict(list)         # the continuations, by slot
     preferred: dict[int, set[int]] = defaultdict(set)
@@ -149,7 +153,11 @@ def _better_than_those_preferred(trials: Sequence[Trial], at_end: Mapping[int, f
         known = {one.proposal.row for one in others if before.slot in one.proposal.seen}
         preferred[before.row] |= known & at_end.keys()
         others.append(trial)
-    return [at_end[row] < min(at_end[one] for one in rows) for row, rows in preferred.items() if rows and row in at_end]
+    return [
+        at_end[row] < min(at_end[one] for one in rows)
+        for row, rows in preferred.items()
+        if rows and row in at_end
+    ]
 
 
 def _most_trained_first(trials: Sequence[Trial]) -> list[Trial]:
@@ -163,7 +171,9 @@ def _stopped(trial: Trial) -> Stopped:
 
 
 def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
-    unbroken = [one.proposal.predicted_seconds for slot, one in enumerate(trials) if one.proposal.slot == slot]
+    unbroken = [
+        one.proposal.predicted_seconds for slot, one in enumerate(trials) if one.proposal.slot == slot
+    ]
     ends = search.clock.ends(unbroken)
     place: dict[int, int] = {}
     found = []
@@ -171,5 +181,7 @@ def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
         slot, row = trial.proposal.slot, trial.proposal.row
         end = ends[slot] if slot < len(ends) else None
         begin = None if end is None else end - trial.proposal.predicted_seconds
-        found.append(Stretch(slot, place.setdefault(row, len(place)), trial.proposal.rung, begin, end, trial.score))
+        found.append(
+            Stretch(slot, place.setdefault(row, len(place)), trial.proposal.rung, begin, end, trial.score)
+        )
     return tuple(found)

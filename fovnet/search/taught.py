@@ -30,8 +30,8 @@ class Belief:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was known of the prior before a slot: pairs that it, and the Gaussian process, put in the wrong order; and
-    whether the process chose the row for that reason."""
+    """What was known of the prior before a slot: pairs that it, and the Gaussian process, put in the wrong
+    order; and whether the process chose the row for that reason."""
 
     slot: int
     prior: float
@@ -45,7 +45,8 @@ class Taught:
     """The prior of a search.
 
     sources   names, and numbers of rows with a loss
-    first     what it puts first of all that fit;  place_of_best  where, of so many, it puts the best row found
+    first     what it puts first of all that fit;  place_of_best  where, of so many, it puts the best row
+        found
     tau       Kendall's of its order with that of the scores found; None of fewer than two different ones
     guard     whether a Gaussian process may choose in its place
     """
@@ -66,9 +67,16 @@ def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
     places, fit = raw_places(search.prior, search.space.unit_cube), np.flatnonzero(search.feasible)
     order = fit[np.argsort(places[fit], kind="stable")]
     scores = {one.proposal.row: one.score for one in latest(trials) if one.score is not None}
-    beliefs = [Belief(i + 1, search.space.configuration(row), scores.get(row)) for i, row in enumerate(order[:FIRST].tolist())]
+    beliefs = [
+        Belief(i + 1, search.space.configuration(row), scores.get(row))
+        for i, row in enumerate(order[:FIRST].tolist())
+    ]
     best = min(scores, key=lambda row: scores[row], default=None)
-    tau = kendalltau(places[list(scores)], list(scores.values())).statistic if len(set(scores.values())) > 1 else np.nan
+    tau = (
+        kendalltau(places[list(scores)], list(scores.values())).statistic
+        if len(set(scores.values())) > 1
+        else np.nan
+    )
     return Taught(
         tuple((one.name, one.scored) for one in search.prior.sources), tuple(beliefs),
         None if best is None else int(np.flatnonzero(order == best)[0]) + 1, len(order),
@@ -91,7 +99,7 @@ def _verdicts(search: Search, trials: Sequence[Trial]) -> list[Verdict]:
 
 def _judged(search: Search, seen: tuple[Trial, ...], slot: int) -> Judged | None:
     view = View(
-        search.space, seen, (), search.feasible, slot, search.seed, search.first_slots, search.predicted_seconds,
-        modelling=search.modelling,
+        search.space, seen, (), search.feasible, slot, search.seed, search.first_slots,
+        search.predicted_seconds, modelling=search.modelling,
     )
     return judged(search.prior, view) if search.prior else None

@@ -18,11 +18,11 @@ Number = float | int | str | None
 class Forecast:
     """The prediction of a method's model for a proposal before its training, in units of the score.
 
-    score, low, high   the median, and the 95 % prediction interval; an end is None, and the band open there, if it lies beyond all
-                       scores seen and the model uses only ranks
+    score, low, high   the median, and the 95 % prediction interval; an end is None, and the band open there,
+                       if it lies beyond all scores seen and the model uses only ranks
     chance_to_train    probability that there will be a score at all
-    expected_regret    upper bound of the expected difference between the best row so far and the lowest free row, if pending rows get
-                       their predicted scores; None if the model uses only ranks
+    expected_regret    upper bound of the expected difference between the best row so far and the lowest free
+                       row, if pending rows get their predicted scores; None if the model uses only ranks
     """
 
     score: float
@@ -42,10 +42,12 @@ class Proposal:
 
     slot, row           its numbers in the search and in the space
     seed                for the training, derived from the search's seed and the slot
-    seen, pending       the slots finished, and still running, in virtual time when this one began; together 0..slot-1
+    seen, pending       the slots finished, and still running, in virtual time when this one began; together
+                        0..slot-1
     predicted_seconds   its duration on the virtual clock
     forecast            the model's prediction; None if no model was used
-    epochs              of the training at this slot's end, those of the slots it continues included; None: all there are
+    epochs              of the training at this slot's end, those of the slots it continues included; None:
+                        all there are
     continues, begun    the earlier slot whose training goes on here, and how many of the epochs it has done
     bracket, rung       their numbers in a search that compares trainings before their last epoch
     step                of a method with several steps, the one that chose the row
@@ -72,12 +74,13 @@ class Outcome:
     """The result of a training.
 
     training_loss, validation_loss  one value per epoch; may end in nan or inf if the training diverged
-    score                           the lowest validation loss of its epochs, lower is better; None without a valid one
+    score                           the lowest validation loss of its epochs, lower is better; None without a
+                                    valid one
     seconds, peak_memory_bytes      its cost, on `device`; seconds without those of a slot that it continues
     epoch_seconds                   of every epoch of the curves, where trainings are continued; else empty
     message                         a sentence for the user;  versions  of the libraries used
-    Raises ValueError for an unknown status, a completed training without a finite score (that is a diverged one), or a pruned one with a
-    score that is not finite.
+    Raises ValueError for an unknown status, a completed training without a finite score (that is a diverged
+    one), or a pruned one with a score that is not finite.
     """
 
     status: Status
@@ -95,7 +98,9 @@ class Outcome:
         if self.status not in get_args(Status):
             raise ValueError(f"status {self.status!r}; one of {', '.join(get_args(Status))} was expected")
         if self.status == "completed" and (self.score is None or not math.isfinite(self.score)):
-            raise ValueError(f"completed with the score {self.score}; a training without a finite score has diverged")
+            raise ValueError(
+                f"completed with the score {self.score}; a training without a finite score has diverged"
+            )
         if self.status == "pruned" and self.score is not None and not math.isfinite(self.score):
             raise ValueError(f"pruned with the score {self.score}; a number, or none, was expected")
         _refuse_non_numbers(seconds=self.seconds, peak_memory_bytes=self.peak_memory_bytes or 0)
@@ -103,7 +108,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Trial:
-    """One training of one configuration; `retries` are the messages of earlier attempts that failed because of the machine."""
+    """One training of one configuration; `retries` are the messages of earlier attempts that failed because
+    of the machine."""
 
     proposal: Proposal
     outcome: Outcome
@@ -116,7 +122,8 @@ class Trial:
 
 
 def configuration_is_to_blame(status: Status) -> bool:
-    """Whether a failure is due to the configuration, and to be learned from; "error" is the machine's (a crash, a bug)."""
+    """Whether a failure is due to the configuration, and to be learned from; "error" is the machine's (a
+    crash, a bug)."""
     return status in ("out_of_memory", "diverged", "timeout")
 
 
@@ -151,16 +158,20 @@ def to_facts(trial: Trial) -> dict[str, Any]:
 
 
 def from_facts(facts: Mapping[str, Any]) -> Trial:
-    """The trial from facts written by `to_facts`.  Raises KeyError, TypeError or ValueError if they are invalid."""
+    """The trial from facts written by `to_facts`.  Raises KeyError, TypeError or ValueError if they are
+    invalid."""
     outcome = dict(facts["outcome"])
-    outcome |= {curve: tuple(map(_read_number, outcome[curve])) for curve in ("training_loss", "validation_loss")}
+    outcome |= {
+        curve: tuple(map(_read_number, outcome[curve])) for curve in ("training_loss", "validation_loss")
+    }
     outcome["score"] = _read_number(outcome["score"])
     outcome["epoch_seconds"] = tuple(outcome.get("epoch_seconds", ()))
     return Trial(proposal_of(facts["proposal"]), Outcome(**outcome), tuple(facts["retries"]))
 
 
 OF_SCHEDULES = ("epochs", "continues", "begun", "bracket", "rung")
-"""Fields that only proposals with a number of epochs are written with: other journals stay as they always were."""
+"""Fields that only proposals with a number of epochs are written with: other journals stay as they always
+were."""
 
 
 def proposal_facts(proposal: Proposal) -> dict[str, Any]:
@@ -179,7 +190,9 @@ def proposal_of(facts: Mapping[str, Any]) -> Proposal:
         raise TypeError("slot, row, seed, epochs and the slots seen: whole numbers were expected")
     _refuse_non_numbers(predicted_seconds=facts["predicted_seconds"])
     if forecast is not None:
-        _refuse_non_numbers(**{name: 0.0 if value is None and name in MAY_LACK else value for name, value in forecast.items()})
+        _refuse_non_numbers(
+            **{name: 0.0 if value is None and name in MAY_LACK else value for name, value in forecast.items()}
+        )
     return Proposal(**{**facts, **known, "forecast": None if forecast is None else Forecast(**forecast)})
 
 

@@ -1,8 +1,9 @@
-"""A cache of slices between runs: one sealed file per volume, identified by the volume's content and the settings.
+"""A cache of slices between runs: one sealed file per volume, identified by the volume's content and the
+settings.
 
-An entry is an npz followed by 32 bytes: the SHA-256 of the entry's own name and of the npz.  This detects a flipped byte even if the
-archive still unpacks, and an entry copied to another name.  Entries no longer in use (changed settings or volumes) remain until
-`prune`.  The folder may be deleted at any time.
+An entry is an npz followed by 32 bytes: the SHA-256 of the entry's own name and of the npz.  This detects a
+flipped byte even if the archive still unpacks, and an entry copied to another name.  Entries no longer in use
+(changed settings or volumes) remain until `prune`.  The folder may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def write(path: Path, arrays: Mapping[str, Array]) -> Path:
 
 
 def read(path: Path) -> dict[str, Array]:
-    """The arrays of an entry.  Raises FileNotFoundError if there is none, ValueError if its seal does not match."""
+    """The arrays of an entry.  Raises FileNotFoundError if there is none, ValueError if its seal does not
+    match."""
     sealed = path.read_bytes()
     content, seal = sealed[:-SEAL_BYTES], sealed[-SEAL_BYTES:]
     if seal != _seal(path, content):
@@ -50,7 +52,8 @@ def read(path: Path) -> dict[str, Array]:
 
 
 def prune(folder: Path, used: Iterable[Path]) -> tuple[int, int]:
-    """(files, bytes) removed from the cache: entries not in `used`, and partial files that killed runs left over an hour ago.
+    """(files, bytes) removed from the cache: entries not in `used`, and partial files that killed runs left
+    over an hour ago.
 
     Files whose names do not match ENTRY or LEFT_OVER are kept.
     """

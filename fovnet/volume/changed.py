@@ -1,7 +1,8 @@
-"""A stamp of a collection that shows whether it has changed: its tables by content, the files they name by size and modification time.
+"""A stamp of a collection that shows whether it has changed: its tables by content, the files they name by
+size and modification time.
 
-A workflow compares the tables' modification times alone, and misses a table replaced by one with an older date, as unpacking, moving and
-copying with dates do.
+A workflow compares the tables' modification times alone, and misses a table replaced by one with an older
+date, as unpacking, moving and copying with dates do.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ SPELLINGS = (*BESIDE, *(suffix.upper() for suffix in BESIDE), ".HDR.gz", ".IMG.g
 
 
 def stamp_of_volumes(tables: Iterable[Path]) -> str:
-    """SHA-256 hex over the content of volumes.tsv tables and of the regions.tsv beside each, and over name, size and modification time of
-    every file or folder that they name, missing ones included.
+    """SHA-256 hex over the content of volumes.tsv tables and of the regions.tsv beside each, and over name,
+    size and modification time of every file or folder that they name, missing ones included.
 
-    For a folder (DICOM): the modification times of it and its subfolders, which change when a file is added, removed or replaced by
-    renaming, and in each the number, total bytes and latest modification time of its files, which change when one is overwritten.  For a
-    header file also the files beside it with the same stem.  Volumes are not opened, so 100,000 files take a second.  A table that cannot
-    be read names no files; slicing reports it.
+    For a folder (DICOM): the modification times of it and its subfolders, which change when a file is added,
+    removed or replaced by renaming, and in each the number, total bytes and latest modification time of its
+    files, which change when one is overwritten.  For a header file also the files beside it with the same
+    stem.  Volumes are not opened, so 100,000 files take a second.  A table that cannot be read names no
+    files; slicing reports it.
     """
     tables = list(tables)
     contents = [_content(path) for table in tables for path in (table, table.parent / "regions.tsv")]
@@ -49,14 +51,21 @@ def _named_in(table: Path) -> list[Path]:
 
 
 def _parts_of(place: Path) -> Iterator[Path]:
-    """The file or folder itself, all subfolders, and for a header the files of the same stem; a data file of another name is not found."""
+    """The file or folder itself, all subfolders, and for a header the files of the same stem; a data file of
+    another name is not found."""
     yield place
     if os.path.isdir(place):            # noqa: PTH112  (is_dir raises in a closed folder)
         for parent, folders, _ in os.walk(place):
             folders.sort()
             yield from (Path(parent, name) for name in folders)
-    elif name := next((str(place)[: -len(header)] for header in HEADERS if place.name.lower().endswith(header)), ""):
-        yield from (Path(half) for suffix in SPELLINGS if (half := name + suffix) != str(place) and os.path.lexists(half))
+    elif name := next(
+        (str(place)[: -len(header)] for header in HEADERS if place.name.lower().endswith(header)), ""
+    ):
+        yield from (
+            Path(half)
+            for suffix in SPELLINGS
+            if (half := name + suffix) != str(place) and os.path.lexists(half)
+        )
 
 
 def _stamp(place: Path) -> tuple[int, ...]:
@@ -68,7 +77,11 @@ def _stamp(place: Path) -> tuple[int, ...]:
 
 
 def _of_files(folder: Path, changed_ns: int) -> tuple[int, ...]:
-    """A folder's own modification time; number, total bytes and latest modification time of the files in it."""
+    """A folder's own modification time; number, total bytes and latest modification time of the files in
+    it."""
     with os.scandir(folder) as entries:
         files = [entry.stat() for entry in entries if entry.is_file()]
-    return changed_ns, len(files), sum(facts.st_size for facts in files), max((facts.st_mtime_ns for facts in files), default=0)
+    return (
+        changed_ns, len(files), sum(facts.st_size for facts in files),
+        max((facts.st_mtime_ns for facts in files), default=0),
+    )

@@ -1,4 +1,5 @@
-"""Checks that an array and its affine can be an MR volume, for every file format: geometry, values, kind of image."""
+"""Checks that an array and its affine can be an MR volume, for every file format: geometry, values, kind of
+image."""
 
 from __future__ import annotations
 
@@ -12,73 +13,105 @@ from fovnet.volume.filled import CT_AIR, commonest
 from fovnet.volume.intensity import NARROWEST, lattice, lattice_steps
 from fovnet.volume.volume import Volume
 
-SPACING_MM = (0.05, 100.0)      # from microscopy at 9.4 T to the slice distance of a scout; outside, the header's unit is wrong
-FARTHEST_MM = 1e5               # 100 m from the scanner's centre there is no patient, and float32 positions begin to lose 0.01 mm
-MAX_SHEAR_DEG = 5.0             # a scanner's grid is right-angled to 0.01°; 5° bends a 400 mm field of view by 35 mm
-LARGEST = 1e20                  # a uint64 still fits; above, sums of float32 overflow, and the numbers are not intensities
+# from microscopy at 9.4 T to the slice distance of a scout; outside, the header's unit is wrong
+SPACING_MM = (0.05, 100.0)
+# 100 m from the scanner's centre there is no patient, and float32 positions begin to lose 0.01 mm
+FARTHEST_MM = 1e5
+# a scanner's grid is right-angled to 0.01°; 5° bends a 400 mm field of view by 35 mm
+MAX_SHEAR_DEG = 5.0
+# a uint64 still fits; above, sums of float32 overflow, and the numbers are not intensities
+LARGEST = 1e20
 CT_AIR_SHARE = 0.05             # a CT of the trunk with its table and air has 0.3 to 0.5
-FEW_LABELS = 100                # an 8-bit MR volume shows 90 values or more, one of 12 bits thousands; an atlas has up to 5,000
-A_GLANCE = 20_000               # sample in which most MR volumes show, in 2 ms, that their values lie anywhere, or are fractions
-LABEL_FLATNESS = 0.7            # share of equal neighbours off the background: label maps seen 0.84 to 0.98, MR 0.00 to 0.26
+# an 8-bit MR volume shows 90 values or more, one of 12 bits thousands; an atlas has up to 5,000
+FEW_LABELS = 100
+# sample in which most MR volumes show, in 2 ms, that their values lie anywhere, or are fractions
+A_GLANCE = 20_000
+# share of equal neighbours off the background: label maps seen 0.84 to 0.98, MR 0.00 to 0.26
+LABEL_FLATNESS = 0.7
 PARCEL_FLATNESS = 0.5           # for more than FEW_LABELS: parcels of the cortex are thin
-GATHERED = 0.5                  # share of the variance of positions that values explain: many labels seen 0.73 to 0.99, MR up to 0.28
-GROUNDS = 2                     # background values an MR volume may have: masked air, and the padding around it
-FEWEST_GREYS = 16               # an 8-bit MR volume has over 100 values; with fewer than these, two may be all the values of a mask
+# share of the variance of positions that values explain: many labels seen 0.73 to 0.99, MR up to 0.28
+GATHERED = 0.5
+# background values an MR volume may have: masked air, and the padding around it
+GROUNDS = 2
+# an 8-bit MR volume has over 100 values; with fewer than these, two may be all the values of a mask
+FEWEST_GREYS = 16
 OTHER_MODALITIES = ("NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT")
 FLATNESS_PLANES = 40
-DARKEST = 0.001                 # quantile: darker voxels may be broken, such as one of -32768 in an image of 0 to 4095
+# quantile: darker voxels may be broken, such as one of -32768 in an image of 0 to 4095
+DARKEST = 0.001
 LONGEST_MM = 1e4                # longest side of a volume: a body with the table is 2.5 m
 MOST_PIXELS = 2**15             # longest in-plane side of an axial cut over its smallest in-plane spacing
 LABEL_MIN_VOXELS = 32**3        # in fewer voxels equal neighbours can be chance
 
 
 def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
-    """Raises VolumeError "volume-geometry" if the affine cannot be a scanner's grid: not finite, singular, sheared by more
-    than 5°, with voxels outside 0.05..100 mm, or 100 m away."""
+    """Raises VolumeError "volume-geometry" if the affine cannot be a scanner's grid: not finite, singular,
+    sheared by more than 5°, with voxels outside 0.05..100 mm, or 100 m away."""
     if not np.isfinite(vox_to_ras).all():
-        raise VolumeError("volume-geometry", f"{source}: the affine holds NaN or infinite numbers. Convert the series again.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{source}: the affine holds NaN or infinite numbers. Convert the series again.",
+        )
     spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     low, high = SPACING_MM
     if spacing.min() < low or spacing.max() > high:
-        raise VolumeError("volume-geometry", f"{source}: voxels of {times(f'{mm:.4g}' for mm in spacing)} mm; each side must be "
-                                             f"{low:g} to {high:g} mm. Check the header's unit, or convert the series again.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{source}: voxels of {times(f'{mm:.4g}' for mm in spacing)} mm; each side must be "
+            f"{low:g} to {high:g} mm. Check the header's unit, or convert the series again.",
+        )
     farthest_mm = float(np.abs(vox_to_ras[:3, 3]).max())
     if farthest_mm > FARTHEST_MM:
-        raise VolumeError("volume-geometry", f"{source}: the first voxel lies {farthest_mm:.4g} mm from the scanner's centre; up to "
-                                             f"{FARTHEST_MM:g} mm are believed. Check the header's unit, or convert the series again.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{source}: the first voxel lies {farthest_mm:.4g} mm from the scanner's centre; up to "
+            f"{FARTHEST_MM:g} mm are believed. Check the header's unit, or convert the series again.",
+        )
     directions = vox_to_ras[:3, :3] / spacing
     cosine = float(np.abs(np.triu(directions.T @ directions, 1)).max())
     shear_deg = float(np.degrees(np.arcsin(min(1.0, cosine))))
     if shear_deg > MAX_SHEAR_DEG or np.linalg.matrix_rank(directions) < 3:
-        raise VolumeError("volume-geometry", f"{source}: the grid's axes are {shear_deg:.1f}° away from right angles (limit "
-                                             f"{MAX_SHEAR_DEG:g}°), a sheared or singular affine. Resample to a right-angled grid.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{source}: the grid's axes are {shear_deg:.1f}° away from right angles (limit "
+            f"{MAX_SHEAR_DEG:g}°), a sheared or singular affine. Resample to a right-angled grid.",
+        )
 
 
 def refuse_plane(volume: Volume) -> None:
-    """Raise VolumeError if a RAS volume cannot be cut: "volume-geometry" for a side over 10 m, or axial slices over 32,768 pixels of
-    their smaller spacing wide, whose square padding would not fit into memory; "volume-shape" for slices that are lines or points."""
+    """Raise VolumeError if a RAS volume cannot be cut: "volume-geometry" for a side over 10 m, or axial
+    slices over 32,768 pixels of their smaller spacing wide, whose square padding would not fit into memory;
+    "volume-shape" for slices that are lines or points."""
     shape, spacing_mm = volume.voxels.shape, volume.spacing_mm
     columns, rows, _ = shape
     sides_mm = np.asarray(shape) * spacing_mm
     pixels = sides_mm[:2].max() / spacing_mm[:2].min()
     if sides_mm.max() > LONGEST_MM or pixels > MOST_PIXELS:
         voxels = times(f"{mm:.4g}" for mm in spacing_mm)
-        raise VolumeError("volume-geometry", f"{volume.source}: {times(shape)} voxels of {voxels} mm, {sides_mm.max():,.0f} mm long and up "
-                                             f"to {pixels:,.0f} pixels wide; {LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed. Check "
-                                             "the header's spacings, or convert the series again.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{volume.source}: {times(shape)} voxels of {voxels} mm, {sides_mm.max():,.0f} mm long and up "
+            f"to {pixels:,.0f} pixels wide; {LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed. Check "
+            "the header's spacings, or convert the series again.",
+        )
     if min(columns, rows) < 2:
-        raise VolumeError("volume-shape", f"{volume.source}: an axial cut has {columns} × {rows} voxels, a line; it needs 2 × 2 "
-                                          "or more. Give the whole series, not one sagittal or coronal image.")
+        raise VolumeError(
+            "volume-shape",
+            f"{volume.source}: an axial cut has {columns} × {rows} voxels, a line; it needs 2 × 2 "
+            "or more. Give the whole series, not one sagittal or coronal image.",
+        )
 
 
 def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels all finite, notes): NaN, infinities and values beyond 1e20, if fewer than half, are set to `darkest` of the others.
+    """(voxels all finite, notes): NaN, infinities and values beyond 1e20, if fewer than half, are set to
+    `darkest` of the others.
 
     Raises VolumeError "volume-nonfinite" if half or more are such, "volume-constant" if all others are equal.
     """
     notes: tuple[str, ...] = ()
     with np.errstate(invalid="ignore"):
-        low, high = float(voxels.min()), float(voxels.max())      # NaN if any voxel is: most volumes need no further pass
+        # NaN if any voxel is: most volumes need no further pass
+        low, high = float(voxels.min()), float(voxels.max())
     if not (-LARGEST <= low <= high <= LARGEST):
         finite = np.abs(voxels) <= LARGEST
         notes = finite_enough(source, voxels.size - int(np.count_nonzero(finite)), voxels.size)
@@ -89,29 +122,37 @@ def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32
 
 
 def darkest(sample: NDArray[np.float32], low: float) -> np.float32:
-    """The 0.001 quantile of the finite values of a sample (m,), with which non-finite voxels are filled; `low` if there are none.  Not the
-    minimum: a single broken voxel would give all filled ones its value, and the window would show everything else white."""
+    """The 0.001 quantile of the finite values of a sample (m,), with which non-finite voxels are filled;
+    `low` if there are none.  Not the minimum: a single broken voxel would give all filled ones its value, and
+    the window would show everything else white."""
     finite = sample[np.isfinite(sample)]
     return np.float32(np.quantile(finite, DARKEST, method="lower") if finite.size else low)
 
 
 def finite_enough(source: str, bad: int, voxels: int) -> tuple[str, ...]:
-    """A note if some voxels are not finite.  Raises VolumeError "volume-nonfinite" if half or more are not."""
+    """A note if some voxels are not finite.  Raises VolumeError "volume-nonfinite" if half or more are
+    not."""
     if 2 * bad >= voxels:
-        raise VolumeError("volume-nonfinite", f"{source}: {bad} of {voxels} voxels are NaN, infinite or beyond {LARGEST:g}, "
-                                              "half or more. Export it again, or set NaN about the body to 0 (fslmaths IN -nan OUT).")
+        raise VolumeError(
+            "volume-nonfinite",
+            f"{source}: {bad} of {voxels} voxels are NaN, infinite or beyond {LARGEST:g}, "
+            "half or more. Export it again, or set NaN about the body to 0 (fslmaths IN -nan OUT).",
+        )
     return (f"{bad} NaN or infinite voxels set to the darkest finite value",) if bad else ()
 
 
 def refuse_constant(source: str, low: float, high: float) -> None:
     """Raises VolumeError "volume-constant" if the lowest and the highest intensity are equal."""
     if high - low <= NARROWEST:
-        raise VolumeError("volume-constant", f"{source}: every voxel is {low:g}, there is nothing to see. Export the volume again.")
+        raise VolumeError(
+            "volume-constant",
+            f"{source}: every voxel is {low:g}, there is nothing to see. Export the volume again.",
+        )
 
 
 def refuse_ct(volume: Volume) -> None:
-    """Raise VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is in CT; a value
-    that most of them have in a sample is named, as it may be a constant fill."""
+    """Raise VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is in CT; a
+    value that most of them have in a sample is named, as it may be a constant fill."""
     if volume.voxels.min() > CT_AIR:            # most volumes: counted below, each voxel takes a byte
         return
     share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
@@ -120,9 +161,12 @@ def refuse_ct(volume: Volume) -> None:
         value, most = commonest(sample[sample <= CT_AIR])
         fill = f", {most:.0%} of them exactly {value:g}, a constant fill" if most > 0.5 else ""
         remedy = "; if it is MR, fill with 0 instead" if fill else ""
-        raise VolumeError("volume-ct", f"{volume.source}: {share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT "
-                                       "(Hounsfield units): this looks like CT, or a phase image. Give an MR series of "
-                                       f"magnitudes{remedy}.")
+        raise VolumeError(
+            "volume-ct",
+            f"{volume.source}: {share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT "
+            "(Hounsfield units): this looks like CT, or a phase image. Give an MR series of "
+            f"magnitudes{remedy}.",
+        )
 
 
 def refuse_labels(volume: Volume) -> None:
@@ -139,17 +183,27 @@ def refuse_labels(volume: Volume) -> None:
     flatness = sum(_flatness(volume.voxels, axis, grounds) for axis in range(3)) / 3
     sample = lattice(volume.voxels)
     if flatness > (PARCEL_FLATNESS if many else LABEL_FLATNESS) and np.array_equal(sample, np.rint(sample)):
-        raise VolumeError("volume-labels", f"{volume.source}: {len(np.unique(sample))} different whole numbers, {flatness:.0%} of "
-                                           "neighbours equal: this looks like a label map. Give the MR volume it was drawn on.")
+        raise VolumeError(
+            "volume-labels",
+            f"{volume.source}: {len(np.unique(sample))} different whole numbers, {flatness:.0%} of "
+            "neighbours equal: this looks like a label map. Give the MR volume it was drawn on.",
+        )
 
 
 def refuse_modality(source: str, modality: str) -> None:
-    """Raises VolumeError "volume-ct" or "volume-modality" for a known modality other than MR; a missing or unknown one is accepted."""
+    """Raises VolumeError "volume-ct" or "volume-modality" for a known modality other than MR; a missing or
+    unknown one is accepted."""
     code = modality.upper().removeprefix("MET_MOD_")
     if code in ("CT", "CTA"):
-        raise VolumeError("volume-ct", f"{source}: the header says modality {modality}, and fovnet reads MR. Give an MR series.")
+        raise VolumeError(
+            "volume-ct",
+            f"{source}: the header says modality {modality}, and fovnet reads MR. Give an MR series.",
+        )
     if code in OTHER_MODALITIES:
-        raise VolumeError("volume-modality", f"{source}: the header says modality {modality}, and fovnet reads MR. Give an MR series.")
+        raise VolumeError(
+            "volume-modality",
+            f"{source}: the header says modality {modality}, and fovnet reads MR. Give an MR series.",
+        )
 
 
 def times(numbers: Iterable[object]) -> str:
@@ -175,7 +229,9 @@ def _gathered(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -> floa
     _, label, counts = np.unique(glance[inside], return_inverse=True, return_counts=True)
     voxels, free = len(label), max(1, len(label) - len(counts))
     places = (at - at.mean() for at in np.nonzero(inside))
-    unexplained = [1 - (np.bincount(label, at) ** 2 / counts).sum() / max(1.0, (at**2).sum()) for at in places]
+    unexplained = [
+        1 - (np.bincount(label, at) ** 2 / counts).sum() / max(1.0, (at**2).sum()) for at in places
+    ]
     return float(1 - sorted(unexplained)[1] * (voxels - 1) / free)
 
 
@@ -187,13 +243,18 @@ def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _flatness(voxels: NDArray[np.float32], axis: int, grounds: NDArray[np.float32]) -> float:
-    """Share of the voxels outside the background whose next neighbour along an axis is equal; 0 for a single layer.
+    """Share of the voxels outside the background whose next neighbour along an axis is equal; 0 for a single
+    layer.
 
-    Counted in at most about 80 planes, contiguous in memory: label maps and MR differ so much that a part of a large volume suffices.
+    Counted in at most about 80 planes, contiguous in memory: label maps and MR differ so much that a part of
+    a large volume suffices.
     """
     slow = int(np.argmax(np.abs(voxels.strides)))
     thin = [slice(None)] * 3
     thin[slow] = slice(None, None, max(1, voxels.shape[slow] // FLATNESS_PLANES))
-    lower, upper = (np.moveaxis(np.moveaxis(voxels, axis, 0)[cut], 0, axis)[tuple(thin)] for cut in (slice(None, -1), slice(1, None)))
+    lower, upper = (
+        np.moveaxis(np.moveaxis(voxels, axis, 0)[cut], 0, axis)[tuple(thin)]
+        for cut in (slice(None, -1), slice(1, None))
+    )
     inside: NDArray[np.bool_] = np.logical_and.reduce([lower != ground for ground in grounds])
     return int(np.count_nonzero((upper == lower) & inside)) / max(1, int(np.count_nonzero(inside)))

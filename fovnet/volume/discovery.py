@@ -1,7 +1,7 @@
 """The possible volumes under the paths that a user gives, and their volume_ids.
 
-A DICOM series is one volume, however many files it has.  Its path is that of its folder, file or archive if that contains no other series,
-else its address, with the series' digits after `#` (see `dicom.address`).
+A DICOM series is one volume, however many files it has.  Its path is that of its folder, file or archive if
+that contains no other series, else its address, with the series' digits after `#` (see `dicom.address`).
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ from fovnet.volume.sources import Source, source_of
 from fovnet.words import several
 
 SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix not in HALVES), ".dcm", ".ima", ".zip")
-"""Suffixes of volume files.  A file with one of them that fovnet cannot read is refused by name instead of ignored."""
+"""Suffixes of volume files.  A file with one of them that fovnet cannot read is refused by name instead of
+ignored."""
 
-CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")        # a table blanks these, and would differ from the JSON
+# a table blanks these, and would differ from the JSON
+CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")
 TAKEN = ("found",)  # found.json lists the DICOM series
 
 
@@ -48,9 +50,10 @@ TAKEN = ("found",)  # found.json lists the DICOM series
 class Found:
     """The result of `find`.
 
-    sources  what to read, each once            series  a row of `dicom.table` for every DICOM series, those set aside included
-    passed   files in folders that do not look like volumes, except those named like a volume beside them (`.img`, `.raw`, `.json`), and
-             links to folders
+    sources  what to read, each once            series  a row of `dicom.table` for every DICOM series, those
+        set aside included
+    passed   files in folders that do not look like volumes, except those named like a volume beside them
+             (`.img`, `.raw`, `.json`), and links to folders
     """
 
     sources: list[Source]
@@ -64,19 +67,21 @@ class Found:
 
 
 def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False) -> Found:
-    """The volumes to read: every file given by name, files in folders that look like volumes, and DICOM series; sorted within a folder.
+    """The volumes to read: every file given by name, files in folders that look like volumes, and DICOM
+    series; sorted within a folder.
 
     include   kinds of DICOM series to read although triage sets them aside (`triage.INCLUDABLE`)
-    If several DICOM files of a folder are given, their whole series are read; a single one is read alone.  Links to folders are not
-    followed, since they may form a loop.  A folder without volumes that is not inside another given path is returned itself, to be refused
-    by name: it may be the mount point of an unmounted disk.  Raises VolumeError "volumes-none" if no path has anything to read.
+    If several DICOM files of a folder are given, their whole series are read; a single one is read alone.
+    Links to folders are not followed, since they may form a loop.  A folder without volumes that is not
+    inside another given path is returned itself, to be refused by name: it may be the mount point of an
+    unmounted disk.  Raises VolumeError "volumes-none" if no path has anything to read.
     """
     found: dict[Path, None] = {}
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     passed: dict[Path, None] = {}
     empty: list[Path] = []
     paths = _once(paths)
-    kinds = {path: _kind(path) for path in paths if os.path.isfile(path)}       # noqa: PTH113  (is_file raises in a closed folder)
+    kinds = {path: _kind(path) for path in paths if os.path.isfile(path)}  # noqa: PTH113  (is_file raises in a closed folder)
     beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
     for path, kind in kinds.items():
         if kind == "DICOM":
@@ -94,8 +99,10 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
             some, more = _series_under(path, include, show_ids)
         else:
             some, more = [path], []
-        rows.update({tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row for row in more})
-        found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))     # noqa: PTH112  (refused by name)
+        rows.update(
+            {tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row for row in more}
+        )
+        found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))  # noqa: PTH112  (refused by name)
         empty += [] if some or path in found or set(paths).intersection(path.parents) else [path]
     if not found:
         raise _nothing(paths, passed)
@@ -108,7 +115,11 @@ def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
     named_paths, known = ", ".join(map(str, paths)), ", ".join(SUFFIXES)
     unread = Counter(filter(None, map(unread_image, passed)))
     linked = next((str(path) for path in passed if os.path.isdir(path)), None)     # noqa: PTH112
-    hint = "name the files themselves" if linked is None else f"links to folders are not followed, name {linked} itself"
+    hint = (
+        "name the files themselves"
+        if linked is None
+        else f"links to folders are not followed, name {linked} itself"
+    )
     if unread:
         ((kind, hint), count), = unread.most_common(1)
         first = next(path for path in passed if unread_image(path) == (kind, hint))
@@ -127,10 +138,11 @@ def _once(paths: Iterable[Path]) -> list[Path]:
 def _under(
     folder: Path, include: Collection[str], show_ids: bool
 ) -> tuple[list[Path], list[dict[str, Any]], list[Path]]:
-    """(volumes, rows, files passed over) of a folder: files of other formats, archives, and DICOM series, whose files may be in several
-    subfolders.
+    """(volumes, rows, files passed over) of a folder: files of other formats, archives, and DICOM series,
+    whose files may be in several subfolders.
 
-    If it contains only archives without a readable series, these are returned: each is then refused with its reason.
+    If it contains only archives without a readable series, these are returned: each is then refused with its
+    reason.
     """
     found: list[Path] = []
     rows: list[dict[str, Any]] = []
@@ -157,7 +169,11 @@ def _under(
     unread = [one for one in held.unread if not (found and one.is_directory)]
     wanted, more = _listed(held.series, unread, None, include, show_ids)
     called = {(path.parent, volume_name(path)) for path in found}
-    passed = [path for path in others if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in called]
+    passed = [
+        path
+        for path in others
+        if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in called
+    ]
     return sorted(found + wanted) or ([] if items else unused), rows + more, passed + links
 
 
@@ -182,7 +198,8 @@ def _kind(path: Path) -> str:
 def _series_under(
     place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = ()
 ) -> tuple[list[Path], list[dict[str, Any]]]:
-    """(volumes, rows) of an archive, a file, or the files `only` of a folder.  An archive that cannot be opened is returned as one path."""
+    """(volumes, rows) of an archive, a file, or the files `only` of a folder.  An archive that cannot be
+    opened is returned as one path."""
     try:
         held = survey(place)
     except Exception:                   # a damaged archive may raise any: it is refused when it is read
@@ -194,10 +211,11 @@ def _series_under(
 
 
 def _listed(
-    series: Iterable[Series], unread: Iterable[Unread], place: Path | None, include: Collection[str], show_ids: bool,
-    only: Collection[Path] = (),
+    series: Iterable[Series], unread: Iterable[Unread], place: Path | None, include: Collection[str],
+    show_ids: bool, only: Collection[Path] = (),
 ) -> tuple[list[Path], list[dict[str, Any]]]:
-    """(paths to read, rows) of these series, each path within `place`, else within the folder or file that contains all of the series.
+    """(paths to read, rows) of these series, each path within `place`, else within the folder or file that
+    contains all of the series.
 
     only   only the series that these files belong to
     """
@@ -242,9 +260,11 @@ def _files(series: Series) -> set[Path]:
 
 
 def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
-    """For every file and folder, the ids of the series that reading it alone would find, by their images or copies of them in it.
+    """For every file and folder, the ids of the series that reading it alone would find, by their images or
+    copies of them in it.
 
-    A series of the kind "repeat" counts in a folder that does not contain the series it repeats: read alone, it is not a repetition there.
+    A series of the kind "repeat" counts in a folder that does not contain the series it repeats: read alone,
+    it is not a repetition there.
     """
     homes: dict[Path, set[str]] = {}
     repeated: dict[Path, set[tuple[str, str]]] = {}
@@ -252,7 +272,9 @@ def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
         if one.kind not in ("", "repeat"):
             continue
         files = _files(one)
-        for home in files | {above for folder in {path.parent for path in files} for above in (folder, *folder.parents)}:
+        for home in files | {
+            above for folder in {path.parent for path in files} for above in (folder, *folder.parents)
+        }:
             if not one.kind or (one.family, one.whose) not in repeated.get(home, ()):
                 homes.setdefault(home, set()).add(one.id)
             if not one.kind:
@@ -261,17 +283,25 @@ def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
 
 
 def name_volumes(paths: Sequence[Path]) -> list[str]:
-    """One volume_id per path, in order: the name without suffix, with -2, -3, ... if several paths give the same name.
+    """One volume_id per path, in order: the name without suffix, with -2, -3, ... if several paths give the
+    same name.
 
-    Names that differ only in case count as the same, since some file systems do not distinguish them; a name longer than `LONGEST` is cut,
-    so that `<volume_id>.json` and its temporary name fit into the 255 bytes of a file name.  Tabs and line ends become a blank, and blanks
-    at the ends are removed, as in the cells of a table; `TAKEN` are names of other files in the output folder.
+    Names that differ only in case count as the same, since some file systems do not distinguish them; a name
+    longer than `LONGEST` is cut, so that `<volume_id>.json` and its temporary name fit into the 255 bytes of
+    a file name.  Tabs and line ends become a blank, and blanks at the ends are removed, as in the cells of a
+    table; `TAKEN` are names of other files in the output folder.
     """
     seen: Counter[str] = Counter(TAKEN)
     taken: set[str] = set(TAKEN)
     ids = []
     for path in paths:
-        name = CONTROL.sub(" ", volume_name(path)).encode(errors="replace")[:LONGEST].decode(errors="ignore").strip() or "volume"
+        name = (
+            CONTROL.sub(" ", volume_name(path))
+            .encode(errors="replace")[:LONGEST]
+            .decode(errors="ignore")
+            .strip()
+            or "volume"
+        )
         same = name.casefold()
         seen[same] += 1
         volume_id = name if seen[same] == 1 else f"{name}-{seen[same]}"
@@ -298,6 +328,6 @@ def _looks_like_a_volume(path: Path) -> bool:
         return True
     if path.suffix and not path.suffix[1:].isdigit():          # 1.2.840.113 has a "suffix" too
         return False
-    if not os.path.isfile(path):                    # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
+    if not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
         return False
     return is_known(path)

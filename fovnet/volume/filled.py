@@ -1,4 +1,5 @@
-"""A constant far below all intensities, in a large part of a volume: what a program wrote where it had no image.
+"""A constant far below all intensities, in a large part of a volume: what a program wrote where it had no
+image.
 
 Programs that resample fill with the air of CT unless told otherwise, -1024 or -1000 (elastix, 3D Slicer), or
 with -2000, -9999 or -32768.  Magnitudes are never negative, so that one negative value beneath them is no
@@ -16,8 +17,10 @@ from numpy.typing import NDArray
 from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, lattice
 from fovnet.volume.volume import Volume
 
-LEAST_SHARE = BLACK_PERCENTILE / 100    # of the voxels: a fill in fewer does not change what is shown as black
-INTERPOLATED = 0.1          # of the other voxels may be negative: the border of a fill, and the overshoot of splines
+# of the voxels: a fill in fewer does not change what is shown as black
+LEAST_SHARE = BLACK_PERCENTILE / 100
+# of the other voxels may be negative: the border of a fill, and the overshoot of splines
+INTERPOLATED = 0.1
 CT_AIR = -900.0             # Hounsfield units: air is -1000, lung above -900
 """A fill above it is farther below 0 than the image reaches above it."""
 

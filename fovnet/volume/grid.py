@@ -1,7 +1,9 @@
-"""The voxels of a format that stores plain numbers after a header: NIfTI, NRRD, MetaImage, GIPL, MGH, Analyze.
+"""The voxels of a format that stores plain numbers after a header: NIfTI, NRRD, MetaImage, GIPL, MGH,
+Analyze.
 
-A reader converts its header into a Grid, which is checked here before memory is allocated; the voxels are then read frame by frame.
-They become float32 piece by piece, so that a frame is in memory once: 4 bytes a voxel, where an int16 one with a slope took 14.
+A reader converts its header into a Grid, which is checked here before memory is allocated; the voxels are
+then read frame by frame. They become float32 piece by piece, so that a frame is in memory once: 4 bytes a
+voxel, where an int16 one with a slope took 14.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from fovnet.volume.unpacking import DAMAGED, numbers
 from fovnet.volume.volume import Volume
 
 VOXEL_BYTES = 4                 # of float32, in which a volume is held
-MOST_BYTES = 2**31              # of a volume in memory: 512 × 512 × 2048 voxels, a file of 1 GB as int16; half the budget of a batch
+# of a volume in memory: 512 × 512 × 2048 voxels, a file of 1 GB as int16; half the budget of a batch
+MOST_BYTES = 2**31
 UNUSABLE = 64                   # unusable frames after which the others are not tried
-DIMMEST = 0.05                  # of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 about 0.1
+# of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 about 0.1
+DIMMEST = 0.05
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 MAX_AXES = 16                   # the limit of NRRD
@@ -55,7 +59,8 @@ class Grid:
 
     @property
     def together(self) -> int:
-        """How many of the first axes must be read at once for a whole frame: 3 if frames follow one another."""
+        """How many of the first axes must be read at once for a whole frame: 3 if frames follow one
+        another."""
         return max(self.spatial) + 1
 
     @property
@@ -68,64 +73,98 @@ def refuse_size(source: str, sizes: Sequence[int]) -> None:
     """Raise VolumeError "volume-too-large" if a frame of this size takes more than MOST_BYTES of memory."""
     needed = math.prod(map(int, sizes)) * VOXEL_BYTES
     if needed > MOST_BYTES:
-        raise VolumeError("volume-too-large", f"{source}: {times(sizes)} voxels take {needed:,} bytes of memory; {MOST_BYTES:,} are "
-                                              "allowed. Check the header, or resample the volume to larger voxels.")
+        raise VolumeError(
+            "volume-too-large",
+            f"{source}: {times(sizes)} voxels take {needed:,} bytes of memory; {MOST_BYTES:,} are "
+            "allowed. Check the header, or resample the volume to larger voxels.",
+        )
 
 
 def refuse_grid(path: Path, grid: Grid, stored_bytes: int | None) -> None:
-    """Raises VolumeError for a header with no voxels, too many, more than the file contains, or an invalid grid or scaling.
+    """Raises VolumeError for a header with no voxels, too many, more than the file contains, or an invalid
+    grid or scaling.
 
     stored_bytes  bytes of voxels in the file, None if they are compressed
     """
     if len(grid.sizes) > MAX_AXES or min(grid.sizes) < 0:
-        raise VolumeError("volume-corrupt", f"{path}: a grid of {times(grid.sizes)}; up to {MAX_AXES} positive sizes are possible. "
-                                            "Export it again.")
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: a grid of {times(grid.sizes)}; up to {MAX_AXES} positive sizes are possible. "
+            "Export it again.",
+        )
     if 0 in grid.sizes:
-        raise VolumeError("volume-shape", f"{path}: the grid is {times(grid.sizes)}, without a single voxel. Export it again.")
+        raise VolumeError(
+            "volume-shape",
+            f"{path}: the grid is {times(grid.sizes)}, without a single voxel. Export it again.",
+        )
     if not (np.isfinite([grid.slope, grid.intercept]).all() and grid.slope):
         raise VolumeError("volume-corrupt", f"{path}: the header scales the voxels by {grid.slope:g} and "
                                             f"{grid.intercept:g}. Export it again.")
     refuse_size(str(path), grid.sizes[: grid.together])
     if stored_bytes is not None and stored_bytes < grid.bytes:
-        raise VolumeError("volume-truncated", f"{path}: {times(grid.sizes)} voxels of {grid.dtype.itemsize} bytes are {grid.bytes:,} "
-                                              f"bytes, the file has {max(0, stored_bytes):,}. Copy it again from its origin.")
+        raise VolumeError(
+            "volume-truncated",
+            f"{path}: {times(grid.sizes)} voxels of {grid.dtype.itemsize} bytes are {grid.bytes:,} "
+            f"bytes, the file has {max(0, stored_bytes):,}. Copy it again from its origin.",
+        )
 
 
 def rest_notes(path: Path, grid: Grid, rest_bytes: int | None) -> tuple[str, ...]:
-    """Notes on `rest_bytes` after the voxels of a file with one frame: empty, or that as many bytes as whole frames follow.
+    """Notes on `rest_bytes` after the voxels of a file with one frame: empty, or that as many bytes as whole
+    frames follow.
 
-    Raises VolumeError "volume-corrupt" if the rest is at least as large as one more column, row or plane, and not of whole frames: the
-    header then states too small a grid, and planes may be sheared.  Less than LEFT_BYTES, or an unknown number (None), is accepted.
+    Raises VolumeError "volume-corrupt" if the rest is at least as large as one more column, row or plane, and
+    not of whole frames: the header then states too small a grid, and planes may be sheared.  Less than
+    LEFT_BYTES, or an unknown number (None), is accepted.
     """
     frame_bytes = math.prod(grid.sizes[: grid.together]) * grid.dtype.itemsize
     if rest_bytes is None or rest_bytes < max(LEFT_BYTES, frame_bytes // max(grid.shape)):
         return ()
     if rest_bytes % frame_bytes:
-        raise VolumeError("volume-corrupt", f"{path}: {rest_bytes:,} bytes follow the {grid.bytes:,} of {times(grid.sizes)} voxels, none "
-                                            "are wanted: the header seems to name too small a grid. Export it again.")
-    return (f"as many bytes follow as {rest_bytes // frame_bytes:,} more frames would take, which the header does not count",)
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: {rest_bytes:,} bytes follow the {grid.bytes:,} of {times(grid.sizes)} voxels, none "
+            "are wanted: the header seems to name too small a grid. Export it again.",
+        )
+    return (
+        f"as many bytes follow as {rest_bytes // frame_bytes:,} more frames would take, which the header "
+        "does not count",
+    )
 
 
-def stored_type(path: Path, kind: int, types: Mapping[int, str], refused: Mapping[int, tuple[str, str]]) -> np.dtype[Any]:
-    """The dtype of a format's type code `kind`.  Raises VolumeError with the code and words of `refused`, or "volume-corrupt"."""
+def stored_type(
+    path: Path, kind: int, types: Mapping[int, str], refused: Mapping[int, tuple[str, str]]
+) -> np.dtype[Any]:
+    """The dtype of a format's type code `kind`.  Raises VolumeError with the code and words of `refused`, or
+    "volume-corrupt"."""
     if kind in refused:
         code, what = refused[kind]
-        raise VolumeError(code, f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.")
+        raise VolumeError(
+            code,
+            f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.",
+        )
     if kind not in types:
-        raise VolumeError("volume-corrupt", f"{path}: the header's type is {kind}; one of {', '.join(map(str, types))} wanted. "
-                                            "Export it again.")
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: the header's type is {kind}; one of {', '.join(map(str, types))} wanted. "
+            "Export it again.",
+        )
     return np.dtype(types[kind])
 
 
-def read_grid(path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], notes: tuple[str, ...] = ()) -> Volume:
-    """The first usable frame in a stream at the first voxel; `notes` are put before its own.  Raises VolumeError as `first_usable`."""
+def read_grid(
+    path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], notes: tuple[str, ...] = ()
+) -> Volume:
+    """The first usable frame in a stream at the first voxel; `notes` are put before its own.  Raises
+    VolumeError as `first_usable`."""
     count = math.prod(grid.sizes) // math.prod(grid.shape)
     voxels, found = first_usable(path, frames(path, stream, grid), count)
     return Volume(voxels, vox_to_ras, str(path), (*notes, *found))
 
 
 def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.float32]]:
-    """The frames (i, j, k) in the order of the file, as float32 intensities; each is read when it is requested."""
+    """The frames (i, j, k) in the order of the file, as float32 intensities; each is read when it is
+    requested."""
     block = grid.sizes[: grid.together]
     for _ in range(math.prod(grid.sizes[grid.together :])):
         voxels, at = np.empty(math.prod(block), np.float32), 0
@@ -135,19 +174,22 @@ def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.floa
         spatial_first = np.moveaxis(voxels.reshape(block, order="F"), grid.spatial, (0, 1, 2))
         if spatial_first.ndim == 3:
             yield spatial_first
-        else:                                   # interleaved frames: a view of one would keep all of them in memory
-            yield from (spatial_first[(..., *index)].copy(order="K") for index in np.ndindex(*spatial_first.shape[3:]))
+        # interleaved frames: a view of one would keep all of them in memory
+        else:
+            yield from (
+                spatial_first[(..., *index)].copy(order="K") for index in np.ndindex(*spatial_first.shape[3:])
+            )
         del voxels, spatial_first               # else they are in memory together with the next frame
 
 
 def first_usable(
     path: Path, found: Iterable[NDArray[np.float32]], count: int
 ) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels, notes) of the first usable of `count` frames.  A frame with less than 5 % of the next one's brightness is taken for noise or
-    nearly empty, and the next is used instead.
+    """(voxels, notes) of the first usable of `count` frames.  A frame with less than 5 % of the next one's
+    brightness is taken for noise or nearly empty, and the next is used instead.
 
-    One more frame is read than is returned.  Raises the VolumeError of the first frame if none of the first UNUSABLE is usable: 260 KB of
-    zeros may unpack to millions of frames.
+    One more frame is read than is returned.  Raises the VolumeError of the first frame if none of the first
+    UNUSABLE is usable: 260 KB of zeros may unpack to millions of frames.
     """
     kept: tuple[NDArray[np.float32], tuple[str, ...], float] | None = None
     first_fault: VolumeError | None = None
@@ -159,11 +201,17 @@ def first_usable(
             if kept is None:
                 raise
             break                               # damage after the chosen frame does not matter
-        bright, note = brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0, f"frame {number} of {count}, the first usable one"
+        bright, note = (
+            brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0,
+            f"frame {number} of {count}, the first usable one",
+        )
         if kept is not None:
             if kept[2] >= DIMMEST * bright:
                 break
-            note = f"frame {number} of {count}; the one before is {kept[2] / bright:.1%} as bright, perhaps noise or nearly empty"
+            note = (
+                f"frame {number} of {count}; the one before is {kept[2] / bright:.1%} as bright, perhaps "
+                "noise or nearly empty"
+            )
         try:
             voxels, notes = usable(str(path), frame)
             kept = voxels, (note, *notes) if count > 1 else notes, bright
@@ -180,14 +228,16 @@ def first_usable(
 
 
 def brightness(sample: NDArray[np.float32]) -> float:
-    """The 99.5th percentile of the absolute difference from the median, over the finite values of a sample (m,); 0 if there are none."""
+    """The 99.5th percentile of the absolute difference from the median, over the finite values of a sample
+    (m,); 0 if there are none."""
     finite = sample[np.abs(sample) <= LARGEST]
     return float(np.percentile(np.abs(finite - np.median(finite)), CLIP_PERCENTILE)) if finite.size else 0.0
 
 
 def intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:
     """Stored numbers as float32 intensities."""
-    with np.errstate(over="ignore", invalid="ignore"):      # a float64 beyond float32 becomes inf, which `usable` handles
+    # a float64 beyond float32 becomes inf, which `usable` handles
+    with np.errstate(over="ignore", invalid="ignore"):
         if grid.slope == 1.0 and grid.intercept == 0.0:
             return np.asarray(stored.astype(np.float32, copy=False))
         return np.asarray((stored * np.float64(grid.slope) + np.float64(grid.intercept)).astype(np.float32))

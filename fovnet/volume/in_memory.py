@@ -1,6 +1,7 @@
 """Volumes that are in memory already: a nibabel image, or an array with its affine.
 
-They are written to a temporary NIfTI file and read like any other, so that what is refused of a file is refused of them.
+They are written to a temporary NIfTI file and read like any other, so that what is refused of a file is
+refused of them.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ SCANNER = 1             # code of an affine: coordinates of the scanner
 def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
     """The path of a NIfTI file of the volume, while the block runs.
 
-    volume  a nibabel image, with the affine it has; or an array (i, j, k) or (i, j, k, frames) of any real numbers
-    affine  of an array (4, 4): from its indices to scanner millimetres, x to the right, y to the front, z to the head
-    Raises VolumeError "volume-geometry" for an array without an affine, or one that is no (4, 4), "volume-format" for
-    what is neither image nor array, and "volume-type" for what NIfTI cannot hold.
+    volume  a nibabel image, with the affine it has; or an array (i, j, k) or (i, j, k, frames) of any real
+            numbers
+    affine  of an array (4, 4): from its indices to scanner millimetres, x to the right, y to the front, z to
+            the head
+    Raises VolumeError "volume-geometry" for an array without an affine, or one that is no (4, 4),
+    "volume-format" for what is neither image nor array, and "volume-type" for what NIfTI cannot hold.
     """
     with tempfile.TemporaryDirectory(prefix="fovnet-") as folder:
         path = Path(folder) / f"{NAME}.nii"
@@ -49,10 +52,15 @@ def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
         raise VolumeError("volume-format", f"{type(array).__name__}: this is no volume; {wanted}.")
     if affine is None:
         placed = "give affine=, the (4, 4) from indices to scanner millimetres, RAS+"
-        raise VolumeError("volume-geometry", f"the array {array.shape} has no affine, which says which way is up; {placed}.")
+        raise VolumeError(
+            "volume-geometry", f"the array {array.shape} has no affine, which says which way is up; {placed}."
+        )
     matrix = np.asarray(affine, dtype=np.float64)
     if matrix.shape != (4, 4):
-        raise VolumeError("volume-geometry", f"the affine given is {matrix.shape}, and (4, 4) is wanted: from indices to millimetres.")
+        raise VolumeError(
+            "volume-geometry",
+            f"the affine given is {matrix.shape}, and (4, 4) is wanted: from indices to millimetres.",
+        )
     header = nibabel.Nifti1Header()  # type: ignore[no-untyped-call]
     header.set_sform(matrix, SCANNER)  # type: ignore[no-untyped-call]
     array = _storable(array)

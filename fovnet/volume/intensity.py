@@ -1,13 +1,17 @@
 """The intensity window of a volume: the intensities shown as black and as white.
 
-MR intensities have no unit: fat is 300 on one scanner, 30 000 on another.  The window is therefore estimated from the volume itself.
+MR intensities have no unit: fat is 300 on one scanner, 30 000 on another.  The window is therefore estimated
+from the volume itself.
 
-    foreground  voxels above the mean, with values clipped at the 99.5th percentile: a vessel or a coil element a
-                hundred times brighter than tissue would otherwise raise the mean above the tissue
-    black       1st percentile of all voxels; 0 if more than half of the voxels are exactly 0 (masked air, padding)
-    white       99th percentile of the foreground: that of all voxels would depend on the amount of air in the field of view
+    foreground  voxels above the mean, with values clipped at the 99.5th percentile: a vessel or a coil
+                element a hundred times brighter than tissue would otherwise raise the mean above the tissue
+    black       1st percentile of all voxels; 0 if more than half of the voxels are exactly 0 (masked air,
+                padding)
+    white       99th percentile of the foreground: that of all voxels would depend on the amount of air in the
+                field of view
 
-Source of the mean as foreground threshold and of the upper percentile: Nyúl & Udupa (1999), Magn Reson Med 42:1072.
+Source of the mean as foreground threshold and of the upper percentile: Nyúl & Udupa (1999), Magn Reson Med
+42:1072.
 """
 
 from __future__ import annotations
@@ -17,7 +21,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-SAMPLE_VOXELS = 500_000         # a percentile of 5e5 values is accurate to 0.02 percentage points, and takes 20 ms instead of 700
+# a percentile of 5e5 values is accurate to 0.02 percentage points, and takes 20 ms instead of 700
+SAMPLE_VOXELS = 500_000
 NARROWEST = 1e-30               # smallest width of a window: 255 divided by less overflows float32
 CLIP_PERCENTILE = 99.5
 BLACK_PERCENTILE = 1.0
@@ -27,11 +32,12 @@ WHITE_PERCENTILE = 99.0
 def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     """(black, white) intensities of a finite, not constant volume (i, j, k); black < white.
 
-    Estimated from a regular lattice of at most 500 000 voxels; if that has no contrast (an almost empty volume), the extremes of
-    all voxels.
+    Estimated from a regular lattice of at most 500 000 voxels; if that has no contrast (an almost empty
+    volume), the extremes of all voxels.
     """
     sample = lattice(voxels)
-    # Both at once: the sample is partitioned only once.  float32, as numpy computes a single percentile of float32 values.
+    # Both at once: the sample is partitioned only once.  float32, as numpy computes a single percentile of
+    # float32 values.
     clip, low = np.percentile(sample, np.array([CLIP_PERCENTILE, BLACK_PERCENTILE], dtype=np.float32))
     mean = float(np.minimum(sample, clip).mean(dtype=np.float64))
     foreground = sample[sample > mean]

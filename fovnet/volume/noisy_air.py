@@ -1,19 +1,23 @@
-"""Noise around the body: where nothing gives signal, a quotient, a fit or an angle is noise as bright as tissue.
+"""Noise around the body: where nothing gives signal, a quotient, a fit or an angle is noise as bright as
+tissue.
 
-Maps computed from several images (ADC, T1, T2) and phase images have such air if nobody masked it.  The intensity window then shows the
-noise, and networks that learned from magnitude images, whose air is dark, see no body.  `surrounds` finds such volumes; `blackened` makes
-their noise black, so that they look like others.
+Maps computed from several images (ADC, T1, T2) and phase images have such air if nobody masked it.  The
+intensity window then shows the noise, and networks that learned from magnitude images, whose air is dark, see
+no body.  `surrounds` finds such volumes; `blackened` makes their noise black, so that they look like others.
 
-    grain   standard deviation σ of noise, as a share of the mean, both near a voxel; from second differences along rows and columns, over
-            about STEP_MM, since interpolated neighbours are alike: of independent Gaussian noise |x[i-d] - 2 x[i] + x[i+d]| has the median
-            0.6745 σ √6.  A voxel is in noise if, along one axis, more than half of those near it are larger than that of noise of grain
-            COARSE, and ACROSS of them along the other: thin edges are outvoted, and lines are smooth along one axis.
+    grain   standard deviation σ of noise, as a share of the mean, both near a voxel; from second differences
+            along rows and columns, over about STEP_MM, since interpolated neighbours are alike: of
+            independent Gaussian noise |x[i-d] - 2 x[i] + x[i+d]| has the median 0.6745 σ √6.  A voxel is in
+            noise if, along one axis, more than half of those near it are larger than that of noise of grain
+            COARSE, and ACROSS of them along the other: thin edges are outvoted, and lines are smooth along
+            one axis.
 
-Of 899 simulated volumes as a scanner stores them one is thought to be in noise, and none of 20 real ones; with noise put around them 47 to
-49 of 60 are found, and 16 or 17 of the real ones; in the others little air is seen.
+Of 899 simulated volumes as a scanner stores them one is thought to be in noise, and none of 20 real ones;
+with noise put around them 47 to 49 of 60 are found, and 16 or 17 of the real ones; in the others little air
+is seen.
 
-Source: Immerkær (1996), Comput Vis Image Underst 64:300, estimates σ from the mean of a Laplacian; the median instead is that of the median
-absolute deviation, Rousseeuw & Croux (1993), J Am Stat Assoc 88:1273.
+Source: Immerkær (1996), Comput Vis Image Underst 64:300, estimates σ from the mean of a Laplacian; the median
+instead is that of the median absolute deviation, Rousseeuw & Croux (1993), J Am Stat Assoc 88:1273.
 """
 
 from __future__ import annotations
@@ -31,18 +35,22 @@ NOTE = "noise around the body, as bright as the body, made black"
 STEP_MM = 2.0
 NEAR = 5                    # voxels across: what is "near" a voxel, and the smallest patch of noise
 COARSE, ACROSS = 0.25, 0.3  # uniform noise from black to white has a grain of 0.58
-DIM, DARK = 0.2, 0.04       # shares of the window: what is darker than DIM is no bright noise; than DARK, air of a magnitude image, padding
+# shares of the window: what is darker than DIM is no bright noise; than DARK, air of a magnitude image,
+# padding
+DIM, DARK = 0.2, 0.04
 RIM = 0.03                  # of each side of the rectangle that holds all voxels that are not dark
 LEAST_RIM, LEAST_BODY, MOST_DARK = 0.3, 0.02, 0.1
-"""Share of the rim that is noise; share of the rectangle that shows something else, since noise alone surrounds nothing; and share of it
-that is dark, as air is where noise is not bright."""
-SAMPLE, BLOCK = 8, 8        # slices, evenly chosen, that `surrounds` looks at; voxels across the blocks of which some are dark
+"""Share of the rim that is noise; share of the rectangle that shows something else, since noise alone
+surrounds nothing; and share of it that is dark, as air is where noise is not bright."""
+# slices, evenly chosen, that `surrounds` looks at; voxels across the blocks of which some are dark
+SAMPLE, BLOCK = 8, 8
 
 Floats32 = NDArray[np.float32]
 
 
 def surrounds(volume: Volume, black: float, white: float) -> bool:
-    """Whether bright noise surrounds what a volume with this window shows; False for noise alone, and if the air around it is dark."""
+    """Whether bright noise surrounds what a volume with this window shows; False for noise alone, and if the
+    air around it is dark."""
     count = volume.voxels.shape[2]
     chosen = np.unique(np.linspace(0, count - 1, min(SAMPLE, count)).round().astype(int))
     planes = _within(_shares(volume.voxels[:, :, chosen], black, white))
@@ -64,17 +72,22 @@ def blackened(volume: Volume, black: float, white: float) -> Volume:
 
 
 def noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(i, j) which voxels of a slice, from 0 (black) to 1 (white), are in bright noise: patches of at least NEAR × NEAR voxels."""
+    """(i, j) which voxels of a slice, from 0 (black) to 1 (white), are in bright noise: patches of at least
+    NEAR × NEAR voxels."""
     mean = _near(plane)
     median = np.float32(COARSE * 0.6745 * math.sqrt(6)) * mean
-    first, other = (_near((_differences(plane, axis, float(spacing_mm[axis])) > median).astype(np.float32)) for axis in (0, 1))
+    first, other = (
+        _near((_differences(plane, axis, float(spacing_mm[axis])) > median).astype(np.float32))
+        for axis in (0, 1)
+    )
     rough = (np.maximum(first, other) > 0.5) & (np.minimum(first, other) > ACROSS) & (mean >= DIM)
     inner = ndimage.minimum_filter(rough.view(np.uint8), size=NEAR, mode="constant", cval=1)
     return np.asarray(ndimage.maximum_filter(inner, size=NEAR, mode="constant"), dtype=bool)
 
 
 def _differences(plane: Floats32, axis: int, spacing_mm: float) -> Floats32:
-    """|x[i-d] - 2 x[i] + x[i+d]| along an axis of a slice, mirrored at its ends, with d voxels about STEP_MM."""
+    """|x[i-d] - 2 x[i] + x[i+d]| along an axis of a slice, mirrored at its ends, with d voxels about
+    STEP_MM."""
     length = plane.shape[axis]
     step = min(max(1, round(STEP_MM / spacing_mm)), length - 1)
     padded = np.pad(plane, [(step, step) if axis == at else (0, 0) for at in (0, 1)], mode="reflect")
@@ -92,7 +105,9 @@ def _within(planes: Floats32) -> Floats32:
 def _shares(voxels: Floats32, black: float, white: float) -> Floats32:
     """Intensities as shares of a window, from 0 (black, or darker) to 1 (white, or brighter)."""
     with np.errstate(over="ignore"):            # a voxel 1e35 times the window is white, not a warning
-        return np.asarray(np.clip((voxels - np.float32(black)) / np.float32(white - black), 0, 1), dtype=np.float32)
+        return np.asarray(
+            np.clip((voxels - np.float32(black)) / np.float32(white - black), 0, 1), dtype=np.float32
+        )
 
 
 def _near(values: Floats32) -> Floats32:

@@ -1,8 +1,9 @@
 """The orientation of a volume's axes, and its conversion to left→right, back→front, feet→head (RAS+).
 
-A grid within `max_tilt_deg` of the scanner axes is only permuted and flipped (nibabel's closest canonical form: every voxel keeps
-its value); a more oblique one is interpolated onto a grid along the scanner axes.  The same grid can be stored in 48 axis orders and
-directions; all of them give the same result, because every decision depends on the *set* of axis directions only.
+A grid within `max_tilt_deg` of the scanner axes is only permuted and flipped (nibabel's closest canonical
+form: every voxel keeps its value); a more oblique one is interpolated onto a grid along the scanner axes.
+The same grid can be stored in 48 axis orders and directions; all of them give the same result, because every
+decision depends on the *set* of axis directions only.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from fovnet.volume.volume import NO_AXIS, Volume
 
 MAX_TILT_DEG = 20.0             # default limit above which a volume is resampled
 TILT_WORTH_A_NOTE_DEG = 5.0     # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
-MOST_STRAIGHT = 2**29           # voxels of a resampled grid: 2 GiB as float32.  A rotated cube takes at most 4.63 times its own
-IN_PROPORTION, FEW = 5, 2**24   # a resampled grid of more voxels than so many times the volume's own, and than FEW, gets larger ones
-MATTERS_MM = 1e-3               # if the last grid line is this close to the volume's edge, no further one is added
+# voxels of a resampled grid: 2 GiB as float32. A rotated cube takes at most 4.63 times its own
+MOST_STRAIGHT = 2**29
+# a resampled grid of more voxels than so many times the volume's own, and than FEW, gets larger ones
+IN_PROPORTION, FEW = 5, 2**24
+# if the last grid line is this close to the volume's edge, no further one is added
+MATTERS_MM = 1e-3
 
 
 def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
@@ -43,8 +47,16 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
         oblique = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°)"
         straight = None if min(volume.voxels.shape) == 1 else _straightened(canonical)
         if straight is None or np.ptp(straight.voxels) <= NARROWEST:
-            return replace(canonical, notes=(*volume.notes, f"{oblique}, and too thin to be resampled: cut along the volume's own slices"))
-        return replace(straight, notes=(*volume.notes, f"{oblique}: resampled on a grid along the scanner axes"))
+            return replace(
+                canonical,
+                notes=(
+                    *volume.notes,
+                    f"{oblique}, and too thin to be resampled: cut along the volume's own slices",
+                ),
+            )
+        return replace(
+            straight, notes=(*volume.notes, f"{oblique}: resampled on a grid along the scanner axes")
+        )
     if tilt > TILT_WORTH_A_NOTE_DEG:
         note = f"oblique by {tilt:.1f}°: cut along the volume's own slices (limit {max_tilt_deg:g}°)"
         return replace(canonical, notes=(*volume.notes, note))
@@ -61,7 +73,8 @@ def closest_canonical(volume: Volume) -> Volume:
     """The volume with its axes permuted and flipped to the nearest RAS order; a view of the same voxels."""
     orientation = closest_axes(volume.vox_to_ras)
     vox_to_ras = volume.vox_to_ras @ orientations.inv_ornt_aff(orientation, volume.voxels.shape)  # type: ignore[no-untyped-call]
-    vox_to_ras[:3, 3] = np.round(vox_to_ras[:3, 3], 6)     # t + c·(n-1) rounds differently in each storage order
+    # t + c·(n-1) rounds differently in each storage order
+    vox_to_ras[:3, 3] = np.round(vox_to_ras[:3, 3], 6)
     voxels = orientations.apply_orientation(volume.voxels, orientation)  # type: ignore[no-untyped-call]
     images = volume.images
     if images is not None:
@@ -71,10 +84,11 @@ def closest_canonical(volume: Volume) -> Volume:
 
 
 def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
-    """nibabel's orientation (3, 2) of a grid, one row per stored axis: the RAS axis it becomes, and +1 or -1 for its direction.
+    """nibabel's orientation (3, 2) of a grid, one row per stored axis: the RAS axis it becomes, and +1 or -1
+    for its direction.
 
-    At exactly 45° nibabel's result depends on which axis is stored first.  Here each axis is first given a positive sign and the three are
-    sorted, so that equal grids get equal results.
+    At exactly 45° nibabel's result depends on which axis is stored first.  Here each axis is first given a
+    positive sign and the three are sorted, so that equal grids get equal results.
     """
     directions = vox_to_ras[:3, :3] / np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     directions = np.round(directions, 6) + 0.0              # float32 in a header has seven digits
@@ -91,13 +105,17 @@ def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _straightened(canonical: Volume) -> Volume:
-    """A RAS-ordered volume interpolated on a grid along the scanner axes with the same centre and spacings."""
+    """A RAS-ordered volume interpolated on a grid along the scanner axes with the same centre and
+    spacings."""
     shape, axes = np.asarray(canonical.voxels.shape), canonical.vox_to_ras[:3, :3]
     spacing, sides = straight_grid(axes, shape)
     if spacing is None:
         grid = times(f"{side:.0f}" for side in sides)
-        raise VolumeError("volume-too-large", f"{canonical.source}: oblique, and {grid} voxels along the scanner axes; the limit is "
-                                              f"{MOST_STRAIGHT:,}. Check the affine, or resample it to voxels of even size.")
+        raise VolumeError(
+            "volume-too-large",
+            f"{canonical.source}: oblique, and {grid} voxels along the scanner axes; the limit is "
+            f"{MOST_STRAIGHT:,}. Check the affine, or resample it to voxels of even size.",
+        )
     straight_shape = sides.astype(int)
     # Index to index about the two centres: the origin is not involved, so its rounding cannot move a voxel.
     straight_to_stored = np.linalg.solve(axes, np.diag(spacing))
@@ -110,10 +128,15 @@ def _straightened(canonical: Volume) -> Volume:
     vox_to_ras = np.diag([*spacing, 1.0])
     vox_to_ras[:3, 3] = np.round(centre[:3] - spacing * (straight_shape - 1) / 2, 6)
     images = canonical.images and replace(canonical.images, axis=NO_AXIS)
-    return replace(canonical, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=canonical.slice_heights_mm(), images=images)
+    return replace(
+        canonical, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=canonical.slice_heights_mm(),
+        images=images,
+    )
 
 
-def straight_grid(axes: NDArray[np.float64], shape: NDArray[np.int64]) -> tuple[NDArray[np.float64] | None, NDArray[np.float64]]:
+def straight_grid(
+    axes: NDArray[np.float64], shape: NDArray[np.int64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64]]:
     """Spacings (3,) and sides (3,) of the grid along the scanner axes that covers a RAS-ordered one with
     these axes (3, 3).
 

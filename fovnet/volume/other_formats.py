@@ -52,7 +52,10 @@ def other_format(path: Path, opening: bytes) -> tuple[str, str]:
         return "a damaged GIPL file", "Save it as NIfTI with ITK-SNAP."
     if all(byte in b"\t\n\r\f" or 32 <= byte < 127 or byte >= 128 for byte in opening):
         return "a text file", "Name the image itself."
-    return "of no known format", "Convert it to NIfTI (dcm2niix for DICOM, ITK-SNAP or 3D Slicer for most others)."
+    return (
+        "of no known format",
+        "Convert it to NIfTI (dcm2niix for DICOM, ITK-SNAP or 3D Slicer for most others).",
+    )
 
 
 SAVE = "Save it as NIfTI with 3D Slicer or ITK-SNAP."

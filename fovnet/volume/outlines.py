@@ -1,6 +1,7 @@
 """Outlines of pictures of the body: histograms of gradient directions at two scales.
 
-    pictures  (n, 128, 128) of 4 mm per pixel, grey values 0 to 255     outlines  (n, 2, 8, 8, 8): scale, cell's row and column, bin
+    pictures  (n, 128, 128) of 4 mm per pixel, grey values 0 to 255     outlines  (n, 2, 8, 8, 8): scale,
+        cell's row and column, bin
 
     near  the central 256 mm, cells of 32 mm      far  512 mm, cells of 64 mm
 """
@@ -14,7 +15,8 @@ from fovnet.maths.gradients import BINS, CELL, histograms
 from fovnet.volume.resizing import SIDE
 
 BRIGHT = 0.98           # quantile of the near pixels that is scaled to 1
-DARKEST = 20.0          # of 255, least value scaled to 1: a picture without brighter pixels is noise, and is not amplified
+# of 255, least value scaled to 1: a picture without brighter pixels is noise, and is not amplified
+DARKEST = 20.0
 WIDE = SIDE // 2
 SHAPE = (2, WIDE // CELL, WIDE // CELL, BINS)
 

@@ -1,11 +1,12 @@
 """A sliced collection on disk: all slices of all volumes in one memory-mapped array.
 
     pixels.npy     (n, 128, 128) uint8, all volumes one after another, feet to head
-    slices.npz     volume (n,) int64 row of `volumes`; z_mm (n,); covers (n, 2); truth (n, k) bool, all False where not labelled
+    slices.npz     volume (n,) int64 row of `volumes`; z_mm (n,); covers (n, 2); truth (n, k) bool, all False
+                   where not labelled
     volumes.json   a record for each volume, refused ones included; classes; settings
     manifest.tsv   the same records, for a spreadsheet
-    cache/         the slices of each volume by the file's checksum and the settings, so that a killed run can be resumed.
-                   May be deleted at any time.
+    cache/         the slices of each volume by the file's checksum and the settings, so that a killed run can
+                   be resumed. May be deleted at any time.
 """
 
 from __future__ import annotations
@@ -39,17 +40,23 @@ from fovnet.volume.sources import source_of
 from fovnet.volume.split import FRACTIONS, split_subjects
 from fovnet.volume.volume import Images
 
-COLUMNS = ("volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code", "message", "shown_id")
+COLUMNS = (
+    "volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code",
+    "message", "shown_id",
+)
 
 
 @dataclass(frozen=True)
 class VolumeRecord:
     """The record of one volume after slicing.
 
-    subject_id  as written by `Identifiers`: a hash, unless plain ids are requested;  shown_id  the volume_id in that form, for reports
-    split       train, validation, test; empty for an unlabelled volume, and for a refused one whose subject has no split
+    subject_id  as written by `Identifiers`: a hash, unless plain ids are requested;  shown_id  the volume_id
+        in that form, for reports
+    split       train, validation, test; empty for an unlabelled volume, and for a refused one whose subject
+                has no split
     status      "ok", or "refused" with the stable `code` and the sentence `message`
-    first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted, counted_slices, images as in SliceStack
+    first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted,
+                        counted_slices, images as in SliceStack
     """
 
     volume_id: str
@@ -75,7 +82,8 @@ class VolumeRecord:
 
     @property
     def subject(self) -> str:
-        """The person: collection and subject_id; "01" of one collection and "01" of another are different people."""
+        """The person: collection and subject_id; "01" of one collection and "01" of another are different
+        people."""
         return f"{self.collection}/{self.subject_id}"
 
     @property
@@ -110,7 +118,8 @@ class Pack:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What must be stored with the weights of a network trained on these slices: the classes and the slice format."""
+        """What must be stored with the weights of a network trained on these slices: the classes and the
+        slice format."""
         return {"classes": list(self.classes), "slices": dict(self.slice_format)}
 
     @property
@@ -125,14 +134,18 @@ class Pack:
         return np.flatnonzero(wanted[self.volume]) if len(self.volume) else np.zeros(0, dtype=np.int64)
 
     def stack(self, index: int) -> SliceStack:
-        """The slices of the volume `records[index]`, as returned by `slice_volume`.  Raises its VolumeError if it was refused."""
+        """The slices of the volume `records[index]`, as returned by `slice_volume`.  Raises its VolumeError
+        if it was refused."""
         record = self.records[index]
         if record.status != "ok" or record.vox_to_ras is None or record.side_mm is None:
             raise VolumeError(record.code, record.message)
         rows = slice(record.first_row, record.first_row + record.slices)
-        return SliceStack(self.pixels[rows], self.z_mm[rows], self.covers[rows], record.side_mm, np.asarray(record.vox_to_ras),
-                          record.path, record.checksum, record.notes,
-                          None if record.counted is None else np.asarray(record.counted), record.counted_slices, record.images)
+        return SliceStack(
+            self.pixels[rows], self.z_mm[rows], self.covers[rows], record.side_mm,
+            np.asarray(record.vox_to_ras), record.path, record.checksum, record.notes,
+            None if record.counted is None else np.asarray(record.counted), record.counted_slices,
+            record.images,
+        )
 
 
 @dataclass(frozen=True)
@@ -148,7 +161,8 @@ class Job:
 
 @dataclass(frozen=True)
 class Sliced:
-    """The result of a worker process; the pixels stay in the cache file, so that 100,000 volumes fit in memory.
+    """The result of a worker process; the pixels stay in the cache file, so that 100,000 volumes fit in
+    memory.
 
     use    of the cache: "hit", "made" (no entry), "remade" (damaged entry), "" for a refused volume
     shows  a digest of the pixels, which identifies the same scan under two names
@@ -177,18 +191,21 @@ def slice_collections(
 ) -> Pack:
     """The pack in `out`, made from collections (name to folder or volumes.tsv) with `workers` processes.
 
-    Its bytes depend neither on `workers` nor on the cache.  A volume that cannot be read is refused and recorded, and does not stop the
-    others.  Raises CollectionError for a fault in a table, before any volume is read, and for the same scan under two subjects.
+    Its bytes depend neither on `workers` nor on the cache.  A volume that cannot be read is refused and
+    recorded, and does not stop the others.  Raises CollectionError for a fault in a table, before any volume
+    is read, and for the same scan under two subjects.
 
     identifiers  how ids are written; the splits are drawn from the original ids in the tables
     fractions    of the subjects of each collection for training, validation and test
     prune_cache  remove the cache entries that none of these volumes uses with these settings
-    log          receives a sentence for every damaged cache entry, then one with the counts of hits and misses
+    log          receives a sentence for every damaged cache entry, then one with the counts of hits and
+                 misses
     """
     slicing = slicing or Slicing()
     tables = {name: read_collection(Path(path), vocabulary) for name, path in collections.items()}
     refuse_shared_names(tables)
-    (out / "cache").mkdir(parents=True, exist_ok=True)          # an unwritable folder fails now, not after the last volume
+    # an unwritable folder fails now, not after the last volume
+    (out / "cache").mkdir(parents=True, exist_ok=True)
     jobs = [
         (name, Job(row, table.regions.get(row.volume_id, ()), out / "cache", slicing, vocabulary))
         for name, table in tables.items() for row in table.volumes
@@ -199,14 +216,17 @@ def slice_collections(
     pruned = cache.prune(out / "cache", used) if prune_cache else None
     if log:
         log(_cache_use(results, pruned))
-    results = _placed(_shared_out(results, {name: table.volumes for name, table in tables.items()}, seed, fractions))
+    results = _placed(
+        _shared_out(results, {name: table.volumes for name, table in tables.items()}, seed, fractions)
+    )
     results = [replace(result, record=_named(result.record, identifiers)) for result in results]
     _write(out, results, vocabulary, slicing, seed)
     return load_pack(out)
 
 
 def _cut(
-    jobs: Sequence[tuple[str, Job]], workers: int, progress: Callable[[int, int], None] | None, log: Callable[[str], None] | None
+    jobs: Sequence[tuple[str, Job]], workers: int, progress: Callable[[int, int], None] | None,
+    log: Callable[[str], None] | None,
 ) -> list[Sliced]:
     """The result of every (collection, job), in order."""
     results: list[Sliced] = []
@@ -221,7 +241,8 @@ def _cut(
 
 
 def load_pack(folder: Path) -> Pack:
-    """The pack in a folder, its pixels memory-mapped.  Raises CollectionError "pack-missing" or "pack-damaged"."""
+    """The pack in a folder, its pixels memory-mapped.  Raises CollectionError "pack-missing" or
+    "pack-damaged"."""
     folder = Path(folder)
     try:
         facts = records.read_json(folder / "volumes.json")
@@ -229,16 +250,30 @@ def load_pack(folder: Path) -> Pack:
         rows = len(arrays["volume"])
         pixels = np.load(folder / "pixels.npy", mmap_mode="r" if rows else None, allow_pickle=False)
         known = {column.name for column in fields(VolumeRecord)}
-        volumes = tuple(_record({name: value for name, value in row.items() if name in known}) for row in facts["volumes"])
+        volumes = tuple(
+            _record({name: value for name, value in row.items() if name in known}) for row in facts["volumes"]
+        )
         classes = tuple(facts["classes"])
-        pack = Pack(folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"], volumes, facts["looks"])
+        pack = Pack(
+            folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"],
+            volumes, facts["looks"],
+        )
     except FileNotFoundError as fault:
-        raise CollectionError("pack-missing", f"{fault.filename}: there is no such file. `fovnet slice --config` makes it.") from fault
+        raise CollectionError(
+            "pack-missing", f"{fault.filename}: there is no such file. `fovnet slice --config` makes it."
+        ) from fault
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as fault:
-        raise CollectionError("pack-damaged", f"{folder}: a file of the pack is damaged ({fault}). Slice it again.") from fault
-    shapes = {len(pack.pixels), len(pack.z_mm), len(pack.covers), len(pack.truth), sum(record.slices for record in volumes), rows}
+        raise CollectionError(
+            "pack-damaged", f"{folder}: a file of the pack is damaged ({fault}). Slice it again."
+        ) from fault
+    shapes = {
+        len(pack.pixels), len(pack.z_mm), len(pack.covers), len(pack.truth),
+        sum(record.slices for record in volumes), rows,
+    }
     if len(shapes) != 1 or pack.pixels.shape[1:] != (SIDE, SIDE) or pack.truth.shape[1] != len(pack.classes):
-        raise CollectionError("pack-damaged", f"{folder}: its files belong to different runs ({shapes} slices). Slice it again.")
+        raise CollectionError(
+            "pack-damaged", f"{folder}: its files belong to different runs ({shapes} slices). Slice it again."
+        )
     return pack
 
 
@@ -253,14 +288,18 @@ def _record(row: dict[str, Any]) -> VolumeRecord:
 
 
 def _refuse_shared_scans(results: Iterable[Sliced]) -> None:
-    """Raises CollectionError "collection-same-scan" if two subjects have identical slices: one person could be in two splits."""
+    """Raises CollectionError "collection-same-scan" if two subjects have identical slices: one person could
+    be in two splits."""
     first: dict[str, VolumeRecord] = {}
     for result in results:
         one = result.record
         other = first.setdefault(result.shows, one) if result.shows else one
         if (other.collection, other.subject_id) != (one.collection, one.subject_id):
-            raise CollectionError("collection-same-scan", f"{one.path} and {other.path}: volumes {one.volume_id} and {other.volume_id} of "
-                                                          "two subjects show the very same slices. Give one subject_id, or remove one.")
+            raise CollectionError(
+                "collection-same-scan",
+                f"{one.path} and {other.path}: volumes {one.volume_id} and {other.volume_id} of "
+                "two subjects show the very same slices. Give one subject_id, or remove one.",
+            )
 
 
 def _slice(job: Job) -> Sliced:
@@ -278,10 +317,17 @@ def _slice(job: Job) -> Sliced:
             raise
         return _refused(record, internal(job.row.path, fault))
     affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
-    return Sliced(cached, shown, replace(record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
-                                         checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,
-                                         counted=None if stack.counted is None else tuple(stack.counted.tolist()), images=stack.images),
-                  use, hashlib.sha256(stack.pixels.tobytes()).hexdigest())
+    return Sliced(
+        cached,
+        shown,
+        replace(
+            record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
+            checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,
+            counted=None if stack.counted is None else tuple(stack.counted.tolist()), images=stack.images,
+        ),
+        use,
+        hashlib.sha256(stack.pixels.tobytes()).hexdigest(),
+    )
 
 
 def _refused(record: VolumeRecord, fault: FovnetError) -> Sliced:
@@ -289,7 +335,10 @@ def _refused(record: VolumeRecord, fault: FovnetError) -> Sliced:
 
 
 def _crashed(job: Job) -> Sliced:
-    message = f"{job.row.path}: slicing it ended its process twice (memory?). Use fewer workers, or resample it to larger voxels."
+    message = (
+        f"{job.row.path}: slicing it ended its process twice (memory?). Use fewer workers, or resample it to "
+        "larger voxels."
+    )
     return Sliced(None, None, replace(_began(job), status="refused", code="volume-crash", message=message))
 
 
@@ -300,13 +349,17 @@ def _size(job: Job) -> int:
 def _began(job: Job) -> VolumeRecord:
     row = job.row
     path = row.path.as_posix()
-    return VolumeRecord(row.volume_id, row.subject_id, "", path, bool(job.labels), "ok", attributes=dict(row.attributes))
+    return VolumeRecord(
+        row.volume_id, row.subject_id, "", path, bool(job.labels), "ok", attributes=dict(row.attributes)
+    )
 
 
 def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
-    """(slices, cache file, use) of a volume, cut now or in an earlier run; a damaged cache entry is replaced."""
+    """(slices, cache file, use) of a volume, cut now or in an earlier run; a damaged cache entry is
+    replaced."""
     source = source_of(job.row.path)
-    checksum, beside = source.checksum, source.beside     # beside affects the notes, but not the checksum of the series' own files
+    # beside affects the notes, but not the checksum of the series' own files
+    checksum, beside = source.checksum, source.beside
     facts = {"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM}
     cached = cache.entry(job.cache, facts | ({"beside": beside} if beside else {}))
     try:
@@ -316,12 +369,25 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         use = "remade"
     stack = slice_volume(source, job.slicing)
-    counted = {} if stack.counted is None else {"counted": stack.counted, "counted_slices": np.asarray(stack.counted_slices)}
+    counted = (
+        {}
+        if stack.counted is None
+        else {"counted": stack.counted, "counted_slices": np.asarray(stack.counted_slices)}
+    )
     if stack.images is not None:
-        counted |= {"images_axis": np.asarray(stack.images.axis), "images_uids": np.asarray(stack.images.uids, dtype=np.str_),
-                    "images_frames": np.asarray(stack.images.frames)}
-    cache.write(cached, {"pixels": stack.pixels, "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": np.asarray(stack.side_mm),
-                          "vox_to_ras": stack.vox_to_ras, "notes": np.asarray(stack.notes, dtype=np.str_), **counted})
+        counted |= {
+            "images_axis": np.asarray(stack.images.axis),
+            "images_uids": np.asarray(stack.images.uids, dtype=np.str_),
+            "images_frames": np.asarray(stack.images.frames),
+        }
+    cache.write(
+        cached,
+        {
+            "pixels": stack.pixels, "z_mm": stack.z_mm, "covers": stack.covers,
+            "side_mm": np.asarray(stack.side_mm), "vox_to_ras": stack.vox_to_ras,
+            "notes": np.asarray(stack.notes, dtype=np.str_), **counted,
+        },
+    )
     return stack, cached, use
 
 
@@ -332,30 +398,45 @@ def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
     if "images_axis" in arrays:
         uids, frames = map(str, arrays["images_uids"]), map(int, arrays["images_frames"])
         images = Images(int(arrays["images_axis"]), tuple(uids), tuple(frames))
-    return SliceStack(arrays["pixels"], arrays["z_mm"], arrays["covers"], float(arrays["side_mm"]), arrays["vox_to_ras"], str(path),
-                      checksum, tuple(map(str, arrays["notes"])), arrays.get("counted"), counted_slices, images)
+    return SliceStack(
+        arrays["pixels"], arrays["z_mm"], arrays["covers"], float(arrays["side_mm"]), arrays["vox_to_ras"],
+        str(path), checksum, tuple(map(str, arrays["notes"])), arrays.get("counted"), counted_slices, images,
+    )
 
 
 def _cache_use(results: Iterable[Sliced], pruned: tuple[int, int] | None) -> str:
     """A sentence with the counts of cache hits and misses."""
     count = Counter(result.use for result in results)
-    sentence = f"cache: {count['hit']} volumes from an earlier run, {count['made']} cut now, {count['remade']} cut again (damaged entries)"
-    return sentence if pruned is None else f"{sentence}; {pruned[0]} files that nobody uses removed ({pruned[1] / 1e6:.1f} MB)"
+    sentence = (
+        f"cache: {count['hit']} volumes from an earlier run, {count['made']} cut now, {count['remade']} cut "
+        "again (damaged entries)"
+    )
+    return (
+        sentence
+        if pruned is None
+        else f"{sentence}; {pruned[0]} files that nobody uses removed ({pruned[1] / 1e6:.1f} MB)"
+    )
 
 
 def _sealed(cached: Path) -> dict[str, records.Array]:
-    """The arrays of an entry written or read earlier in this run.  Raises CollectionError "cache-changed" if it has changed since."""
+    """The arrays of an entry written or read earlier in this run.  Raises CollectionError "cache-changed" if
+    it has changed since."""
     try:
         return cache.read(cached)
     except (OSError, ValueError) as fault:
-        raise CollectionError("cache-changed", f"{cached}: changed while its slices were packed ({fault}). Slice the collection again, "
-                                               "one run at a time in one results folder.") from fault
+        raise CollectionError(
+            "cache-changed",
+            f"{cached}: changed while its slices were packed ({fault}). Slice the collection again, "
+            "one run at a time in one results folder.",
+        ) from fault
 
 
 def _shared_out(
-    results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int, fractions: Sequence[float]
+    results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int,
+    fractions: Sequence[float],
 ) -> list[Sliced]:
-    """The results with the split of every labelled volume; a refused one gets its subject's split, if that has one."""
+    """The results with the split of every labelled volume; a refused one gets its subject's split, if that
+    has one."""
     split: dict[tuple[str, str], str] = {}
     for name, rows in tables.items():
         given = {row.subject_id: row.split for row in rows if row.split}
@@ -364,15 +445,23 @@ def _shared_out(
         found = given | split_subjects(taking_part, name, seed, given, fractions)
         split.update({(name, subject): place for subject, place in found.items()})
     return [
-        replace(result, record=replace(result.record, split=split.get((result.record.collection, result.record.subject_id), "")))
-        if result.record.labelled else result
+        replace(
+            result,
+            record=replace(
+                result.record, split=split.get((result.record.collection, result.record.subject_id), "")
+            ),
+        )
+        if result.record.labelled
+        else result
         for result in results
     ]
 
 
 def _named(record: VolumeRecord, identifiers: Identifiers) -> VolumeRecord:
     """The record with its ids as `identifiers` writes them."""
-    return replace(record, subject_id=identifiers.shown(record.subject_id), shown_id=identifiers.shown(record.volume_id))
+    return replace(
+        record, subject_id=identifiers.shown(record.subject_id), shown_id=identifiers.shown(record.volume_id)
+    )
 
 
 def _takes_part(record: VolumeRecord) -> bool:
@@ -391,8 +480,8 @@ def _placed(results: Iterable[Sliced]) -> list[Sliced]:
 def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing: Slicing, seed: int) -> None:
     """Writes the four files of the pack; volumes.json last, so that an unfinished pack has none.
 
-    If the contents of all four are unchanged, their modification times are kept: otherwise a workflow would, after `fovnet slice` by
-    hand, repeat every job that depends on them.
+    If the contents of all four are unchanged, their modification times are kept: otherwise a workflow would,
+    after `fovnet slice` by hand, repeat every job that depends on them.
     """
     files = [out / name for name in ("pixels.npy", "slices.npz", "manifest.tsv", "volumes.json")]
     before = [(records.checksum(path), path.stat()) for path in files if path.exists()]
@@ -421,8 +510,13 @@ def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing
     attributes = sorted({name for row in volumes for name in row["attributes"]} - set(COLUMNS))
     table = [{**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"} for row in volumes]
     records.write_tsv(out / "manifest.tsv", (*COLUMNS, *attributes), table)
-    facts = {"classes": vocabulary.classes, "slicing": asdict(slicing), "looks": slice_format(slicing), "volumes": volumes}
+    facts = {
+        "classes": vocabulary.classes, "slicing": asdict(slicing), "looks": slice_format(slicing),
+        "volumes": volumes,
+    }
     records.write_json(out / "volumes.json", facts, settings=asdict(slicing), seed=seed)
-    if len(before) == len(files) and all(records.checksum(path) == known for path, (known, _) in zip(files, before, strict=True)):
+    if len(before) == len(files) and all(
+        records.checksum(path) == known for path, (known, _) in zip(files, before, strict=True)
+    ):
         for path, (_, was) in zip(files, before, strict=True):
             os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))

@@ -1,4 +1,5 @@
-"""Jobs in several processes, with results in the order of the jobs; a crashed process costs one job its result.
+"""Jobs in several processes, with results in the order of the jobs; a crashed process costs one job its
+result.
 
 The jobs under way are limited in number and in their estimated bytes.
 """
@@ -34,14 +35,17 @@ def in_order(
     size: Callable[[Job], int] | None = None,
     budget: int = 0,
 ) -> Iterator[Result]:
-    """work(job) for each job, in the order of the jobs whatever `workers` is; with one worker, in this process.
+    """work(job) for each job, in the order of the jobs whatever `workers` is; with one worker, in this
+    process.
 
-    Jobs under way (submitted, result not yet yielded) are at most READ_AHEAD per worker; with `size`, also at most so many that the sum of
-    their sizes is within `budget`, except that one job is always allowed, however large.
+    Jobs under way (submitted, result not yet yielded) are at most READ_AHEAD per worker; with `size`, also at
+    most so many that the sum of their sizes is within `budget`, except that one job is always allowed,
+    however large.
 
-    A process that dies (memory, a crash in a C library) breaks its pool: the jobs under way are then repeated one by one, each in a new
-    process, and for a job that kills its process again the result is `crashed(job)`.
-    Raises ConfigError "processes-none" if no process can be started at all: that is no job's fault.
+    A process that dies (memory, a crash in a C library) breaks its pool: the jobs under way are then repeated
+    one by one, each in a new process, and for a job that kills its process again the result is
+    `crashed(job)`. Raises ConfigError "processes-none" if no process can be started at all: that is no job's
+    fault.
     """
     if workers <= 1:
         yield from map(work, jobs)
@@ -64,7 +68,8 @@ def in_order(
         except BrokenProcessPool:
             pass                                # the pool is broken; the waiting jobs are repeated one by one
         finally:
-            pool.shutdown(cancel_futures=True)  # if the caller stops early, jobs not yet started are cancelled
+            # if the caller stops early, jobs not yet started are cancelled
+            pool.shutdown(cancel_futures=True)
         for job, _ in waiting:
             result = _alone(work, job, crashed)
             remaining.leave()
@@ -83,7 +88,9 @@ class Admission(Generic[Job]):
     (None, [9])
     """
 
-    def __init__(self, jobs: Iterator[Job], most: int, size: Callable[[Job], int] | None, budget: int) -> None:
+    def __init__(
+        self, jobs: Iterator[Job], most: int, size: Callable[[Job], int] | None, budget: int
+    ) -> None:
         self._jobs, self._most, self._size, self._budget = jobs, most, size, budget
         self._inside: deque[int] = deque()
         self._next: tuple[Job, int] | None = None
@@ -109,18 +116,22 @@ class Admission(Generic[Job]):
 
 
 def _refuse_to_begin_without_processes() -> None:
-    """Raises ConfigError if no process can be started; takes 0.1 s.  One cause: each process imports the main script again, and a script
-    without a `__main__` guard starts its work there."""
+    """Raises ConfigError if no process can be started; takes 0.1 s.  One cause: each process imports the main
+    script again, and a script without a `__main__` guard starts its work there."""
     try:
         with spawned(1) as pool:
             pool.submit(int).result()
     except BrokenProcessPool:
-        raise ConfigError("processes-none", "no process could be started to read ahead; a script that wants more than one begins its work "
-                                            'under `if __name__ == "__main__":`, or does with one (jobs=1)') from None
+        raise ConfigError(
+            "processes-none",
+            "no process could be started to read ahead; a script that wants more than one begins its work "
+            'under `if __name__ == "__main__":`, or does with one (jobs=1)',
+        ) from None
 
 
 def _submitted(pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job) -> Future[Result]:
-    """The job's future; an already failed one if the pool is broken, so that no job is lost between two pools."""
+    """The job's future; an already failed one if the pool is broken, so that no job is lost between two
+    pools."""
     try:
         return pool.submit(work, job)
     except BrokenProcessPool as fault:
@@ -141,7 +152,8 @@ def spawned(workers: int) -> ProcessPoolExecutor:
     """A pool of processes that do not outlive this one, however it ends."""
     # spawn: a forked child inherits the locks of this process's threads, and may deadlock
     return ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_serve, initargs=(os.getpid(), logging.root.manager.disable)
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_serve,
+        initargs=(os.getpid(), logging.root.manager.disable),
     )
 
 
@@ -154,7 +166,8 @@ def _serve(parent: int, unlogged: int) -> None:
 
 
 def end_with(parent: int) -> None:
-    """Ends this process within a second after its parent, of process id `parent`, so that none is left if the parent is killed."""
+    """Ends this process within a second after its parent, of process id `parent`, so that none is left if the
+    parent is killed."""
 
     def watch() -> None:
         while os.getppid() == parent:

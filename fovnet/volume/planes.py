@@ -1,9 +1,10 @@
-"""Axial, sagittal and coronal pictures of a volume, at three places each and centred on the bright part, which show its orientation.
+"""Axial, sagittal and coronal pictures of a volume, at three places each and centred on the bright part,
+which show its orientation.
 
     pictures  (3, 3, 128, 128) uint8: plane (axial, sagittal, coronal), place, row, column; 4 mm per pixel
 
-Rows run from front to back in axial pictures and from head to feet in the others; columns from the patient's right to the left, in sagittal
-ones from front to back; all according to the header.
+Rows run from front to back in axial pictures and from head to feet in the others; columns from the patient's
+right to the left, in sagittal ones from front to back; all according to the header.
 """
 
 from __future__ import annotations
@@ -27,16 +28,26 @@ Floats32 = NDArray[np.float32]
 
 
 def pictures(stack: SliceStack) -> NDArray[np.uint8]:
-    """The nine pictures (3, 3, 128, 128) of a volume; of one longer or wider than 512 mm, of the 512 mm about its centre of brightness."""
+    """The nine pictures (3, 3, 128, 128) of a volume; of one longer or wider than 512 mm, of the 512 mm about
+    its centre of brightness."""
     with one_thread():
         slices, along = _about_the_body(stack), _rows(stack)
         across = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
         half = max(1, round(THICK_MM * SIDE / stack.side_mm / 2))
         profiles = along @ slices.mean(axis=(1, 2)), slices.mean(axis=(0, 1)), slices.mean(axis=(0, 2))
         up, left, back = (_places(profile) for profile in profiles)
-        axial = [across @ np.tensordot(along[max(0, at - 1) : at + 2].mean(axis=0), slices, axes=1) @ across.T for at in up]
-        sagittal = [_upright(along @ slices[:, :, max(0, at - half) : at + half + 1].mean(axis=2) @ across.T) for at in left]
-        coronal = [_upright(along @ slices[:, max(0, at - half) : at + half + 1].mean(axis=1) @ across.T) for at in back]
+        axial = [
+            across @ np.tensordot(along[max(0, at - 1) : at + 2].mean(axis=0), slices, axes=1) @ across.T
+            for at in up
+        ]
+        sagittal = [
+            _upright(along @ slices[:, :, max(0, at - half) : at + half + 1].mean(axis=2) @ across.T)
+            for at in left
+        ]
+        coronal = [
+            _upright(along @ slices[:, max(0, at - half) : at + half + 1].mean(axis=1) @ across.T)
+            for at in back
+        ]
         made = np.stack([_centred(picture) for picture in (*axial, *sagittal, *coronal)])
     grey: NDArray[np.uint8] = np.clip(made + np.float32(0.5), 0, 255).astype(np.uint8)
     return grey.reshape(PICTURES)
@@ -46,33 +57,46 @@ def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
     """The extent in mm of a volume's pixels above 0 from side to side, front to back and feet to head."""
     lit, pixel_mm = stack.pixels > 0, stack.side_mm / SIDE
     high_mm = np.diff(stack.edges_mm)[lit.any(axis=(1, 2))].sum()
-    return float(lit.any(axis=(0, 1)).sum() * pixel_mm), float(lit.any(axis=(0, 2)).sum() * pixel_mm), float(high_mm)
+    return (
+        float(lit.any(axis=(0, 1)).sum() * pixel_mm), float(lit.any(axis=(0, 2)).sum() * pixel_mm),
+        float(high_mm),
+    )
 
 
 def states_axes(stack: SliceStack) -> bool:
-    """Whether the header states the directions of its axes: False for a diagonal affine with the origin in the middle or at a corner.
+    """Whether the header states the directions of its axes: False for a diagonal affine with the origin in
+    the middle or at a corner.
 
-    Converters without orientation information write such a header, and so does the simulator when it turns a volume.
+    Converters without orientation information write such a header, and so does the simulator when it turns a
+    volume.
     """
     affine = stack.vox_to_ras
     sizes = np.diag(affine)[:3]
     if not np.allclose(affine[:3, :3], np.diag(sizes), atol=1e-4):
         return True
     slack, edges_mm = SLACK * sizes, stack.edges_mm
-    reach = stack.side_mm - sizes[:2]                                     # of the longer side; the shorter is padded
-    centred = abs(edges_mm[[0, -1]].mean()) <= slack[2] and np.abs(affine[:2, 3] + reach / 2).min() <= slack[:2].max()
+    # of the longer side; the shorter is padded
+    reach = stack.side_mm - sizes[:2]
+    centred = (
+        abs(edges_mm[[0, -1]].mean()) <= slack[2]
+        and np.abs(affine[:2, 3] + reach / 2).min() <= slack[:2].max()
+    )
     first = abs(edges_mm[0] + sizes[2] / 2) <= slack[2]
-    corner = first and min(np.abs(affine[:2, 3]).min(), np.abs(affine[:2, 3] + reach).min()) <= slack[:2].max()
+    corner = (
+        first and min(np.abs(affine[:2, 3]).min(), np.abs(affine[:2, 3] + reach).min()) <= slack[:2].max()
+    )
     return not (centred or corner)
 
 
 def shows_stated_axes(stack: SliceStack) -> bool:
-    """Whether the orientation of a volume can be taken from its header: the header states it, and the volume extends LEAST_MM each way."""
+    """Whether the orientation of a volume can be taken from its header: the header states it, and the volume
+    extends LEAST_MM each way."""
     return states_axes(stack) and min(extents_mm(stack)) >= LEAST_MM
 
 
 def _about_the_body(stack: SliceStack) -> Floats32:
-    """The slices (s, 128, 128); if they are wider than the pictures, shifted so that their centre of brightness is in the middle."""
+    """The slices (s, 128, 128); if they are wider than the pictures, shifted so that their centre of
+    brightness is in the middle."""
     slices = stack.pixels.astype(np.float32)
     if stack.side_mm > PIXEL_MM * SIDE:
         for axis, at in enumerate(middle(stack.pixels), start=1):
@@ -81,7 +105,8 @@ def _about_the_body(stack: SliceStack) -> Floats32:
 
 
 def _rows(stack: SliceStack) -> Floats32:
-    """(r, s) weights of the slices in at most 128 rows of 4 mm, about the centre of brightness if there are more."""
+    """(r, s) weights of the slices in at most 128 rows of 4 mm, about the centre of brightness if there are
+    more."""
     along, _ = rows_along(stack.z_mm)
     if len(along) <= SIDE:
         return along

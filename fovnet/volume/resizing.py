@@ -14,12 +14,14 @@ BAND = 16       # rows of weights per matrix product: fewer rows have fewer zero
 def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np.float32]:
     """(128, pixels) weights that resample a line of pixels, centred in `side_mm` of black, to 128 pixels.
 
-    The triangle filter, as wide as the larger of the two pixel sizes: linear interpolation when enlarging, antialiased when
-    shrinking; each row sums to one over image and padding together.  Source: Heckbert (1989), *Fundamentals of Texture
-    Mapping and Image Warping*, section 3.5; the same filter as Pillow's BILINEAR resize.
+    The triangle filter, as wide as the larger of the two pixel sizes: linear interpolation when enlarging,
+    antialiased when shrinking; each row sums to one over image and padding together.  Source: Heckbert
+    (1989), *Fundamentals of Texture Mapping and Image Warping*, section 3.5; the same filter as Pillow's
+    BILINEAR resize.
     """
     wanted_mm = side_mm / SIDE
-    padding = max(0, int(np.floor((side_mm / spacing_mm - pixels) / 2 + 0.5 - 1e-6)))      # padding pixels whose centre is inside
+    # padding pixels whose centre is inside
+    padding = max(0, int(np.floor((side_mm / spacing_mm - pixels) / 2 + 0.5 - 1e-6)))
     at_mm = (np.arange(-padding, pixels + padding) + 0.5 - pixels / 2) * spacing_mm
     wanted_at_mm = (np.arange(SIDE) + 0.5 - SIDE / 2) * wanted_mm
     weights = np.maximum(0.0, 1.0 - np.abs(wanted_at_mm[:, None] - at_mm) / max(wanted_mm, spacing_mm))
@@ -28,16 +30,23 @@ def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np
 
 
 class Resize:
-    """Weights (128, j) down and (128, i) across, applied to planes (j, i): down @ plane @ across.T, without most products with zeros.
+    """Weights (128, j) down and (128, i) across, applied to planes (j, i): down @ plane @ across.T, without
+    most products with zeros.
 
-    Only two to ten weights of a row are not zero, so each band of 16 rows needs only part of the plane: a 320 × 320 plane takes 65 µs
-    instead of 376.  The remaining products are summed in the same order; the last bit may differ where BLAS splits long sums.
+    Only two to ten weights of a row are not zero, so each band of 16 rows needs only part of the plane: a 320
+    × 320 plane takes 65 µs instead of 376.  The remaining products are summed in the same order; the last bit
+    may differ where BLAS splits long sums.
     """
 
     def __init__(self, down: NDArray[np.float32], across: NDArray[np.float32]) -> None:
         self._down = _bands(down)
-        self._across = [(rows, needed, np.ascontiguousarray(weights.T)) for rows, needed, weights in _bands(across)]
-        self._half, self._whole = np.zeros((len(down), across.shape[1]), np.float32), np.zeros((len(down), len(across)), np.float32)
+        self._across = [
+            (rows, needed, np.ascontiguousarray(weights.T)) for rows, needed, weights in _bands(across)
+        ]
+        self._half, self._whole = (
+            np.zeros((len(down), across.shape[1]), np.float32),
+            np.zeros((len(down), len(across)), np.float32),
+        )
 
     def __call__(self, plane: NDArray[np.float32]) -> NDArray[np.float32]:
         """(128, 128) float32, overwritten by the next call."""
@@ -49,7 +58,8 @@ class Resize:
 
 
 def _bands(weights: NDArray[np.float32]) -> list[tuple[slice, slice, NDArray[np.float32]]]:
-    """(rows, range of columns with non-zero weights, these weights) for every 16 rows; bands within the padding are left out."""
+    """(rows, range of columns with non-zero weights, these weights) for every 16 rows; bands within the
+    padding are left out."""
     bands = []
     for first in range(0, len(weights), BAND):
         rows = slice(first, first + BAND)

@@ -1,9 +1,11 @@
-"""Sagittal and coronal sections of a volume, made from its axial slices; imports numpy alone, since training and prediction use it.
+"""Sagittal and coronal sections of a volume, made from its axial slices; imports numpy alone, since training
+and prediction use it.
 
-    n  slices    v  volumes    r  rows of all volumes together, each of PIXEL_MM, those of a volume from feet to head
+    n  slices    v  volumes    r  rows of all volumes together, each of PIXEL_MM, those of a volume from feet
+        to head
 
-A single slice shows little of its position; a section through the whole volume shows it, in rough outlines, which simulated and real
-bodies have most in common.
+A single slice shows little of its position; a section through the whole volume shows it, in rough outlines,
+which simulated and real bodies have most in common.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from fovnet.volume.placing import Placing
 from fovnet.volume.resizing import SIDE, resize_weights
 
 PIXEL_MM = 4.0
-REACH = 4           # pixels of a slice averaged on either side of the middle, 28 mm of 400, so that noise is not taken for a body
+# pixels of a slice averaged on either side of the middle, 28 mm of 400, so that noise is not taken for a body
+REACH = 4
 
 Floats = NDArray[np.float32]
 
@@ -26,9 +29,10 @@ Floats = NDArray[np.float32]
 class Sections:
     """The sections of v volumes, and the position of each slice in them.
 
-    pixels  (2, r, 128) uint8: sagittal, columns from front to back, and coronal, from the patient's right to the left; 512 mm wide, with
-            the same centre as the slices
-    row     (n,) int64 of each slice    low, high  (n,) int64 the first row of its volume, and the one after its last
+    pixels  (2, r, 128) uint8: sagittal, columns from front to back, and coronal, from the patient's right to
+            the left; 512 mm wide, with the same centre as the slices
+    row     (n,) int64 of each slice    low, high  (n,) int64 the first row of its volume, and the one after
+        its last
     """
 
     pixels: NDArray[np.uint8]
@@ -50,7 +54,8 @@ def sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
 
 
 def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing) -> Sections:
-    """The sections of the volumes that contain the slices `rows` (m,), with the positions of these slices; no other volume is read."""
+    """The sections of the volumes that contain the slices `rows` (m,), with the positions of these slices; no
+    other volume is read."""
     runs = placing.runs
     runs = runs[np.unique(np.searchsorted(runs[:, 0], rows, side="right") - 1)]
     read = np.concatenate([np.arange(first, end) for first, end in runs.tolist()])
@@ -59,7 +64,9 @@ def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Pla
     return Sections(found.pixels, found.row[at], found.low[at], found.high[at])
 
 
-def _of_a_volume(pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _of_a_volume(
+    pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """(the two sections (2, r, 128) of a volume, the row (s,) of each slice)."""
     y, x = middle(pixels)
     sagittal = pixels[:, :, max(0, x - REACH) : x + REACH + 1].mean(axis=2, dtype=np.float32)
@@ -71,7 +78,8 @@ def _of_a_volume(pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: 
 
 
 def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
-    """(row, column) of the centre of brightness of slices (s, 128, 128): the body may lie beside the centre of the image."""
+    """(row, column) of the centre of brightness of slices (s, 128, 128): the body may lie beside the centre
+    of the image."""
     picture = pixels.mean(axis=0, dtype=np.float32)
     total = float(picture.sum())
     at = np.arange(SIDE, dtype=np.float32)
@@ -80,10 +88,12 @@ def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
 
 
 def rows_along(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
-    """(weights (r, s) of slices at ascending heights for rows of PIXEL_MM, the row (s,) that contains each slice).
+    """(weights (r, s) of slices at ascending heights for rows of PIXEL_MM, the row (s,) that contains each
+    slice).
 
-    The triangle filter, as wide as the larger of a row and the median step: linear interpolation between slices farther apart.  A volume
-    extends half a step beyond its outermost slices; a single slice is one row thick.
+    The triangle filter, as wide as the larger of a row and the median step: linear interpolation between
+    slices farther apart.  A volume extends half a step beyond its outermost slices; a single slice is one row
+    thick.
     """
     step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else PIXEL_MM
     bottom = z_mm[0] - step / 2

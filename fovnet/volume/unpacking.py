@@ -1,6 +1,7 @@
 """The bytes of a file, decompressed if necessary, and never more of them in memory than a header asks for.
 
-isal decompresses gzip two to four times as fast as the standard library (a 17 MB head: 19 against 49 ms), and verifies the checksum too.
+isal decompresses gzip two to four times as fast as the standard library (a 17 MB head: 19 against 49 ms), and
+verifies the checksum too.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ GZIP = b"\x1f\x8b"
 HEAD = 140                      # bytes to read to know a DICOM file: preamble, magic and the first element
 PIECE = 1 << 20
 AT_ONCE = 1 << 20               # numbers in memory before they become float32
-MAX_BEHIND = 1 << 26            # most bytes read after the voxels to reach gzip's checksum, or skipped before them
-DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)      # exceptions of a damaged stream
+# most bytes read after the voxels to reach gzip's checksum, or skipped before them
+MAX_BEHIND = 1 << 26
+# exceptions of a damaged stream
+DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzipFile)
 
 
 def has_preamble(opening: bytes) -> bool:
@@ -39,12 +42,14 @@ def has_preamble(opening: bytes) -> bool:
 
 
 def regular(path: Path) -> Path:
-    """The path, if it is a file or folder.  Raises VolumeError "volume-unreadable" for a pipe, a socket or a device: opening one may
-    block for ever.  Raises OSError if nothing is there."""
+    """The path, if it is a file or folder.  Raises VolumeError "volume-unreadable" for a pipe, a socket or a
+    device: opening one may block for ever.  Raises OSError if nothing is there."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = next(name for test, name in _KINDS if test(mode))
-        raise VolumeError("volume-unreadable", f"{path}: this is {kind}, not a file on disk. Copy its contents into a file.")
+        raise VolumeError(
+            "volume-unreadable", f"{path}: this is {kind}, not a file on disk. Copy its contents into a file."
+        )
     return path
 
 
@@ -82,7 +87,8 @@ def _begins_like_gzip(file: BinaryIO) -> bool:
 
 
 def unpacked(file: BinaryIO, encoding: str) -> BinaryIO:
-    """The rest of an open file, decoded while it is read: encoding "raw", "gzip", "zlib" or "bzip2".  Close the file."""
+    """The rest of an open file, decoded while it is read: encoding "raw", "gzip", "zlib" or "bzip2".  Close
+    the file."""
     if encoding == "gzip":
         return cast(BinaryIO, igzip.IGzipFile(fileobj=file))  # type: ignore[no-untyped-call]
     if encoding == "bzip2":
@@ -91,12 +97,14 @@ def unpacked(file: BinaryIO, encoding: str) -> BinaryIO:
 
 
 def plain_bytes(stream: BinaryIO) -> int | None:
-    """The number of bytes left in a stream; None for a gzip stream, where it is known only after decompression."""
+    """The number of bytes left in a stream; None for a gzip stream, where it is known only after
+    decompression."""
     return None if isinstance(cast(Any, stream), _Gzip) else os.fstat(stream.fileno()).st_size - stream.tell()
 
 
 def numbers(path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """The next `count` numbers of a stream, up to AT_ONCE at a time, (m,).  Raises VolumeError "volume-truncated" if it ends before."""
+    """The next `count` numbers of a stream, up to AT_ONCE at a time, (m,).  Raises VolumeError
+    "volume-truncated" if it ends before."""
     for first in range(0, count, AT_ONCE):
         found = np.empty(min(AT_ONCE, count - first), dtype)
         view, at = memoryview(cast(Any, found)).cast("B"), 0
@@ -104,26 +112,37 @@ def numbers(path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]) -> I
             got = stream.readinto(view[at : at + PIECE])  # type: ignore[attr-defined]
             if not got:
                 seen, wanted = first * dtype.itemsize + at, count * dtype.itemsize
-                raise VolumeError("volume-truncated", f"{path}: the voxels end after {seen:,} of {wanted:,} bytes. "
-                                                       "Copy it again from its origin.")
+                raise VolumeError(
+                    "volume-truncated",
+                    f"{path}: the voxels end after {seen:,} of {wanted:,} bytes. "
+                    "Copy it again from its origin.",
+                )
             at += got
         yield found
 
 
 def skip(path: Path, stream: BinaryIO, count: int) -> None:
-    """Reads and discards `count` bytes.  Raises VolumeError "volume-corrupt" for a count outside 0..64 MiB, "volume-truncated"."""
+    """Reads and discards `count` bytes.  Raises VolumeError "volume-corrupt" for a count outside 0..64 MiB,
+    "volume-truncated"."""
     if not 0 <= count <= MAX_BEHIND:
-        raise VolumeError("volume-corrupt", f"{path}: the header lets the voxels begin after {count:,} bytes; 0 to {MAX_BEHIND:,} are "
-                                            "believed. Export it again.")
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: the header lets the voxels begin after {count:,} bytes; 0 to {MAX_BEHIND:,} are "
+            "believed. Export it again.",
+        )
     while count:
         got = len(stream.read(min(PIECE, count)))
         if not got:
-            raise VolumeError("volume-truncated", f"{path}: the file ends {count:,} bytes before its voxels begin. Copy it again.")
+            raise VolumeError(
+                "volume-truncated",
+                f"{path}: the file ends {count:,} bytes before its voxels begin. Copy it again.",
+            )
         count -= got
 
 
 def drain(stream: BinaryIO) -> int | None:
-    """The number of bytes left in a stream, read to its end: only there gzip verifies its checksum, and detects a flipped bit.
+    """The number of bytes left in a stream, read to its end: only there gzip verifies its checksum, and
+    detects a flipped bit.
 
     Reads at most 64 MiB, since a few kilobytes of gzip can decompress to any length; None if there are more.
     """
@@ -170,6 +189,6 @@ class _Zlib(io.RawIOBase):
 
 
 _KINDS = (
-    (stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a character device"), (stat.S_ISBLK, "a block device"),
-    (lambda mode: True, "something unknown"),
+    (stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"), (lambda mode: True, "something unknown"),
 )

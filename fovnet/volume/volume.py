@@ -12,9 +12,11 @@ NO_AXIS = -1
 
 @dataclass(frozen=True)
 class Images:
-    """The source images of a volume, one for each index along `axis` of its grid: the link from a result to the archive.
+    """The source images of a volume, one for each index along `axis` of its grid: the link from a result to
+    the archive.
 
-    uids    SOP instance UIDs         frames  number in a multi-frame object, from 1; 0 if the object is one image
+    uids    SOP instance UIDs         frames  number in a multi-frame object, from 1; 0 if the object is one
+        image
     axis    NO_AXIS if the volume was resampled, so that every slice crosses several of them
     """
 
@@ -33,14 +35,17 @@ class Volume:
     """MR intensities on a regular grid.
 
     voxels      (i, j, k) float32, finite
-    vox_to_ras  (4, 4) float64, voxel index to scanner millimetres, RAS+ world (x to the right, y to the front, z to the head)
+    vox_to_ras  (4, 4) float64, voxel index to scanner millimetres, RAS+ world (x to the right, y to the
+                front, z to the head)
     source      path, for errors and the report
     notes       what was done or chosen while reading ("first of 3 frames"), in sentences
-    counted_z_mm  (n,) scanner heights of the slices that labels count, if these are not the slices of this grid: a volume resampled
-                  by `orient.to_ras` keeps those of its closest-canonical form; else None
+    counted_z_mm  (n,) scanner heights of the slices that labels count, if these are not the slices of this
+                  grid: a volume resampled by `orient.to_ras` keeps those of its closest-canonical form; else
+                  None
     images      the source images, if the format has any; else None
 
-    Readers return the grid as stored; `orient.to_ras` returns it with axes running left→right, back→front, feet→head.
+    Readers return the grid as stored; `orient.to_ras` returns it with axes running left→right, back→front,
+    feet→head.
     """
 
     voxels: NDArray[np.float32]
@@ -52,7 +57,8 @@ class Volume:
 
     @property
     def spacing_mm(self) -> NDArray[np.float64]:
-        """(3,) distance between neighbouring voxels along each axis; derived, so it cannot disagree with the affine."""
+        """(3,) distance between neighbouring voxels along each axis; derived, so it cannot disagree with the
+        affine."""
         return np.asarray(np.linalg.norm(self.vox_to_ras[:3, :3], axis=0))
 
     def slice_heights_mm(self) -> NDArray[np.float64]:

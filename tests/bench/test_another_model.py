@@ -1,4 +1,5 @@
-"""The search on an autoencoder: what it is shown, how it is measured, and that it can be repeated and continued."""
+"""The search on an autoencoder: what it is shown, how it is measured, and that it can be repeated and
+continued."""
 
 from __future__ import annotations
 
@@ -9,7 +10,17 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from fovnet.bench.another_model import EPOCHS, SPACE, STARTS, Task, confusion, f1_of, outcome_of, pictures, searched
+from fovnet.bench.another_model import (
+    EPOCHS,
+    SPACE,
+    STARTS,
+    Task,
+    confusion,
+    f1_of,
+    outcome_of,
+    pictures,
+    searched,
+)
 from fovnet.errors import FovnetError
 from fovnet.net.autoencoder import trained
 from fovnet.records import read_tsv
@@ -34,7 +45,9 @@ def test_f1_is_that_of_scikit_learn_and_nothing_told_rightly_is_none() -> None:
     rng = np.random.default_rng(0)
     interrupted, told = rng.random(400) < 0.25, rng.random(400) < 0.4
     complete, other, mean = f1_of(confusion(interrupted, told).sum(axis=0))
-    assert complete == pytest.approx(f1_score(~interrupted, ~told)) and other == pytest.approx(f1_score(interrupted, told))
+    assert complete == pytest.approx(f1_score(~interrupted, ~told)) and other == pytest.approx(
+        f1_score(interrupted, told)
+    )
     assert mean == pytest.approx(f1_score(interrupted, told, average="macro"))
     assert f1_of(confusion(np.array([True]), np.array([False])).sum(axis=0)).tolist() == [0.0, 0.0, 0.0]
 
@@ -55,7 +68,9 @@ def test_a_training_without_a_finite_loss_has_diverged() -> None:
     _, losses = trained(huge, {**STARTS["good"], "rate": 0.1}, epochs=4, seed=0)
     assert not math.isfinite(losses[-1]) and len(losses) < 4
     outcome = outcome_of(proposal(rate=0.1))
-    assert outcome.status in ("completed", "diverged") and (outcome.score is None) == (outcome.status == "diverged")
+    assert outcome.status in ("completed", "diverged") and (outcome.score is None) == (
+        outcome.status == "diverged"
+    )
 
 
 def test_a_search_goes_on_from_its_journal_to_what_it_would_have_come_to(tmp_path: Path) -> None:
@@ -65,16 +80,28 @@ def test_a_search_goes_on_from_its_journal_to_what_it_would_have_come_to(tmp_pat
         (tmp_path / "whole" / f"slot-{slot:04d}.json").unlink()
     again = searched(task)
     assert again == whole and whole.score <= whole.first
-    assert whole.low <= whole.mean <= whole.high and whole.mean == pytest.approx((whole.complete + whole.interrupted) / 2)
+    assert whole.low <= whole.mean <= whole.high and whole.mean == pytest.approx(
+        (whole.complete + whole.interrupted) / 2
+    )
     trials = read_trials(tmp_path / "whole")
-    assert len(trials) == 6 and trials[4].proposal.step == "search" and trials[5].proposal.step.startswith("poll")
+    assert (
+        len(trials) == 6
+        and trials[4].proposal.step == "search"
+        and trials[5].proposal.step.startswith("poll")
+    )
 
 
 def test_the_verb_has_a_line_for_each_search_and_refuses_what_it_does_not_know(tmp_path: Path) -> None:
-    said = bench("another-model", "--out", tmp_path, "--method", "random", "--method", "mads", "--thesis", "--trials", "2", "--seeds", "1")
+    said = bench(
+        "another-model", "--out", tmp_path, "--method", "random", "--method", "mads", "--thesis", "--trials",
+        "2", "--seeds", "1",
+    )
     assert "of the test pictures are interrupted" in said
     rows = read_tsv(tmp_path / "another-model.tsv")
-    assert [(row["method"], row["seed"], row["trials"]) for row in rows] == [("random", "0", "2"), ("mads", "0", "2")]
+    assert [(row["method"], row["seed"], row["trials"]) for row in rows] == [
+        ("random", "0", "2"),
+        ("mads", "0", "2"),
+    ]
     assert (tmp_path / "mads-good-thesis-0" / "search.json").exists()
     with pytest.raises(FovnetError, match="bench-start"):
         bench("another-model", "--out", tmp_path, "--start", "worse")

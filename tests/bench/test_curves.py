@@ -28,10 +28,15 @@ ASHA = Spending("asha")
 
 
 def curves(seed: int = 0) -> np.ndarray:
-    """(40, 10) losses that fall towards a bowl's, those of great ends more slowly; every eighth row diverges."""
+    """(40, 10) losses that fall towards a bowl's, those of great ends more slowly; every eighth row
+    diverges."""
     x, rng = np.linspace(0, 1, ROWS), np.random.default_rng(seed)
     ends = 1 + (x - 0.37) ** 2
-    made = ends[:, None] + np.exp(-np.arange(R + 1) / (1 + ends[:, None])) + 0.01 * rng.standard_normal((ROWS, R + 1))
+    made = (
+        ends[:, None]
+        + np.exp(-np.arange(R + 1) / (1 + ends[:, None]))
+        + 0.01 * rng.standard_normal((ROWS, R + 1))
+    )
     for row in range(5, ROWS, 8):
         made[row, 1 + row % R :] = np.nan
     return made
@@ -41,7 +46,10 @@ def saved(folder: Path, **changes: Any) -> Path:
     made = curves()
     y = np.where(np.isfinite(made[:, -1]), made[:, -1], 99.0)
     path = folder / "line.npz"
-    arrays = {"X": np.linspace(0, 1, ROWS)[:, None], "kinds": np.array(["ord"]), "names": np.array(["rate"]), "y": y}
+    arrays = {
+        "X": np.linspace(0, 1, ROWS)[:, None], "kinds": np.array(["ord"]), "names": np.array(["rate"]),
+        "y": y,
+    }
     given = {**arrays, "cost": np.full(ROWS, 18.0), "curves": made, **changes}
     np.savez(path, **{name: value for name, value in given.items() if value is not None})
     return path
@@ -75,10 +83,14 @@ def test_y_follows_from_the_curves_by_their_rule(rule: str, tmp_path: Path) -> N
     assert np.isnan(read.scores[:, 0]).all() and read.epochs == R
 
 
-def test_a_row_whose_curve_diverges_has_diverged_whatever_y_says_and_costs_the_epochs_until_then(table: Table) -> None:
+def test_a_row_whose_curve_diverges_has_diverged_whatever_y_says_and_costs_the_epochs_until_then(
+    table: Table,
+) -> None:
     """y of row 5 is 99; its sixth epoch is the first without a loss."""
     assert np.isnan(table.loss[5]) and table.lasts[5] == 6 and table.lasts[0] == R
-    run = recorded(table, [Slot(0, 0, 1), Slot(5, 0, 3), Slot(5, 3, R), Slot(0, 1, R)], np.arange(4.0), [0.1] * 4)
+    run = recorded(
+        table, [Slot(0, 0, 1), Slot(5, 0, 3), Slot(5, 3, R), Slot(0, 1, R)], np.arange(4.0), [0.1] * 4
+    )
     assert run.spent.tolist() == [1, 4, 7, 15]                      # 1, 3, the 3 until it diverges, 8
     assert run.drawn.tolist() == [1, 2, 2, 2] and run.epochs.tolist() == [1, 3, 6, R]
     assert run.whole.tolist() == [False, False, False, True]
@@ -95,11 +107,16 @@ def test_curves_beside_the_table_and_seconds_of_an_epoch_are_read(tmp_path: Path
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({"curves": curves()[1:]}, "table-shape"), ({"curves": curves()[:, :1]}, "table-shape"),
-        ({"curves": np.ones(ROWS)}, "table-shape"), ({"curves": curves()[::-1]}, "table-curves"),
-        ({"rule": np.array("best")}, "table-curves"), ({"rule": np.array("lowest")}, "table-curves"),
-        ({"curves": np.full((ROWS, 3), "a")}, "table-value"), ({"curves": np.full((ROWS, 3), np.nan)}, "table-value"),
-        ({"epoch_seconds": np.zeros(ROWS)}, "table-value"), ({"epoch_seconds": np.ones(3)}, "table-value"),
+        ({"curves": curves()[1:]}, "table-shape"),
+        ({"curves": curves()[:, :1]}, "table-shape"),
+        ({"curves": np.ones(ROWS)}, "table-shape"),
+        ({"curves": curves()[::-1]}, "table-curves"),
+        ({"rule": np.array("best")}, "table-curves"),
+        ({"rule": np.array("lowest")}, "table-curves"),
+        ({"curves": np.full((ROWS, 3), "a")}, "table-value"),
+        ({"curves": np.full((ROWS, 3), np.nan)}, "table-value"),
+        ({"epoch_seconds": np.zeros(ROWS)}, "table-value"),
+        ({"epoch_seconds": np.ones(3)}, "table-value"),
     ],
 )
 def test_faulty_curves_are_refused_by_name(changes: dict[str, Any], code: str, tmp_path: Path) -> None:
@@ -132,10 +149,14 @@ def test_full_trainings_draw_the_same_rows_with_and_without_curves(method: str, 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_run_pays_every_epoch_of_a_row_once_and_ends_with_the_best_row_at_its_end(way: str, workers: int, table: Table) -> None:
+def test_a_run_pays_every_epoch_of_a_row_once_and_ends_with_the_best_row_at_its_end(
+    way: str, workers: int, table: Table
+) -> None:
     run = replay(table, "random", first_row=3, seed=1, draws=40, workers=workers, spending=Spending(way))
     trained: Counter[int] = Counter()
-    for row, epochs, spent, before in zip(run.rows.tolist(), run.epochs, run.spent, [0, *run.spent[:-1]], strict=True):
+    for row, epochs, spent, before in zip(
+        run.rows.tolist(), run.epochs, run.spent, [0, *run.spent[:-1]], strict=True
+    ):
         assert spent - before == epochs - trained[row] > 0
         trained[row] = epochs
     assert run.spent[-1] == sum(trained.values()) == run.epochs_until(table.best)
@@ -143,11 +164,14 @@ def test_a_run_pays_every_epoch_of_a_row_once_and_ends_with_the_best_row_at_its_
     assert all(trained[row] <= table.lasts[row] for row in trained)
     busy = sum(float(table.cost[row]) / R * epochs for row, epochs in trained.items())
     assert run.idle >= 0 and (workers > 1 or run.idle == pytest.approx(0, abs=1e-9))
-    assert workers * float(run.ends.max()) * (1 - run.idle) >= busy - 1e-9     # predicted: also what diverges is planned whole
+    # predicted: also what diverges is planned whole
+    assert workers * float(run.ends.max()) * (1 - run.idle) >= busy - 1e-9
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_run_spends_more_than_its_cap_nor_stops_before_another_training_would(way: str, late: Table) -> None:
+def test_no_run_spends_more_than_its_cap_nor_stops_before_another_training_would(
+    way: str, late: Table
+) -> None:
     run = replay(late, "random", first_row=3, seed=2, draws=0, cap=57, spending=Spending(way))
     assert run.epochs_until(late.best) is None
     assert 57 - R < run.spent[-1] <= 57
@@ -156,18 +180,27 @@ def test_no_run_spends_more_than_its_cap_nor_stops_before_another_training_would
 def test_a_goal_counts_when_its_row_is_trained_to_the_end_and_not_before(table: Table) -> None:
     best = int(np.nanargmin(table.loss))
     slots = [Slot(0, 0, R), Slot(best, 0, 1), Slot(1, 0, 1), Slot(best, 1, R)]
-    found, missed = recorded(table, slots, np.array([9.0, 1, 2, 3]), [0.1] * 4), recorded(table, slots[:3], np.ones(3), [0.1] * 3)
-    assert (found.draws_until(table.best), found.epochs_until(table.best), found.time_until(table.best)) == (3, 2 * R + 1, 3.0)
+    found, missed = (
+        recorded(table, slots, np.array([9.0, 1, 2, 3]), [0.1] * 4),
+        recorded(table, slots[:3], np.ones(3), [0.1] * 3),
+    )
+    assert (found.draws_until(table.best), found.epochs_until(table.best), found.time_until(table.best)) == (
+        3, 2 * R + 1, 3.0,
+    )
     assert missed.draws_until(table.best) is missed.epochs_until(table.best) is None
     entry = Entry(Path(), "random", 0, draws=5, spending=ASHA)
     first = standings(table, entry, [found, missed])[0]
-    assert (first.misses, first.mean, first.epochs, first.epochs_worst) == (1, 3.0, (2 * R + 1 + 5 * R) / 2, 5 * R)
+    assert (first.misses, first.mean, first.epochs, first.epochs_worst) == (
+        1, 3.0, (2 * R + 1 + 5 * R) / 2, 5 * R,
+    )
     assert first.full_trainings == first.epochs / R
     share = curve(table, entry, [found, missed]).share
     assert (len(share), share[2 * R - 1], share[2 * R], share[-1]) == (5 * R, 0.0, 0.5, 0.5)
 
 
-def test_one_epoch_trains_half_the_budget_for_an_epoch_each_and_the_best_of_these_to_the_end(late: Table) -> None:
+def test_one_epoch_trains_half_the_budget_for_an_epoch_each_and_the_best_of_these_to_the_end(
+    late: Table,
+) -> None:
     """Budget 50: 25 rows for an epoch each, and of them (50 - 25) // 8 = 3 to the end."""
     run = replay(late, "random", first_row=3, seed=4, draws=0, cap=50, spending=Spending("one-epoch"))
     assert run.epochs[:25].tolist() == [1] * 25 and len(run.rows) == 28
@@ -179,7 +212,10 @@ def test_one_epoch_trains_half_the_budget_for_an_epoch_each_and_the_best_of_thes
 def test_stopping_the_worse_trainings_finds_the_best_row_in_fewer_epochs(table: Table) -> None:
     """Curves that fall alike tell after an epoch: by chance 20 full trainings, 185 epochs, are needed."""
     def mean(way: str) -> float:
-        runs = [replay(table, "random", first_row=2 * seed, seed=seed, draws=40, spending=Spending(way)) for seed in range(20)]
+        runs = [
+            replay(table, "random", first_row=2 * seed, seed=seed, draws=40, spending=Spending(way))
+            for seed in range(20)
+        ]
         return float(np.mean([run.epochs_until(table.best) for run in runs]))
 
     full, sooner = mean("full"), [mean(way) for way in ("asha", "hyperband", "one-epoch")]
@@ -189,7 +225,9 @@ def test_stopping_the_worse_trainings_finds_the_best_row_in_fewer_epochs(table: 
 def test_a_model_is_told_the_latest_score_or_all_with_their_rungs(table: Table) -> None:
     """Both reach the best row, by other ways."""
     latest, axis = (
-        replay(table, "gp-ei", first_row=9, seed=1, draws=40, spending=ASHA, modelling=Modelling(fidelity=sees))
+        replay(
+            table, "gp-ei", first_row=9, seed=1, draws=40, spending=ASHA, modelling=Modelling(fidelity=sees)
+        )
         for sees in ("latest", "axis")
     )
     assert latest.epochs_until(table.best) and axis.epochs_until(table.best)
@@ -204,7 +242,9 @@ def test_another_library_that_stops_trainings_is_held_to_the_same_account(name: 
     run, again = (replay_peer(table, name, first_row=4, seed=1, cap=30 * R, initial=3) for _ in range(2))
     assert run.rows.tolist() == again.rows.tolist() and run.rows[0] == 4
     trained: Counter[int] = Counter()
-    for row, epochs, spent, before in zip(run.rows.tolist(), run.epochs, run.spent, [0, *run.spent[:-1]], strict=True):
+    for row, epochs, spent, before in zip(
+        run.rows.tolist(), run.epochs, run.spent, [0, *run.spent[:-1]], strict=True
+    ):
         assert spent - before == epochs - trained[row] > 0
         trained[row] = epochs
     assert name == "dehb" or len(trained) == len(run.rows)              # what Optuna has pruned stays so
@@ -212,7 +252,10 @@ def test_another_library_that_stops_trainings_is_held_to_the_same_account(name: 
 
 
 def test_a_race_counts_epochs_where_there_are_curves_and_shows_them(tmp_path: Path) -> None:
-    words = ["bench", "search", str(saved(tmp_path)), "--out", str(tmp_path / "race"), "--runs", "2", "--draws", "10"]
+    words = [
+        "bench", "search", str(saved(tmp_path)), "--out", str(tmp_path / "race"), "--runs", "2", "--draws",
+        "10",
+    ]
     words += ["--method", "random", "--method", "random+asha", "--eta", "2", "--method", "hyperband"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
@@ -225,28 +268,43 @@ def test_a_race_counts_epochs_where_there_are_curves_and_shows_them(tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["--spend", "asha"], "bench-spend"), (["--method", "hyperband"], "bench-spend"), (["--spend", "often"], "bench-spend"),
-        (["--method", "random+often"], "bench-spend"), (["--fidelity", "some"], "bench-modelling"),
+        (["--spend", "asha"], "bench-spend"),
+        (["--method", "hyperband"], "bench-spend"),
+        (["--spend", "often"], "bench-spend"),
+        (["--method", "random+often"], "bench-spend"),
+        (["--fidelity", "some"], "bench-modelling"),
     ],
 )
-def test_stopping_early_is_refused_where_nothing_is_known_before_the_end(words: list[str], code: str, tmp_path: Path) -> None:
+def test_stopping_early_is_refused_where_nothing_is_known_before_the_end(
+    words: list[str], code: str, tmp_path: Path
+) -> None:
     path = saved(tmp_path, curves=None)
     done = CliRunner().invoke(app, ["bench", "search", str(path), "--out", str(tmp_path / "race"), *words])
     assert getattr(done.exception, "code", "") == code
     assert not (tmp_path / "race" / "runs.tsv").exists()
 
 
-@pytest.mark.parametrize(("words", "code"), [
-    (["--eta", "1"], "search-schedule"), (["--least-epochs", "10"], "search-schedule"), (["--epochs", "8"], "bench-spend"),
-])
-def test_rungs_that_cannot_be_are_refused_before_anything_runs(words: list[str], code: str, tmp_path: Path) -> None:
-    given = ["bench", "search", str(saved(tmp_path)), "--out", str(tmp_path / "race"), "--spend", "asha", *words]
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--eta", "1"], "search-schedule"), (["--least-epochs", "10"], "search-schedule"),
+        (["--epochs", "8"], "bench-spend"),
+    ],
+)
+def test_rungs_that_cannot_be_are_refused_before_anything_runs(
+    words: list[str], code: str, tmp_path: Path
+) -> None:
+    given = [
+        "bench", "search", str(saved(tmp_path)), "--out", str(tmp_path / "race"), "--spend", "asha", *words,
+    ]
     assert getattr(CliRunner().invoke(app, given).exception, "code", "") == code
 
 
 def test_the_figure_counts_epochs_without_a_chance_that_nobody_has_counted(table: Table) -> None:
     entry = Entry(Path(), "random", 0, draws=10, spending=ASHA)
-    runs: list[Replay] = [replay(table, "random", first_row=seed, seed=seed, draws=10, spending=ASHA) for seed in range(3)]
+    runs: list[Replay] = [
+        replay(table, "random", first_row=seed, seed=seed, draws=10, spending=ASHA) for seed in range(3)
+    ]
     view = RaceView(table.name, ROWS, np.zeros(0), [curve(table, entry, runs)], standings(table, entry, runs))
     figure = race_figure([view])
     assert [axis.get_xlabel().split()[0] for axis in figure.axes] == ["epochs", "epochs"]

@@ -23,7 +23,9 @@ def test_the_textbooks_find_the_same_path_and_the_same_probabilities(body: str, 
     chain = ChainModel.of(probabilities, n, outer_edges(z_mm), Rule(border_toll=1.0, heights=heights))
     worth, shares = all_pairs(chain) if heights else slice_by_slice(chain)
     assert worth == pytest.approx(chain.best()[1])
-    np.testing.assert_allclose(shares[:, :n] if heights else shares[:, 1:-1], chain.crossings().posterior()[:, :n], atol=1e-8)
+    np.testing.assert_allclose(
+        shares[:, :n] if heights else shares[:, 1:-1], chain.crossings().posterior()[:, :n], atol=1e-8
+    )
 
 
 def test_the_verb_writes_a_row_a_size_a_body_and_a_rule(tmp_path) -> None:

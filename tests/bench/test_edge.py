@@ -25,8 +25,8 @@ def test_the_best_network_that_fits_is_smaller_than_many_that_do_not(problem: Ed
 
 def test_memory_is_the_price_of_the_network_and_the_estimate_a_tenth_off(problem: Edge) -> None:
     priced, _ = price_rows(
-        [problem.space.configuration(row) for row in range(60)], classes=7, head="fc", slices=1, validation_slices=1, epochs=1,
-        device=Device(1.0, 1.0, 1.0),
+        [problem.space.configuration(row) for row in range(60)], classes=7, head="fc", slices=1,
+        validation_slices=1, epochs=1, device=Device(1.0, 1.0, 1.0),
     )
     assert problem.memory == pytest.approx(priced)
     assert np.log(problem.estimate / problem.memory).std() == pytest.approx(0.1, rel=0.5)
@@ -50,7 +50,8 @@ def test_a_fifth_of_the_rows_diverges_and_the_best_is_none_of_them(name: str) ->
 
 
 def test_chance_meets_half_of_all_that_cannot_fit(problem: Edge) -> None:
-    """Each of them comes before the best row with probability 1/2; the mean of 100 orders is within four deviations."""
+    """Each of them comes before the best row with probability 1/2; the mean of 100 orders is within four
+    deviations."""
     walks = [walk(replace(problem, seed=seed), "random") for seed in range(100)]
     missing = int((~problem.fits).sum())
     counts = np.array([one.out_of_memory for one in walks])

@@ -13,7 +13,8 @@ from fovnet.search.space import Space
 
 
 def test_the_clock_runs_over_whole_periods_and_counts_their_refits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With 100 trials a fit lasts from 98 to 105: five periods of 8 are 40 proposals, which know 61 to 100 trials."""
+    """With 100 trials a fit lasts from 98 to 105: five periods of 8 are 40 proposals, which know 61 to 100
+    trials."""
     small = Space.of({"depth": range(12), "width": range(12), "kind": ("a", "b")})
     monkeypatch.setattr(pace, "paper_space", lambda: small)
     found = measure("gp-ei", 100, seed=0)
@@ -37,7 +38,8 @@ def test_random_search_never_fits_anything(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_made_up_loss_is_smooth_and_standardised() -> None:
-    """Neighbours along an axis differ far less than rows of chance do, which differ by √2 in root mean square."""
+    """Neighbours along an axis differ far less than rows of chance do, which differ by √2 in root mean
+    square."""
     space = Space.of({"depth": range(20), "width": range(20)})
     loss = smooth_loss(space, seed=0).reshape(20, 20)
     assert (loss.mean(), loss.std()) == (pytest.approx(0.0, abs=1e-12), pytest.approx(1.0))

@@ -49,7 +49,8 @@ def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 def test_a_contestant_starts_where_it_must_and_draws_no_row_twice(table: Table, name: str) -> None:
-    """Eighteen draws are all rows, the diverged one among them, unless the best comes before; the same seed draws the same."""
+    """Eighteen draws are all rows, the diverged one among them, unless the best comes before; the same seed
+    draws the same."""
     run = replay_peer(table, name, first_row=4, seed=1, cap=18, initial=3, prior=PRIOR)
     assert run.rows[0] == 4
     assert len(set(run.rows.tolist())) == len(run.rows)
@@ -65,10 +66,12 @@ def test_what_is_not_free_becomes_the_nearest_free_row_and_a_category_counts_one
     assert nearest_free(SPACE, places, places[wanted], free, rng) == wanted
     free[wanted] = False
     beside = {nearest_free(SPACE, places, places[wanted], free, rng) for _ in range(20)}
-    assert beside == {SPACE.row_of({"rate": rate, "kind": "b"}) for rate in (2, 8)}          # 0.2 away, equals by lot
+    # 0.2 away, equals by lot
+    assert beside == {SPACE.row_of({"rate": rate, "kind": "b"}) for rate in (2, 8)}
     free[:] = False
     free[[SPACE.row_of({"rate": 32, "kind": "b"}), SPACE.row_of({"rate": 4, "kind": "c"})]] = True
-    assert nearest_free(SPACE, places, places[wanted], free, rng) == SPACE.row_of({"rate": 32, "kind": "b"})         # 0.6 against 1
+    # 0.6 against 1
+    assert nearest_free(SPACE, places, places[wanted], free, rng) == SPACE.row_of({"rate": 32, "kind": "b"})
 
 
 def test_a_searcher_is_given_the_row_that_was_really_trained(table: Table) -> None:
@@ -88,19 +91,30 @@ def test_a_searcher_is_given_the_row_that_was_really_trained(table: Table) -> No
     stubborn = Stubborn()
     run = replay_asking(table, stubborn, first_row=0, seed=0, cap=5)
     assert stubborn.trained == run.rows.tolist()
-    assert table.space.rows[run.rows].tolist() == [[level, 0] for level in range(5)]         # 0.8 along the axis is less than a category
+    # 0.8 along the axis is less than a category
+    assert table.space.rows[run.rows].tolist() == [[level, 0] for level in range(5)]
 
 
-def test_a_library_that_is_absent_is_named_with_what_to_type(monkeypatch: pytest.MonkeyPatch, table: Table) -> None:
-    monkeypatch.setattr(peers, "PEERS", {"nobody": Peer("nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make)})
+def test_a_library_that_is_absent_is_named_with_what_to_type(
+    monkeypatch: pytest.MonkeyPatch, table: Table
+) -> None:
+    monkeypatch.setattr(
+        peers, "PEERS", {"nobody": Peer("nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make)}
+    )
     with pytest.raises(SearchError, match=r"python -m pip install nobodys-search.*\[peer-missing\]"):
         replay_peer(table, "nobody", first_row=0, seed=0, cap=2, initial=1)
 
 
 def test_all_that_lack_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     make = PEERS["optuna-tpe"].make
-    monkeypatch.setattr(peers, "PEERS", {name: Peer(f"{name}-search", (f"{name}_search",), make) for name in ("nobody", "noone")})
-    with pytest.raises(SearchError, match=r"nobody, noone: needs .* pip install nobody-search noone-search`, or leave these out"):
+    monkeypatch.setattr(
+        peers, "PEERS",
+        {name: Peer(f"{name}-search", (f"{name}_search",), make) for name in ("nobody", "noone")},
+    )
+    with pytest.raises(
+        SearchError,
+        match=r"nobody, noone: needs .* pip install nobody-search noone-search`, or leave these out",
+    ):
         peers.refuse_absent("nobody", "noone")
     peers.refuse_absent()
 
@@ -111,7 +125,11 @@ def test_nomad_starts_where_it_must_draws_no_row_twice_and_repeats_itself(table:
     runs = [replay_peer(table, "nomad", first_row=4, seed=seed, cap=18, initial=3) for seed in (1, 1, 2)]
     assert runs[0].rows.tolist() == runs[1].rows.tolist()
     for run in runs:
-        assert run.rows[0] == 4 and len(set(run.rows.tolist())) == len(run.rows) > 3 and (np.diff(run.ends) > 0).all()
+        assert (
+            run.rows[0] == 4
+            and len(set(run.rows.tolist())) == len(run.rows) > 3
+            and (np.diff(run.ends) > 0).all()
+        )
 
 
 def test_rows_come_in_the_order_of_their_mean_place_and_last_those_that_no_search_had(table: Table) -> None:

@@ -1,4 +1,5 @@
-"""The stopwatch beside prediction: that its stages come to what prediction answers, not how long they take."""
+"""The stopwatch beside prediction: that its stages come to what prediction answers, not how long they
+take."""
 
 from __future__ import annotations
 
@@ -57,16 +58,25 @@ def test_where_nothing_could_be_read_the_table_before_stays(finished: Path, tmp_
     (tmp_path / "text.nii").write_text("no volume")
     earlier = "\t".join(predicting.COLUMNS) + "\nscan.nii\n"
     (tmp_path / "times.tsv").write_text(earlier)
-    words = ["bench", "predict", "--out", tmp_path / "times.tsv", tmp_path / "text.nii", "--model", finished / "ensemble"]
+    words = [
+        "bench", "predict", "--out", tmp_path / "times.tsv", tmp_path / "text.nii", "--model",
+        finished / "ensemble",
+    ]
     refused = CliRunner().invoke(app, [str(word) for word in words])
     assert isinstance(refused.exception, VolumeError) and refused.exception.code == "bench-nothing"
-    assert str(refused.exception).count("text.nii") == 1, "the same reason is given once, whatever the engines"
+    assert str(refused.exception).count("text.nii") == 1, (
+        "the same reason is given once, whatever the engines"
+    )
     assert (tmp_path / "times.tsv").read_text() == earlier
 
 
-@pytest.mark.parametrize(("words", "code"), [
-    (["predict", "scan.nii", "--shape", "40", "32", "10"], "bench-shape"), (["engines", "--most", "5"], "bench-most"),
-])
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["predict", "scan.nii", "--shape", "40", "32", "10"], "bench-shape"),
+        (["engines", "--most", "5"], "bench-most"),
+    ],
+)
 def test_an_option_without_effect_is_refused(words: list[str], code: str, tmp_path: Path) -> None:
     refused = CliRunner().invoke(app, ["bench", *words, "--out", str(tmp_path / "t.tsv")])
     assert isinstance(refused.exception, ConfigError) and refused.exception.code == code
@@ -75,17 +85,21 @@ def test_an_option_without_effect_is_refused(words: list[str], code: str, tmp_pa
 def test_a_peak_is_that_of_its_block() -> None:
     if not forget_peak():
         pytest.skip("this system does not let a process forget its peak")
-    with predicting.Peak() as large, mmap.mmap(-1, 80_000_000) as memory:      # the system's own: what is freed is given back at once
+    # the system's own: what is freed is given back at once
+    with predicting.Peak() as large, mmap.mmap(-1, 80_000_000) as memory:
         memory.write(b"1" * len(memory))
     with predicting.Peak() as small:
         np.ones(10)
-    assert 70 < large.figure - small.figure < 180                              # and once more the bytes that were written
+    # and once more the bytes that were written
+    assert 70 < large.figure - small.figure < 180
 
 
 @pytest.mark.slow
 def test_the_verb_writes_a_row_a_file_and_an_engine(finished: Path, tmp_path: Path) -> None:
-    words = ["bench", "predict", "--out", tmp_path / "t.tsv", "--model", finished / "ensemble", "--repeats", 1, "--shape", 40, 32, 10,
-             "--engine", "torch", "--beside", 1]
+    words = [
+        "bench", "predict", "--out", tmp_path / "t.tsv", "--model", finished / "ensemble", "--repeats", 1,
+        "--shape", 40, 32, 10, "--engine", "torch", "--beside", 1,
+    ]
     done = CliRunner().invoke(app, list(map(str, words)))
     assert done.exit_code == 0, done.output
     rows = read_tsv(tmp_path / "t.tsv")
@@ -94,7 +108,9 @@ def test_the_verb_writes_a_row_a_file_and_an_engine(finished: Path, tmp_path: Pa
         stages = np.array([float(row[f"{stage}_ms"]) for stage in STAGES])
         assert (stages > 0).all() and float(row["total_ms"]) == pytest.approx(stages.sum(), abs=0.01)
         assert float(row["peak_mb"]) > 50 and float(row["volumes_per_second"]) > 0
-        assert row["beside"] == "1" and float(row["ratio"]) == pytest.approx(float(row["beside_ms"]) / float(row["whole_ms"]), rel=1e-3)
+        assert row["beside"] == "1" and float(row["ratio"]) == pytest.approx(
+            float(row["beside_ms"]) / float(row["whole_ms"]), rel=1e-3
+        )
 
 
 def test_neighbours_compute_during_the_block_and_not_after_it() -> None:
@@ -104,9 +120,14 @@ def test_neighbours_compute_during_the_block_and_not_after_it() -> None:
 
 
 def test_neighbours_end_with_a_process_that_is_killed() -> None:
-    words = "from fovnet.bench.neighbours import neighbours\n" \
-            "if __name__ == '__main__':\n    with neighbours(2) as begun:\n        print(*begun, flush=True)\n        input()\n"
-    with subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+    words = (
+        "from fovnet.bench.neighbours import neighbours\n"
+        "if __name__ == '__main__':\n    with neighbours(2) as begun:\n        print(*begun, flush=True)\n   "
+        "     input()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:
         assert parent.stdout is not None
         processes = [int(number) for number in parent.stdout.readline().split()]
         assert len(processes) == 2 and all(map(alive, processes))

@@ -59,7 +59,9 @@ def table(tmp_path: Path) -> Table:
 
 def test_chance_draws_half_the_table_on_average_until_the_best_row(table: Table) -> None:
     """(M + 1) / 2 = 15.5 draws; the mean of 300 runs has a standard deviation of 0.5."""
-    runs = [replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1) for seed in range(300)]
+    runs = [
+        replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1) for seed in range(300)
+    ]
     needed = [run.draws_until(table.best) for run in runs]
     assert None not in needed
     assert np.mean(needed) == pytest.approx(15.5, abs=4 * 0.5)
@@ -99,7 +101,8 @@ def test_goals_are_counted_and_a_miss_counts_as_the_cap(table: Table) -> None:
     found, missed = ran(table, [0, best], [1.0, 2.0]), ran(table, [0], [1.0])
     first = standings(table, Entry(Path(), "random", 0, draws=50), [found, missed])[0]
     assert (first.goal, first.mean, first.worst, first.misses) == ("best", 26.0, 50, 1)
-    assert (first.low, first.high, first.chance) == (2.0, 50.0, pytest.approx(15.5))         # two runs, resampled: both, either, both
+    # two runs, resampled: both, either, both
+    assert (first.low, first.high, first.chance) == (2.0, 50.0, pytest.approx(15.5))
 
 
 @pytest.mark.parametrize("diverged", [np.inf, np.nan])
@@ -114,7 +117,12 @@ def test_a_training_that_diverged_meets_no_goal(tmp_path: Path, diverged: float)
 
 
 def test_a_run_that_misses_has_taken_until_its_last_worker_ends(table: Table) -> None:
-    assert standings(table, Entry(Path(), "random", 0, draws=2, workers=2), [ran(table, [0, 1], [500.0, 2.0])])[0].time == 500.0
+    assert (
+        standings(table, Entry(Path(), "random", 0, draws=2, workers=2), [ran(table, [0, 1], [500.0, 2.0])])[
+            0
+        ].time
+        == 500.0
+    )
 
 
 def test_a_curve_counts_the_runs_that_have_found_it_by_then(table: Table) -> None:
@@ -127,38 +135,60 @@ def test_a_curve_counts_the_runs_that_have_found_it_by_then(table: Table) -> Non
 
 
 def test_chance_follows_its_exact_curve(table: Table) -> None:
-    """By draw n, n/30 of all runs have the best row: after 15 draws a half, within four standard deviations of 300 runs."""
+    """By draw n, n/30 of all runs have the best row: after 15 draws a half, within four standard deviations
+    of 300 runs."""
     entry = Entry(Path(), "random", 0, draws=30)
-    runs = [replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1) for seed in range(300)]
+    runs = [
+        replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1) for seed in range(300)
+    ]
     exact = chance_curve(table, 30)
     assert exact == pytest.approx(np.arange(1, 31) / 30)
     assert np.abs(curve(table, entry, runs).share - exact).max() < 4 * 0.5 / np.sqrt(300)
 
 
-def test_the_thesis_starts_once_from_every_row_and_asks_the_model_from_the_second_draw(tmp_path: Path) -> None:
+def test_the_thesis_starts_once_from_every_row_and_asks_the_model_from_the_second_draw(
+    tmp_path: Path,
+) -> None:
     assert spread_rows(30, 30) == list(range(30))
     assert spread_rows(30, 3) == [0, 10, 20] and spread_rows(3, 5) == [0, 1, 2]
     path = saved(tmp_path)
     thesis = Entry(path, "gp-ei", 0, 4, 1, modelling=Modelling(targets="raw"), first=7)
     (_, mine), (_, plain) = race([thesis, replace(thesis, initial=4)])
     assert mine.rows[0] == plain.rows[0] == 7
-    assert mine.rows[1] != plain.rows[1]                                     # asked at once, and spread by a sequence
+    # asked at once, and spread by a sequence
+    assert mine.rows[1] != plain.rows[1]
     assert thesis.setting == "initial=1 targets=raw"
-    assert replace(thesis, method="random").setting == replace(thesis, initial=None, modelling=Modelling()).setting == ""
+    assert (
+        replace(thesis, method="random").setting
+        == replace(thesis, initial=None, modelling=Modelling()).setting
+        == ""
+    )
 
 
-@pytest.mark.parametrize(("words", "code"), [(("half", "matern52", "map"), "--targets half"), (("raw", "rbf", "map"), "--kernel rbf")])
-def test_another_word_for_a_model_is_refused_with_those_that_are_known(words: tuple[str, str, str], code: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("half", "matern52", "map"), "--targets half"), (("raw", "rbf", "map"), "--kernel rbf")],
+)
+def test_another_word_for_a_model_is_refused_with_those_that_are_known(
+    words: tuple[str, str, str], code: str
+) -> None:
     with pytest.raises(ConfigError, match=code):
         modelling_of(**dict(zip(("targets", "kernel", "hyperparameters"), words, strict=True)))
-    assert modelling_of(targets="raw", hyperparameters="sampled") == Modelling("raw", hyperparameters="sampled")
+    assert modelling_of(targets="raw", hyperparameters="sampled") == Modelling(
+        "raw", hyperparameters="sampled"
+    )
 
 
-@pytest.mark.parametrize(("given", "wrong"), [
-    ("epochs", "give a setting.*bench-modelling"), ("hidden=[", "give a setting.*bench-modelling"),
-    ("epoch=3", "search.ranking.epoch: unknown key; did you mean 'epochs'"), ("acquisition=best", "'best'.*'mean-rank'"),
-    ("rate_end=0.001", "more than a 40th of rate 0.02"),
-])
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ("epochs", "give a setting.*bench-modelling"),
+        ("hidden=[", "give a setting.*bench-modelling"),
+        ("epoch=3", "search.ranking.epoch: unknown key; did you mean 'epochs'"),
+        ("acquisition=best", "'best'.*'mean-rank'"),
+        ("rate_end=0.001", "more than a 40th of rate 0.02"),
+    ],
+)
 def test_settings_of_ranking_that_no_configuration_could_have_are_refused(given: str, wrong: str) -> None:
     with pytest.raises(ConfigError, match=f"(?s){wrong}"):
         ranking_of([given])
@@ -173,7 +203,11 @@ def test_settings_of_ranking_reach_the_search_and_name_its_runs(tmp_path: Path) 
     (_, one), (_, other) = race([usual, given])
     assert one.rows[:3].tolist() == other.rows[:3].tolist() and one.rows.tolist() != other.rows.tolist()
     assert given.setting == "epochs=20 hidden=[8,8] initial=3 rate=1e-09 rate_end=1e-11"
-    assert replace(given, method="random").setting == replace(given, method="ranking", ranking=Ranking(), initial=None).setting == ""
+    assert (
+        replace(given, method="random").setting
+        == replace(given, method="ranking", ranking=Ranking(), initial=None).setting
+        == ""
+    )
 
 
 def test_a_method_that_nobody_has_is_refused_and_so_are_several_workers_for_one_that_takes_turns() -> None:
@@ -193,9 +227,13 @@ def test_bounds_hold_for_the_papers_space() -> None:
 
 def test_the_figure_shows_every_method_once_and_what_chance_needs(table: Table) -> None:
     entries = [Entry(Path(), method, 0, draws=30, initial=3) for method in ("gp-ei", "random")]
-    runs = [[replay(table, one.method, first_row=seed, seed=seed, draws=30, initial=3) for seed in range(3)] for one in entries]
+    runs = [
+        [replay(table, one.method, first_row=seed, seed=seed, draws=30, initial=3) for seed in range(3)]
+        for one in entries
+    ]
     view = RaceView(
-        table.name, 30, chance_curve(table, 30), [curve(table, *pair) for pair in zip(entries, runs, strict=True)],
+        table.name, 30, chance_curve(table, 30),
+        [curve(table, *pair) for pair in zip(entries, runs, strict=True)],
         [row for pair in zip(entries, runs, strict=True) for row in standings(table, *pair)],
     )
     figure = race_figure([view, view])
@@ -205,19 +243,28 @@ def test_the_figure_shows_every_method_once_and_what_chance_needs(table: Table) 
 
 
 def test_the_race_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
-    entries = [Entry(saved(tmp_path), method, seed, 8, 3, 2) for method in ("gp-ei", "random") for seed in range(2)]
-    alone, together = ([result.rows.tolist() for _, result in race(entries, processes)] for processes in (1, 2))
+    entries = [
+        Entry(saved(tmp_path), method, seed, 8, 3, 2) for method in ("gp-ei", "random") for seed in range(2)
+    ]
+    alone, together = (
+        [result.rows.tolist() for _, result in race(entries, processes)] for processes in (1, 2)
+    )
     assert alone == together
 
 
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({"y": np.array(["a"] * 30)}, "table-value"), ({"y": np.full(30, np.nan)}, "table-value"), ({"y": np.ones(29)}, "table-shape"),
+        ({"y": np.array(["a"] * 30)}, "table-value"),
+        ({"y": np.full(30, np.nan)}, "table-value"),
+        ({"y": np.ones(29)}, "table-shape"),
         ({"y": np.array([-np.inf, *np.ones(29)])}, "table-value"),
-        ({"cost": np.zeros(30)}, "table-value"), ({"kinds": np.array(["ord", "any"])}, "table-value"),
-        ({"X": np.zeros((30, 2))}, "table-repeats"), ({"X": np.full((30, 2), np.nan)}, "table-value"),
-        ({"names": np.array(["rate"])}, "table-shape"), ({"y": np.array([{}] * 30)}, "table-damaged"),
+        ({"cost": np.zeros(30)}, "table-value"),
+        ({"kinds": np.array(["ord", "any"])}, "table-value"),
+        ({"X": np.zeros((30, 2))}, "table-repeats"),
+        ({"X": np.full((30, 2), np.nan)}, "table-value"),
+        ({"names": np.array(["rate"])}, "table-shape"),
+        ({"y": np.array([{}] * 30)}, "table-damaged"),
     ],
 )
 def test_a_faulty_table_is_refused_by_name(tmp_path: Path, changes: dict[str, Any], code: str) -> None:

@@ -9,17 +9,32 @@ import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare, norm, wilcoxon
 
-from fovnet.bench.ranks import Compared, critical, differences, holm, incumbents, lines, nemenyi, pairs, regret_of, replays
+from fovnet.bench.ranks import (
+    Compared,
+    critical,
+    differences,
+    holm,
+    incumbents,
+    lines,
+    nemenyi,
+    pairs,
+    regret_of,
+    replays,
+)
 from fovnet.errors import FovnetError
 from fovnet.records import read_tsv
 from tests.bench.test_verbs import bench
 
-PUBLISHED = {       # mean ranks @5, 25, 50, 100, and mean regrets @5, 25, 100, of HPO-B-v3
-    "Random": (6.33, 6.93, 7.02, 6.94, .1419, .0864, .0540), "GP": (5.18, 5.29, 5.32, 5.38, .1059, .0511, .0258),
-    "RGPE": (4.85, 4.67, 4.68, 4.69, .1036, .0562, .0278), "TAF": (5.39, 5.22, 5.06, 5.00, .1011, .0467, .0254),
-    "FSBO": (4.99, 4.54, 4.37, 4.23, .0874, .0356, .0125), "listw": (5.27, 5.05, 4.92, 4.81, .0976, .0445, .0206),
-    "listw-T": (4.13, 4.15, 4.18, 4.25, .0649, .0281, .0147), "listw-ds-T": (4.16, 3.82, 3.90, 4.05, .0668, .0278, .0152),
-    "listw-ds-T-noft": (4.70, 5.32, 5.55, 5.67, .0788, .0498, .0334),
+PUBLISHED = {  # mean ranks @5, 25, 50, 100, and mean regrets @5, 25, 100, of HPO-B-v3
+    "Random": (6.33, 6.93, 7.02, 6.94, 0.1419, 0.0864, 0.0540),
+    "GP": (5.18, 5.29, 5.32, 5.38, 0.1059, 0.0511, 0.0258),
+    "RGPE": (4.85, 4.67, 4.68, 4.69, 0.1036, 0.0562, 0.0278),
+    "TAF": (5.39, 5.22, 5.06, 5.00, 0.1011, 0.0467, 0.0254),
+    "FSBO": (4.99, 4.54, 4.37, 4.23, 0.0874, 0.0356, 0.0125),
+    "listw": (5.27, 5.05, 4.92, 4.81, 0.0976, 0.0445, 0.0206),
+    "listw-T": (4.13, 4.15, 4.18, 4.25, 0.0649, 0.0281, 0.0147),
+    "listw-ds-T": (4.16, 3.82, 3.90, 4.05, 0.0668, 0.0278, 0.0152),
+    "listw-ds-T-noft": (4.70, 5.32, 5.55, 5.67, 0.0788, 0.0498, 0.0334),
 }
 FOUR = ("Random", "GP", "FSBO", "listw-ds-T")
 
@@ -38,16 +53,27 @@ def test_the_published_ranks_and_regrets_of_nine_methods_are_met(hpob: Path) -> 
     assert (len(compared.table), compared.tables) == (430, 86)
     ranks, regrets = means(compared, "rank"), means(compared, "regret")
     for name, published in PUBLISHED.items():
-        found = [round(ranks[name, at], 2) for at in (5, 25, 50, 100)] + [round(regrets[name, at], 4) for at in (5, 25, 100)]
+        found = [round(ranks[name, at], 2) for at in (5, 25, 50, 100)] + [
+            round(regrets[name, at], 4) for at in (5, 25, 100)
+        ]
         assert found == pytest.approx(published, abs=1e-9)
 
 
-@pytest.mark.parametrize(("methods", "at", "published"), [
-    (FOUR, 25, (3.30, 2.53, 2.23, 1.94)), (FOUR, 100, (3.30, 2.58, 2.10, 2.03)),
-    (("listw-T-avg", "listw-T-ucb", "listw-T-ei"), 100, (2.05, 2.03, 1.92)),
-    (("listw-ds", "list", "listw", "pair", "GP", "point", "reg", "Random"), 25, (4.05, 4.11, 4.14, 4.22, 4.35, 4.45, 4.66, 6.03)),
-])
-def test_published_ranks_among_others_are_met(hpob: Path, methods: tuple[str, ...], at: int, published: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    ("methods", "at", "published"),
+    [
+        (FOUR, 25, (3.30, 2.53, 2.23, 1.94)),
+        (FOUR, 100, (3.30, 2.58, 2.10, 2.03)),
+        (("listw-T-avg", "listw-T-ucb", "listw-T-ei"), 100, (2.05, 2.03, 1.92)),
+        (
+            ("listw-ds", "list", "listw", "pair", "GP", "point", "reg", "Random"), 25,
+            (4.05, 4.11, 4.14, 4.22, 4.35, 4.45, 4.66, 6.03),
+        ),
+    ],
+)
+def test_published_ranks_among_others_are_met(
+    hpob: Path, methods: tuple[str, ...], at: int, published: tuple[float, ...]
+) -> None:
     ranks = means(incumbents(hpob, methods), "rank")
     assert [ranks[name, at] for name in methods] == pytest.approx(published, abs=0.0051)
 
@@ -63,7 +89,9 @@ def test_intervals_and_p_values_by_tasks_and_by_runs_are_as_published(hpob: Path
     (0.015)."""
     compared = incumbents(hpob, FOUR)
     ends = [(line["rank_low"], line["rank_high"]) for line in lines(compared) if line["draw"] == 25]
-    assert ends[3] == pytest.approx((1.85, 2.04), abs=0.01) and ends[2] == pytest.approx((2.14, 2.33), abs=0.01)
+    assert ends[3] == pytest.approx((1.85, 2.04), abs=0.01) and ends[2] == pytest.approx(
+        (2.14, 2.33), abs=0.01
+    )
     for at, runs, tasks in ((25, 5.7e-5, 1.5e-3), (50, .015, .071), (100, .50, .40)):
         by_run = critical(at, FOUR, compared.regret[:, at].round(8))
         by_task = critical(at, FOUR, compared.losses_at(at))
@@ -110,7 +138,9 @@ def test_other_peoples_tests_agree() -> None:
     assert test.holm == pytest.approx(adjusted)
 
 
-@pytest.mark.parametrize(("tables", "k", "possible"), [(5, 2, False), (6, 2, True), (6, 3, False), (8, 3, True)])
+@pytest.mark.parametrize(
+    ("tables", "k", "possible"), [(5, 2, False), (6, 2, True), (6, 3, False), (8, 3, True)]
+)
 def test_so_few_tables_can_show_nothing_and_are_said_to(tables: int, k: int, possible: bool) -> None:
     """The rarest outcome, one method ahead on every table, has a p of 2^(1 − N), times the pairs after
     Holm."""
@@ -144,26 +174,43 @@ def test_seeds_of_a_table_are_one_observation() -> None:
 
 
 def test_regret_is_measured_by_the_median_and_a_training_that_diverged_has_the_most() -> None:
-    assert regret_of(np.array([np.nan, 1e9, 3.0, 5.0, 2.0, 1.0]), 1.0, 5.0).tolist() == [1, 1, 0.5, 0.5, 0.25, 0]
+    assert regret_of(np.array([np.nan, 1e9, 3.0, 5.0, 2.0, 1.0]), 1.0, 5.0).tolist() == [
+        1, 1, 0.5, 0.5, 0.25, 0,
+    ]
 
 
 def test_races_are_ranked_and_drawn(tmp_path: Path) -> None:
     rng, tables = np.random.default_rng(7), []
     for number in range(3):
         y = (np.arange(20) - 6 - number) ** 2 + rng.random(20)
-        np.savez(tmp_path / f"{number}.npz", X=np.arange(20.0)[:, None], kinds=["ord"], names=["x"], y=y, cost=np.ones(20))
+        np.savez(
+            tmp_path / f"{number}.npz", X=np.arange(20.0)[:, None], kinds=["ord"], names=["x"], y=y,
+            cost=np.ones(20),
+        )
         tables.append(tmp_path / f"{number}.npz")
-    bench("search", *tables, "--out", tmp_path / "r", "--runs", 2, "--draws", 8, "--method", "random", "--method", "grid")
+    bench(
+        "search", *tables, "--out", tmp_path / "r", "--runs", 2, "--draws", 8, "--method", "random",
+        "--method", "grid",
+    )
     bench("search", *tables, "--out", tmp_path / "s", "--runs", 2, "--draws", 12, "--method", "tpe")
     said = bench("ranks", tmp_path / "r", tmp_path / "s", "--out", tmp_path / "ranks")
     assert "6 runs on 3 tables" in said and "no bars" in said
     rows = read_tsv(tmp_path / "ranks" / "ranks.tsv")
     assert len(rows) == 12 * 3 and sum(float(row["rank"]) for row in rows) == pytest.approx(12 * 6, abs=0.02)
     compared, best = replays([tmp_path / "r", tmp_path / "s"]), read_tsv(tmp_path / "r" / "runs.tsv")
-    assert (compared.regret[:, 7:, 0] == compared.regret[:, 7:8, 0]).all()                  # random ended after 8
-    first = [float(row["loss"]) for row in best if (row["table"], row["seed"], row["method"]) == ("0", "0", "random")]
+    # random ended after 8
+    assert (compared.regret[:, 7:, 0] == compared.regret[:, 7:8, 0]).all()
+    first = [
+        float(row["loss"])
+        for row in best
+        if (row["table"], row["seed"], row["method"]) == ("0", "0", "random")
+    ]
     y = np.load(tables[0])["y"]
-    assert compared.regret[0, 7, 0] == pytest.approx(min(1, (min(first) - y.min()) / (np.median(y) - y.min())))
-    for words in (["ranks", tmp_path / "r", tmp_path / "r"], ["ranks"], ["ranks", tmp_path / "r", "--method", "grid"]):
+    assert compared.regret[0, 7, 0] == pytest.approx(
+        min(1, (min(first) - y.min()) / (np.median(y) - y.min()))
+    )
+    for words in (
+        ["ranks", tmp_path / "r", tmp_path / "r"], ["ranks"], ["ranks", tmp_path / "r", "--method", "grid"],
+    ):
         with pytest.raises(FovnetError, match="ranks-runs"):
             bench(*words, "--out", tmp_path / "other")

@@ -19,11 +19,13 @@ from fovnet.volume.pack import Pack, VolumeRecord
 
 CLASSES = len(DEFAULT.classes)
 SPACE = {
-    "blocks": [1, 2, 3], "convolutions": [1], "log2_filters": [2, 3], "kernel": [3], "separable": [False, True],
-    "log10_learning_rate": [-2, -1], "log2_batch": [3, 4],
+    "blocks": [1, 2, 3], "convolutions": [1], "log2_filters": [2, 3], "kernel": [3],
+    "separable": [False, True], "log10_learning_rate": [-2, -1], "log2_batch": [3, 4],
 }
-START = {"blocks": 1, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False, "log10_learning_rate": -2,
-         "log2_batch": 3}
+START = {
+    "blocks": 1, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False,
+    "log10_learning_rate": -2, "log2_batch": 3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,9 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
     """Four volumes of 16 slices, two to train on, each class a grey of its own."""
     folder, splits = tmp_path_factory.mktemp("slices"), ("train", "validation", "train", "test")
     kind = np.arange(64) % CLASSES
-    pixels = np.random.default_rng(0).integers(0, 60, (64, 128, 128)).astype(np.uint8) + (25 * kind[:, None, None]).astype(np.uint8)
+    pixels = np.random.default_rng(0).integers(0, 60, (64, 128, 128)).astype(np.uint8) + (
+        25 * kind[:, None, None]
+    ).astype(np.uint8)
     np.save(folder / "pixels.npy", pixels)
     records = tuple(
         VolumeRecord(f"v{at}", f"p{at}", "made", f"v{at}.nii", True, "ok", split, {}, 16 * at, 16, 300.0)
@@ -43,11 +47,19 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
 
 def settings(folder: Path, *, trials: int = 5, seed: int = 1, epochs: int = 2, **search: object) -> Settings:
     speed = {"gflop_per_second": 60.0, "gigabyte_per_second": 9.0, "microseconds_per_layer": 130.0}
-    return parse({
-        "results": str(folder), "seed": seed, "collections": {"made": "made"},
-        "training": {"epochs": epochs, "slices_per_epoch": 32, "head": "gap", "device": "cpu"},
-        "search": {"method": "random", "trials": trials, "workers": 1, "space": SPACE, "start": START, "speed": speed, **search},
-    }, "here")
+    return parse(
+        {
+            "results": str(folder),
+            "seed": seed,
+            "collections": {"made": "made"},
+            "training": {"epochs": epochs, "slices_per_epoch": 32, "head": "gap", "device": "cpu"},
+            "search": {
+                "method": "random", "trials": trials, "workers": 1, "space": SPACE, "start": START,
+                "speed": speed, **search,
+            },
+        },
+        "here",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +75,20 @@ def curves_of(trials: list[Trial]) -> list[object]:
 
 def test_a_slice_is_averaged_over_squares() -> None:
     pixels = np.random.default_rng(3).integers(0, 256, (2, 12, 12)).astype(np.uint8)
-    oracle = [[[pixels[n, 4 * y : 4 * y + 4, 4 * x : 4 * x + 4].astype(float).mean() for x in range(3)] for y in range(3)]
-              for n in range(2)]
+    oracle = [
+        [
+            [pixels[n, 4 * y : 4 * y + 4, 4 * x : 4 * x + 4].astype(float).mean() for x in range(3)]
+            for y in range(3)
+        ]
+        for n in range(2)
+    ]
     assert np.abs(averaged(pixels, 3) - np.array(oracle)).max() <= 0.5
     assert averaged(pixels, 12).tolist() == pixels.tolist()
 
 
-def test_every_training_stands_in_the_table_as_it_went(made: tuple[Recording, list[Trial]], tmp_path: Path) -> None:
+def test_every_training_stands_in_the_table_as_it_went(
+    made: tuple[Recording, list[Trial]], tmp_path: Path
+) -> None:
     recorded, trials = made
     table = load_table(write_table(tmp_path / "five.npz", trials, recorded))
     arrays = np.load(tmp_path / "five.npz")
@@ -79,26 +98,38 @@ def test_every_training_stands_in_the_table_as_it_went(made: tuple[Recording, li
         assert arrays["training_curves"][row, 1:].tolist() == list(trial.outcome.training_loss)
         places = dict(zip(arrays["names"].tolist(), arrays["X"][row], strict=True))
         configuration = trial.proposal.configuration
-        assert places["blocks"] == (configuration["blocks"] - 1) / 2 and places["separable"] == configuration["separable"]
+        assert (
+            places["blocks"] == (configuration["blocks"] - 1) / 2
+            and places["separable"] == configuration["separable"]
+        )
         assert arrays["seeds"][row] == trial.proposal.seed
     assert np.array_equal(arrays["y"], scores_of(arrays["curves"], "lowest")[:, -1])
     assert np.allclose(table.cost, 2 * arrays["epoch_seconds"]) and (table.cost > 0).all()
     kinds = [np.arange(64)[recorded.pack.rows(split)] % CLASSES for split in ("train", "validation")]
-    often = np.bincount(kinds[0], minlength=CLASSES) / len(kinds[0])      # every class is there: its weight is
-    assert table.guess == pytest.approx(np.mean(np.log(CLASSES) / (CLASSES * often[kinds[1]])))    # 1/(k·often)
+    # every class is there: its weight is
+    often = np.bincount(kinds[0], minlength=CLASSES) / len(kinds[0])
+    # 1/(k·often)
+    assert table.guess == pytest.approx(np.mean(np.log(CLASSES) / (CLASSES * often[kinds[1]])))
     found = replay(table, "random", first_row=0, seed=0, draws=5)
-    assert table.best == min(arrays["y"]) and found.epochs_until(table.best) == 2 * found.draws_until(table.best)
+    assert table.best == min(arrays["y"]) and found.epochs_until(table.best) == 2 * found.draws_until(
+        table.best
+    )
 
 
-def test_the_rows_are_drawn_among_those_within_the_limits_whatever_the_seed_and_the_workers(pack: Pack, tmp_path: Path) -> None:
+def test_the_rows_are_drawn_among_those_within_the_limits_whatever_the_seed_and_the_workers(
+    pack: Pack, tmp_path: Path
+) -> None:
     free = recording(settings(tmp_path, trials=40), pack, 16)
     short = float(np.median(free.search.predicted_seconds))
     some, beside, other = (
-        recording(settings(tmp_path, trials=6, seconds_limit=short, **kind), pack, 16) for kind in ({}, {"workers": 3}, {"seed": 2})
+        recording(settings(tmp_path, trials=6, seconds_limit=short, **kind), pack, 16)
+        for kind in ({}, {"workers": 3}, {"seed": 2})
     )
     assert some.journal == beside.journal != other.journal
     assert np.array_equal(some.search.space.rows, other.search.space.rows)
-    assert (some.search.predicted_seconds <= short).all() and len({*map(tuple, some.search.space.rows.tolist())}) == 6
+    assert (some.search.predicted_seconds <= short).all() and len(
+        {*map(tuple, some.search.space.rows.tolist())}
+    ) == 6
 
 
 def test_a_table_of_a_part_has_what_has_ended_and_not_what_the_machine_ended(
@@ -107,9 +138,14 @@ def test_a_table_of_a_part_has_what_has_ended_and_not_what_the_machine_ended(
     recorded, trials = made
     diverged = Outcome("diverged", (1.0, float("inf")), (2.0, float("nan")), epoch_seconds=(0.5, 0.5))
     lacking = Outcome("out_of_memory")
-    part = [replace(trials[0], outcome=Outcome("error")), trials[1], *(
-        replace(trial, outcome=outcome) for trial, outcome in zip(trials[2:4], (diverged, lacking), strict=True)
-    )]
+    part = [
+        replace(trials[0], outcome=Outcome("error")),
+        trials[1],
+        *(
+            replace(trial, outcome=outcome)
+            for trial, outcome in zip(trials[2:4], (diverged, lacking), strict=True)
+        ),
+    ]
     table = load_table(write_table(tmp_path / "part.npz", part, recorded))
     assert np.isfinite(table.loss).tolist() == [True, False, False] and table.lasts.tolist() == [2, 2, 1]
     with pytest.raises(FovnetError, match="no training has ended"):
@@ -117,7 +153,9 @@ def test_a_table_of_a_part_has_what_has_ended_and_not_what_the_machine_ended(
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_bits_and_another_other_ones_of_the_same_rows(made: tuple[Recording, list[Trial]]) -> None:
+def test_the_same_seed_gives_the_same_bits_and_another_other_ones_of_the_same_rows(
+    made: tuple[Recording, list[Trial]],
+) -> None:
     recorded, trials = made
     same, other = recorded.again(2, 1), recorded.again(3, 7)
     assert curves_of(same.trained()) == curves_of(trials[:2])
@@ -134,9 +172,13 @@ def test_what_was_recorded_is_not_trained_again(made: tuple[Recording, list[Tria
     assert not list(recorded.journal.glob("networks/*.checkpoint"))
 
 
-@pytest.mark.parametrize(("side", "inputs", "code"), [
-    (30, ["slice"], "table-side"), (256, ["slice"], "table-side"), (32, ["slice", "sections"], "table-inputs"),
-])
+@pytest.mark.parametrize(
+    ("side", "inputs", "code"),
+    [
+        (30, ["slice"], "table-side"), (256, ["slice"], "table-side"),
+        (32, ["slice", "sections"], "table-inputs"),
+    ],
+)
 def test_what_cannot_be_made_of_small_slices_is_refused(
     pack: Pack, tmp_path: Path, side: int, inputs: list[str], code: str
 ) -> None:

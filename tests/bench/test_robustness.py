@@ -1,4 +1,5 @@
-"""Changed volumes are what they are said to be, and answers are counted as right for what is in the picture."""
+"""Changed volumes are what they are said to be, and answers are counted as right for what is in the
+picture."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Ensemble:
     folder = tmp_path_factory.mktemp("odd")
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
     facts = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(8.0, 20.0))}
-    path = save_network(folder / "slot-0001.safetensors", build(net, torch.Generator().manual_seed(1)), net, facts)
+    path = save_network(
+        folder / "slot-0001.safetensors", build(net, torch.Generator().manual_seed(1)), net, facts
+    )
     member = {"slot": 1, "score": 1.0, "configuration": {}, "weights": str(path)}
     assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
     return load(folder / "ensemble", "cpu", rule=Rule())
@@ -116,7 +119,11 @@ def stack_of(low_mm: float, high_mm: float, spacing_mm: float = 5.0) -> SliceSta
     """Slices of a body that reaches from one height to another."""
     affine = np.diag([3.0, 3.0, spacing_mm, 1.0])
     affine[2, 3] = low_mm + spacing_mm / 2
-    voxels = np.random.default_rng(0).uniform(1, 2, (64, 64, round((high_mm - low_mm) / spacing_mm))).astype(np.float32)
+    voxels = (
+        np.random.default_rng(0)
+        .uniform(1, 2, (64, 64, round((high_mm - low_mm) / spacing_mm)))
+        .astype(np.float32)
+    )
     return cut(Volume(voxels, affine, "made"), target_spacing_mm=spacing_mm)
 
 

@@ -10,11 +10,14 @@ from fovnet.maths.intervals import wilson_interval
 
 
 def test_intervals_hold_the_truth_in_most_studies_though_slices_of_a_person_are_alike() -> None:
-    """30 people of 25 slices each, correlated by 0.3 within one: counted as 750 independent slices they would hold it in about half."""
+    """30 people of 25 slices each, correlated by 0.3 within one: counted as 750 independent slices they would
+    hold it in about half."""
     rng, held, naively, studies, truth = np.random.default_rng(0), 0, 0, 150, 0.2
     for _ in range(studies):
         shares = rng.beta(truth * 7 / 3, (1 - truth) * 7 / 3, 30)       # of correlation 1 / (1 + 7/3)
-        row = Share("x", {str(who): (int(rng.binomial(25, share)), 25) for who, share in enumerate(shares)}).row
+        row = Share(
+            "x", {str(who): (int(rng.binomial(25, share)), 25) for who, share in enumerate(shares)}
+        ).row
         held += row["low"] <= truth <= row["high"]
         low, high = wilson_interval(row["count"], row["of"])
         naively += low <= truth <= high
@@ -27,7 +30,9 @@ def test_a_share_is_that_of_all_that_was_counted_and_none_of_nothing_has_none() 
     tally.add("seen", "anna", 2, 5)
     tally.add("seen", "bert", False)
     row = tally.share("seen").row
-    assert (row["count"], row["of"], row["share"]) == (3, 7, pytest.approx(3 / 7)) and row["low"] < 3 / 7 < row["high"]
+    assert (row["count"], row["of"], row["share"]) == (3, 7, pytest.approx(3 / 7)) and row[
+        "low"
+    ] < 3 / 7 < row["high"]
     nobody = tally.share("never").row
     assert (nobody["of"], nobody["share"], nobody["low"]) == (0, None, None)
 

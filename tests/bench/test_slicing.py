@@ -26,7 +26,8 @@ def body(tmp_path):
 
 @pytest.mark.slow
 def test_monai_gives_the_same_slices_in_its_own_words(body):
-    """Or its time would be that of other work: the same number of slices, and pictures that correlate with ours."""
+    """Or its time would be that of other work: the same number of slices, and pictures that correlate with
+    ours."""
     pytest.importorskip("monai")
     stack = slice_volume(body)
     chain, note = _monai(body, stack, to_ras(read(body)).voxels.shape)
@@ -48,7 +49,10 @@ def test_a_floor_is_given_only_where_a_file_holds_one_frame_as_plain_numbers(bod
 
 
 def test_the_median_of_the_files_leaves_out_what_was_not_measured():
-    rows = [SlicingTime("a", over_floor=1.0, monai_over_ours=3.0), SlicingTime("b", over_floor=2.0), SlicingTime("c", note="refused")]
+    rows = [
+        SlicingTime("a", over_floor=1.0, monai_over_ours=3.0), SlicingTime("b", over_floor=2.0),
+        SlicingTime("c", note="refused"),
+    ]
     assert medians(rows) == {"over_floor": 1.5, "monai_over_ours": 3.0}
     assert medians(rows[2:]) == {"over_floor": None, "monai_over_ours": None}
 
@@ -57,11 +61,15 @@ def test_the_median_of_the_files_leaves_out_what_was_not_measured():
 def test_bench_slice_writes_a_row_a_file_and_notes_what_was_refused(body, tmp_path):
     broken = body.with_name("broken.nii.gz")
     broken.write_bytes(body.read_bytes()[:500])
-    result = CliRunner().invoke(app, ["bench", "slice", str(body.parent), "--out", str(tmp_path / "times.tsv"), "--repeats", "1"])
+    result = CliRunner().invoke(
+        app, ["bench", "slice", str(body.parent), "--out", str(tmp_path / "times.tsv"), "--repeats", "1"]
+    )
     assert result.exit_code == 3, result.output
     rows = {row["path"]: row for row in read_tsv(tmp_path / "times.tsv")}
     assert list(rows[str(body)]) == list(COLUMNS)
-    assert float(rows[str(body)]["ours_ms"]) > 0 and float(rows[str(body)]["unpack_ms"]) < float(rows[str(body)]["floor_ms"])
+    assert float(rows[str(body)]["ours_ms"]) > 0 and float(rows[str(body)]["unpack_ms"]) < float(
+        rows[str(body)]["floor_ms"]
+    )
     assert rows[str(body)]["slices"] == "12" and "ends" in rows[str(broken)]["note"]
     assert "floor: unpacking" in result.output
 

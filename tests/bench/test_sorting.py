@@ -34,4 +34,6 @@ def test_the_slope_is_that_of_a_difference_quotient(within):
 
     for i in range(12):
         moved = step * (np.arange(12) == i)
-        assert study.slope(s)[:, i] == pytest.approx((loss(s + moved) - loss(s - moved)) / (2 * step), abs=1e-8)
+        assert study.slope(s)[:, i] == pytest.approx(
+            (loss(s + moved) - loss(s - moved)) / (2 * step), abs=1e-8
+        )

@@ -1,4 +1,5 @@
-"""The clock over training: what is measured, what is left out and why, and that the plain loop augments by the same law."""
+"""The clock over training: what is measured, what is left out and why, and that the plain loop augments by
+the same law."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def test_the_spread_reaches_from_end_to_end_of_the_space_and_has_the_papers_base
     assert len(SPREAD) >= 12
     assert {min(batch for _, batch in SPREAD), max(batch for _, batch in SPREAD)} == {4, 256}
     assert {min(net.filters for net, _ in SPREAD), max(net.filters for net, _ in SPREAD)} == {4, 256}
-    assert {(net.kernel, net.separable) for net, _ in SPREAD} == {(3, False), (5, False), (3, True), (5, True)}
+    assert {(net.kernel, net.separable) for net, _ in SPREAD} == {
+        (3, False), (5, False), (3, True), (5, True),
+    }
     assert (Architecture(5, 1, 6, 3, False, classes=7), 8) in SPREAD
 
 
@@ -56,7 +59,9 @@ def test_both_pipelines_are_timed_and_written_down(tmp_path: Path, monkeypatch: 
     assert done.exit_code == 0, done.output
     measured, left_out = read_tsv(tmp_path / "throughput.tsv")
     assert float(measured["images_per_second"]) > 0 and float(measured["monai_images_per_second"]) > 0
-    assert float(measured["ms_per_step"]) == pytest.approx(4e3 / float(measured["images_per_second"]), rel=1e-2)
+    assert float(measured["ms_per_step"]) == pytest.approx(
+        4e3 / float(measured["images_per_second"]), rel=1e-2
+    )
     assert float(measured["handling_share"]) > 0
     assert left_out["images_per_second"] == "" and "left out" in left_out["note"]
     assert (tmp_path / "throughput.png").read_bytes()[:4] == b"\x89PNG"
@@ -64,7 +69,9 @@ def test_both_pipelines_are_timed_and_written_down(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("head", ["fc", "gap"])
 @pytest.mark.parametrize(("convolutions", "kernel", "separable"), [(1, 3, False), (2, 5, True)])
-def test_the_textbooks_network_is_the_same_function(head: str, convolutions: int, kernel: int, separable: bool) -> None:
+def test_the_textbooks_network_is_the_same_function(
+    head: str, convolutions: int, kernel: int, separable: bool
+) -> None:
     """Scores and the gradient of every weight, from the same weights, in training."""
     net = Architecture(5, convolutions, 2, kernel, separable, classes=7, head=head)
     ours = build(net, torch.Generator().manual_seed(1))
@@ -78,8 +85,15 @@ def test_the_textbooks_network_is_the_same_function(head: str, convolutions: int
 
 
 def test_the_figure_does_without_monai() -> None:
-    row = Throughput(5, 1, 4, 3, False, 4, 100, 50.0, 64, 900.0, 4.4, 0.1, 0.08, 60.0, note="MONAI is not installed here")
-    assert png(throughput_figure([row, Throughput(5, 1, 256, 5, False, 4, 100, 5e4, note="left out")]), dpi=50)[:4] == b"\x89PNG"
+    row = Throughput(
+        5, 1, 4, 3, False, 4, 100, 50.0, 64, 900.0, 4.4, 0.1, 0.08, 60.0, note="MONAI is not installed here"
+    )
+    assert (
+        png(throughput_figure([row, Throughput(5, 1, 256, 5, False, 4, 100, 5e4, note="left out")]), dpi=50)[
+            :4
+        ]
+        == b"\x89PNG"
+    )
 
 
 def test_drawn_slices_are_black_to_white_bytes() -> None:
@@ -100,7 +114,9 @@ def test_the_plain_loop_augments_by_the_law_of_the_fast_one() -> None:
     picture = np.zeros((48, 48))
     picture[19:27, 14:33] = 1.0
     picture[26:33, 14:21] = 0.6
-    picture, ranges, rng = gaussian_filter(picture, 1.5), Ranges(25, 0.1, 0.5, 0.15, 0.02), np.random.default_rng(1)
+    picture, ranges, rng = (
+        gaussian_filter(picture, 1.5), Ranges(25, 0.1, 0.5, 0.15, 0.02), np.random.default_rng(1),
+    )
     slice_ = torch.from_numpy((255 * picture).round().astype(np.uint8))[None]
     plain = np.stack([augmented(slice_[0].numpy() / 255, ranges, rng) for _ in range(800)])
     draws = draw(3000, ranges, torch.Generator().manual_seed(2))

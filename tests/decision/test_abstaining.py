@@ -9,20 +9,32 @@ from hypothesis.strategies import integers
 from scipy.stats import binom
 from sklearn.metrics import auc
 
-from fovnet.decision.abstaining import ALLOWANCE, BARS, SURE_ENOUGH, Graded, bar, fewest_people, floor, risk_coverage
+from fovnet.decision.abstaining import (
+    ALLOWANCE,
+    BARS,
+    SURE_ENOUGH,
+    Graded,
+    bar,
+    fewest_people,
+    floor,
+    risk_coverage,
+)
 
 STATED, AT_RISK = 0.05, 0.1
 
 
 def people(seed: int, subjects: int, slope: float = 0.25, volumes: int = 4) -> list[Graded]:
-    """Volumes whose wrong share is about `slope` times their doubt, more or less by subject: subjects differ, and stay what they are."""
+    """Volumes whose wrong share is about `slope` times their doubt, more or less by subject: subjects differ,
+    and stay what they are."""
     rng = np.random.default_rng(seed)
     graded = []
     for subject in range(subjects):
         mood = rng.uniform(0, 2)
         for sure in rng.beta(9, 1, volumes):
             wrong = rng.random() < 0.6 and rng.beta(2, 2) * 2 * slope * mood * (1 - sure) / 0.6
-            graded.append(Graded(f"s{subject}", float(sure), bool(rng.random() < 0.05), float(min(1.0, wrong))))
+            graded.append(
+                Graded(f"s{subject}", float(sure), bool(rng.random() < 0.05), float(min(1.0, wrong)))
+            )
     return graded
 
 
@@ -37,7 +49,8 @@ def risk(volumes: list[Graded], height: float) -> float:
 
 @pytest.mark.parametrize("slope", [0.3, 0.55, 1.0])
 def test_a_promise_is_broken_no_more_often_than_stated(slope: float) -> None:
-    """200 validation splits of 80 people; the true risk above each bar from 20,000 others. Slopes: far below, about at, above the limit."""
+    """200 validation splits of 80 people; the true risk above each bar from 20,000 others. Slopes: far below,
+    about at, above the limit."""
     others = people(10**6, 20_000, slope)
     truth = {height: risk(others, height) for height in BARS}
     found = [bar(people(seed, 80, slope), STATED, AT_RISK, seed) for seed in range(200)]
@@ -74,7 +87,8 @@ def test_the_curve_is_the_risk_of_each_bar_and_ends_with_all_that_may_be_answere
 
 
 def test_a_floor_turns_away_no_more_of_the_unseen_than_allowed() -> None:
-    """Mean over 400 draws of 80 values; the conformal rank keeps it at or below, and within a value's worth of, the allowance."""
+    """Mean over 400 draws of 80 values; the conformal rank keeps it at or below, and within a value's worth
+    of, the allowance."""
     rng = np.random.default_rng(0)
     below = [(rng.normal(size=1000) < floor(rng.normal(size=80))).mean() for _ in range(400)]
     assert ALLOWANCE - 1 / 81 - 0.003 < np.mean(below) <= ALLOWANCE + 0.003
@@ -82,7 +96,8 @@ def test_a_floor_turns_away_no_more_of_the_unseen_than_allowed() -> None:
 
 
 def test_one_person_fewer_than_it_takes_promises_nothing() -> None:
-    """51 without a fault for 5 % at a risk of 10 %: the two starts share the risk, and with 50 neither has enough of it left."""
+    """51 without a fault for 5 % at a risk of 10 %: the two starts share the risk, and with 50 neither has
+    enough of it left."""
     people = fewest_people(0.05, 0.1)
     faultless = [Graded(f"p{number}", 0.99, False, 0.0) for number in range(people)]
     assert people == 51 and bar(faultless, 0.05, 0.1).promised and not bar(faultless[1:], 0.05, 0.1).promised
@@ -120,19 +135,25 @@ def test_in_what_order_volumes_are_listed_is_of_no_account(seed: int) -> None:
     volumes = people(seed, 80, 0.2)
     order = np.random.default_rng(seed).permutation(len(volumes))
     one, other = bar(volumes, STATED, AT_RISK, 1), bar([volumes[at] for at in order], STATED, AT_RISK, 1)
-    assert (one.min_confidence, one.promised, one.subjects) == (other.min_confidence, other.promised, other.subjects)
+    assert (one.min_confidence, one.promised, one.subjects) == (
+        other.min_confidence, other.promised, other.subjects,
+    )
     assert one.p_value == pytest.approx(other.p_value, rel=1e-9)
 
 
 def test_the_bar_is_the_lowest_that_either_start_reaches() -> None:
-    """80 without a fault at 0.96 reject at either start's share of the risk; with those between 0.9 and 0.95 the smaller share does not,
-    and the larger one does at every bar."""
+    """80 without a fault at 0.96 reject at either start's share of the risk; with those between 0.9 and 0.95
+    the smaller share does not, and the larger one does at every bar."""
     found = bar(graded(80, 0.96, 0.0) + graded(4, 0.92, 0.3), STATED, AT_RISK)
     assert (found.promised, found.min_confidence) == (True, SURE_ENOUGH) and 0.02 < found.p_value <= 0.08
 
 
 def test_what_another_doubt_withholds_is_no_answer_and_no_error() -> None:
-    """60 people who are answered rightly, and the same with a volume each that is wrong, sure, and withheld."""
+    """60 people who are answered rightly, and the same with a volume each that is wrong, sure, and
+    withheld."""
     right = [Graded(f"p{number}", 0.99, False, 0.0) for number in range(60)]
     withheld = [Graded(f"p{number}", 0.99, True, 1.0) for number in range(60)]
-    assert bar(right + withheld, 0.05, 0.1) == bar(right, 0.05, 0.1) and bar(right, 0.05, 0.1).min_confidence == SURE_ENOUGH
+    assert (
+        bar(right + withheld, 0.05, 0.1) == bar(right, 0.05, 0.1)
+        and bar(right, 0.05, 0.1).min_confidence == SURE_ENOUGH
+    )

@@ -1,4 +1,5 @@
-"""A folder of volumes, some broken: everybody's answer, nobody's crash, no work twice, whatever the order and the workers."""
+"""A folder of volumes, some broken: everybody's answer, nobody's crash, no work twice, whatever the order and
+the workers."""
 
 from __future__ import annotations
 
@@ -40,14 +41,16 @@ from fovnet.volume.sources import source_of
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
 VOLUMES, BROKEN = 120, 12
 CODES = (
-    "volume-truncated", "volume-empty", "volume-format", "volume-geometry", "volume-constant", "volume-nonfinite", "volume-shape",
-    "volume-rgb", "volume-complex", "volume-missing",
+    "volume-truncated", "volume-empty", "volume-format", "volume-geometry", "volume-constant",
+    "volume-nonfinite", "volume-shape", "volume-rgb", "volume-complex", "volume-missing",
 )
 
 
 def image(seed: int) -> nibabel.Nifti1Image:
     rng = np.random.default_rng(seed)
-    return nibabel.Nifti1Image(rng.integers(0, 900, (7, 6, 5)).astype(np.int16), np.diag([6.0, 6.0, 6.0 + seed % 7, 1.0]))
+    return nibabel.Nifti1Image(
+        rng.integers(0, 900, (7, 6, 5)).astype(np.int16), np.diag([6.0, 6.0, 6.0 + seed % 7, 1.0])
+    )
 
 
 def broken(path: Path, kind: str, seed: int) -> None:
@@ -61,7 +64,9 @@ def broken(path: Path, kind: str, seed: int) -> None:
         "volume-format": lambda: b"a text that is no volume",
         "volume-geometry": lambda: good[:252] + b"\0\0\0\0" + good[256:],
         "volume-constant": lambda: nibabel.Nifti1Image(np.full_like(voxels, 3), affine).to_bytes(),
-        "volume-nonfinite": lambda: nibabel.Nifti1Image(np.full(voxels.shape, np.nan, np.float32), affine).to_bytes(),
+        "volume-nonfinite": lambda: nibabel.Nifti1Image(
+            np.full(voxels.shape, np.nan, np.float32), affine
+        ).to_bytes(),
         "volume-shape": lambda: nibabel.Nifti1Image(voxels[:1], affine).to_bytes(),
         "volume-rgb": lambda: nibabel.Nifti1Image(
             np.zeros(voxels.shape, np.dtype([("R", "u1"), ("G", "u1"), ("B", "u1")])), affine
@@ -96,16 +101,25 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
     net = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")
     inputs = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(**PREPARE))}
-    path = save_network(folder / "slot-0003.safetensors", build(net, torch.Generator().manual_seed(3)), net, inputs)
+    path = save_network(
+        folder / "slot-0003.safetensors", build(net, torch.Generator().manual_seed(3)), net, inputs
+    )
     member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
     assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
-    save_rule(folder / "ensemble", Rule(sigma_mm=4.5, heights=(None, Height(220.0, 15.0), None, None, None)), {}, settings={}, seed=1)
+    save_rule(
+        folder / "ensemble", Rule(sigma_mm=4.5, heights=(None, Height(220.0, 15.0), None, None, None)), {},
+        settings={}, seed=1,
+    )
     return folder / "ensemble"
 
 
 def predict(model: Path, out: Path, *words: str | Path, status: int = 3) -> str:
-    """What the command prints, run in this process: importing torch anew for each run would take longer than the runs."""
-    line = ["predict", *map(str, words), "--model", str(model), "--out", str(out), "--no-pictures", "--device", "cpu"]
+    """What the command prints, run in this process: importing torch anew for each run would take longer than
+    the runs."""
+    line = [
+        "predict", *map(str, words), "--model", str(model), "--out", str(out), "--no-pictures", "--device",
+        "cpu",
+    ]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == status, done.output[-3000:]
     return done.output
@@ -151,22 +165,32 @@ def test_the_readme_tells_of_every_key_of_an_answer(model: Path, tmp_path: Path)
     predict(model, tmp_path / "out", tmp_path / "v.nii", status=0)
     readme = (Path(__file__).parents[2] / "fovnet" / "decision" / "README.md").read_text(encoding="utf-8")
     table = readme[readme.index("| key of `<volume_id>.json` |") :].partition("\n\n")[0]
-    assert set(read_json(tmp_path / "out" / "v.json")) == set(re.findall(r"`([a-z0-9_]+)`", table)) - {"levels", "volume_confidence"}
+    assert set(read_json(tmp_path / "out" / "v.json")) == set(re.findall(r"`([a-z0-9_]+)`", table)) - {
+        "levels",
+        "volume_confidence",
+    }
 
 
 @pytest.mark.slow
 def test_a_second_run_rewrites_no_file_of_the_answers(incoming: Path, answers: Path, model: Path) -> None:
-    """But the table and the index, for files that were missing are looked for again; and these two come out the same."""
+    """But the table and the index, for files that were missing are looked for again; and these two come out
+    the same."""
     tables = [answers / "spans.tsv", answers / "index.html"]
-    before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers) if path not in tables}
+    before = {
+        path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers) if path not in tables
+    }
     before_bytes = [path.read_bytes() for path in tables]
     assert len(before) == VOLUMES + (VOLUMES - BROKEN), "an answer each; a page of every one read"
     predict(model, answers, incoming, "--workers", "2")
-    assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers) if path not in tables} == before
+    assert {
+        path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers) if path not in tables
+    } == before
     assert [path.read_bytes() for path in tables] == before_bytes
 
 
-def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The earlier table lists one volume of two: who exports it would believe that to be all."""
     for number in range(2):
         (tmp_path / f"v{number}.nii").write_bytes(image(number).to_bytes())
@@ -176,7 +200,10 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(model: Path, tmp_path
 
     with monkeypatch.context() as here:
         here.setattr("fovnet.report.pages.predictions.write", interrupted)
-        line = ["predict", *sorted(tmp_path.glob("*.nii")), "--model", model, "--out", tmp_path / "out", "--no-pictures"]
+        line = [
+            "predict", *sorted(tmp_path.glob("*.nii")), "--model", model, "--out", tmp_path / "out",
+            "--no-pictures",
+        ]
         assert CliRunner().invoke(app, list(map(str, line))).exit_code != 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["pages", "v0.json"]
     with pytest.raises(CollectionError, match="give that command again"):
@@ -189,7 +216,8 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(model: Path, tmp_path
 def test_an_answer_lists_what_lies_beside_a_series_now_and_not_of_what_lay_there(
     model: Path, tmp_path: Path, write: ModuleType
 ) -> None:
-    """An object that could not be used was removed, as its refusal says: the table is that of a folder that never had it."""
+    """An object that could not be used was removed, as its refusal says: the table is that of a folder that
+    never had it."""
     series = write.save(tmp_path / "series", write.images(write.noise()))
     (series / "zzz.dcm").write_bytes(b"garbage")
     predict(model, tmp_path / "out", series)
@@ -200,21 +228,27 @@ def test_an_answer_lists_what_lies_beside_a_series_now_and_not_of_what_lay_there
     assert "kept from an earlier run" in predict(model, tmp_path / "out", series, status=0)
 
 
-def test_a_volume_that_is_called_as_dicom_is_and_answered_is_not_reported_as_unread(model: Path, tmp_path: Path) -> None:
+def test_a_volume_that_is_called_as_dicom_is_and_answered_is_not_reported_as_unread(
+    model: Path, tmp_path: Path
+) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.dcm").write_bytes(image(1).to_bytes())
     output = predict(model, tmp_path / "out", tmp_path / "in", status=0)
     assert "not read" not in output and "1 volume, 0 refused" in output
 
 
-def test_three_workers_and_shuffled_arguments_write_the_same_bytes(incoming: Path, answers: Path, model: Path, tmp_path: Path) -> None:
+def test_three_workers_and_shuffled_arguments_write_the_same_bytes(
+    incoming: Path, answers: Path, model: Path, tmp_path: Path
+) -> None:
     files = sorted(incoming.iterdir())
     shuffled = [files[index] for index in np.random.default_rng(5).permutation(len(files))]
     predict(model, tmp_path / "three", *shuffled, "--workers", "3")
     assert contents(tmp_path / "three") == contents(answers)
 
 
-def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(model: Path, tmp_path: Path) -> None:
+def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(
+    model: Path, tmp_path: Path
+) -> None:
     from fovnet.net.engines import installed
 
     (tmp_path / "in").mkdir()
@@ -223,7 +257,10 @@ def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(model
     tables = {}
     for name in installed():
         predict(model, tmp_path / name, tmp_path / "in", "--engine", name, "--no-pages", status=0)
-        tables[name] = [row | {"confidence": round(float(row["confidence"]), 2)} for row in read_tsv(tmp_path / name / "spans.tsv")]
+        tables[name] = [
+            row | {"confidence": round(float(row["confidence"]), 2)}
+            for row in read_tsv(tmp_path / name / "spans.tsv")
+        ]
         engine = read_json(tmp_path / name / "v0.json")["engine"]
         assert engine["name"] == name and engine["version"]
     assert all(rows == tables["torch"] for rows in tables.values()) and len(tables["torch"]) >= 3
@@ -235,7 +272,8 @@ def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(model
 def test_what_an_archive_holds_beside_its_series_is_reported_and_counts(
     model: Path, tmp_path: Path, write: ModuleType
 ) -> None:
-    """The series is answered, the NIfTI beside it is not: nobody may believe that the archive was read whole."""
+    """The series is answered, the NIfTI beside it is not: nobody may believe that the archive was read
+    whole."""
     series = write.save(tmp_path / "series", write.images(write.noise()))
     (series / "brain.nii").write_bytes(image(1).to_bytes())
     output = predict(model, tmp_path / "out", write.zipped(tmp_path / "study.zip", series))
@@ -244,16 +282,22 @@ def test_what_an_archive_holds_beside_its_series_is_reported_and_counts(
     assert "1 DICOM series found; 1 object could not be read" in output
     rows = read_tsv(tmp_path / "out" / "spans.tsv")
     assert rows[0]["status"] != "refused"
-    assert list(rows[0])[:10] == ["volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence",
-                                  "message"]
+    assert list(rows[0])[:10] == [
+        "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm",
+        "confidence", "message",
+    ]
     (volume,) = {(row["volume_id"], row["volume_confidence"]) for row in rows}
-    assert float(volume[1]) == pytest.approx(read_json(tmp_path / "out" / f"{volume[0]}.json")["confidence"], abs=5e-4)
+    assert float(volume[1]) == pytest.approx(
+        read_json(tmp_path / "out" / f"{volume[0]}.json")["confidence"], abs=5e-4
+    )
 
 
 def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) -> None:
     """A JSON as prediction leaves it."""
-    record = {"volume_id": volume_id, "path": str(path), "status": "ok", "code": "", "model": "m", "rows": [{"region": "head"}],
-              "file": recorded(source_of(path))}
+    record = {
+        "volume_id": volume_id, "path": str(path), "status": "ok", "code": "", "model": "m",
+        "rows": [{"region": "head"}], "file": recorded(source_of(path)),
+    }
     write_json(folder / f"{volume_id}.json", {**record, **facts})
 
 
@@ -289,22 +333,29 @@ def test_an_answer_drawn_with_faces_is_drawn_anew_without_them(tmp_path: Path) -
     wanted = {"volume_id": "a", "source": source_of(path), "identity": "m", "beside": ("a.png",)}
     assert kept_rows(tmp_path, **wanted, faces=True) is not None
     assert kept_rows(tmp_path, **wanted, faces=False) is None
-    assert kept_rows(tmp_path, "a", source_of(path), "m", faces=False) is not None, "nothing is drawn that could show one"
+    assert kept_rows(tmp_path, "a", source_of(path), "m", faces=False) is not None, (
+        "nothing is drawn that could show one"
+    )
 
 
 @pytest.mark.slow
 def test_pages_are_written_unless_they_are_not_wanted(incoming: Path, model: Path, tmp_path: Path) -> None:
     (path,) = incoming.glob("v001.nii*")
     predict(model, tmp_path / "without", path, "--no-pages", status=0)
-    assert not (tmp_path / "without" / "index.html").exists() and not (tmp_path / "without" / "pages").exists()
+    assert (
+        not (tmp_path / "without" / "index.html").exists() and not (tmp_path / "without" / "pages").exists()
+    )
     predict(model, tmp_path / "with", path, status=0)
     assert "pages/v001.html" in (tmp_path / "with" / "index.html").read_text()
     assert (tmp_path / "with" / "spans.tsv").read_bytes() == (tmp_path / "without" / "spans.tsv").read_bytes()
 
 
 @pytest.mark.slow
-def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(incoming: Path, model: Path, tmp_path: Path) -> None:
-    """With faces, then without them and without pages: the page that shows faces must not be taken for the new answer's."""
+def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(
+    incoming: Path, model: Path, tmp_path: Path
+) -> None:
+    """With faces, then without them and without pages: the page that shows faces must not be taken for the
+    new answer's."""
     (path,) = incoming.glob("v001.nii*")
     line = ["predict", str(path), "--model", str(model), "--out", str(tmp_path), "--device", "cpu"]
     page, picture = tmp_path / "pages" / "v001.html", tmp_path / "v001.png"
@@ -321,7 +372,9 @@ def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(incoming
 
 
 @pytest.mark.slow
-def test_without_faces_none_is_left_in_the_folder_of_volumes_answered_before(incoming: Path, model: Path, tmp_path: Path) -> None:
+def test_without_faces_none_is_left_in_the_folder_of_volumes_answered_before(
+    incoming: Path, model: Path, tmp_path: Path
+) -> None:
     """Whoever hands the folder on believes them covered; what was drawn without faces, and JSONs, stay."""
     first, second, third = (next(incoming.glob(f"v00{number}.nii*")) for number in (1, 2, 3))
     line = ["--model", str(model), "--out", str(tmp_path), "--device", "cpu"]
@@ -331,12 +384,20 @@ def test_without_faces_none_is_left_in_the_folder_of_volumes_answered_before(inc
         assert done.exit_code == 0
         removed.append("2 pictures and pages of earlier runs removed" in done.stderr)
     assert removed == [False, True, False]
-    drawn = [tmp_path / name for volume in ("v001", "v002", "v003") for name in (f"{volume}.png", f"pages/{volume}.html")]
-    assert [path.exists() for path in drawn] == [False, False, True, True, True, True] and (tmp_path / "v001.json").exists()
+    drawn = [
+        tmp_path / name
+        for volume in ("v001", "v002", "v003")
+        for name in (f"{volume}.png", f"pages/{volume}.html")
+    ]
+    assert [path.exists() for path in drawn] == [False, False, True, True, True, True] and (
+        tmp_path / "v001.json"
+    ).exists()
 
 
 @pytest.mark.slow
-def test_an_answer_that_takes_the_place_of_another_files_is_reported(incoming: Path, model: Path, tmp_path: Path) -> None:
+def test_an_answer_that_takes_the_place_of_another_files_is_reported(
+    incoming: Path, model: Path, tmp_path: Path
+) -> None:
     for place, name in (("a", "v001"), ("b", "v002")):
         (tmp_path / place).mkdir()
         shutil.copy(incoming / f"{name}.nii", tmp_path / place / "t1.nii")
@@ -345,7 +406,9 @@ def test_an_answer_that_takes_the_place_of_another_files_is_reported(incoming: P
     assert ["replaced (1: t1)" in one for one in outputs] == [False, False, True]
 
 
-def test_a_folder_that_was_removed_meanwhile_is_reported_and_what_a_killed_run_began_is_cleared(tmp_path: Path) -> None:
+def test_a_folder_that_was_removed_meanwhile_is_reported_and_what_a_killed_run_began_is_cleared(
+    tmp_path: Path,
+) -> None:
     """Two of four answers would be there, and the table say four."""
     folder, mine = tmp_path / "out", tmp_path / "out" / ".notes.part"
     (folder / "pages").mkdir(parents=True)
@@ -356,7 +419,8 @@ def test_a_folder_that_was_removed_meanwhile_is_reported_and_what_a_killed_run_b
         refuse_gone()
         assert [path.name for path in sorted(folder.rglob("*"))] == [mine.name, "pages"]
         shutil.rmtree(folder)
-        for _ in range(2):                                  # gone, and there again, as the next answer's writing makes it
+        # gone, and there again, as the next answer's writing makes it
+        for _ in range(2):
             with pytest.raises(ConfigError) as gone:
                 refuse_gone()
             assert gone.value.code == "out-gone"
@@ -365,39 +429,61 @@ def test_a_folder_that_was_removed_meanwhile_is_reported_and_what_a_killed_run_b
 
 
 def test_two_runs_at_once_do_not_share_a_folder(incoming: Path, model: Path, tmp_path: Path) -> None:
-    line = ["predict", str(next(incoming.glob("v001.nii*"))), "--model", str(model), "--out", str(tmp_path), "--no-pictures", "--no-pages"]
+    line = [
+        "predict", str(next(incoming.glob("v001.nii*"))), "--model", str(model), "--out", str(tmp_path),
+        "--no-pictures", "--no-pages",
+    ]
     with claimed(tmp_path):
         refused = CliRunner().invoke(app, line).exception
     assert isinstance(refused, ConfigError) and refused.code == "out-busy" and not list(tmp_path.iterdir())
     assert CliRunner().invoke(app, line).exit_code == 0
 
 
-def test_a_converters_sidecar_beside_its_volume_is_not_written_over(incoming: Path, model: Path, tmp_path: Path) -> None:
+def test_a_converters_sidecar_beside_its_volume_is_not_written_over(
+    incoming: Path, model: Path, tmp_path: Path
+) -> None:
     shutil.copy(next(incoming.glob("v001.nii*")), tmp_path / "leg.nii")
     sidecar = tmp_path / "leg.json"
     sidecar.write_text('{"EchoTime": 0.08}')
-    line = ["predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path), "--no-pictures", "--no-pages"]
+    line = [
+        "predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path), "--no-pictures",
+        "--no-pages",
+    ]
     refused = CliRunner().invoke(app, line).exception
-    assert isinstance(refused, ConfigError) and refused.code == "out-foreign" and "leg.json" in refused.sentence
-    assert sidecar.read_text() == '{"EchoTime": 0.08}' and sorted(path.name for path in tmp_path.iterdir()) == ["leg.json", "leg.nii"]
+    assert (
+        isinstance(refused, ConfigError) and refused.code == "out-foreign" and "leg.json" in refused.sentence
+    )
+    assert sidecar.read_text() == '{"EchoTime": 0.08}' and sorted(
+        path.name for path in tmp_path.iterdir()
+    ) == ["leg.json", "leg.nii"]
 
 
-@pytest.mark.parametrize(("name", "held"), [
-    ("leg.json", '{"InstitutionName": "Universit\xe4tsklinikum"}'.encode("latin-1")), ("leg.json", b"[1, 2]"), ("leg.json", b"notes"),
-    ("leg.png", b"\x89PNG of somebody's"), ("index.html", b"<html><title>my study</title>"), ("spans.tsv", b"name\tspan\n"),
-    ("found.tsv", b"what\twhere\n"), ("found.json", b'{"found": 3}'),
-])
-def test_nothing_that_is_not_fovnets_is_written_over(incoming: Path, model: Path, tmp_path: Path, name: str, held: bytes) -> None:
+@pytest.mark.parametrize(
+    ("name", "held"),
+    [
+        ("leg.json", '{"InstitutionName": "Universit\xe4tsklinikum"}'.encode("latin-1")),
+        ("leg.json", b"[1, 2]"), ("leg.json", b"notes"), ("leg.png", b"\x89PNG of somebody's"),
+        ("index.html", b"<html><title>my study</title>"), ("spans.tsv", b"name\tspan\n"),
+        ("found.tsv", b"what\twhere\n"), ("found.json", b'{"found": 3}'),
+    ],
+)
+def test_nothing_that_is_not_fovnets_is_written_over(
+    incoming: Path, model: Path, tmp_path: Path, name: str, held: bytes
+) -> None:
     shutil.copy(next(iter(sorted(incoming.glob("v001.nii*")))), tmp_path / "leg.nii")
     (tmp_path / name).write_bytes(held)
     for more in ([], ["--no-pages", "--no-pictures"]):
         line = ["predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path), *more]
         refused = CliRunner().invoke(app, line).exception
         assert isinstance(refused, ConfigError) and refused.code == "out-foreign" and name in refused.sentence
-    assert (tmp_path / name).read_bytes() == held and sorted(path.name for path in tmp_path.iterdir()) == sorted({name, "leg.nii"})
+    assert (tmp_path / name).read_bytes() == held and sorted(
+        path.name for path in tmp_path.iterdir()
+    ) == sorted({name, "leg.nii"})
 
 
-def test_a_page_of_somebody_elses_is_neither_removed_nor_written_over(incoming: Path, model: Path, tmp_path: Path) -> None:
+def test_a_page_of_somebody_elses_is_neither_removed_nor_written_over(
+    incoming: Path, model: Path, tmp_path: Path
+) -> None:
     shutil.copy(next(iter(sorted(incoming.glob("v001.nii*")))), tmp_path / "leg.nii")
     (tmp_path / "pages").mkdir()
     page = tmp_path / "pages" / "leg.html"
@@ -405,7 +491,11 @@ def test_a_page_of_somebody_elses_is_neither_removed_nor_written_over(incoming: 
     for more in ([], ["--no-pages", "--no-pictures"]):
         line = ["predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path), *more]
         refused = CliRunner().invoke(app, line).exception
-        assert isinstance(refused, ConfigError) and refused.code == "out-foreign" and "leg.html" in refused.sentence
+        assert (
+            isinstance(refused, ConfigError)
+            and refused.code == "out-foreign"
+            and "leg.html" in refused.sentence
+        )
     assert page.read_text() == "<title>my notes</title>" and not (tmp_path / "leg.json").exists()
     page.unlink()
     drawn = [CliRunner().invoke(app, line[:6] + more).exit_code for more in ([], [], ["--no-pages"])]
@@ -413,22 +503,34 @@ def test_a_page_of_somebody_elses_is_neither_removed_nor_written_over(incoming: 
 
 
 @pytest.mark.parametrize("held", [b"", b'{"fovnet": {"version": "0.1.0"}, "volume_id": "le'])
-def test_an_answer_that_a_failing_disk_has_damaged_is_made_again(incoming: Path, model: Path, tmp_path: Path, held: bytes) -> None:
+def test_an_answer_that_a_failing_disk_has_damaged_is_made_again(
+    incoming: Path, model: Path, tmp_path: Path, held: bytes
+) -> None:
     """And so is one of which a killed run left the picture alone."""
     shutil.copy(next(iter(sorted(incoming.glob("v001.nii*")))), tmp_path / "leg.nii")
-    line = ["predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path / "out"), "--no-pages"]
+    line = [
+        "predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path / "out"),
+        "--no-pages",
+    ]
     assert CliRunner().invoke(app, line).exit_code == 0
     (tmp_path / "out" / "leg.json").write_bytes(held)
-    assert CliRunner().invoke(app, line).exit_code == 0 and read_json(tmp_path / "out" / "leg.json")["status"] != "refused"
+    assert (
+        CliRunner().invoke(app, line).exit_code == 0
+        and read_json(tmp_path / "out" / "leg.json")["status"] != "refused"
+    )
     (tmp_path / "out" / "leg.json").unlink()
     assert CliRunner().invoke(app, line).exit_code == 0
 
 
-def test_a_file_of_equal_size_and_time_that_took_anothers_name_does_not_get_its_answer(tmp_path: Path) -> None:
+def test_a_file_of_equal_size_and_time_that_took_anothers_name_does_not_get_its_answer(
+    tmp_path: Path,
+) -> None:
     """Moving keeps size and time of modification; only inode, time of change and content differ."""
     first, second = tmp_path / "a.nii", tmp_path / "b.nii"
     for seed, path in enumerate((first, second)):
-        path.write_bytes(nibabel.Nifti1Image(np.random.default_rng(seed).random((4, 4, 4)), np.eye(4)).to_bytes())
+        path.write_bytes(
+            nibabel.Nifti1Image(np.random.default_rng(seed).random((4, 4, 4)), np.eye(4)).to_bytes()
+        )
         os.utime(path, (1000, 1000))
     answered(tmp_path, first)
     second.replace(first)
@@ -460,7 +562,9 @@ def test_a_changed_image_under_an_unchanged_header_is_seen(tmp_path: Path) -> No
     assert not kept(tmp_path, tmp_path / "a.hdr")
 
 
-def test_a_refusal_is_kept_while_the_file_stays_as_it_is_and_a_passing_one_is_tried_again(tmp_path: Path) -> None:
+def test_a_refusal_is_kept_while_the_file_stays_as_it_is_and_a_passing_one_is_tried_again(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.nii"
     path.write_bytes(b"a text")
     answered(tmp_path, path, status="refused", code="volume-format")
@@ -472,14 +576,18 @@ def test_a_refusal_is_kept_while_the_file_stays_as_it_is_and_a_passing_one_is_tr
         assert not kept(tmp_path, path)
 
 
-def test_a_file_whose_claim_is_cut_off_and_a_pipe_are_refused_and_the_next_is_answered(tmp_path: Path) -> None:
+def test_a_file_whose_claim_is_cut_off_and_a_pipe_are_refused_and_the_next_is_answered(
+    tmp_path: Path,
+) -> None:
     """A reader may need more than the first bytes to know a file as its own, and nothing waits for a pipe."""
     whole = gzip.compress(b"NRRD0004\n" + b"# a long header\n" * 4000 + b"type: short\n")
     (tmp_path / "cut.nrrd").write_bytes(whole[: len(whole) // 2])
     os.mkfifo(tmp_path / "pipe.nii")
     (tmp_path / "fine.nii").write_bytes(image(1).to_bytes())
     slicing = partial(_read, slicing=Slicing())
-    for name, code in (("cut.nrrd", "volume-truncated"), ("pipe.nii", "volume-unreadable"), ("fine.nii", None)):
+    for name, code in (
+        ("cut.nrrd", "volume-truncated"), ("pipe.nii", "volume-unreadable"), ("fine.nii", None),
+    ):
         source = source_of(tmp_path / name)
         seen = slicing(source)
         assert getattr(seen.result, "code", None) == code
@@ -493,7 +601,10 @@ def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> 
         path.write_bytes(image(1).to_bytes()[:-50])
         source = source_of(path)
         assert source.places
-        seen = Predicted(refusal("a", str(path), VolumeError("volume-truncated", f"{path}: the voxels end early.")), source=source)
+        seen = Predicted(
+            refusal("a", str(path), VolumeError("volume-truncated", f"{path}: the voxels end early.")),
+            source=source,
+        )
         if late:
             path.write_bytes(image(1).to_bytes())
         write(tmp_path / "out", seen, DEFAULT, "m", None, pictures=False, pages=False, faces=True)
@@ -524,16 +635,23 @@ print(found.answer.status, found.answer.code, found.answer.code in PASSING, (aft
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the size of a process is read otherwise here")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="the size of a process is read otherwise here"
+)
 def test_a_volume_for_whose_slices_there_is_not_the_memory_stops_no_batch(tmp_path: Path) -> None:
     """900 slices are read and cut within 120 MB, and not classified, nine at once with 128 filters: a
     RuntimeError of torch, and in an hour it may be otherwise.  Two slices are."""
     for name, shape in (("small", (48, 48, 2)), ("tall", (48, 48, 900))):
         voxels = np.random.default_rng(1).integers(0, 200, shape).astype(np.uint8)
         voxels[10:38, 10:38] += 50
-        nibabel.Nifti1Image(voxels, np.diag([8, 8, 2.9 if name == "tall" else 8, 1])).to_filename(tmp_path / f"{name}.nii")
+        nibabel.Nifti1Image(voxels, np.diag([8, 8, 2.9 if name == "tall" else 8, 1])).to_filename(
+            tmp_path / f"{name}.nii"
+        )
     line = [sys.executable, "-c", SHORT, tmp_path / "small.nii", tmp_path / "tall.nii"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=900, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    done = subprocess.run(
+        line, capture_output=True, text=True, check=False, timeout=900,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     assert done.stdout.split() == ["refused", "volume-memory", "True", "True"], done.stderr[-2000:]
 
 
@@ -543,7 +661,10 @@ def test_a_name_that_a_formula_could_be_is_a_name(model: Path, tmp_path: Path) -
     for name in names:
         (tmp_path / f"{name}.nii").write_bytes(image(2).to_bytes())
     (tmp_path / "$x^{$.nii").write_bytes(b"")
-    line = ["predict", *map(str, tmp_path.glob("*.nii")), "--model", str(model), "--out", str(tmp_path / "out"), "--device", "cpu"]
+    line = [
+        "predict", *map(str, tmp_path.glob("*.nii")), "--model", str(model), "--out", str(tmp_path / "out"),
+        "--device", "cpu",
+    ]
     assert CliRunner().invoke(app, line).exit_code == 3
     assert {row["volume_id"] for row in read_tsv(tmp_path / "out" / "spans.tsv")} == {*names, "$x^{$"}
     assert all((tmp_path / "out" / f"{name}.png").exists() for name in names)

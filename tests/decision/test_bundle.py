@@ -17,29 +17,46 @@ from fovnet.decision.ensemble import load
 from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_tsv
 
-TENSOR = ("type", "format", "num_channels", "spatial_shape", "dtype", "value_range", "is_patch_data", "channel_def")
+TENSOR = (
+    "type", "format", "num_channels", "spatial_shape", "dtype", "value_range", "is_patch_data", "channel_def",
+)
 TENSORS = {
-    "type": "object", "minProperties": 1,
+    "type": "object",
+    "minProperties": 1,
     "additionalProperties": {
-        "type": "object", "required": list(TENSOR),
+        "type": "object",
+        "required": list(TENSOR),
         "properties": {
-            "type": {"type": "string"}, "format": {"type": "string"}, "num_channels": {"type": "integer", "minimum": 1},
-            "spatial_shape": {"type": "array"}, "dtype": {"type": "string"}, "value_range": {"type": "array"},
+            "type": {"type": "string"}, "format": {"type": "string"},
+            "num_channels": {"type": "integer", "minimum": 1}, "spatial_shape": {"type": "array"},
+            "dtype": {"type": "string"}, "value_range": {"type": "array"},
             "is_patch_data": {"type": "boolean"}, "channel_def": {"type": "object"},
         },
     },
 }
 MANDATORY = {
     "type": "object",
-    "required": ["version", "monai_version", "pytorch_version", "numpy_version", "required_packages_version", "task", "description",
-                 "authors", "copyright", "network_data_format"],
+    "required": [
+        "version", "monai_version", "pytorch_version", "numpy_version", "required_packages_version", "task",
+        "description", "authors", "copyright", "network_data_format",
+    ],
     "properties": {
-        **{name: {"type": "string"} for name in ("version", "monai_version", "pytorch_version", "numpy_version", "task", "description",
-                                                 "authors", "copyright", "schema", "name", "intended_use", "data_source", "data_type")},
-        **{name: {"type": "object", "additionalProperties": {"type": "string"}}
-           for name in ("required_packages_version", "optional_packages_version", "changelog")},
+        **{
+            name: {"type": "string"}
+            for name in (
+                "version", "monai_version", "pytorch_version", "numpy_version", "task", "description",
+                "authors", "copyright", "schema", "name", "intended_use", "data_source", "data_type",
+            )
+        },
+        **{
+            name: {"type": "object", "additionalProperties": {"type": "string"}}
+            for name in ("required_packages_version", "optional_packages_version", "changelog")
+        },
         "references": {"type": "array", "items": {"type": "string"}},
-        "network_data_format": {"type": "object", "required": ["inputs", "outputs"], "properties": {"inputs": TENSORS, "outputs": TENSORS}},
+        "network_data_format": {
+            "type": "object", "required": ["inputs", "outputs"],
+            "properties": {"inputs": TENSORS, "outputs": TENSORS},
+        },
     },
 }
 """What the MONAI Bundle Specification makes mandatory, with its types: the schema itself lies on a server."""
@@ -51,11 +68,16 @@ def bundle(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files(bundle: Path) -> dict[str, str]:
-    return {"meta_file": str(bundle / "configs" / "metadata.json"), "config_file": str(bundle / "configs" / "inference.json")}
+    return {
+        "meta_file": str(bundle / "configs" / "metadata.json"),
+        "config_file": str(bundle / "configs" / "inference.json"),
+    }
 
 
 def test_nothing_in_it_is_a_pickle_and_the_ensemble_in_it_loads(bundle: Path, finished: Path) -> None:
-    assert {path.suffix for path in bundle.rglob("*") if path.is_file()} == {".json", ".safetensors", ".npz", ".md", ".txt", ""}
+    assert {path.suffix for path in bundle.rglob("*") if path.is_file()} == {
+        ".json", ".safetensors", ".npz", ".md", ".txt", "",
+    }
     with np.load(bundle / "models" / "novelty.npz", allow_pickle=False) as arrays:
         assert all(arrays[name].dtype != object for name in arrays.files)
     assert load(bundle / "models", "cpu").identity == load(finished / "ensemble", "cpu").identity
@@ -66,7 +88,9 @@ def test_its_network_says_what_the_ensemble_says(bundle: Path, finished: Path) -
     pixels = np.random.default_rng(0).integers(0, 255, (9, 128, 128)).astype(np.uint8)
     with torch.inference_mode():
         probabilities = network(str(bundle / "models"))(torch.from_numpy(pixels)[:, None] / 255.0)
-    np.testing.assert_allclose(probabilities.numpy(), load(finished / "ensemble", "cpu").probabilities(pixels), atol=1e-6)
+    np.testing.assert_allclose(
+        probabilities.numpy(), load(finished / "ensemble", "cpu").probabilities(pixels), atol=1e-6
+    )
 
 
 def test_it_is_written_anew_and_over_nothing_else(bundle: Path, finished: Path, tmp_path: Path) -> None:
@@ -84,15 +108,21 @@ def test_monai_verifies_metadata_and_shapes_and_runs_it(bundle: Path, finished: 
         warnings.simplefilter("ignore")                              # MONAI's own
         from monai.bundle import ConfigWorkflow, verify_metadata, verify_net_in_out
 
-        (tmp_path / "schema.json").write_text(json.dumps(MANDATORY))      # there already: MONAI then does not fetch it
+        # there already: MONAI then does not fetch it
+        (tmp_path / "schema.json").write_text(json.dumps(MANDATORY))
         verify_metadata(meta_file=files(bundle)["meta_file"], filepath=str(tmp_path / "schema.json"))
         assert json.loads(Path(files(bundle)["meta_file"]).read_text())["schema"] == SCHEMA
         verify_net_in_out("network_def", **files(bundle), device="cpu", bundle_root=str(bundle))
         voxels = np.random.default_rng(3).integers(0, 900, (9, 8, 7)).astype(np.int16)
         (tmp_path / "data").mkdir()
-        nibabel.save(nibabel.Nifti1Image(voxels, np.diag([9.0, 9.0, 9.0, 1.0])), tmp_path / "data" / "scan.nii.gz")
+        nibabel.save(
+            nibabel.Nifti1Image(voxels, np.diag([9.0, 9.0, 9.0, 1.0])), tmp_path / "data" / "scan.nii.gz"
+        )
         (tmp_path / "data" / "text.nii").write_text("no volume")
-        places = {"bundle_root": str(bundle), "dataset_dir": str(tmp_path / "data"), "output_dir": str(tmp_path / "out")}
+        places = {
+            "bundle_root": str(bundle), "dataset_dir": str(tmp_path / "data"),
+            "output_dir": str(tmp_path / "out"),
+        }
         workflow = ConfigWorkflow(**files(bundle), workflow_type="infer", logging_file=False, **places)
         workflow.initialize()
         assert workflow.check_properties() == []
@@ -110,7 +140,10 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(finished: Path, tmp_p
     for name in ("a", "b"):
         voxels = np.random.default_rng(3).integers(0, 900, (9, 8, 7)).astype(np.int16)
         nibabel.save(nibabel.Nifti1Image(voxels, np.diag([9.0, 9.0, 9.0, 1.0])), tmp_path / f"{name}.nii.gz")
-    model, (a, b) = fovnet.load(finished / "ensemble", "cpu"), ({"image": tmp_path / f"{name}.nii.gz"} for name in "ab")
+    model, (a, b) = (
+        fovnet.load(finished / "ensemble", "cpu"),
+        ({"image": tmp_path / f"{name}.nii.gz"} for name in "ab"),
+    )
     assert Evaluator(model, [a], str(tmp_path / "out")).run().exists()
     (tmp_path / "out" / "b.json").write_text('{"somebody": "else"}')
     with pytest.raises(ConfigError, match="out-foreign"):

@@ -9,7 +9,15 @@ from hypothesis.strategies import floats
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
-from fovnet.decision.calibrating import IDENTITY, STRAIGHT, along, best_beta, best_line, best_temperature, recalibrated
+from fovnet.decision.calibrating import (
+    IDENTITY,
+    STRAIGHT,
+    along,
+    best_beta,
+    best_line,
+    best_temperature,
+    recalibrated,
+)
 from fovnet.maths.smoothing import temper
 
 
@@ -33,7 +41,9 @@ def test_the_temperature_of_two_classes_is_the_slope_of_a_logistic_regression() 
     rng = np.random.default_rng(1)
     p = rng.beta(0.7, 0.7, 5000).clip(1e-3, 1 - 1e-3)
     yes = rng.random(5000) < p**1.4 / (p**1.4 + (1 - p) ** 1.4)
-    slope = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10).fit(logit(p)[:, None], yes).coef_[0, 0]
+    slope = (
+        LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10).fit(logit(p)[:, None], yes).coef_[0, 0]
+    )
     found = best_temperature([np.column_stack([p, 1 - p])], [np.column_stack([yes, ~yes])])
     assert 1 / found == pytest.approx(slope, rel=1e-3)
 
@@ -52,7 +62,8 @@ def test_a_planted_beta_calibration_is_found_and_agrees_with_scikit_learn() -> N
 
 
 def test_what_tells_nothing_is_not_listened_to() -> None:
-    """Shares drawn without regard to what is right get no weight, and the calibration is that of the confidences alone."""
+    """Shares drawn without regard to what is right get no weight, and the calibration is that of the
+    confidences alone."""
     rng = np.random.default_rng(3)
     stated, share = rng.beta(4, 1.5, (2, 60_000)).clip(1e-3, 1 - 1e-3)
     right = rng.random(len(stated)) < stated
@@ -82,24 +93,39 @@ def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(5)
     stated = rng.beta(1.5, 1.5, 20_000).clip(1e-3, 1 - 1e-3)
     least = rng.beta(2.0, 1.0, 20_000).clip(1e-3, 1 - 1e-3)
-    right = rng.random(len(stated)) < np.array([along(p, m, (0.5, 1.2, 0.8)) for p, m in zip(stated, least, strict=True)])
+    right = rng.random(len(stated)) < np.array(
+        [along(p, m, (0.5, 1.2, 0.8)) for p, m in zip(stated, least, strict=True)]
+    )
     found = best_line(stated, least, right)
     assert found == pytest.approx((0.5, 1.2, 0.8), abs=0.05)
-    reference = LogisticRegression(C=np.inf, tol=1e-10).fit(np.column_stack([logit(stated), logit(least)]), right)
-    assert found == pytest.approx((reference.coef_[0, 0], reference.intercept_[0], reference.coef_[0, 1]), abs=2e-3)
-    assert best_line(stated[:30], least[:30], np.ones(30, dtype=bool)) == STRAIGHT and along(0.3, 0.1, STRAIGHT) == 0.3
+    reference = LogisticRegression(C=np.inf, tol=1e-10).fit(
+        np.column_stack([logit(stated), logit(least)]), right
+    )
+    assert found == pytest.approx(
+        (reference.coef_[0, 0], reference.intercept_[0], reference.coef_[0, 1]), abs=2e-3
+    )
+    assert (
+        best_line(stated[:30], least[:30], np.ones(30, dtype=bool)) == STRAIGHT
+        and along(0.3, 0.1, STRAIGHT) == 0.3
+    )
 
 
 def test_a_line_that_weighs_the_set_alone_ignores_the_least_confident_span() -> None:
     for p in np.linspace(0.05, 0.95, 19):
         platt = 1 / (1 + np.exp(-(0.7 * np.log(p / (1 - p)) + 0.3)))                    # eq. 1, of a logit
-        assert along(float(p), 0.2, (0.7, 0.3, 0.0)) == along(float(p), 0.9, (0.7, 0.3, 0.0)) == pytest.approx(platt, rel=1e-12)
+        assert (
+            along(float(p), 0.2, (0.7, 0.3, 0.0))
+            == along(float(p), 0.9, (0.7, 0.3, 0.0))
+            == pytest.approx(platt, rel=1e-12)
+        )
     assert all(along(p, 0.1, STRAIGHT) == p for p in (0.0, 1e-9, 0.3, 1.0))
 
 
 @pytest.mark.parametrize("enough", [False, True])
 @pytest.mark.parametrize("rare", [False, True])
-def test_ten_that_were_right_and_ten_that_were_wrong_are_the_fewest_that_teach(rare: bool, enough: bool) -> None:
+def test_ten_that_were_right_and_ten_that_were_wrong_are_the_fewest_that_teach(
+    rare: bool, enough: bool
+) -> None:
     right = np.full(200, not rare)
     right[: 10 if enough else 9] = rare
     p, share = np.random.default_rng(6).uniform(0.05, 0.95, (2, 200))
@@ -107,7 +133,13 @@ def test_ten_that_were_right_and_ten_that_were_wrong_are_the_fewest_that_teach(r
 
 
 def test_a_slice_with_two_labels_counts_half_for_each() -> None:
-    """The temperature is that of twice the slices with one label each: those with two once with either, the others twice."""
+    """The temperature is that of twice the slices with one label each: those with two once with either, the
+    others twice."""
     rng = np.random.default_rng(7)
-    p, first, second = rng.dirichlet(np.full(4, 0.5), 400), *(np.eye(4, dtype=bool)[rng.integers(0, 4, 400)] for _ in range(2))
-    assert best_temperature([p], [first | second]) == pytest.approx(best_temperature([p, p], [first, second]), rel=1e-4)
+    p, first, second = (
+        rng.dirichlet(np.full(4, 0.5), 400),
+        *(np.eye(4, dtype=bool)[rng.integers(0, 4, 400)] for _ in range(2)),
+    )
+    assert best_temperature([p], [first | second]) == pytest.approx(
+        best_temperature([p, p], [first, second]), rel=1e-4
+    )

@@ -1,4 +1,5 @@
-"""Dark slices that seem to show nothing are looked at again, and a region that then appears is a reason for doubt."""
+"""Dark slices that seem to show nothing are looked at again, and a region that then appears is a reason for
+doubt."""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ import torch
 from hypothesis import given
 from hypothesis.strategies import booleans, floats, integers, lists, tuples
 
-from fovnet.decision.dark_slices import CLEAR, DARK, FAINTEST, LEAST_MM, Hidden, brightened, hidden_region, in_question
+from fovnet.decision.dark_slices import (
+    CLEAR,
+    DARK,
+    FAINTEST,
+    LEAST_MM,
+    Hidden,
+    brightened,
+    hidden_region,
+    in_question,
+)
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import MemberOutputs
 from fovnet.decision.rule import Rule
@@ -38,7 +48,9 @@ def bodies(seed: int, slices: int, brightest: int) -> np.ndarray:
 
 
 @given(lists(tuples(booleans(), floats(1, 20)), min_size=1, max_size=12))
-def test_what_is_looked_at_again_is_a_stretch_as_high_as_the_least_by_listing_all_stretches(rows: list[tuple[bool, float]]) -> None:
+def test_what_is_looked_at_again_is_a_stretch_as_high_as_the_least_by_listing_all_stretches(
+    rows: list[tuple[bool, float]],
+) -> None:
     nothing, heights_mm = [one for one, _ in rows], [mm for _, mm in rows]
     edges_mm = np.cumsum([-100.0, *heights_mm])
     asked = in_question(bodies(1, len(rows), 20), np.array(nothing), edges_mm)
@@ -75,17 +87,24 @@ def test_the_longest_clear_stretch_is_named_and_slices_not_looked_at_are_never_c
     p[:10, NONE], p[:10, CHEST] = 1 - CLEAR - 0.01, CLEAR
     edges_mm, nothing = np.arange(13) * 5.0, np.ones(12, dtype=bool)
     assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) == Hidden("chest", 50.0)
-    nothing[4] = False                                                  # decided to be a region: 20 and 25 mm are left
+    # decided to be a region: 20 and 25 mm are left
+    nothing[4] = False
     assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) is None
     p[:10, NONE], p[:10, CHEST] = 1 - CLEAR + 0.02, CLEAR - 0.03
     assert hidden_region(np.ones(12, dtype=bool), p, edges_mm, DEFAULT.classes) is None
 
 
 def test_the_networks_see_dark_slices_as_they_would_see_them_bright() -> None:
-    """Members are asked about the slices as brightened, among their brightened neighbours; about no others."""
+    """Members are asked about the slices as brightened, among their brightened neighbours; about no
+    others."""
     inputs = ("slice", "sections")
-    members = [build(Architecture(4, 1, 2, 3, False, K, "small", inputs=inputs, stride=2), torch.Generator().manual_seed(seed)).eval()
-               for seed in (1, 2)]
+    members = [
+        build(
+            Architecture(4, 1, 2, 3, False, K, "small", inputs=inputs, stride=2),
+            torch.Generator().manual_seed(seed),
+        ).eval()
+        for seed in (1, 2)
+    ]
     ensemble = Ensemble(DEFAULT, {}, Rule(), members, torch.device("cpu"), "")
     stack = stack_of(np.concatenate([bodies(3, 6, 9), bodies(4, 8, 255)]))
     outputs = ensemble.outputs_on(stack)
@@ -105,8 +124,12 @@ def test_what_dark_slices_hide_makes_an_answer_uncertain(clear: bool) -> None:
     second[:, :8, CHEST if clear else NONE] = 0.994
     outputs = MemberOutputs(members, brightened=second)
     judge = Ensemble(DEFAULT, {}, Rule(), [], torch.device("cpu"), "").judge
-    answer = judge.answer("v", "v.nii", outputs, stack_of(np.concatenate([bodies(5, 8, 9), bodies(6, 12, 255)])))
+    answer = judge.answer(
+        "v", "v.nii", outputs, stack_of(np.concatenate([bodies(5, 8, 9), bodies(6, 12, 255)]))
+    )
     assert ("too-dark" in answer.codes.split()) == clear
     assert answer.status == ("uncertain" if clear else "ok")
     if clear:
-        assert "64 mm of slices that seem to show nothing show chest when they are brightened" in answer.message
+        assert (
+            "64 mm of slices that seem to show nothing show chest when they are brightened" in answer.message
+        )

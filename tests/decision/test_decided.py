@@ -13,11 +13,16 @@ from fovnet.errors import ModelError
 from fovnet.results import Results
 
 
-def test_decisions_that_were_cut_short_are_no_whole_even_where_the_rule_is_again_what_it_was(tmp_path: Path) -> None:
-    """Decided by one rule, half of it by another before a kill, and the first put back: the stamp of the first run would vouch for both."""
+def test_decisions_that_were_cut_short_are_no_whole_even_where_the_rule_is_again_what_it_was(
+    tmp_path: Path,
+) -> None:
+    """Decided by one rule, half of it by another before a kill, and the first put back: the stamp of the
+    first run would vouch for both."""
     results = Results(tmp_path)
-    for path in (results.probabilities, results.ensemble / FACTS, results.ensemble / RULE, results.decisions / "a.json",
-                 results.decisions / "b.json", results.decisions / TABLE):
+    for path in (
+        results.probabilities, results.ensemble / FACTS, results.ensemble / RULE,
+        results.decisions / "a.json", results.decisions / "b.json", results.decisions / TABLE,
+    ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(path.name)
     refuse_other_decisions(results)                     # of a fovnet that did not record from what

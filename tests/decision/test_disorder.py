@@ -31,7 +31,9 @@ def rule(bodies: Bodies) -> Rule:
 
 @settings(max_examples=60)
 @given(seed=integers(100, 10**6))
-def test_the_right_way_up_is_not_called_flipped_and_upside_down_is(seed: int, rule: Rule, bodies: Bodies) -> None:
+def test_the_right_way_up_is_not_called_flipped_and_upside_down_is(
+    seed: int, rule: Rule, bodies: Bodies
+) -> None:
     example = bodies(seed, noise=1.5)
     upright = decide(example.probabilities, example.z_mm, DEFAULT, rule)
     flipped = decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, rule)
@@ -73,7 +75,8 @@ def surest_of_noise(seed: int, s: int, rule: Rule) -> float:
 @settings(max_examples=60)
 @given(seed=integers(0, 10**6), s=integers(1, 120))
 def test_air_is_none_though_some_slices_hint_at_a_region(seed: int, s: int, rule: Rule) -> None:
-    """A third of the slices hint at a region, one in three times more probably than none: fewer than 1 in 100 is named with p > 0.5."""
+    """A third of the slices hint at a region, one in three times more probably than none: fewer than 1 in 100
+    is named with p > 0.5."""
     rng = np.random.default_rng(seed)
     p = np.full((s, len(DEFAULT.classes)), 0.02)
     p[:, -1] = 0.88
@@ -86,15 +89,19 @@ def test_air_is_none_though_some_slices_hint_at_a_region(seed: int, s: int, rule
 
 
 def test_one_region_in_disorder_is_believed_only_where_every_slice_says_so(rule: Rule) -> None:
-    """Thighs whose slices were shuffled.  Where each is rather thigh than anything, order changes nothing; where some are rather air,
-    neighbours do not resemble each other, and where the thighs end is anybody's guess."""
+    """Thighs whose slices were shuffled.  Where each is rather thigh than anything, order changes nothing;
+    where some are rather air, neighbours do not resemble each other, and where the thighs end is anybody's
+    guess."""
     rng = np.random.default_rng(1)
     for least, believed in ((0.75, True), (0.15, False)):
         share = np.linspace(least, 0.95, 60)
         p = np.full((60, len(DEFAULT.classes)), 0.01)
         p[:, 0], p[:, -1] = share, 0.96 - share
         p /= p.sum(axis=1, keepdims=True)
-        upright, shuffled = (decide(p[order], 5.0 * np.arange(60), DEFAULT, rule) for order in (np.arange(60), rng.permutation(60)))
+        upright, shuffled = (
+            decide(p[order], 5.0 * np.arange(60), DEFAULT, rule)
+            for order in (np.arange(60), rng.permutation(60))
+        )
         assert upright.spans and upright.sure > SURE_ENOUGH
         assert (shuffled.roughness > rule.usual_roughness) != believed
         assert all((span.confidence > 0.5) == believed for span in shuffled.spans)
@@ -106,7 +113,9 @@ def test_the_bars_are_exceeded_as_seldom_as_stated(bodies: Bodies) -> None:
     found = tune(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3])[0]
     answers = [decide(example.probabilities, example.z_mm, DEFAULT, found) for example in examples]
     assert np.mean([answer.flipped for answer in answers]) <= FALSE_ALARMS + 1 / len(examples)
-    assert np.mean([answer.misfit > found.usual_misfit for answer in answers]) <= FALSE_ALARMS + 1 / len(examples)
+    assert np.mean([answer.misfit > found.usual_misfit for answer in answers]) <= FALSE_ALARMS + 1 / len(
+        examples
+    )
     turned = [decide(example.probabilities[::-1], example.z_mm, DEFAULT, found) for example in examples]
     assert all(answer.flipped for answer in turned)
 
@@ -127,76 +136,104 @@ def test_cuts_without_signal_take_no_confidence_from_a_head(odd: list[int], air:
 
 
 def test_the_surer_a_spine_the_surer_the_answer(rule: Rule) -> None:
-    """What is left for the other classes is noise, of which a body in no order is made; it is the less, the clearer the spine."""
+    """What is left for the other classes is noise, of which a body in no order is made; it is the less, the
+    clearer the spine."""
     rng, spine = np.random.default_rng(0), DEFAULT.classes.index("spine")
     rest = rng.dirichlet(np.ones(len(DEFAULT.classes) - 1), 30)
     sure = []
     for share in (0.9, 0.97, 0.99, 0.999, 0.99999):
         p = np.insert((1 - share) * rest, spine, share, axis=1)
-        found = next(span for span in decide(p, 6.0 * np.arange(30), DEFAULT, rule).spans if span.region == "spine")
+        found = next(
+            span for span in decide(p, 6.0 * np.arange(30), DEFAULT, rule).spans if span.region == "spine"
+        )
         sure.append(found.confidence)
     assert sure == sorted(sure) and sure[0] > 0.8
 
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_the_probabilities_of_a_body_turned_over_decide_which_way_up_it_is(seed: int, bodies: Bodies) -> None:
-    """Of those that see each slice alone it is the same in reverse, thick slices and thin; those that go by height alone name a body turned
-    over from the feet up as before, and so show nothing."""
+    """Of those that see each slice alone it is the same in reverse, thick slices and thin; those that go by
+    height alone name a body turned over from the feet up as before, and so show nothing."""
     example = bodies(seed, noise=1.5)
     uneven = np.flatnonzero(np.random.default_rng(seed).random(len(example.z_mm)) < 0.6)
     probabilities, z_mm = example.probabilities[uneven], example.z_mm[uneven]
-    edges_mm = np.append(z_mm - 2.0, z_mm[-1] + 3.0)                # as a file gives them, which is not half-way
-    for heights, known_mm in product(((), tuple(Height(150.0, 20.0) for _ in DEFAULT.chain)), (None, edges_mm)):
+    # as a file gives them, which is not half-way
+    edges_mm = np.append(z_mm - 2.0, z_mm[-1] + 3.0)
+    for heights, known_mm in product(
+        ((), tuple(Height(150.0, 20.0) for _ in DEFAULT.chain)), (None, edges_mm)
+    ):
         rule = Rule(heights=heights)
         plain, given = (
             decide(probabilities, z_mm, DEFAULT, rule, turned=over, edges_mm=known_mm).flipped_gain
             for over in (None, probabilities[::-1])
         )
         assert given == pytest.approx(plain) and plain < -50
-    assert abs(decide(example.probabilities, example.z_mm, DEFAULT, Rule(), turned=example.probabilities).flipped_gain) < 1e-6
+    assert (
+        abs(
+            decide(
+                example.probabilities, example.z_mm, DEFAULT, Rule(), turned=example.probabilities
+            ).flipped_gain
+        )
+        < 1e-6
+    )
 
 
 def test_a_body_is_called_flipped_where_its_reversed_order_gains_more_than_the_bar(bodies: Bodies) -> None:
-    """The bar is what validation volumes, which are the right way up, gain at most: a knee shows no order at all, and gains nothing."""
+    """The bar is what validation volumes, which are the right way up, gain at most: a knee shows no order at
+    all, and gains nothing."""
     example = bodies(5)
-    knee = np.tile(np.where(np.arange(len(DEFAULT.classes)) == 0, 0.9, 0.1 / (len(DEFAULT.classes) - 1)), (20, 1))
+    knee = np.tile(
+        np.where(np.arange(len(DEFAULT.classes)) == 0, 0.9, 0.1 / (len(DEFAULT.classes) - 1)), (20, 1)
+    )
     gain = decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, Rule()).flipped_gain
     bars = (gain - 1, gain + 1)
-    called = [decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, Rule(flipped_gain=bar)).flipped for bar in bars]
+    called = [
+        decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, Rule(flipped_gain=bar)).flipped
+        for bar in bars
+    ]
     assert called == [True, False]
     symmetric = decide(knee, 5.0 * np.arange(20), DEFAULT, Rule())
     assert symmetric.flipped_gain == pytest.approx(0, abs=1e-9) and not symmetric.flipped
 
 
 def test_an_answer_is_believed_as_far_as_the_body_is_the_right_way_up(bodies: Bodies) -> None:
-    """Bayes, one volume of a hundred being upside down beforehand: odds of 99 to 1, divided by what the reversed order fits better.
-    Nothing else is odd here, whatever neighbours and order cost."""
+    """Bayes, one volume of a hundred being upside down beforehand: odds of 99 to 1, divided by what the
+    reversed order fits better. Nothing else is odd here, whatever neighbours and order cost."""
     example, lenient = bodies(6), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)
     upright = decide(example.probabilities, example.z_mm, DEFAULT, lenient)
     over = decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, lenient)
-    believed = 1.0 / (1.0 + UPSIDE_DOWN / (1.0 - UPSIDE_DOWN) * np.exp([upright.flipped_gain, over.flipped_gain]))
+    believed = 1.0 / (
+        1.0 + UPSIDE_DOWN / (1.0 - UPSIDE_DOWN) * np.exp([upright.flipped_gain, over.flipped_gain])
+    )
     assert believed[0] > 0.99 and believed[1] < 1e-6
     assert all(span.confidence > 0.5 for span in upright.spans)
     assert all(span.confidence <= believed[1] for span in over.spans) and over.set_probability <= believed[1]
 
 
-def test_air_beyond_a_body_counts_among_the_slices_that_stand_in_order_and_a_void_within_it_does_not() -> None:
-    """Ten slices of head between twice ten of air: of 29 neighbours 2 differ, of 435 pairs 200.  Four more without signal in the head's
-    midst change nothing."""
+def test_air_beyond_a_body_counts_among_the_slices_that_stand_in_order_and_a_void_within_it_does_not() -> (
+    None
+):
+    """Ten slices of head between twice ten of air: of 29 neighbours 2 differ, of 435 pairs 200.  Four more
+    without signal in the head's midst change nothing."""
     p = np.full((30, len(DEFAULT.classes)), 1e-6)
     p[:, -1] = p[10:20, DEFAULT.classes.index("head")] = 1.0
     p[10:20, -1] = 1e-6
     for each in (p, np.insert(p, [15] * 4, p[0], axis=0)):
-        decision = decide(each / each.sum(axis=1, keepdims=True), 10.0 * np.arange(len(each)), DEFAULT, Rule(sigma_mm=0.0))
+        decision = decide(
+            each / each.sum(axis=1, keepdims=True), 10.0 * np.arange(len(each)), DEFAULT, Rule(sigma_mm=0.0)
+        )
         assert {span.region for span in decision.spans} == {"head"}
         assert decision.roughness == pytest.approx((2 / 29) / (200 / 435), rel=1e-4)
 
 
 def test_where_nothing_is_shown_a_body_upside_down_is_no_less_sure_of_that(bodies: Bodies) -> None:
-    """Air is air either way up: the regions are not believed, and the slices around them are as where the way up was not judged."""
+    """Air is air either way up: the regions are not believed, and the slices around them are as where the way
+    up was not judged."""
     example, lenient = bodies(6), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)
     probabilities, z_mm = example.probabilities[::-1], -example.z_mm[::-1]
-    over, unjudged = (decide(probabilities, z_mm, DEFAULT, lenient, turned=turned) for turned in (None, probabilities))
+    over, unjudged = (
+        decide(probabilities, z_mm, DEFAULT, lenient, turned=turned) for turned in (None, probabilities)
+    )
     air = over.decided[:, -1]
     assert air.any() and over.flipped and over.confidence[~air].max() < 1e-6 < unjudged.confidence[~air].min()
     np.testing.assert_allclose(over.confidence[air], unjudged.confidence[air], rtol=1e-9)
@@ -205,12 +242,17 @@ def test_where_nothing_is_shown_a_body_upside_down_is_no_less_sure_of_that(bodie
 def test_of_an_order_that_costs_twice_the_usual_a_quarter_is_believed_and_of_a_roughness_what_it_lacks_to_that_of_chance(
     bodies: Bodies,
 ) -> None:
-    """Every region, and the set of them; where usual volumes have half the roughness of slices in no order at all, and this one more."""
+    """Every region, and the set of them; where usual volumes have half the roughness of slices in no order at
+    all, and this one more."""
     example, lenient = bodies(6, noise=4.0), Rule(sigma_mm=0.0, usual_misfit=np.inf, usual_roughness=1 - 1e-9)
     whole = decide(example.probabilities, example.z_mm, DEFAULT, lenient)
     assert whole.misfit > 0 and 0.5 < whole.roughness < 0.95
     costly, rough = {"usual_misfit": whole.misfit / 2}, {"usual_roughness": 0.5}
-    for usual, share in ((costly, 1 / 4), (rough, 2 * (1 - whole.roughness)), (costly | rough, (1 - whole.roughness) / 2)):
+    for usual, share in (
+        (costly, 1 / 4), (rough, 2 * (1 - whole.roughness)), (costly | rough, (1 - whole.roughness) / 2),
+    ):
         less = decide(example.probabilities, example.z_mm, DEFAULT, replace(lenient, **usual))
-        assert [one.confidence for one in less.spans] == pytest.approx([share * one.confidence for one in whole.spans])
+        assert [one.confidence for one in less.spans] == pytest.approx(
+            [share * one.confidence for one in whole.spans]
+        )
         assert less.set_probability == pytest.approx(share * whole.set_probability)

@@ -125,27 +125,38 @@ def test_what_lies_below_a_bar_is_never_written_as_the_bar() -> None:
     decision = decided(one_region(0.97, 0.01))
     span = replace(decision.spans[0], confidence=0.6996)
     sentences = [doubt.sentence for doubt in doubts(replace(decision, spans=(span,)), FINE, RULE)]
-    assert any("69.9% of the slices" in sentence and "at least 70% wanted" in sentence for sentence in sentences), sentences
+    assert any(
+        "69.9% of the slices" in sentence and "at least 70% wanted" in sentence for sentence in sentences
+    ), sentences
     signs = {members_disagree.CHECK: agreement(0.79996), unlike_training.CHECK: novelty(0.04999)}
     sentences = [doubt.sentence for doubt in doubts(decision, signs, RULE)]
     assert any("agreement 79.99%, at least 80.0% wanted" in sentence for sentence in sentences), sentences
-    assert any("4.99% of the validation slices are as unusual, at least 5.0% wanted" in sentence for sentence in sentences), sentences
+    assert any(
+        "4.99% of the validation slices are as unusual, at least 5.0% wanted" in sentence
+        for sentence in sentences
+    ), sentences
     signs, rule = {unlike_training.CHECK: novelty(0.1102)}, replace(RULE, least_novelty=0.1104)
     sentences = [doubt.sentence for doubt in doubts(decision, signs, rule)]
-    assert any("11.02% of the validation slices are as unusual, at least 11.04% wanted" in sentence for sentence in sentences), sentences
+    assert any(
+        "11.02% of the validation slices are as unusual, at least 11.04% wanted" in sentence
+        for sentence in sentences
+    ), sentences
     (slab,) = doubts(decide(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE))
     assert "too thin a slab: 19.9 mm, at least 20 mm wanted" in slab.sentence
 
 
 @pytest.mark.parametrize("region", ["legs", "pelvis", "abdomen"])
 def test_a_second_answer_along_a_span_is_of_all_its_slices_and_of_them_alone(region: str) -> None:
-    """Ten slices of legs, one of pelvis, twenty of abdomen, each sure but along one span, where head is nearly as probable; a region that
-    any of a span's slices is labelled with is no second answer."""
+    """Ten slices of legs, one of pelvis, twenty of abdomen, each sure but along one span, where head is
+    nearly as probable; a region that any of a span's slices is labelled with is no second answer."""
     p = np.full((31, len(DEFAULT.classes)), 1e-3)
     rung = np.repeat([0, 1, 2], [10, 1, 20])
     p[np.arange(31), rung] = 1.0
     p[rung == DEFAULT.chain.index(region), DEFAULT.classes.index("head")] = 0.9
-    decision, strict = decided(p / p.sum(axis=1, keepdims=True), Rule(sigma_mm=0.0)), replace(RULE, min_confidence=1.0)
+    decision, strict = (
+        decided(p / p.sum(axis=1, keepdims=True), Rule(sigma_mm=0.0)),
+        replace(RULE, min_confidence=1.0),
+    )
     assert [span.region for span in decision.spans] == ["legs", "pelvis", "abdomen"]
     sentences = [doubt.sentence for doubt in doubts(decision, FINE, strict) if doubt.code == "two-answers"]
     assert sentences == [f"two answers are nearly equal: {region} or head"]
@@ -181,9 +192,14 @@ def test_an_upside_down_body_is_possibly_flipped(bodies: Bodies) -> None:
 
 @pytest.mark.parametrize(
     ("slices", "apart_mm", "few"),
-    [(2, 10.0, True), (3, 20.0, True), (4, 35.0, True), (5, 10.0, False), (5, 4.0, False), (6, 3.0, True), (7, 3.0, False)],
+    [
+        (2, 10.0, True), (3, 20.0, True), (4, 35.0, True), (5, 10.0, False), (5, 4.0, False), (6, 3.0, True),
+        (7, 3.0, False),
+    ],
 )
-def test_a_localiser_and_a_thin_slab_are_too_few_slices_however_sure(slices: int, apart_mm: float, few: bool) -> None:
+def test_a_localiser_and_a_thin_slab_are_too_few_slices_however_sure(
+    slices: int, apart_mm: float, few: bool
+) -> None:
     """Three slices, or many within a few millimetres: nothing could contradict the answer."""
     decision = decide(one_region(0.999, 0.0002, slices=slices), apart_mm * np.arange(slices), DEFAULT, RULE)
     assert decision.sure > 0.9
@@ -198,7 +214,8 @@ def cut_at_the_top(share: float, slices: int = 40) -> np.ndarray:
 
 
 def test_regions_that_are_rather_others_are_doubted_though_nearly_every_slice_is_sure() -> None:
-    """Whether the top of the pelvis still shows abdomen: the slices are all but right, the set of regions is a guess."""
+    """Whether the top of the pelvis still shows abdomen: the slices are all but right, the set of regions is
+    a guess."""
     sets = {share: decided(cut_at_the_top(share)) for share in (0.001, 0.2, 0.45, 0.97)}
     for decision in sets.values():
         assert decision.sure > 0.9
@@ -230,7 +247,10 @@ def test_a_physician_reads_no_double_negative() -> None:
     """A region that is named and yet more likely absent."""
     rule = replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0, 0.0, 0.0))
     found = doubts(decided(one_region(0.3, 0.24), rule))
-    assert any("of the slices called so are expected to show it, at least 70% wanted" in doubt.sentence for doubt in found)
+    assert any(
+        "of the slices called so are expected to show it, at least 70% wanted" in doubt.sentence
+        for doubt in found
+    )
 
 
 def scene(seed: int, slices: int) -> np.ndarray:
@@ -238,7 +258,9 @@ def scene(seed: int, slices: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:128, :128]
     turn = np.linspace(0, np.pi, slices)[:, None, None]
-    disc = (x - 64 - 20 * np.cos(turn)) ** 2 + (y - 64 - 20 * np.sin(turn)) ** 2 < (20 + 15 * np.sin(turn)) ** 2
+    disc = (x - 64 - 20 * np.cos(turn)) ** 2 + (y - 64 - 20 * np.sin(turn)) ** 2 < (
+        20 + 15 * np.sin(turn)
+    ) ** 2
     return (60 + 120 * disc + rng.normal(scale=20, size=disc.shape)).clip(0, 255).astype(np.uint8)
 
 
@@ -247,15 +269,19 @@ def test_shuffled_slices_are_out_of_order_and_a_darkening_does_not_matter(seed: 
     pixels = scene(seed, slices)
     faded = (pixels * np.linspace(1, 0.4, slices)[:, None, None]).astype(np.uint8)
     rng = np.random.default_rng(seed)
-    shuffled = [disorder(pixels[rng.permutation(slices)]) for _ in range(5)]        # one of twelve slices may by chance be nearly in order
+    # one of twelve slices may by chance be nearly in order
+    shuffled = [disorder(pixels[rng.permutation(slices)]) for _ in range(5)]
     assert disorder(pixels) < 0.5
     assert disorder(faded) < 0.6
     assert np.median(shuffled) > 2 * disorder(pixels)
 
 
 @given(seed=integers(0, 10**6), slices=integers(16, 40))
-def test_slices_as_they_were_acquired_are_distinguished_from_slices_in_their_order(seed: int, slices: int) -> None:
-    """Odd slices first, then even ones: one jump in the middle, which the mean over all neighbours hardly notices."""
+def test_slices_as_they_were_acquired_are_distinguished_from_slices_in_their_order(
+    seed: int, slices: int
+) -> None:
+    """Odd slices first, then even ones: one jump in the middle, which the mean over all neighbours hardly
+    notices."""
     pixels = scene(seed, slices)
     acquired = np.concatenate([pixels[::2], pixels[1::2]])
     assert (interleaved(pixels), interleaved(acquired)) == (1, 2) and disorder(acquired) < DISORDERED

@@ -1,4 +1,5 @@
-"""The ensemble on disk: the best trials, moved as one folder, and refused when anything in it is not what its facts state."""
+"""The ensemble on disk: the best trials, moved as one folder, and refused when anything in it is not what its
+facts state."""
 
 from __future__ import annotations
 
@@ -45,8 +46,13 @@ def folder(tmp_path: Path) -> Path:
     """An ensemble of two networks drawn from two seeds."""
     members = []
     for slot in (3, 8):
-        path = save_network(tmp_path / f"slot-{slot:04d}.safetensors", build(NET, torch.Generator().manual_seed(slot)), NET, INPUTS)
-        members.append({"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)})
+        path = save_network(
+            tmp_path / f"slot-{slot:04d}.safetensors", build(NET, torch.Generator().manual_seed(slot)), NET,
+            INPUTS,
+        )
+        members.append(
+            {"slot": slot, "score": slot / 10, "configuration": {"blocks": 4}, "weights": str(path)}
+        )
     assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
     save_rule(tmp_path / "ensemble", RULE, {}, settings={}, seed=1)
     return tmp_path / "ensemble"
@@ -58,27 +64,42 @@ def test_the_best_completed_trials_are_chosen_and_those_that_only_guess_are_not(
     assert [member["slot"] for member in choose(trials, 2, 1.9, Path("n"))] == [1, 4]
     assert [member["slot"] for member in choose(trials[3:4], 10, 1.9, Path("n"))] == [3]
     assert choose(trials[2:3], 10, 1.9, Path("n")) == []
-    assert [member["slot"] for member in choose(trials[:4], 10, 0.9, Path("n"))] == [1]              # as bad as guessing is no better
+    # as bad as guessing is no better
+    assert [member["slot"] for member in choose(trials[:4], 10, 0.9, Path("n"))] == [1]
     assert [member["slot"] for member in choose([trial(0, 2.5), trial(1, 2.0)], 10, 1.9, Path("n"))] == [1]
 
 
 def test_the_last_of_the_chosen_see_slices_alone_but_never_all() -> None:
     trials = [trial(0, 0.3), trial(1, 0.2), trial(2, 0.1)]
-    assert [member.get("alone", False) for member in choose(trials, 10, 1.9, Path("n"), alone=2)] == [False, True, True]
+    assert [member.get("alone", False) for member in choose(trials, 10, 1.9, Path("n"), alone=2)] == [
+        False, True, True,
+    ]
     assert [member.get("alone", False) for member in choose(trials, 1, 1.9, Path("n"), alone=2)] == [False]
 
 
 def test_a_member_that_sees_slices_alone_says_the_same_wherever_they_lie(tmp_path: Path) -> None:
-    """Two networks that see sections; of the two volumes one holds the slices of the other, and as many again above them."""
+    """Two networks that see sections; of the two volumes one holds the slices of the other, and as many again
+    above them."""
     net = replace(NET, inputs=("slice", "sections"))
     members = []
     for slot in (0, 1):
-        path = save_network(tmp_path / f"slot-{slot:04d}.safetensors", build(net, torch.Generator().manual_seed(slot)), net, INPUTS)
-        members.append({"slot": slot, "score": 0.3, "configuration": {}, "weights": str(path), **({"alone": True} if slot else {})})
+        path = save_network(
+            tmp_path / f"slot-{slot:04d}.safetensors", build(net, torch.Generator().manual_seed(slot)), net,
+            INPUTS,
+        )
+        members.append(
+            {
+                "slot": slot, "score": 0.3, "configuration": {}, "weights": str(path),
+                **({"alone": True} if slot else {}),
+            }
+        )
     assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
     ensemble = load(tmp_path / "ensemble", "cpu", rule=RULE)
     pixels = np.random.default_rng(0).integers(0, 255, (24, 128, 128)).astype(np.uint8)
-    short, long = (ensemble.outputs(pixels[:n], placing=Placing(np.full(n, 400.0), np.zeros(n, int), 6.0 * np.arange(n))) for n in (12, 24))
+    short, long = (
+        ensemble.outputs(pixels[:n], placing=Placing(np.full(n, 400.0), np.zeros(n, int), 6.0 * np.arange(n)))
+        for n in (12, 24)
+    )
     np.testing.assert_allclose(short.members[1], long.members[1, :12], atol=1e-6)
     assert np.abs(short.members[0] - long.members[0, :12]).max() > 1e-4
     assert ensemble.sees_the_volume
@@ -90,11 +111,12 @@ def test_guessing_costs_the_logarithm_of_the_classes_where_the_splits_agree() ->
 
 
 def test_guessing_is_judged_under_the_weights_that_scores_are_under() -> None:
-    """40 bodies of 150 slices of one class and 5 knees of 15 of another, each volume drawn as often: a bar by slices let networks in that
-    are worse than guessing (3.5 where guessing costs 1.35)."""
+    """40 bodies of 150 slices of one class and 5 knees of 15 of another, each volume drawn as often: a bar by
+    slices let networks in that are worse than guessing (3.5 where guessing costs 1.35)."""
     truth = np.eye(3, dtype=bool)[np.repeat([0, 1], [40 * 150, 5 * 15])]
     often = torch.from_numpy(np.repeat([1 / 150, 1 / 15], [40 * 150, 5 * 15]))
-    weight = np.array([45 / 2 / 40, 45 / 2 / 5])                                # inverse frequency among volumes, mean one as drawn
+    # inverse frequency among volumes, mean one as drawn
+    weight = np.array([45 / 2 / 40, 45 / 2 / 5])
     judged = (6000 * weight[0] + 75 * weight[1]) / 6075
     assert guessing_loss(truth, truth, often) == pytest.approx(judged * np.log(2), rel=1e-5)
     assert guessing_loss(truth, truth, torch.ones(len(truth))) == pytest.approx(guessing_loss(truth, truth))
@@ -105,7 +127,10 @@ def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
     ensemble = load(folder, "cpu")
     images = torch.from_numpy(pixels).float()[:, None] / 255
     with torch.inference_mode():
-        each = [build(NET, torch.Generator().manual_seed(slot)).eval()(images).softmax(dim=1).numpy() for slot in (3, 8)]
+        each = [
+            build(NET, torch.Generator().manual_seed(slot)).eval()(images).softmax(dim=1).numpy()
+            for slot in (3, 8)
+        ]
     np.testing.assert_allclose(ensemble.probabilities(pixels), np.mean(each, axis=0), atol=1e-5)
 
 
@@ -118,7 +143,9 @@ def test_an_ensemble_is_the_same_whatever_computes_it(folder: Path) -> None:
     assert len({ensemble.identity for ensemble in ensembles}) == 1
     assert [ensemble.computed_by["name"] for ensemble in ensembles] == installed()
     for ensemble in ensembles:
-        np.testing.assert_allclose(ensemble.probabilities(pixels), ensembles[0].probabilities(pixels), atol=1e-4)
+        np.testing.assert_allclose(
+            ensemble.probabilities(pixels), ensembles[0].probabilities(pixels), atol=1e-4
+        )
 
 
 def test_what_was_written_is_read_and_the_folder_may_be_moved(folder: Path, tmp_path: Path) -> None:
@@ -141,15 +168,28 @@ def test_another_rule_is_another_ensemble(folder: Path) -> None:
 def test_with_another_part_it_is_another_ensemble(folder: Path, part: str) -> None:
     before = load(folder, "cpu").identity
     if part == "novelty.npz":
-        novelty.save(folder, familiar(np.random.default_rng(1).normal(size=(60, 32)), np.eye(2, dtype=bool)[np.arange(60) % 2]))
+        novelty.save(
+            folder,
+            familiar(
+                np.random.default_rng(1).normal(size=(60, 32)), np.eye(2, dtype=bool)[np.arange(60) % 2]
+            ),
+        )
     else:
-        layer = {"layer0.weight": np.zeros((len(VIEWS), int(np.prod(SHAPE))), np.float16), "layer0.bias": np.zeros(len(VIEWS), np.float16)}
+        layer = {
+            "layer0.weight": np.zeros((len(VIEWS), int(np.prod(SHAPE))), np.float16),
+            "layer0.bias": np.zeros(len(VIEWS), np.float16),
+        }
         save_file(layer, folder / part)
     assert load(folder, "cpu").identity != before
 
 
-def test_slices_looked_at_in_pieces_are_counted_as_a_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pixels, calls = np.random.default_rng(0).integers(0, 255, (10, 128, 128)).astype(np.uint8), list[tuple[int, int]]()
+def test_slices_looked_at_in_pieces_are_counted_as_a_whole(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pixels, calls = (
+        np.random.default_rng(0).integers(0, 255, (10, 128, 128)).astype(np.uint8),
+        list[tuple[int, int]](),
+    )
     whole = load(folder, "cpu").outputs(pixels)
     monkeypatch.setattr(ensembles_on_disk, "PIECE", 4)
     pieces = load(folder, "cpu").outputs(pixels, lambda done, total: calls.append((done, total)))
@@ -157,20 +197,30 @@ def test_slices_looked_at_in_pieces_are_counted_as_a_whole(folder: Path, monkeyp
     assert calls == sorted(calls) and calls[-1] == (10, 10) and {total for _, total in calls} == {10}
 
 
-def test_what_is_familiar_is_learned_by_the_labels_of_the_slices_drawn(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of 40 slices, of which the upper half are bright: of either class some are drawn, and no dark one lies near the bright ones."""
+def test_what_is_familiar_is_learned_by_the_labels_of_the_slices_drawn(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of 40 slices, of which the upper half are bright: of either class some are drawn, and no dark one
+    lies near the bright ones."""
     monkeypatch.setattr(ensembles_on_disk, "REFERENCE", 20)
     bright = np.arange(40) >= 20
     noise = np.random.default_rng(0).integers(0, 9, (40, 128, 128))
     pixels = (np.where(bright, 200, 20)[:, None, None] + noise).astype(np.uint8)
-    known = load(folder, "cpu").learn(pixels, np.arange(40), np.eye(2, dtype=bool)[bright.astype(int)], seed=1).familiar
+    known = (
+        load(folder, "cpu")
+        .learn(pixels, np.arange(40), np.eye(2, dtype=bool)[bright.astype(int)], seed=1)
+        .familiar
+    )
     assert known is not None and len(known.classes) == 2
 
 
 @pytest.mark.parametrize("damage", ["weights gone", "weights cut", "facts gone", "rule gone"])
 def test_a_damaged_folder_is_refused_by_the_part_that_is_damaged(folder: Path, damage: str) -> None:
     member = sorted(folder.glob("member-*"))[0]
-    part = {"weights gone": member, "weights cut": member, "facts gone": folder / "ensemble.json", "rule gone": folder / "decision.json"}
+    part = {
+        "weights gone": member, "weights cut": member, "facts gone": folder / "ensemble.json",
+        "rule gone": folder / "decision.json",
+    }
     if damage == "weights cut":
         member.write_bytes(member.read_bytes()[:-100])
     else:
@@ -180,7 +230,9 @@ def test_a_damaged_folder_is_refused_by_the_part_that_is_damaged(folder: Path, d
     assert part[damage].name in caught.value.sentence
 
 
-@pytest.mark.parametrize(("part", "setting"), [("novelty.npz", "least_novelty"), ("orientation.safetensors", "least_upright")])
+@pytest.mark.parametrize(
+    ("part", "setting"), [("novelty.npz", "least_novelty"), ("orientation.safetensors", "least_upright")]
+)
 def test_a_rule_that_judges_by_a_part_needs_it(folder: Path, part: str, setting: str) -> None:
     """A folder copied by halves would answer without the check that finds what its networks never saw."""
     save_rule(folder, replace(RULE, **{setting: 0.1}), {}, settings={}, seed=1)
@@ -188,11 +240,18 @@ def test_a_rule_that_judges_by_a_part_needs_it(folder: Path, part: str, setting:
         load(folder, "cpu")
 
 
-@pytest.mark.parametrize("change", [
-    lambda facts: facts.clear(), lambda facts: facts.pop("prepare"), lambda facts: facts["prepare"].update(foo=1),
-    lambda facts: facts["regions"][0].pop("name"), lambda facts: facts["regions"][0].update(colour='#00f"/><script>'),
-    lambda facts: facts["members"][0].pop("sha256"), lambda facts: facts.update(members=[]),
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda facts: facts.clear(),
+        lambda facts: facts.pop("prepare"),
+        lambda facts: facts["prepare"].update(foo=1),
+        lambda facts: facts["regions"][0].pop("name"),
+        lambda facts: facts["regions"][0].update(colour='#00f"/><script>'),
+        lambda facts: facts["members"][0].pop("sha256"),
+        lambda facts: facts.update(members=[]),
+    ],
+)
 def test_facts_that_are_none_are_a_sentence(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     facts = json.loads((folder / "ensemble.json").read_text())
     change(facts)
@@ -201,14 +260,20 @@ def test_facts_that_are_none_are_a_sentence(folder: Path, change: Callable[[dict
         load(folder, "cpu")
 
 
-@pytest.mark.parametrize(("setting", "value"), [
-    ("temperature", 0.0), ("temperature", "warm"), ("sigma_mm", float("nan")), ("min_confidence", None), ("method", "guess"),
-    ("evidence_mm", 0.0), ("usual_roughness", 1.0), ("min_confidence", 7.0), ("sigma_mm", -5.0), ("beta", []), ("line", ["a", 0.0, 0.0]),
-    ("heights", [{"mean_mm": float("nan"), "sd_mm": 1.0}, None, None, None, None]),
-    ("heights", [{"mean_mm": 200.0, "sd_mm": -1.0}, None, None, None, None]), ("heights", [None] * 6),
-    ("weights", [-1.0, 2.0]), ("weights", [0.0, 0.0]), ("heights", [None]), ("heights_for", "some"),
-])
-def test_a_rule_that_cannot_decide_is_refused_with_the_setting(folder: Path, setting: str, value: object) -> None:
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("temperature", 0.0), ("temperature", "warm"), ("sigma_mm", float("nan")), ("min_confidence", None),
+        ("method", "guess"), ("evidence_mm", 0.0), ("usual_roughness", 1.0), ("min_confidence", 7.0),
+        ("sigma_mm", -5.0), ("beta", []), ("line", ["a", 0.0, 0.0]),
+        ("heights", [{"mean_mm": float("nan"), "sd_mm": 1.0}, None, None, None, None]),
+        ("heights", [{"mean_mm": 200.0, "sd_mm": -1.0}, None, None, None, None]), ("heights", [None] * 6),
+        ("weights", [-1.0, 2.0]), ("weights", [0.0, 0.0]), ("heights", [None]), ("heights_for", "some"),
+    ],
+)
+def test_a_rule_that_cannot_decide_is_refused_with_the_setting(
+    folder: Path, setting: str, value: object
+) -> None:
     rule = json.loads((folder / "decision.json").read_text())
     rule["rule"][setting] = value
     (folder / "decision.json").write_text(json.dumps(rule))
@@ -218,18 +283,29 @@ def test_a_rule_that_cannot_decide_is_refused_with_the_setting(folder: Path, set
 
 def test_a_rule_for_another_number_of_members_names_its_file(folder: Path) -> None:
     save_rule(folder, replace(RULE, weights=(0.2, 0.3, 0.5)), {}, settings={}, seed=1)
-    with pytest.raises(ModelError, match=rf"{folder / 'decision.json'}: weighs 3 members and there are 2;.*rule-other-members"):
+    with pytest.raises(
+        ModelError,
+        match=rf"{folder / 'decision.json'}: weighs 3 members and there are 2;.*rule-other-members",
+    ):
         load(folder, "cpu")
 
 
-def test_a_network_that_is_damaged_in_the_journal_names_the_slot_to_repeat(folder: Path, tmp_path: Path) -> None:
+def test_a_network_that_is_damaged_in_the_journal_names_the_slot_to_repeat(
+    folder: Path, tmp_path: Path
+) -> None:
     there = {path.name: path.read_bytes() for path in folder.iterdir()}
     networks = tmp_path / "search" / "networks"
     networks.mkdir(parents=True)
     cut = networks / "slot-0003.safetensors"
     cut.write_bytes((tmp_path / "slot-0003.safetensors").read_bytes()[:-100])
-    with pytest.raises(ModelError, match=r"remove .*search/slot-0003.json and .*trials.tsv, and `fovnet search` trains that slot again"):
-        assemble(folder, [{"slot": 3, "score": 0.1, "configuration": {}, "weights": str(cut)}], DEFAULT, PREPARE, settings={}, seed=1)
+    with pytest.raises(
+        ModelError,
+        match=r"remove .*search/slot-0003.json and .*trials.tsv, and `fovnet search` trains that slot again",
+    ):
+        assemble(
+            folder, [{"slot": 3, "score": 0.1, "configuration": {}, "weights": str(cut)}], DEFAULT, PREPARE,
+            settings={}, seed=1,
+        )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == there
 
 
@@ -242,7 +318,10 @@ def test_an_ensemble_stays_until_all_members_of_the_next_are_written(folder: Pat
     """Kept: its networks answer as before, though one of those that were to take their place is not there."""
     there = {path.name: path.read_bytes() for path in folder.iterdir()}
     good, lost = str(folder.parent / "slot-0008.safetensors"), str(folder.parent / "slot-0009.safetensors")
-    members = [{"slot": slot, "score": 0.1, "configuration": {}, "weights": weights} for slot, weights in ((8, good), (9, lost))]
+    members = [
+        {"slot": slot, "score": 0.1, "configuration": {}, "weights": weights}
+        for slot, weights in ((8, good), (9, lost))
+    ]
     with pytest.raises(ModelError, match="slot-0009"):
         assemble(folder, members, DEFAULT, PREPARE, settings={}, seed=1, precision="float16")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == there
@@ -251,8 +330,12 @@ def test_an_ensemble_stays_until_all_members_of_the_next_are_written(folder: Pat
     assert sorted(path.name for path in folder.iterdir()) == ["ensemble.json", "member-0008.safetensors"]
 
 
-@pytest.mark.parametrize(("property", "message"), [("head", "head 'mlp'"), ("inputs", "inputs colour"), ("block", "block 'dense'")])
-def test_a_network_that_this_version_cannot_build_is_refused_by_what_it_does_not_know(tmp_path: Path, property: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("property", "message"), [("head", "head 'mlp'"), ("inputs", "inputs colour"), ("block", "block 'dense'")]
+)
+def test_a_network_that_this_version_cannot_build_is_refused_by_what_it_does_not_know(
+    tmp_path: Path, property: str, message: str
+) -> None:
     from fovnet.net.weights import load_network, save_tensors
 
     known = {**asdict(NET), property: ["colour"] if property == "inputs" else message.split("'")[1]}
@@ -285,12 +368,23 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) 
     ("inputs", "code", "message"),
     [
         ({}, "weights-unmarked", "search again"),
-        ({**INPUTS, "classes": DEFAULT.classes[::-1]}, "weights-other-classes", "its classes are none, spine"),
-        ({**INPUTS, "slices": slice_format(Slicing(8.0, 20.0))}, "weights-other-slices", "target_spacing_mm = 8.0, these have 3.0"),
-        ({**INPUTS, "slices": {**slice_format(Slicing(3.0, 20.0)), "side": 96}}, "weights-other-slices", "side = 96, these have 128"),
+        (
+            {**INPUTS, "classes": DEFAULT.classes[::-1]}, "weights-other-classes",
+            "its classes are none, spine",
+        ),
+        (
+            {**INPUTS, "slices": slice_format(Slicing(8.0, 20.0))}, "weights-other-slices",
+            "target_spacing_mm = 8.0, these have 3.0",
+        ),
+        (
+            {**INPUTS, "slices": {**slice_format(Slicing(3.0, 20.0)), "side": 96}}, "weights-other-slices",
+            "side = 96, these have 128",
+        ),
     ],
 )
-def test_a_network_trained_for_other_inputs_is_refused(tmp_path: Path, inputs: dict[str, object], code: str, message: str) -> None:
+def test_a_network_trained_for_other_inputs_is_refused(
+    tmp_path: Path, inputs: dict[str, object], code: str, message: str
+) -> None:
     path = save_network(tmp_path / "slot-0003.safetensors", build(NET), NET, inputs)
     member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
     assemble(tmp_path / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)

@@ -1,7 +1,8 @@
-"""Neither how thick the slices are, nor what else the picture shows, moves a border: laws on bodies simulated as curves of probability.
+"""Neither how thick the slices are, nor what else the picture shows, moves a border: laws on bodies simulated
+as curves of probability.
 
-The curves of a body are smooth over 6 mm, and their noise over 15 mm: a network's scores of two slices a millimetre apart are the
-same.  A thick slice has the mean of the scores within it.
+The curves of a body are smooth over 6 mm, and their noise over 15 mm: a network's scores of two slices a
+millimetre apart are the same.  A thick slice has the mean of the scores within it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ RULES = (
 
 
 def scores(seed: int) -> np.ndarray:
-    """(1100, 7) scores of a body at every millimetre, 120 to 220 mm a region, none below it and in most cases above."""
+    """(1100, 7) scores of a body at every millimetre, 120 to 220 mm a region, none below it and in most cases
+    above."""
     rng = np.random.default_rng(seed)
     borders = np.cumsum(np.concatenate([[rng.uniform(40, 100)], rng.uniform(120, 180, N)]))
     rung = np.searchsorted(borders, np.arange(1100) + 0.5) - 1
@@ -58,8 +60,12 @@ def test_thick_slices_are_decided_like_thin_ones(seed: int, rule: Rule, slice_mm
 
 
 @settings(max_examples=100)
-@given(seed=integers(0, 10**6), rule=sampled_from(RULES), slice_mm=sampled_from([3, 10]), data=integers(0, 10**6))
-def test_what_is_cut_away_moves_no_border_that_is_left(seed: int, rule: Rule, slice_mm: int, data: int) -> None:
+@given(
+    seed=integers(0, 10**6), rule=sampled_from(RULES), slice_mm=sampled_from([3, 10]), data=integers(0, 10**6)
+)
+def test_what_is_cut_away_moves_no_border_that_is_left(
+    seed: int, rule: Rule, slice_mm: int, data: int
+) -> None:
     """By more than one slice; a border is left where 30 mm of either side are."""
     p, z_mm = stack(scores(seed), slice_mm)
     low, high = sorted(np.random.default_rng(data).choice(len(p) + 1, 2, replace=False))
@@ -76,4 +82,6 @@ def test_where_the_scanner_has_its_origin_is_of_no_account(seed: int, rule: Rule
     here, there = decide(p, z_mm, DEFAULT, rule), decide(p, z_mm - 1234.5, DEFAULT, rule)
     np.testing.assert_array_equal(here.decided, there.decided)
     for mine, theirs in zip(here.boundaries, there.boundaries, strict=True):
-        assert (theirs.low_mm + 1234.5, theirs.high_mm + 1234.5) == pytest.approx((mine.low_mm, mine.high_mm), abs=1e-3)
+        assert (theirs.low_mm + 1234.5, theirs.high_mm + 1234.5) == pytest.approx(
+            (mine.low_mm, mine.high_mm), abs=1e-3
+        )

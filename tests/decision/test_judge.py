@@ -38,7 +38,9 @@ Bodies = Callable[..., Example]
 
 def seen(example: Example, seed: int, members: int = 3) -> MemberOutputs:
     """Members that nearly agree."""
-    score = np.log(example.probabilities) + np.random.default_rng(seed).normal(scale=0.2, size=(members, *example.probabilities.shape))
+    score = np.log(example.probabilities) + np.random.default_rng(seed).normal(
+        scale=0.2, size=(members, *example.probabilities.shape)
+    )
     p = np.exp(score)
     return MemberOutputs((p / p.sum(axis=2, keepdims=True)).astype(np.float32))
 
@@ -69,18 +71,23 @@ def decided(judge: Judge, one: Shown) -> Decision:
 def test_the_members_weights_are_the_rules_and_another_number_is_refused(bodies: Bodies) -> None:
     outputs = seen(bodies(1), 1)
     judge = Judge(DEFAULT, Rule(weights=(0.5, 0.0, 0.5)))
-    np.testing.assert_allclose(judge.raw(outputs), (outputs.members[0].astype(float) + outputs.members[2]) / 2, rtol=1e-6)
+    np.testing.assert_allclose(
+        judge.raw(outputs), (outputs.members[0].astype(float) + outputs.members[2]) / 2, rtol=1e-6
+    )
     np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(outputs), outputs.members.mean(axis=0, dtype=float))
     with pytest.raises(ModelError, match="weighs 2 members and there are 3"):
         Judge(DEFAULT, Rule(weights=(0.5, 0.5))).raw(outputs)
 
 
 def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) -> None:
-    """Overconfident by plan: every probability ** 3.  After settling, mean confidence and share right agree on other bodies."""
+    """Overconfident by plan: every probability ** 3.  After settling, mean confidence and share right agree
+    on other bodies."""
     examples = [bodies(seed, noise=3.0) for seed in range(44)]
-    rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.99)       # bodies as noisy as these are usual
+    # bodies as noisy as these are usual
+    rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.99)
     judge, facts = settle(
-        Judge(DEFAULT, rule), [shown(one, seed) for seed, one in enumerate(examples[:24])], stated_error=0.2, at_risk=0.1, seed=1
+        Judge(DEFAULT, rule), [shown(one, seed) for seed, one in enumerate(examples[:24])], stated_error=0.2,
+        at_risk=0.1, seed=1,
     )
     stated, hit = [], []
     for seed, one in enumerate(examples[24:], start=24):
@@ -88,14 +95,22 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
         stated.append(decision.confidence)
         hit.append(right(predicted_class(decision.decided, len(DEFAULT.chain)), one.truth))
     assert np.concatenate(stated).mean() == pytest.approx(np.concatenate(hit).mean(), abs=0.02)
-    raw = [Judge(DEFAULT, rule).decision(seen(one, seed), one.z_mm).confidence.mean() for seed, one in enumerate(examples[24:], start=24)]
-    assert abs(np.mean(raw) - np.concatenate(hit).mean()) > abs(np.concatenate(stated).mean() - np.concatenate(hit).mean())
+    raw = [
+        Judge(DEFAULT, rule).decision(seen(one, seed), one.z_mm).confidence.mean()
+        for seed, one in enumerate(examples[24:], start=24)
+    ]
+    assert abs(np.mean(raw) - np.concatenate(hit).mean()) > abs(
+        np.concatenate(stated).mean() - np.concatenate(hit).mean()
+    )
     assert SURE_ENOUGH <= judge.rule.min_confidence <= 1
     assert facts["subjects"] == 12 and facts["volumes"] == 24 and facts["curve"]
 
 
-def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bodies_among_them(bodies: Bodies) -> None:
-    """The likeliest logistic model with an intercept predicts as many hits as there are, in sum: of disordered bodies too.
+def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bodies_among_them(
+    bodies: Bodies,
+) -> None:
+    """The likeliest logistic model with an intercept predicts as many hits as there are, in sum: of
+    disordered bodies too.
 
     Half of the bodies are rougher than usual, so that they are trusted by half.
     """
@@ -105,14 +120,21 @@ def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bod
     judge, _ = settle(Judge(DEFAULT, rule), volumes, stated_error=0.2, at_risk=0.1, seed=1)
     decisions = [decided(judge, one) for one in volumes]
     stated = np.concatenate([decision.confidence for decision in decisions])
-    hit = np.concatenate([right(predicted_class(decision.decided, 5), one.truth) for decision, one in zip(decisions, volumes, strict=True)])
-    assert sum(decision.roughness > 0.9 for decision in decisions) >= 10         # of which at most two thirds are believed
+    hit = np.concatenate(
+        [
+            right(predicted_class(decision.decided, 5), one.truth)
+            for decision, one in zip(decisions, volumes, strict=True)
+        ]
+    )
+    # of which at most two thirds are believed
+    assert sum(decision.roughness > 0.9 for decision in decisions) >= 10
     assert stated.mean() == pytest.approx(hit.mean(), abs=0.004)
 
 
 @pytest.mark.parametrize("slices", [3, 4, 41, 43])
 def test_spans_end_where_the_volume_ends(slices: int) -> None:
-    """Slices of 2 mm in cuts of two: the last takes what is left over, and of three slices there is but one cut."""
+    """Slices of 2 mm in cuts of two: the last takes what is left over, and of three slices there is but one
+    cut."""
     voxels = np.random.default_rng(1).random((16, 16, slices)).astype(np.float32)
     stack = cut(Volume(voxels, np.diag([10.0, 10.0, 2.0, 1.0]), "made"))
     chest = np.full((1, len(stack.z_mm), len(DEFAULT.classes)), 0.01, dtype=np.float32)
@@ -124,10 +146,13 @@ def test_spans_end_where_the_volume_ends(slices: int) -> None:
 def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None:
     examples = [bodies(seed, noise=0.7) for seed in range(20)]
     judge, _ = settle(
-        Judge(DEFAULT, Rule()), [shown(one, seed) for seed, one in enumerate(examples)], stated_error=0.05, at_risk=0.1, seed=1
+        Judge(DEFAULT, Rule()), [shown(one, seed) for seed, one in enumerate(examples)], stated_error=0.05,
+        at_risk=0.1, seed=1,
     )
     assert 0 < judge.rule.least_agreement < 1
-    apart = MemberOutputs(np.stack([np.roll(examples[0].probabilities, shift, axis=1) for shift in range(3)]).astype(np.float32))
+    apart = MemberOutputs(
+        np.stack([np.roll(examples[0].probabilities, shift, axis=1) for shift in range(3)]).astype(np.float32)
+    )
     assert agreement_of(judge, apart, examples[0], 0) < judge.rule.least_agreement
     assert agreement_of(judge, seen(examples[1], 1), examples[1], 1) > judge.rule.least_agreement
 
@@ -155,7 +180,9 @@ def test_black_margins_hide_no_passes(bodies: Bodies) -> None:
 def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_known(bodies: Bodies) -> None:
     rng = np.random.default_rng(0)
     example = bodies(1, noise=0.7)
-    what = familiar(rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)])
+    what = familiar(
+        rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)]
+    )
     held = rng.normal(size=(400, 6))
     what = calibrated(what, what.distances(held), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)])
     judge, stack = Judge(DEFAULT, Rule(), what), stack_of(pixels_of(example, 1), example.z_mm)
@@ -172,7 +199,9 @@ def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_kn
     assert unknown is None
 
 
-def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_ensemble_of_one(bodies: Bodies, tmp_path: Path) -> None:
+def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_ensemble_of_one(
+    bodies: Bodies, tmp_path: Path
+) -> None:
     outputs = seen(bodies(1), 1)
     rows = np.arange(outputs.members.shape[1])
     scored = Scored(rows, replace(outputs, distances=rows / 7.0), (0.2, 0.3, 0.5))
@@ -199,12 +228,15 @@ def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> No
     weights = tmp_path / "slot-0001.safetensors"
     save_tensors(weights, {"any": torch.zeros(1)}, {})
     assemble(tmp_path, [{"slot": 1, "weights": str(weights)}], DEFAULT, {}, settings={}, seed=1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ensemble.json", "member-0001.safetensors", "slot-0001.safetensors"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "ensemble.json", "member-0001.safetensors", "slot-0001.safetensors",
+    ]
 
 
 @pytest.mark.parametrize(("mm", "doubted"), [(5.0, False), (0.5, True)])
 def test_a_mouse_is_no_person(bodies: Bodies, mm: float, doubted: bool) -> None:
-    """The same pixels at a tenth of the size: whatever is surely predicted of a person is not surely predicted of it."""
+    """The same pixels at a tenth of the size: whatever is surely predicted of a person is not surely
+    predicted of it."""
     voxels = np.tile(np.linspace(0, 900, 60, dtype=np.float32)[:, None, None], (1, 60, 80))
     stack = cut(Volume(voxels, np.diag([mm, mm, mm, 1.0]), "one"), target_spacing_mm=mm)
     example = bodies(1, noise=0.5)
@@ -214,9 +246,11 @@ def test_a_mouse_is_no_person(bodies: Bodies, mm: float, doubted: bool) -> None:
 
 
 def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodies: Bodies) -> None:
-    """The promise counts the volumes that are answered, so what a doubt withholds afterwards is withheld in it too."""
+    """The promise counts the volumes that are answered, so what a doubt withholds afterwards is withheld in
+    it too."""
     few = bodies(0, noise=0.5)
-    guess = Example(few.probabilities[:3], few.z_mm[:3], few.truth[:3])                 # three slices: too few
+    # three slices: too few
+    guess = Example(few.probabilities[:3], few.z_mm[:3], few.truth[:3])
     volumes = [shown(bodies(seed, noise=0.5), seed) for seed in range(8)] + [shown(guess, 8)]
     judge, facts = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
     unbarred = replace(judge.rule, min_confidence=0.0)
@@ -229,7 +263,8 @@ def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodi
 
 
 def a_part(seed: int, bodies: Bodies) -> Shown:
-    """Eight to 21 slices of 20 mm of a body; of every third a spine is labelled too, and of half of those nothing else."""
+    """Eight to 21 slices of 20 mm of a body; of every third a spine is labelled too, and of half of those
+    nothing else."""
     one, rng = bodies(seed, spacing_mm=20.0, noise=2.0, spine=seed % 3 == 0), np.random.default_rng(seed)
     low = int(rng.integers(0, 20))
     rows = slice(low, low + int(rng.integers(8, 22)))
@@ -240,36 +275,54 @@ def a_part(seed: int, bodies: Bodies) -> Shown:
 
 
 def is_exact(regions: set[str], truth: np.ndarray) -> bool:
-    """Of a spine that alone is labelled the regions beside it are not held against an answer; of a spine answered alone nor those true."""
-    true = {name for name, there in zip(DEFAULT.classes[:-1], truth[:, :-1].any(axis=0), strict=True) if there}
+    """Of a spine that alone is labelled the regions beside it are not held against an answer; of a spine
+    answered alone nor those true."""
+    true = {
+        name for name, there in zip(DEFAULT.classes[:-1], truth[:, :-1].any(axis=0), strict=True) if there
+    }
     alone = regions == {"spine"}
     if (truth[:, DEFAULT.classes.index("spine")] & ~truth[:, : len(DEFAULT.chain)].any(axis=1)).any():
         regions = {name for name in regions if name == "spine" or name in true}
     return regions == (true & {"spine"} if alone else true)
 
 
-@pytest.mark.parametrize(("predicted", "true", "exact"), [
-    ("chest+spine", "spine", True), ("chest", "spine", False), ("spine", "chest+spine", True), ("spine", "chest", False),
-    ("none", "chest", False), ("none", "none", True), ("chest abdomen", "chest none", False), ("chest", "chest+spine", False),
-    ("chest+spine chest+spine", "spine chest+spine", True), ("head+spine chest+spine", "spine chest+spine", True),
-    ("head+spine head+spine", "spine chest+spine", False),
-])
-def test_a_set_is_right_where_it_is_the_set_that_was_labelled(predicted: str, true: str, exact: bool, bodies: Bodies) -> None:
-    """Slice by slice: of a spine that alone is labelled the regions beside it are not held against an answer, nor one of a spine alone for
-    leaving out the regions there."""
-    shows = {each: np.array([[name in one.split("+") for name in DEFAULT.classes] for one in each.split()]) for each in (predicted, true)}
+@pytest.mark.parametrize(
+    ("predicted", "true", "exact"),
+    [
+        ("chest+spine", "spine", True), ("chest", "spine", False), ("spine", "chest+spine", True),
+        ("spine", "chest", False), ("none", "chest", False), ("none", "none", True),
+        ("chest abdomen", "chest none", False), ("chest", "chest+spine", False),
+        ("chest+spine chest+spine", "spine chest+spine", True),
+        ("head+spine chest+spine", "spine chest+spine", True),
+        ("head+spine head+spine", "spine chest+spine", False),
+    ],
+)
+def test_a_set_is_right_where_it_is_the_set_that_was_labelled(
+    predicted: str, true: str, exact: bool, bodies: Bodies
+) -> None:
+    """Slice by slice: of a spine that alone is labelled the regions beside it are not held against an answer,
+    nor one of a spine alone for leaving out the regions there."""
+    shows = {
+        each: np.array([[name in one.split("+") for name in DEFAULT.classes] for one in each.split()])
+        for each in (predicted, true)
+    }
     one, judge = shown(bodies(1), 1), Judge(DEFAULT, Rule())
     decision = replace(decided(judge, one), decided=shows[predicted])
     assert _is_exact(decision, replace(one, truth=shows[true]), judge) == exact
 
 
 def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies) -> None:
-    """The probability of a set by scikit-learn's logistic regression, of the decisions once slices are calibrated, where the least sure
-    span carries all the evidence and the chance itself would get a weight below 0, which no calibration allows; the floors by counting:
-    one in twenty of 121 is below the sixth smallest; the curve by the answers as they are settled."""
+    """The probability of a set by scikit-learn's logistic regression, of the decisions once slices are
+    calibrated, where the least sure span carries all the evidence and the chance itself would get a weight
+    below 0, which no calibration allows; the floors by counting: one in twenty of 121 is below the sixth
+    smallest; the curve by the answers as they are settled."""
     rng = np.random.default_rng(0)
-    what = familiar(rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)])
-    what = calibrated(what, what.distances(rng.normal(size=(400, 6))), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)])
+    what = familiar(
+        rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)]
+    )
+    what = calibrated(
+        what, what.distances(rng.normal(size=(400, 6))), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)]
+    )
     volumes = [a_part(seed, bodies) for seed in range(120)]
     distances = [what.distances(rng.normal(size=(len(one.truth), 6))) for one in volumes]
     volumes = [
@@ -281,8 +334,16 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
 
     sliced = replace(judge, rule=replace(judge.rule, beta=settled.rule.beta))
     decisions = [decided(sliced, one) for one in volumes]
-    sides = logit(np.clip([[one.set_probability, min(span.confidence for span in one.spans)] for one in decisions], 1e-4, 1 - 1e-4))
-    exact = [is_exact({span.region for span in one.spans}, each.truth) for one, each in zip(decisions, volumes, strict=True)]
+    sides = logit(
+        np.clip(
+            [[one.set_probability, min(span.confidence for span in one.spans)] for one in decisions], 1e-4,
+            1 - 1e-4,
+        )
+    )
+    exact = [
+        is_exact({span.region for span in one.spans}, each.truth)
+        for one, each in zip(decisions, volumes, strict=True)
+    ]
     both, least = (LogisticRegression(C=np.inf, tol=1e-10).fit(each, exact) for each in (sides, sides[:, 1:]))
     assert 20 < sum(exact) < 100 and both.coef_[0, 0] < 0
     assert settled.rule.line == pytest.approx((0.0, least.intercept_[0], least.coef_[0, 0]), abs=5e-3)
@@ -295,8 +356,11 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
 
 
 @pytest.mark.parametrize(("below", "above"), [(0, 9), (12, 0), (7, 5)])
-def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, below: int, above: int) -> None:
-    """The rest is decided as it is alone: a volume padded with black slices gets the answer that it got before."""
+def test_black_margins_show_none_whatever_networks_make_of_them(
+    bodies: Bodies, below: int, above: int
+) -> None:
+    """The rest is decided as it is alone: a volume padded with black slices gets the answer that it got
+    before."""
     one = bodies(3, empty_mm=0.0)
     outputs, step = seen(one, 3), float(one.z_mm[1] - one.z_mm[0])
     s, n, (p, k) = len(one.z_mm), len(DEFAULT.chain), (outputs.members.shape[0], outputs.members.shape[2])
@@ -307,15 +371,25 @@ def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, 
     dark = np.ones(len(z_mm), dtype=bool)
     dark[below : below + s] = False
 
-    alone, whole = Judge(DEFAULT, Rule()).decision(outputs, one.z_mm), Judge(DEFAULT, Rule()).decision(padded, z_mm, dark=dark)
+    alone, whole = (
+        Judge(DEFAULT, Rule()).decision(outputs, one.z_mm),
+        Judge(DEFAULT, Rule()).decision(padded, z_mm, dark=dark),
+    )
     expected = np.pad(predicted_class(alone.decided, n), (below, above), constant_values=k - 1)
     np.testing.assert_array_equal(predicted_class(whole.decided, n), expected)
     assert [(span.region, span.from_mm, span.to_mm, span.confidence) for span in whole.spans] == [
-        (span.region, pytest.approx(span.from_mm), pytest.approx(span.to_mm), pytest.approx(span.confidence)) for span in alone.spans
+        (span.region, pytest.approx(span.from_mm), pytest.approx(span.to_mm), pytest.approx(span.confidence))
+        for span in alone.spans
     ]
-    assert all(whole.decided[span.first : span.last + 1, DEFAULT.classes.index(span.region)].all() for span in whole.spans)
+    assert all(
+        whole.decided[span.first : span.last + 1, DEFAULT.classes.index(span.region)].all()
+        for span in whole.spans
+    )
     assert whole.observations == alone.observations
-    assert (whole.sure, whole.set_probability) == (pytest.approx(alone.sure), pytest.approx(alone.set_probability))
+    assert (whole.sure, whole.set_probability) == (
+        pytest.approx(alone.sure),
+        pytest.approx(alone.set_probability),
+    )
     np.testing.assert_array_equal(whole.smoothed[dark], np.eye(k)[np.full(dark.sum(), k - 1)])
     assert (whole.confidence[dark] == 1).all()
     mistaken = Judge(DEFAULT, Rule()).decision(padded, z_mm)
@@ -323,7 +397,8 @@ def test_black_margins_show_none_whatever_networks_make_of_them(bodies: Bodies, 
 
 
 def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies: Bodies) -> None:
-    """Whose margins stand the other way round; what networks make of them there does not show which way is up."""
+    """Whose margins stand the other way round; what networks make of them there does not show which way is
+    up."""
     one = bodies(3, empty_mm=0.0)
     outputs = seen(one, 3)
     over = seen(replace(one, probabilities=one.probabilities[::-1]), 4).members
@@ -332,7 +407,9 @@ def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies:
     z_mm = one.z_mm[0] + 5.0 * np.arange(members.shape[1])
     rule = Rule(weights=(0.6, 0.4, 0.0))
     alone = Judge(DEFAULT, rule).decision(replace(outputs, turned=over), one.z_mm)
-    padded = Judge(DEFAULT, rule).decision(MemberOutputs(members, turned=turned), z_mm, dark=np.arange(len(z_mm)) >= len(one.z_mm))
+    padded = Judge(DEFAULT, rule).decision(
+        MemberOutputs(members, turned=turned), z_mm, dark=np.arange(len(z_mm)) >= len(one.z_mm)
+    )
     assert padded.flipped_gain == pytest.approx(alone.flipped_gain) and alone.flipped_gain < -50
     mean, mean_over = (rule.member_weights(3) @ members.swapaxes(0, 1) for members in (outputs.members, over))
     weighed = decide(mean, one.z_mm, DEFAULT, rule, mean_over)
@@ -340,7 +417,8 @@ def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies:
 
 
 def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> None:
-    """Padded with black that the networks call pelvis, validation volumes settle confidences as they do without."""
+    """Padded with black that the networks call pelvis, validation volumes settle confidences as they do
+    without."""
     rng, k = np.random.default_rng(5), len(DEFAULT.classes)
     plain, padded = [], []
     for seed in range(24):
@@ -349,20 +427,26 @@ def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> 
         below, above = rng.integers(0, 9, 2)
         pelvis = np.full((3, 1, k), 0.02, dtype=np.float32)
         pelvis[..., DEFAULT.chain.index("pelvis")] = 1 - 0.02 * (k - 1)
-        members = np.concatenate([pelvis.repeat(below, axis=1), bare.outputs.members, pelvis.repeat(above, axis=1)], axis=1)
+        members = np.concatenate(
+            [pelvis.repeat(below, axis=1), bare.outputs.members, pelvis.repeat(above, axis=1)], axis=1
+        )
         z_mm = one.z_mm[0] + 5.0 * np.arange(-below, len(one.z_mm) + above)
         truth = np.pad(bare.truth, ((below, above), (0, 0)))
         truth[:, -1] |= ~truth.any(axis=1)
         plain.append(bare)
         stack = stack_of(np.pad(bare.stack.pixels, ((below, above), (0, 0), (0, 0))), z_mm)
         padded.append(Shown(bare.subject, MemberOutputs(members), stack, truth))
-    rules = [settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)[0].rule for volumes in (plain, padded)]
+    rules = [
+        settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)[0].rule
+        for volumes in (plain, padded)
+    ]
     np.testing.assert_allclose(rules[1].beta, rules[0].beta, atol=1e-6)
     np.testing.assert_allclose(rules[1].line, rules[0].line, atol=1e-6)
 
 
 def test_margins_begin_behind_the_last_slice_with_anything_in_it() -> None:
-    """A black slice between others is the decision's; where all are black, all are; a pixel of 10 of 255 is something."""
+    """A black slice between others is the decision's; where all are black, all are; a pixel of 10 of 255 is
+    something."""
     pixels = np.zeros((6, 4, 4), dtype=np.uint8)
     pixels[[1, 3, 4], 2, 2] = (10, 200, 11)
     assert lit(empty(pixels)) == slice(1, 5) and lit(empty(pixels[:1])) == slice(0, 1)

@@ -1,4 +1,5 @@
-"""A batch of simulated volumes, faults planted among them, predicted by a process that is killed twice: in the end nothing shows it.
+"""A batch of simulated volumes, faults planted among them, predicted by a process that is killed twice: in
+the end nothing shows it.
 
 100 volumes; with FOVNET_LARGE=1 in the environment 1,000.
 """
@@ -45,11 +46,22 @@ def without_affine(image: nibabel.Nifti1Image) -> bytes:
 FAULTS: dict[str, tuple[str, Make]] = {
     "truncated": ("volume-truncated", lambda image: gzip.compress(image.to_bytes())[:-900]),
     "no-affine": ("volume-geometry", without_affine),
-    "ct": ("volume-ct", lambda image: changed((np.asarray(image.dataobj) - 1000).astype(np.int16), image.affine)),
-    "rgb": ("volume-rgb", lambda image: changed(np.zeros(image.shape, np.dtype([("R", "u1"), ("G", "u1"), ("B", "u1")])), image.affine)),
+    "ct": (
+        "volume-ct",
+        lambda image: changed((np.asarray(image.dataobj) - 1000).astype(np.int16), image.affine),
+    ),
+    "rgb": (
+        "volume-rgb",
+        lambda image: changed(
+            np.zeros(image.shape, np.dtype([("R", "u1"), ("G", "u1"), ("B", "u1")])), image.affine
+        ),
+    ),
     "empty": ("volume-empty", lambda image: b""),
     "text": ("volume-format", lambda image: b"an index of the volumes in this folder"),
-    "labels": ("volume-labels", lambda image: changed((np.indices((40, 40, 40)).sum(axis=0) // 20).astype(np.uint8), image.affine)),
+    "labels": (
+        "volume-labels",
+        lambda image: changed((np.indices((40, 40, 40)).sum(axis=0) // 20).astype(np.uint8), image.affine),
+    ),
     "constant": ("volume-constant", lambda image: changed(np.full(image.shape, 7, np.int16), image.affine)),
     "complex": ("volume-complex", lambda image: changed(np.ones(image.shape, np.complex64), image.affine)),
     "one-plane": ("volume-shape", lambda image: changed(np.asarray(image.dataobj)[:1], image.affine)),
@@ -62,7 +74,10 @@ def small(number: int) -> nibabel.Nifti1Image:
     affine = np.diag([12.0, 12.0, 12.0, 1.0])
     x, y, z = np.indices((20, 18, 9)) - np.array([10, 9, 4])[:, None, None, None]
     inside = (x / 7) ** 2 + (y / rng.uniform(4, 8)) ** 2 + (z / rng.uniform(2, 6)) ** 2 < 1
-    volume = scan(LabelVolume(inside.astype(np.uint8), affine), BRIGHT[number % len(BRIGHT)], Acquisition(snr=20.0), rng, WATER, "bottle")
+    volume = scan(
+        LabelVolume(inside.astype(np.uint8), affine), BRIGHT[number % len(BRIGHT)], Acquisition(snr=20.0),
+        rng, WATER, "bottle",
+    )
     return nibabel.Nifti1Image(np.rint(volume.voxels).astype(np.int16), affine)
 
 
@@ -77,7 +92,9 @@ def incoming(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         if number % EVERY == EVERY // 2:
             kind = kinds[number // EVERY % len(kinds)]
             code, make = FAULTS[kind]
-            (folder / f"v{number:04d}-{kind}.nii{'.gz' if kind == 'truncated' else ''}").write_bytes(make(images[number % DISTINCT]))
+            (folder / f"v{number:04d}-{kind}.nii{'.gz' if kind == 'truncated' else ''}").write_bytes(
+                make(images[number % DISTINCT])
+            )
             expected[f"v{number:04d}-{kind}"] = code
         else:
             (folder / f"v{number:04d}.nii.gz").write_bytes(good[number * 7 % DISTINCT])
@@ -85,12 +102,15 @@ def incoming(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 
 FORKED = multiprocessing.get_context("forkserver")
-FORKED.set_forkserver_preload(["fovnet.decision.predicting", "fovnet.net.inference", "fovnet.net.weights"])     # torch read once for all
+# torch read once for all
+FORKED.set_forkserver_preload(["fovnet.decision.predicting", "fovnet.net.inference", "fovnet.net.weights"])
 
 
 def begin(incoming: Path, model: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> BaseProcess:
     """`fovnet predict` in a process of its own."""
-    words = ["predict", incoming, "--model", model, "--out", out, "--no-pictures", "--no-pages", "--device", "cpu"]
+    words = [
+        "predict", incoming, "--model", model, "--out", out, "--no-pictures", "--no-pages", "--device", "cpu",
+    ]
     with monkeypatch.context() as here:
         here.setattr(sys, "argv", ["fovnet", *map(str, words)])
         running = FORKED.Process(target=runpy.run_module, args=("fovnet",), kwargs={"run_name": "__main__"})
@@ -119,7 +139,9 @@ def test_a_batch_killed_twice_ends_as_one_that_was_not(
 ) -> None:
     folder, expected = incoming
     model, whole, broken = finished / "ensemble", tmp_path / "whole", tmp_path / "killed"
-    first, second = sorted(np.random.default_rng(VOLUMES).choice(np.arange(1, VOLUMES // 2), 2, replace=False).tolist())
+    first, second = sorted(
+        np.random.default_rng(VOLUMES).choice(np.arange(1, VOLUMES // 2), 2, replace=False).tolist()
+    )
     for count in (first, second):
         killed_after(count, begin(folder, model, broken, monkeypatch), broken)
         assert answered(broken) < VOLUMES and not (broken / "spans.tsv").exists()
@@ -128,9 +150,14 @@ def test_a_batch_killed_twice_ends_as_one_that_was_not(
         running = begin(folder, model, out, monkeypatch)
         running.join(LIMIT_S)
         assert running.exitcode == 3
-    assert all((path.stat().st_mtime_ns, path.stat().st_ino) == before for path, before in kept.items()), "answered again"
+    assert all((path.stat().st_mtime_ns, path.stat().st_ino) == before for path, before in kept.items()), (
+        "answered again"
+    )
     check_table(broken, expected)
-    contents = [{path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".part"} for out in (whole, broken)]
+    contents = [
+        {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".part"}
+        for out in (whole, broken)
+    ]
     assert contents[0] == contents[1]
 
 

@@ -1,4 +1,5 @@
-"""A model folder is what was written, or it is refused with a sentence: whatever became of any of its files."""
+"""A model folder is what was written, or it is refused with a sentence: whatever became of any of its
+files."""
 
 from __future__ import annotations
 
@@ -39,9 +40,14 @@ from fovnet.volume.sources import source_of
 from fovnet.volume.volume import Volume
 
 Spoil = Callable[[Path], object]
-PARTS = ("ensemble.json", "decision.json", "member-0002.safetensors", "member-0005.safetensors", novelty.FILE, orientation.FILE, SUMS)
+PARTS = (
+    "ensemble.json", "decision.json", "member-0002.safetensors", "member-0005.safetensors", novelty.FILE,
+    orientation.FILE, SUMS,
+)
 NUMBERS = np.random.default_rng(3)
-BODY = Volume(NUMBERS.gamma(2.0, 100.0, (40, 36, 24)).astype(np.float32), np.diag([8.0, 8.0, 8.0, 1.0]), "made")
+BODY = Volume(
+    NUMBERS.gamma(2.0, 100.0, (40, 36, 24)).astype(np.float32), np.diag([8.0, 8.0, 8.0, 1.0]), "made"
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +55,16 @@ def whole(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished ensemble with every part there is, judged by all of them, and sealed."""
     folder = tmp_path_factory.mktemp("model") / "ensemble"
     shutil.copytree(Results(finished).ensemble, folder)
-    layer = {"layer0.weight": torch.from_numpy(NUMBERS.normal(size=(len(VIEWS), int(np.prod(SHAPE)))).astype(np.float16) / 500),
-             "layer0.bias": torch.zeros(len(VIEWS), dtype=torch.float16)}
+    layer = {
+        "layer0.weight": torch.from_numpy(
+            NUMBERS.normal(size=(len(VIEWS), int(np.prod(SHAPE)))).astype(np.float16) / 500
+        ),
+        "layer0.bias": torch.zeros(len(VIEWS), dtype=torch.float16),
+    }
     save_file(layer, folder / orientation.FILE)
-    save_rule(folder, replace(read_rule(folder), least_novelty=0.05, least_upright=0.01), {}, settings={}, seed=1)
+    save_rule(
+        folder, replace(read_rule(folder), least_novelty=0.05, least_upright=0.01), {}, settings={}, seed=1
+    )
     seal(folder)
     return folder
 
@@ -69,9 +81,11 @@ def answer_of(ensemble: Ensemble) -> dict[str, Any]:
     given = ensemble.judge.answer("one", "", outputs, stack)
     bearing = ensemble.orientation and ensemble.orientation.bearing(stack)
     assert given.decision is not None and given.signs is not None and bearing is not None
-    return {"status": [given.status, given.codes], "sure": given.decision.sure,
-            "novelty": given.signs.of(unlike_training.CHECK).volume,
-            "upright": bearing.upright, "smoothed": given.decision.smoothed.tolist(), "concepts": ensemble.vocabulary.regions}
+    return {
+        "status": [given.status, given.codes], "sure": given.decision.sure,
+        "novelty": given.signs.of(unlike_training.CHECK).volume, "upright": bearing.upright,
+        "smoothed": given.decision.smoothed.tolist(), "concepts": ensemble.vocabulary.regions,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -134,11 +148,15 @@ SHAPES: dict[str, Spoil] = {
     "a link that leaves": outside,
     "64 GiB of nothing": replaced(lambda path: (path.touch(), os.truncate(path, 2 * MOST_NETWORK_BYTES))),
 }
-FLIPS: dict[str, Spoil] = {f"a bit at {at}": flipped(at) for at in (0.0, 0.004, 0.03, 0.11, 0.27, 0.5, 0.72, 0.9, 0.98, 1.0)}
+FLIPS: dict[str, Spoil] = {
+    f"a bit at {at}": flipped(at) for at in (0.0, 0.004, 0.03, 0.11, 0.27, 0.5, 0.72, 0.9, 0.98, 1.0)
+}
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_a_sealed_folder_is_refused_or_answers_as_before(folder: Path, right: dict[str, Any], name: str) -> None:
+def test_a_sealed_folder_is_refused_or_answers_as_before(
+    folder: Path, right: dict[str, Any], name: str
+) -> None:
     """Every damage to every file is found; only without its checksums is a folder taken for one of an earlier
     version."""
     for what, spoil in (SHAPES | FLIPS).items():
@@ -153,7 +171,9 @@ def test_a_sealed_folder_is_refused_or_answers_as_before(folder: Path, right: di
 
 
 @pytest.mark.parametrize("name", PARTS[:-1])
-def test_a_folder_of_an_earlier_version_is_refused_or_answers_as_before(folder: Path, right: dict[str, Any], name: str) -> None:
+def test_a_folder_of_an_earlier_version_is_refused_or_answers_as_before(
+    folder: Path, right: dict[str, Any], name: str
+) -> None:
     (folder / SUMS).unlink()
     for what, spoil in SHAPES.items():
         kept = folder / name
@@ -179,7 +199,9 @@ def test_a_flipped_bit_that_no_checksum_shows_ends_in_numbers_or_a_refusal(folde
 
 KINDS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "nan": lambda array: np.full_like(array, np.nan),
-    "one nan": lambda array: np.where(np.arange(array.size).reshape(array.shape) == array.size // 2, np.nan, array).astype(array.dtype),
+    "one nan": lambda array: np.where(
+        np.arange(array.size).reshape(array.shape) == array.size // 2, np.nan, array
+    ).astype(array.dtype),
     "inf": lambda array: np.full_like(array, np.inf),
     "-inf": lambda array: np.full_like(array, -np.inf),
     "one row": lambda array: array[:1],
@@ -202,7 +224,8 @@ class TestArrays:
         for name, array in arrays.items():
             if array.ndim and not (array.dtype.kind == "i" and kind.endswith(("nan", "inf"))):
                 np.savez(folder / novelty.FILE, **arrays | {name: KINDS[kind](array)})
-                other_classes = kind in ("one row", "one row more") and name == "classes"       # any number of them is possible
+                # any number of them is possible
+                other_classes = kind in ("one row", "one row more") and name == "classes"
                 assert refused(folder) == ("" if other_classes else "novelty-damaged"), name
 
     @pytest.mark.parametrize("dtype", ["complex64", "U8", "datetime64[s]"])
@@ -213,7 +236,9 @@ class TestArrays:
             np.savez(folder / novelty.FILE, **arrays | {name: array.astype("i8").astype(dtype)})
             assert refused(folder) == "novelty-damaged", name
         for name in arrays:
-            np.savez(folder / novelty.FILE, **{other: array for other, array in arrays.items() if other != name})
+            np.savez(
+                folder / novelty.FILE, **{other: array for other, array in arrays.items() if other != name}
+            )
             assert refused(folder) == "novelty-damaged", name
 
     @pytest.mark.parametrize("kind", [*KINDS, "3e38", "whole numbers"])
@@ -222,15 +247,23 @@ class TestArrays:
         (folder / SUMS).unlink()
         with safe_open(folder / part, "pt") as file:
             facts, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a mapping)
-        spoil = KINDS.get(kind, lambda array: np.full(array.shape, 3e38, np.float32) if kind == "3e38" else array.astype(np.int32))
+        spoil = KINDS.get(
+            kind,
+            lambda array: (
+                np.full(array.shape, 3e38, np.float32) if kind == "3e38" else array.astype(np.int32)
+            ),
+        )
         for name, tensor in tensors.items():
             if not name.endswith("num_batches_tracked") and not (kind == "one row" and len(tensor) == 1):
                 spoilt = np.array(spoil(tensor.numpy()))
                 save_file(tensors | {name: torch.from_numpy(spoilt)}, folder / part, facts)
                 self._record(folder, part)
                 code = refused(folder)
-                assert code in {"orientation-damaged", "weights-misfit", "model-overflow"} or kind == "3e38", name
-                if not code:                        # a bias of the last layer, say: a senseless network, whose outputs are numbers
+                assert (
+                    code in {"orientation-damaged", "weights-misfit", "model-overflow"} or kind == "3e38"
+                ), name
+                # a bias of the last layer, say: a senseless network, whose outputs are numbers
+                if not code:
                     assert np.isfinite(answer_of(load(folder, "cpu"))["sure"])
 
     def _record(self, folder: Path, part: str) -> None:
@@ -245,7 +278,9 @@ class TestArrays:
         part = "member-0002.safetensors"
         with safe_open(folder / part, "pt") as file:
             facts, tensors = file.metadata(), {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
-        save_file({name: torch.full_like(tensor, 3e38) for name, tensor in tensors.items()}, folder / part, facts)
+        save_file(
+            {name: torch.full_like(tensor, 3e38) for name, tensor in tensors.items()}, folder / part, facts
+        )
         self._record(folder, part)
         assert refused(folder) == "model-overflow"
 
@@ -253,12 +288,16 @@ class TestArrays:
         """As the header of an array, as zeros packed a thousandfold, and as an architecture of networks."""
         (folder / SUMS).unlink()
         header = io.BytesIO()
-        np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (25 * 10**9,)})
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "<f4", "fortran_order": False, "shape": (25 * 10**9,)}
+        )
         with safe_open(folder / "member-0002.safetensors", "pt") as file:
             facts, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         tracemalloc.start()
         for content in (header.getvalue(), header.getvalue() + bytes(MOST_BYTES)):
-            with zipfile.ZipFile(folder / novelty.FILE, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            with zipfile.ZipFile(
+                folder / novelty.FILE, "w", zipfile.ZIP_DEFLATED, compresslevel=1
+            ) as archive:
                 archive.writestr("known.npy", content)
             del content
             tracemalloc.reset_peak()
@@ -274,12 +313,16 @@ class TestArrays:
 
 
 NAN, INF = float("nan"), float("inf")
-STRANGE: tuple[Any, ...] = (NAN, INF, -INF, 1e300, -1e300, 10**400, "text", {}, {"a": 1}, True, None, [], [[]])
+STRANGE: tuple[Any, ...] = (
+    NAN, INF, -INF, 1e300, -1e300, 10**400, "text", {}, {"a": 1}, True, None, [], [[]],
+)
 
 
 class TestJson:
     def _leaves(self, facts: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        inner = facts.items() if isinstance(facts, dict) else enumerate(facts) if isinstance(facts, list) else ()
+        inner = (
+            facts.items() if isinstance(facts, dict) else enumerate(facts) if isinstance(facts, list) else ()
+        )
         yield at
         for name, value in inner:
             yield from self._leaves(value, (*at, name))
@@ -313,7 +356,10 @@ class TestJson:
             (folder / FACTS).write_text(json.dumps(self._spoilt(facts, at, value)))
             assert refused(folder) or value not in (NAN, INF, -INF), at
 
-    @pytest.mark.parametrize("name", ["/etc/passwd", "../model/../../x", "..", ".", "", "a\0b", "/dev/zero", 5, None, ["a"], "x" * 5000])
+    @pytest.mark.parametrize(
+        "name",
+        ["/etc/passwd", "../model/../../x", "..", ".", "", "a\0b", "/dev/zero", 5, None, ["a"], "x" * 5000],
+    )
     def test_a_network_elsewhere_is_not_read(self, folder: Path, name: Any) -> None:
         (folder / SUMS).unlink()
         facts = json.loads((folder / FACTS).read_text())
@@ -323,7 +369,10 @@ class TestJson:
 
 
 class TestSums:
-    @pytest.mark.parametrize("text", ["x", "0" * 64 + "  ../away", "0" * 64 + "  /etc/passwd", "\0", "\n\n", "0" * 63 + "  decision.json"])
+    @pytest.mark.parametrize(
+        "text",
+        ["x", "0" * 64 + "  ../away", "0" * 64 + "  /etc/passwd", "\0", "\n\n", "0" * 63 + "  decision.json"],
+    )
     def test_a_list_that_is_none_is_refused(self, folder: Path, text: str) -> None:
         (folder / SUMS).write_text(text)
         assert refused(folder) in {"model-altered", "model-outside"}
@@ -343,7 +392,9 @@ class TestSums:
 
 
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name in installed()])
-def test_networks_that_overflow_on_a_volume_refuse_it_and_the_next_is_answered(folder: Path, tmp_path: Path, engine: str) -> None:
+def test_networks_that_overflow_on_a_volume_refuse_it_and_the_next_is_answered(
+    folder: Path, tmp_path: Path, engine: str
+) -> None:
     """Finite weights, tried and found sound on noise, and a picture that they were not made for."""
     path = tmp_path / "body.nii"
     nibabel.save(nibabel.Nifti1Image(BODY.voxels, BODY.vox_to_ras), path)
@@ -353,7 +404,9 @@ def test_networks_that_overflow_on_a_volume_refuse_it_and_the_next_is_answered(f
         for layer in (one for one in spoilt[0].modules() if isinstance(one, nn.Conv2d)):
             layer.weight.fill_(3e38)
     made = replace(sound, members=spoilt, engine=ENGINES[engine](spoilt))
-    assert [one.answer.codes for one in predict([("a", source_of(path)), ("b", source_of(path))], made)] == ["model-overflow"] * 2
+    assert [one.answer.codes for one in predict([("a", source_of(path)), ("b", source_of(path))], made)] == [
+        "model-overflow"
+    ] * 2
     assert [one.answer.status for one in predict([("a", source_of(path))], sound)] != ["refused"]
 
 
@@ -365,11 +418,18 @@ def test_an_orientation_network_that_overflows_refuses_the_volume(folder: Path) 
         answer_of(replace(sound, orientation=orientation.Orientation(layers)))
 
 
-def test_the_command_ends_with_a_sentence_where_the_reference_is_no_numbers(folder: Path, tmp_path: Path) -> None:
+def test_the_command_ends_with_a_sentence_where_the_reference_is_no_numbers(
+    folder: Path, tmp_path: Path
+) -> None:
     nibabel.save(nibabel.Nifti1Image(BODY.voxels, BODY.vox_to_ras), tmp_path / "body.nii")
     arrays = dict(np.load(folder / novelty.FILE))
-    np.savez(folder / novelty.FILE, **{name: array * np.nan if array.dtype.kind == "f" else array for name, array in arrays.items()})
-    given = CliRunner().invoke(app, ["predict", str(tmp_path / "body.nii"), "--model", str(folder), "--out", str(tmp_path / "out")])
+    np.savez(
+        folder / novelty.FILE,
+        **{name: array * np.nan if array.dtype.kind == "f" else array for name, array in arrays.items()},
+    )
+    given = CliRunner().invoke(
+        app, ["predict", str(tmp_path / "body.nii"), "--model", str(folder), "--out", str(tmp_path / "out")]
+    )
     assert isinstance(given.exception, ModelError) and given.exception.code == "novelty-damaged"
     assert not (tmp_path / "out" / "spans.tsv").exists()
 
@@ -378,7 +438,8 @@ def test_the_settings_of_the_slices_are_numbers_that_slices_can_be_cut_with(fold
     (folder / SUMS).unlink()
     facts = json.loads((folder / FACTS).read_text())
     strange = (
-        ("max_tilt_deg", "steep"), ("max_tilt_deg", -1), ("blacken_noise", "no"), ("target_spacing_mm", None), ("target_spacing_mm", 1e99),
+        ("max_tilt_deg", "steep"), ("max_tilt_deg", -1), ("blacken_noise", "no"), ("target_spacing_mm", None),
+        ("target_spacing_mm", 1e99),
     )
     for name, value in strange:
         (folder / FACTS).write_text(json.dumps(facts | {"prepare": facts["prepare"] | {name: value}}))

@@ -1,4 +1,5 @@
-"""What is familiar: the distance is scikit-learn's, the share is a fair p-value, and the file brings it back."""
+"""What is familiar: the distance is scikit-learn's, the share is a fair p-value, and the file brings it
+back."""
 
 from __future__ import annotations
 
@@ -9,7 +10,16 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from fovnet.decision import novelty
-from fovnet.decision.novelty import KEPT, LEAST, PER_DIRECTION, WIDTH, Familiar, calibrated, familiar, of_volume
+from fovnet.decision.novelty import (
+    KEPT,
+    LEAST,
+    PER_DIRECTION,
+    WIDTH,
+    Familiar,
+    calibrated,
+    familiar,
+    of_volume,
+)
 from fovnet.errors import ModelError
 
 K = 4
@@ -20,7 +30,9 @@ def slices(seed: int, n: int, f: int = 12) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     label = rng.integers(0, K, n)
     mix = np.random.default_rng(99).normal(size=(f, f)) / np.sqrt(f)
-    return np.random.default_rng(98).normal(scale=3, size=(K, f))[label] + rng.normal(size=(n, f)) @ mix, np.eye(K, dtype=bool)[label]
+    return np.random.default_rng(98).normal(scale=3, size=(K, f))[label] + rng.normal(
+        size=(n, f)
+    ) @ mix, np.eye(K, dtype=bool)[label]
 
 
 def ready(seed: int = 1) -> Familiar:
@@ -30,7 +42,9 @@ def ready(seed: int = 1) -> Familiar:
     return calibrated(what, what.distances(held), given.astype(float))
 
 
-def test_the_distance_is_the_mahalanobis_distance_to_the_nearest_class_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_distance_is_the_mahalanobis_distance_to_the_nearest_class_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Against scikit-learn's pooled covariance, the ridge left out."""
     monkeypatch.setattr(novelty, "RIDGE", 1e-12)
     features, truth = slices(1, 2000)
@@ -43,14 +57,19 @@ def test_the_distance_is_the_mahalanobis_distance_to_the_nearest_class_mean(monk
 
 
 def test_the_ridge_is_a_share_of_the_mean_variance_within_classes() -> None:
-    """Of features that are white, as scikit-learn shrinks a covariance towards its mean variance, but for the scale."""
+    """Of features that are white, as scikit-learn shrinks a covariance towards its mean variance, but for the
+    scale."""
     features, truth = slices(1, 2000)
     centred = features - features.mean(axis=0)
     white = centred @ np.linalg.inv(np.linalg.cholesky(np.cov(centred.T, bias=True))).T
     share = novelty.RIDGE / (1 + novelty.RIDGE)
-    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=share, store_covariance=True).fit(white, truth.argmax(axis=1))
+    lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=share, store_covariance=True).fit(
+        white, truth.argmax(axis=1)
+    )
     apart = white[:50, None] - lda.means_
-    expected = np.sqrt(np.einsum("scf,fg,scg->sc", apart, np.linalg.inv(lda.covariance_), apart).min(axis=1) * (1 - share))
+    expected = np.sqrt(
+        np.einsum("scf,fg,scg->sc", apart, np.linalg.inv(lda.covariance_), apart).min(axis=1) * (1 - share)
+    )
     np.testing.assert_allclose(familiar(white, truth).distances(white[:50]), expected, rtol=1e-6)
 
 
@@ -59,7 +78,9 @@ def test_features_that_follow_from_others_and_classes_without_a_slice_change_no_
     more = np.column_stack([features, features @ np.random.default_rng(2).normal(size=(12, 6))])
     known = familiar(features, truth).distances(features)
     np.testing.assert_allclose(familiar(more, truth).distances(more), known, rtol=1e-6)
-    np.testing.assert_allclose(familiar(features, np.insert(truth, 1, False, axis=1)).distances(features), known, rtol=1e-9)
+    np.testing.assert_allclose(
+        familiar(features, np.insert(truth, 1, False, axis=1)).distances(features), known, rtol=1e-9
+    )
 
 
 def test_no_more_directions_are_kept_than_a_fifth_of_the_slices() -> None:
@@ -75,7 +96,9 @@ def test_a_slice_lies_as_far_out_among_many_as_alone() -> None:
 
 
 def test_of_more_validation_slices_than_are_kept_those_kept_are_spread_as_all() -> None:
-    nothing = Familiar(1, np.zeros(1), np.ones(1), np.eye(1), np.zeros((1, 1)), np.zeros(0), np.zeros(0, dtype=np.int64))
+    nothing = Familiar(
+        1, np.zeros(1), np.ones(1), np.eye(1), np.zeros((1, 1)), np.zeros(0), np.zeros(0, dtype=np.int64)
+    )
     all_of_them = np.random.default_rng(1).exponential(size=3 * KEPT)
     what = calibrated(nothing, all_of_them, np.ones((3 * KEPT, 1)))
     assert len(what.known) == KEPT
@@ -139,10 +162,13 @@ def test_air_around_a_thing_does_not_make_it_familiar() -> None:
 
 
 def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is_rounded() -> None:
-    """Another engine, another processor or a file in single precision differ in the sixth digit; a tie with itself is still a tie."""
+    """Another engine, another processor or a file in single precision differ in the sixth digit; a tie with
+    itself is still a tie."""
     known = np.random.default_rng(3).permutation(np.linspace(5.0, 12.0, 60))
     none = np.zeros(0)
-    what = Familiar(1, none, none, none, none, known.astype(np.float32).astype(float), np.zeros(60, dtype=np.int64))
+    what = Familiar(
+        1, none, none, none, none, known.astype(np.float32).astype(float), np.zeros(60, dtype=np.int64)
+    )
     raw = np.ones((60, 1))
     shares = what.unusual(known, raw)
     np.testing.assert_array_equal(np.sort(shares), np.arange(2, 62) / 61)
@@ -152,12 +178,18 @@ def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is
 
 def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
     """A head farther out than all heads is unlike anything seen, however far out legs lie."""
-    nothing = Familiar(1, np.zeros(1), np.ones(1), np.eye(1), np.zeros((2, 1)), np.zeros(0), np.zeros(0, dtype=np.int64))
+    nothing = Familiar(
+        1, np.zeros(1), np.ones(1), np.eye(1), np.zeros((2, 1)), np.zeros(0), np.zeros(0, dtype=np.int64)
+    )
     near, far = np.linspace(0, 1, 2 * LEAST), np.linspace(0, 10, 2 * LEAST)
     given = np.repeat(np.eye(2), 2 * LEAST, axis=0)
     known = calibrated(nothing, np.concatenate([near, far]), given)
     head, legs = known.unusual(np.array([2.0, 2.0]), np.eye(2))
     assert head == pytest.approx(1 / (2 * LEAST + 1)) and legs == pytest.approx(0.8, abs=0.03)
-    few = calibrated(nothing, np.concatenate([near[: LEAST - 1], far]), np.delete(given, slice(LEAST - 1, 2 * LEAST), axis=0))
+    few = calibrated(
+        nothing, np.concatenate([near[: LEAST - 1], far]),
+        np.delete(given, slice(LEAST - 1, 2 * LEAST), axis=0),
+    )
     too_few_heads = few.unusual(np.array([2.0]), np.eye(2)[:1])
-    assert too_few_heads == pytest.approx((0.8 * 2 * LEAST + 1) / (3 * LEAST), abs=0.03)        # so held against all
+    # so held against all
+    assert too_few_heads == pytest.approx((0.8 * 2 * LEAST + 1) / (3 * LEAST), abs=0.03)

@@ -30,7 +30,10 @@ def tensors(seed: int, widths: tuple[int, ...] = (WIDTH, 8, 16)) -> dict[str, np
 def stack(slices: int, step_mm: float = 5.0) -> SliceStack:
     pixels = np.random.default_rng(1).integers(1, 256, (slices, 128, 128)).astype(np.uint8)
     affine = np.diag([2.0, 2.0, step_mm, 1.0])
-    return SliceStack(pixels, np.arange(slices) * step_mm, np.stack([np.arange(slices)] * 2, axis=1), 256.0, affine, "noise", "")
+    return SliceStack(
+        pixels, np.arange(slices) * step_mm, np.stack([np.arange(slices)] * 2, axis=1), 256.0, affine,
+        "noise", "",
+    )
 
 
 def test_a_slab_tells_nothing_and_a_thicker_volume_something() -> None:

@@ -1,4 +1,5 @@
-"""Volumes of a sliced collection are decided from what was scored once as they are when one is asked about alone."""
+"""Volumes of a sliced collection are decided from what was scored once as they are when one is asked about
+alone."""
 
 from __future__ import annotations
 
@@ -28,25 +29,40 @@ WEIGHTS = (0.8, 0.2)
 
 
 def pack_of(sizes: tuple[int, ...]) -> Pack:
-    """Volumes of so many slices, five of noise below and the rest of gradients above; the first is never scored."""
+    """Volumes of so many slices, five of noise below and the rest of gradients above; the first is never
+    scored."""
     rng = np.random.default_rng(0)
     at = np.concatenate([np.arange(size) for size in sizes])
     pixels = np.zeros((len(at), 128, 128), np.uint8)
     for row, height in enumerate(at):
-        pixels[row] = rng.integers(0, 256, (128, 128)) if height < 5 else np.linspace(0, 20 * height, 128)[None, :].clip(0, 255)
+        pixels[row] = (
+            rng.integers(0, 256, (128, 128))
+            if height < 5
+            else np.linspace(0, 20 * height, 128)[None, :].clip(0, 255)
+        )
     affine = ((8.0, 0.0, 0.0, 0.0), (0.0, 8.0, 0.0, 0.0), (0.0, 0.0, 8.0, 0.0), (0.0, 0.0, 0.0, 1.0))
     records = tuple(
-        VolumeRecord(f"v{number}", f"p{number}", "made", "v.nii", True, "ok", split, {}, sum(sizes[:number]), size, 400.0, affine, "c")
+        VolumeRecord(
+            f"v{number}", f"p{number}", "made", "v.nii", True, "ok", split, {}, sum(sizes[:number]), size,
+            400.0, affine, "c",
+        )
         for number, (size, split) in enumerate(zip(sizes, ["train", *SCORED, *SCORED], strict=False))
     )
     truth, volume = np.eye(K, dtype=bool)[at % K], np.repeat(np.arange(len(sizes)), sizes)
-    return Pack(None, DEFAULT.classes, pixels, volume, 8.0 * at, np.stack([at, at], axis=1), truth, records, {})
+    return Pack(
+        None, DEFAULT.classes, pixels, volume, 8.0 * at, np.stack([at, at], axis=1), truth, records, {}
+    )
 
 
 def ensemble_of(*inputs: str) -> Ensemble:
     """Two networks that nobody trained, which name several regions in most volumes of `pack_of`."""
-    members = [build(Architecture(4, 1, 2, 3, False, K, "small", inputs=inputs, stride=2), torch.Generator().manual_seed(seed)).eval()
-               for seed in (1, 2)]
+    members = [
+        build(
+            Architecture(4, 1, 2, 3, False, K, "small", inputs=inputs, stride=2),
+            torch.Generator().manual_seed(seed),
+        ).eval()
+        for seed in (1, 2)
+    ]
     return Ensemble(DEFAULT, {}, Rule(weights=WEIGHTS), members, torch.device("cpu"), "")
 
 
@@ -59,14 +75,18 @@ def scored(pack: Pack, ensemble: Ensemble) -> Scored:
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, Ensemble, Scored]:
     """A pack, networks that see its volumes, and their outputs on these, as they come back from the disk."""
     pack, ensemble, remaining = pack_of((9, 12, 1, 10, 14)), ensemble_of("slice", "sections"), list[int]()
-    found = scored(pack, ensemble).with_turned_and_brightened(pack, ensemble, lambda done, total: remaining.append(total - done))
+    found = scored(pack, ensemble).with_turned_and_brightened(
+        pack, ensemble, lambda done, total: remaining.append(total - done)
+    )
     assert remaining == [3, 2, 1, 0]
     path = tmp_path_factory.mktemp("scored") / "probabilities.npz"
     write_npz(path, **found.arrays())
     return pack, ensemble, Scored.read(read_npz(path))
 
 
-def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(asked: tuple[Pack, Ensemble, Scored]) -> None:
+def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(
+    asked: tuple[Pack, Ensemble, Scored],
+) -> None:
     pack, ensemble, found = asked
     turned = []
     for index in range(1, len(pack.records)):
@@ -76,16 +96,22 @@ def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(asked: tuple[P
         if seen.turned is not None and alone.turned is not None:
             turned.append(index)
             np.testing.assert_allclose(seen.turned, alone.turned, atol=1e-6)
-            assert np.abs(seen.turned[:, ::-1] - seen.members).max() > 1e-3         # or reversing would have done
-    assert 0 < len(turned) < len(pack.records) - 1                                  # a single slice has no other way up
+            # or reversing would have done
+            assert np.abs(seen.turned[:, ::-1] - seen.members).max() > 1e-3
+    # a single slice has no other way up
+    assert 0 < len(turned) < len(pack.records) - 1
 
 
 @pytest.mark.parametrize("split", SCORED)
-def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(asked: tuple[Pack, Ensemble, Scored], split: str) -> None:
+def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(
+    asked: tuple[Pack, Ensemble, Scored], split: str
+) -> None:
     pack, ensemble, found = asked
     judge = replace(ensemble.judge, rule=replace(ensemble.rule, flipped_gain=0.0))
     volumes = [index for index, record in enumerate(pack.records) if record.split == split]
-    for index, (answer, _, _), one in zip(volumes, decisions(pack, found, split, judge), examples(pack, found, split), strict=True):
+    for index, (answer, _, _), one in zip(
+        volumes, decisions(pack, found, split, judge), examples(pack, found, split), strict=True
+    ):
         stack = pack.stack(index)
         alone = judge.decision(ensemble.outputs_on(stack), stack.z_mm)
         tuned = decide(one.probabilities, one.z_mm, DEFAULT, judge.rule, one.turned)
@@ -94,13 +120,20 @@ def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(asked
 
 
 @pytest.mark.parametrize("inputs", [("slice",), ("slice", "sections")])
-def test_dark_slices_are_looked_at_again_as_those_of_a_volume_asked_about_alone_are(inputs: tuple[str, ...], tmp_path: Path) -> None:
+def test_dark_slices_are_looked_at_again_as_those_of_a_volume_asked_about_alone_are(
+    inputs: tuple[str, ...], tmp_path: Path
+) -> None:
     """In one volume of two the lowest 40 mm have a thirtieth of the brightness."""
     pack, ensemble = pack_of((9, 12, 12)), ensemble_of(*inputs)
     pixels = pack.pixels.copy()
     pixels[9:14] = np.linspace(0, 8, 128).astype(np.uint8)[None, None, :]
     pack = replace(pack, pixels=pixels)
-    write_npz(tmp_path / "p.npz", **scored(pack, ensemble).with_turned_and_brightened(pack, ensemble, lambda done, total: None).arrays())
+    write_npz(
+        tmp_path / "p.npz",
+        **scored(pack, ensemble)
+        .with_turned_and_brightened(pack, ensemble, lambda done, total: None)
+        .arrays(),
+    )
     found = Scored.read(read_npz(tmp_path / "p.npz"))
     seen, alone = found.of(pack, 1).brightened, ensemble.outputs_on(pack.stack(1)).brightened
     assert seen is not None and alone is not None
@@ -110,10 +143,17 @@ def test_dark_slices_are_looked_at_again_as_those_of_a_volume_asked_about_alone_
 
 
 @pytest.mark.parametrize(("note", "code"), [(NOTE, "noisy-air"), (TEMPLATE_NOTE, "template")])
-def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_about_alone(note: str, code: str) -> None:
+def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_about_alone(
+    note: str, code: str
+) -> None:
     """The bar is settled on volumes that are not doubted for another reason, as those of predictions."""
     pack, ensemble = pack_of((9, 12, 12, 12, 12)), ensemble_of("slice")
-    pack = replace(pack, records=tuple(replace(one, notes=(note,) if at in (1, 2) else ()) for at, one in enumerate(pack.records)))
+    pack = replace(
+        pack,
+        records=tuple(
+            replace(one, notes=(note,) if at in (1, 2) else ()) for at, one in enumerate(pack.records)
+        ),
+    )
     found = scored(pack, ensemble)
     for split in SCORED:
         answers = [answer for answer, *_ in decisions(pack, found, split, ensemble.judge)]
@@ -122,17 +162,28 @@ def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_abou
         assert [stack.noise_blackened or stack.in_template for stack in seen] == [True, False]
     stack = pack.stack(1)
     assert code in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack).codes.split()
-    assert code not in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), replace(stack, notes=())).codes.split()
+    assert (
+        code
+        not in ensemble.judge.answer(
+            "one", "", ensemble.outputs_on(stack), replace(stack, notes=())
+        ).codes.split()
+    )
 
 
-def test_a_volume_that_cannot_be_decided_is_refused_and_the_others_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_volume_that_cannot_be_decided_is_refused_and_the_others_are_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pack, ensemble = pack_of((9, 12, 12, 12, 12)), ensemble_of("slice")
     before = [answer for answer, *_ in decisions(pack, scored(pack, ensemble), "test", ensemble.judge)]
     real, first = Judge.answer, before[0].volume_id
-    monkeypatch.setattr(Judge, "answer", lambda judge, name, *given: 1 / 0 if name == first else real(judge, name, *given))
+    monkeypatch.setattr(
+        Judge, "answer", lambda judge, name, *given: 1 / 0 if name == first else real(judge, name, *given)
+    )
     after = list(decisions(pack, scored(pack, ensemble), "test", ensemble.judge))
     assert [answer.code for answer, *_ in after] == ["internal", *(answer.code for answer in before[1:])]
-    assert after[0][1:] == (None, None) and [answer.codes for answer, *_ in after[1:]] == [answer.codes for answer in before[1:]]
+    assert after[0][1:] == (None, None) and [answer.codes for answer, *_ in after[1:]] == [
+        answer.codes for answer in before[1:]
+    ]
 
 
 def test_networks_that_are_shown_slices_alone_keep_nothing_of_it(tmp_path: Path) -> None:
@@ -141,19 +192,26 @@ def test_networks_that_are_shown_slices_alone_keep_nothing_of_it(tmp_path: Path)
     assert "turned" not in found.arrays() and found.of(pack, 1).turned is None
 
 
-@pytest.mark.parametrize(("named", "asked"), [(("chest",), False), (("chest", "none"), False), (("chest", "spine"), False),
-                                              (("chest", "head"), True)])
+@pytest.mark.parametrize(
+    ("named", "asked"),
+    [(("chest",), False), (("chest", "none"), False), (("chest", "spine"), False), (("chest", "head"), True)],
+)
 def test_a_volume_is_seen_turned_over_where_several_regions_of_the_body_are_named(
     named: tuple[str, ...], asked: bool
 ) -> None:
     pack, ensemble = pack_of((9, 12)), ensemble_of("slice", "sections")
-    member = np.eye(K, dtype=np.float32)[[DEFAULT.classes.index(named[row % len(named)]) for row in range(12)]]
+    member = np.eye(K, dtype=np.float32)[
+        [DEFAULT.classes.index(named[row % len(named)]) for row in range(12)]
+    ]
     outputs = ensemble.turned_over(MemberOutputs(np.stack([member, member])), pack.stack(1))
     assert (outputs.turned is not None) == asked
 
 
-def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sliced_are_passed_over() -> None:
-    """The first of the volumes, which lies before all rows that were scored, and the last, of which three are missing."""
+def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sliced_are_passed_over() -> (
+    None
+):
+    """The first of the volumes, which lies before all rows that were scored, and the last, of which three are
+    missing."""
     pack = pack_of((9, 12, 7))
     members = np.full((1, 16, K), 1 / K, dtype=np.float32)
     found = Scored(np.arange(9, 25), MemberOutputs(members))
@@ -169,6 +227,8 @@ def test_slices_of_one_person_are_of_one_whatever_volume_they_are_in() -> None:
     pack = pack_of((9, 12, 7, 8))
     pack = replace(pack, records=tuple(replace(one, split="validation", subject_id=subject)
                                        for one, subject in zip(pack.records, "abab", strict=True)))
-    _, _, people = Scored(np.arange(36), MemberOutputs(np.full((1, 36, K), 1 / K, dtype=np.float32))).split(pack, "validation")
+    _, _, people = Scored(np.arange(36), MemberOutputs(np.full((1, 36, K), 1 / K, dtype=np.float32))).split(
+        pack, "validation"
+    )
     assert [len(set(part)) for part in np.split(people, [9, 21, 28])] == [1] * 4
     assert people[0] == people[21] != people[9] == people[28]

@@ -1,4 +1,5 @@
-"""The ensemble that comes with the package: complete, small, naming nobody; and half precision, which rounds and changes nothing else."""
+"""The ensemble that comes with the package: complete, small, naming nobody; and half precision, which rounds
+and changes nothing else."""
 
 from __future__ import annotations
 
@@ -46,12 +47,16 @@ def test_it_holds_neither_marks_of_people_nor_places(run: Results, tmp_path: Pat
     for name in ("ensemble.json", "decision.json"):
         facts = read_json(folder / name)
         assert "subjects" not in facts and facts["people"] == {"train": 1, "validation": 1}
-        assert facts["fovnet"] == read_json(run.ensemble / name)["fovnet"], "made when it was made, from the same settings"
+        assert facts["fovnet"] == read_json(run.ensemble / name)["fovnet"], (
+            "made when it was made, from the same settings"
+        )
     settings = yaml.safe_load((folder / "config.yaml").read_text())
     assert settings["collections"] == {"clinic": "clinic"} and "archive" not in str(settings)
 
 
-def test_what_an_earlier_one_left_is_gone_and_making_it_again_gives_the_same_bytes(run: Results, tmp_path: Path) -> None:
+def test_what_an_earlier_one_left_is_gone_and_making_it_again_gives_the_same_bytes(
+    run: Results, tmp_path: Path
+) -> None:
     folder = shipped.ship(run, tmp_path / "out").folder
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     (folder / "member-0099.safetensors").write_bytes(b"of an earlier ensemble")
@@ -70,8 +75,13 @@ def test_a_folder_of_somebodys_own_networks_is_left_as_it_was(run: Results, tmp_
         assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
-def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none(run: Results, tmp_path: Path) -> None:
-    layer = {"layer0.weight": torch.zeros(16, int(np.prod(SHAPE))).half(), "layer0.bias": torch.arange(16).half()}
+def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none(
+    run: Results, tmp_path: Path
+) -> None:
+    layer = {
+        "layer0.weight": torch.zeros(16, int(np.prod(SHAPE))).half(),
+        "layer0.bias": torch.arange(16).half(),
+    }
     save_tensors(run.ensemble / orientation.FILE, layer, {})
     folder = shipped.ship(run, tmp_path / "out").folder
     assert (folder / orientation.FILE).read_bytes() == (run.ensemble / orientation.FILE).read_bytes()
@@ -82,18 +92,23 @@ def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none
     assert load(shipped.ship(run, folder).folder, "cpu").orientation is None
 
 
-@pytest.mark.parametrize(("spoil", "code"), [
-    (lambda run: (run.ensemble / "decision.json").unlink(), "shipped-incomplete"),
-    (lambda run: (run.folder / "model-card.md").unlink(), "shipped-incomplete"),
-    (lambda run: (run.ensemble / "novelty.npz").unlink(), "shipped-incomplete"),
-    (lambda run: (run.folder / "model-card.md").write_text("worst: case-17, of whom"), "shipped-names"),
-    (lambda run: (run.folder / "model-card.md").write_text("| case-17_t1 | 3 |"), "shipped-names"),
-    (lambda run: (run.folder / "model-card.md").write_text("The worst was case-17."), "shipped-names"),
-    (lambda run: (run.folder / "model-card.md").write_text("x" * shipped.MOST_BYTES), "shipped-large"),
-    (lambda run: next(run.ensemble.glob("member-*")).write_bytes(b"half"), "weights-damaged"),
-    (lambda run: (run.ensemble / orientation.FILE).write_bytes(b"half"), "orientation-damaged"),
-])
-def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(run: Results, tmp_path: Path, spoil: object, code: str) -> None:
+@pytest.mark.parametrize(
+    ("spoil", "code"),
+    [
+        (lambda run: (run.ensemble / "decision.json").unlink(), "shipped-incomplete"),
+        (lambda run: (run.folder / "model-card.md").unlink(), "shipped-incomplete"),
+        (lambda run: (run.ensemble / "novelty.npz").unlink(), "shipped-incomplete"),
+        (lambda run: (run.folder / "model-card.md").write_text("worst: case-17, of whom"), "shipped-names"),
+        (lambda run: (run.folder / "model-card.md").write_text("| case-17_t1 | 3 |"), "shipped-names"),
+        (lambda run: (run.folder / "model-card.md").write_text("The worst was case-17."), "shipped-names"),
+        (lambda run: (run.folder / "model-card.md").write_text("x" * shipped.MOST_BYTES), "shipped-large"),
+        (lambda run: next(run.ensemble.glob("member-*")).write_bytes(b"half"), "weights-damaged"),
+        (lambda run: (run.ensemble / orientation.FILE).write_bytes(b"half"), "orientation-damaged"),
+    ],
+)
+def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(
+    run: Results, tmp_path: Path, spoil: object, code: str
+) -> None:
     spoil(run)  # type: ignore[operator]
     with pytest.raises(ModelError, match=code):
         shipped.ship(run, tmp_path / "out")
@@ -115,13 +130,20 @@ def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doub
     answers = []
     for noisy, blacken in ((False, True), (True, True), (True, False)):
         one = (in_noise(person, np.random.default_rng(1)) if noisy else person).volume
-        stack = cut(one, target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]), blacken_noise=blacken)
+        stack = cut(
+            one, target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]), blacken_noise=blacken
+        )
         answers.append(ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack))
     plain, blackened, left = answers
     decided = [answer.decision.decided for answer in answers]
     named, again = ([span.region for span in answer.decision.spans] for answer in (plain, blackened))
     assert named == again and len(named) > 1
-    assert (decided[0] == decided[1]).all(axis=1).mean() > 0.9 > 0.5 > (decided[0] == decided[2]).all(axis=1).mean()
+    assert (
+        (decided[0] == decided[1]).all(axis=1).mean()
+        > 0.9
+        > 0.5
+        > (decided[0] == decided[2]).all(axis=1).mean()
+    )
     assert plain.codes == "" and blackened.codes == "noisy-air" and "noisy-air" not in left.codes
 
 
@@ -138,7 +160,8 @@ def test_float16_rounds_to_the_nearest_and_keeps_counts_and_facts(finished: Path
     for name, tensor in exact.items():
         if tensor.is_floating_point():
             assert rounded[name].dtype == torch.float16
-            nearest = tensor.numpy().astype(np.float16)                              # numpy's rounding, half to even
+            # numpy's rounding, half to even
+            nearest = tensor.numpy().astype(np.float16)
             np.testing.assert_array_equal(rounded[name].numpy(), nearest)
         else:
             assert torch.equal(rounded[name], tensor)

@@ -1,8 +1,10 @@
-"""The answers of the package's networks on real volumes, held against two readers who saw the same pictures and nothing else.
+"""The answers of the package's networks on real volumes, held against two readers who saw the same pictures
+and nothing else.
 
-The readers (language models that look at pictures, of one family, each by itself, no physicians) had the definitions of README and the 438
-cuts of 19 volumes under numbers, in two orders; neither labels nor answers.  They agree with each other in 433 cuts, and with the labels
-that came with the volumes in 380 and 375: where those begin a chest that still shows liver, or an abdomen that still shows iliac wings.
+The readers (language models that look at pictures, of one family, each by itself, no physicians) had the
+definitions of README and the 438 cuts of 19 volumes under numbers, in two orders; neither labels nor answers.
+They agree with each other in 433 cuts, and with the labels that came with the volumes in 380 and 375: where
+those begin a chest that still shows liver, or an abdomen that still shows iliac wings.
 """
 
 from __future__ import annotations
@@ -28,19 +30,31 @@ def answers(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The answers on the volumes that were read."""
     out = tmp_path_factory.mktemp("answers")
     read = {row["volume_id"] for row in read_tsv(READINGS / "first.tsv")}
-    paths = [str(shared / "data" / row["path"]) for row in read_tsv(shared / "data" / "volumes.tsv") if row["volume_id"] in read]
-    line = [sys.executable, "-m", "fovnet", "predict", *paths, "--out", str(out), "--no-pages", "--no-pictures"]
+    paths = [
+        str(shared / "data" / row["path"])
+        for row in read_tsv(shared / "data" / "volumes.tsv")
+        if row["volume_id"] in read
+    ]
+    line = [
+        sys.executable, "-m", "fovnet", "predict", *paths, "--out", str(out), "--no-pages", "--no-pictures",
+    ]
     subprocess.run(line, check=True, capture_output=True)
     return out
 
 
 @pytest.fixture(scope="module", params=["first", "second"])
-def found(request: pytest.FixtureRequest, answers: Path, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+def found(
+    request: pytest.FixtureRequest, answers: Path, shared: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Evaluation:
     """What `fovnet examine` finds with a reading as the truth."""
     folder, regions = tmp_path_factory.mktemp("read"), read_tsv(READINGS / f"{request.param}.tsv")
     read = {row["volume_id"] for row in regions}
     volumes = [row for row in read_tsv(shared / "data" / "volumes.tsv") if row["volume_id"] in read]
-    kept = [{name: row[name] for name in ("volume_id", "subject_id")} | {"path": str(shared / "data" / row["path"])} for row in volumes]
+    kept = [
+        {name: row[name] for name in ("volume_id", "subject_id")}
+        | {"path": str(shared / "data" / row["path"])}
+        for row in volumes
+    ]
     write_tsv(folder / "volumes.tsv", tuple(kept[0]), kept)
     write_tsv(folder / "regions.tsv", tuple(regions[0]), regions)
     cases, lacking, _ = answered_cases(answers, read_collection(folder, DEFAULT), DEFAULT)
@@ -49,7 +63,8 @@ def found(request: pytest.FixtureRequest, answers: Path, shared: Path, tmp_path_
 
 
 def measured(found: Evaluation, measure: str, *, sure: bool = False) -> tuple[int, float]:
-    """The denominator of a measure of the decided slices, and its value; of the sure answers alone where `sure`."""
+    """The denominator of a measure of the decided slices, and its value; of the sure answers alone where
+    `sure`."""
     group = found.answered if sure else found.everything
     one = group.find(measure, "decided") if group else None
     assert one is not None and one.value is not None

@@ -99,7 +99,9 @@ def incoming(tmp_path: Path) -> Path:
     for number in range(VOLUMES):
         stage, fault = ("sound", "") if number % 2 else RAISING[number // 2 % len(RAISING)]
         voxels = np.random.default_rng(number).integers(0, 900, (7, 6, 5)).astype(np.int16)
-        nibabel.Nifti1Image(voxels, np.diag([6.0, 6.0, 6.0, 1.0])).to_filename(folder / f"{stage}-{fault}-{number:03d}.nii")
+        nibabel.Nifti1Image(voxels, np.diag([6.0, 6.0, 6.0, 1.0])).to_filename(
+            folder / f"{stage}-{fault}-{number:03d}.nii"
+        )
     return folder
 
 
@@ -108,7 +110,10 @@ def test_every_volume_gets_its_row_whatever_raises_at_whatever_stage(
     faults: None, incoming: Path, finished: Path, tmp_path: Path, workers: int
 ) -> None:
     out = tmp_path / "out"
-    line = ["predict", str(incoming), "--model", str(finished / "ensemble"), "--out", str(out), "--no-pictures", "--no-pages"]
+    line = [
+        "predict", str(incoming), "--model", str(finished / "ensemble"), "--out", str(out), "--no-pictures",
+        "--no-pages",
+    ]
     done = CliRunner().invoke(app, [*line, "--device", "cpu", "--workers", str(workers)])
     assert done.exit_code == 3, done.output[-2000:]
     rows = {row["volume_id"]: row for row in read_tsv(out / "spans.tsv")}
@@ -118,12 +123,20 @@ def test_every_volume_gets_its_row_whatever_raises_at_whatever_stage(
         if stage in ("sound", "find"):              # what cannot be told from a first look is read
             assert row["status"] != "refused"
             continue
-        assert (row["status"], row["code"]) == ("refused", "internal") and f"({fault})" in row["message"], (name, row)
+        assert (row["status"], row["code"]) == ("refused", "internal") and f"({fault})" in row["message"], (
+            name,
+            row,
+        )
         log = Path(re.search(r"is in (\S+\.log);", row["message"])[1])
         assert fault in log.read_text() and log.stat().st_mode & 0o077 == 0
-        if stage not in ("rows", "facts", "json"):          # these raise for the refusal too: the table alone has it
+        # these raise for the refusal too: the table alone has it
+        if stage not in ("rows", "facts", "json"):
             assert read_json(out / f"{name}.json")["code"] == "internal"
-    logs = {re.search(r"is in (\S+\.log);", row["message"])[1] for row in rows.values() if row["code"] == "internal"}
+    logs = {
+        re.search(r"is in (\S+\.log);", row["message"])[1]
+        for row in rows.values()
+        if row["code"] == "internal"
+    }
     assert len(logs) <= workers * len(RAISING)             # a log for equal tracebacks, in each process
     for log in logs:
         Path(log).unlink()
@@ -133,7 +146,10 @@ def test_they_are_answered_in_the_next_run_as_if_nothing_had_been(
     incoming: Path, finished: Path, tmp_path: Path
 ) -> None:
     chosen = map(str, sorted(incoming.iterdir())[::10])
-    line = ["predict", *chosen, "--model", str(finished / "ensemble"), "--no-pictures", "--no-pages", "--device", "cpu", "--out"]
+    line = [
+        "predict", *chosen, "--model", str(finished / "ensemble"), "--no-pictures", "--no-pages", "--device",
+        "cpu", "--out",
+    ]
     assert CliRunner().invoke(app, [*line, str(tmp_path / "at once")]).exit_code == 0
     with pytest.MonkeyPatch.context() as faulty:
         from fovnet.decision.judge import Judge
@@ -151,7 +167,9 @@ def test_python_gets_the_same(faults: None, incoming: Path, finished: Path) -> N
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_a_collection_is_sliced_but_for_them(faults: None, incoming: Path, tmp_path: Path, workers: int) -> None:
+def test_a_collection_is_sliced_but_for_them(
+    faults: None, incoming: Path, tmp_path: Path, workers: int
+) -> None:
     from fovnet.volume.pack import slice_collections
 
     paths = sorted(incoming.iterdir())[::3]

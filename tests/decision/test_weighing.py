@@ -15,7 +15,8 @@ from fovnet.decision.weighing import WAYS, log_loss, mean, weigh
 
 
 def problem(seed: int, p: int, s: int = 60, k: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Members (p, s, k) float32 of different skill, truth (s, k) with some double labels, and the subject of each slice."""
+    """Members (p, s, k) float32 of different skill, truth (s, k) with some double labels, and the subject of
+    each slice."""
     rng = np.random.default_rng(seed)
     truth = np.eye(k, dtype=bool)[rng.integers(0, k, s)]
     truth[rng.random(s) < 0.2, 0] = True
@@ -53,7 +54,8 @@ def test_greedy_is_never_worse_than_the_best_single_member(seed: int, p: int) ->
 @settings(max_examples=20)
 @given(seed=integers(0, 10**6))
 def test_greedy_of_two_picks_finds_the_best_pair_that_holds_its_first(seed: int) -> None:
-    """With as few picks as can be tried: of all multisets of two that hold the best member, none has less loss."""
+    """With as few picks as can be tried: of all multisets of two that hold the best member, none has less
+    loss."""
     members, truth, groups = problem(seed, 4)
     shares = shares_of(truth)
     rounds, weighing.ROUNDS = weighing.ROUNDS, 2
@@ -69,7 +71,8 @@ def test_greedy_of_two_picks_finds_the_best_pair_that_holds_its_first(seed: int)
 
 
 def test_greedy_keeps_the_best_mean_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two members that know one half of the slices each: after two picks they have the same weight, and the third pick makes it worse."""
+    """Two members that know one half of the slices each: after two picks they have the same weight, and the
+    third pick makes it worse."""
     monkeypatch.setattr(weighing, "ROUNDS", 3)
     truth = np.eye(2, dtype=bool)[np.zeros(8, dtype=int)]
     sure = np.where(np.arange(8) < 4, 0.9, 0.1)
@@ -85,7 +88,9 @@ def test_with_one_subject_alone_the_loss_is_that_on_itself() -> None:
 
 def test_equal_say_is_the_mean() -> None:
     members, truth, groups = problem(1, 5)
-    np.testing.assert_allclose(mean(members, weigh(members, truth, groups, "equal").weights), members.mean(axis=0, dtype=np.float64))
+    np.testing.assert_allclose(
+        mean(members, weigh(members, truth, groups, "equal").weights), members.mean(axis=0, dtype=np.float64)
+    )
 
 
 def test_by_loss_gives_a_member_with_a_nat_less_over_all_subjects_e_times_the_weight() -> None:
@@ -98,7 +103,8 @@ def test_by_loss_gives_a_member_with_a_nat_less_over_all_subjects_e_times_the_we
 
 
 def test_the_way_is_chosen_on_subjects_left_out() -> None:
-    """One member knows the labels, nine are noise: equal weights lose; if all are copies of one, all ways are alike and equal is kept."""
+    """One member knows the labels, nine are noise: equal weights lose; if all are copies of one, all ways are
+    alike and equal is kept."""
     members, truth, groups = problem(2, 10, s=120)
     known = np.where(truth / truth.sum(axis=1, keepdims=True) > 0, 0.9, 0.1 / 3).astype(np.float32)
     members[0] = known / known.sum(axis=1, keepdims=True)
@@ -110,15 +116,18 @@ def test_the_way_is_chosen_on_subjects_left_out() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_loss_on_subjects_left_out_is_that_of_weights_made_without_them(way: str) -> None:
-    """As scikit-learn leaves out one group of five after another; eight members that know nothing are weighed well on those they were
-    weighed on only."""
+    """As scikit-learn leaves out one group of five after another; eight members that know nothing are weighed
+    well on those they were weighed on only."""
     rng = np.random.default_rng(4)
     groups, label = np.repeat(np.arange(5), [4, 6, 8, 10, 12]), rng.integers(0, 3, 40)
     members, truth = rng.dirichlet(np.ones(3), (8, 40)), np.eye(3, dtype=bool)[label]
     wanted = [
-        log_loss(mean(members[:, out], weigh(members[:, kept], truth[kept], groups[kept], way).weights), truth[out])
+        log_loss(
+            mean(members[:, out], weigh(members[:, kept], truth[kept], groups[kept], way).weights), truth[out]
+        )
         for kept, out in LeaveOneGroupOut().split(label, groups=groups)
     ]
     found = weigh(members, truth, groups, way)
-    assert found.left_out[way] == pytest.approx(np.average(wanted, weights=np.bincount(groups)))       # mean over slices, not people
+    # mean over slices, not people
+    assert found.left_out[way] == pytest.approx(np.average(wanted, weights=np.bincount(groups)))
     assert way == "equal" or found.left_out[way] > found.losses[way]

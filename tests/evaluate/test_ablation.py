@@ -34,16 +34,21 @@ RULE = Rule(temperature=3.0, sigma_mm=8.0, protocol_threshold=0.6)
 
 @pytest.fixture(scope="module")
 def study(packed):
-    """Twelve people: four to tune on, eight to test; three members, the first the best, and a start that hardly knows anything."""
+    """Twelve people: four to tune on, eight to test; three members, the first the best, and a start that
+    hardly knows anything."""
     rng = np.random.default_rng(0)
     labels = [packed.truth_of(rng.integers(4, 9, 5)) for _ in range(13)]
     pack = packed.pack_of(labels, ["train", *["validation"] * 4, *["test"] * 8])
     rows = np.arange(len(labels[0]), len(pack.truth))
-    members = np.stack([packed.probabilities_of(pack.truth[rows], rng, noise) for noise in (2.5, 3.0, 3.5)]).astype(np.float32)
+    members = np.stack(
+        [packed.probabilities_of(pack.truth[rows], rng, noise) for noise in (2.5, 3.0, 3.5)]
+    ).astype(np.float32)
     start = packed.probabilities_of(pack.truth[rows], rng, 6.0)
     shipped = members.mean(axis=0, dtype=np.float64)
     validation = np.isin(rows, pack.rows("validation"))
-    networks = Networks(shipped, members, np.array([0.3, 0.4, 0.5]), start, validation, pack.truth[rows], pack.volume[rows])
+    networks = Networks(
+        shipped, members, np.array([0.3, 0.4, 0.5]), start, validation, pack.truth[rows], pack.volume[rows]
+    )
     return pack, networks, rows
 
 
@@ -58,7 +63,9 @@ def value(found, ladder, arm, name):
 
 
 def test_every_arm_of_every_ladder_is_there(found):
-    assert [(step.ladder, step.arm) for step in found.steps] == [(name, arm.name) for name, arms in LADDERS.items() for arm in arms]
+    assert [(step.ladder, step.arm) for step in found.steps] == [
+        (name, arm.name) for name, arms in LADDERS.items() for arm in arms
+    ]
     assert found.left_out == ()
 
 
@@ -78,14 +85,22 @@ def test_the_last_arm_of_the_decision_is_the_decision(found, study):
         if record.split == "test":
             at = np.isin(rows, np.arange(record.first_row, record.first_row + record.slices))
             z_mm = pack.z_mm[rows[at]]
-            decided = decide(networks.shipped[at], z_mm, DEFAULT, replace(RULE, temperature=temperature)).decided
+            decided = decide(
+                networks.shipped[at], z_mm, DEFAULT, replace(RULE, temperature=temperature)
+            ).decided
             wrong += int((predicted_class(decided, 5) != networks.truth[at].argmax(axis=1)).sum())
     assert value(found, "decision", "exact + none", "slice_error").numerator == wrong
 
 
 def test_the_order_of_the_body_is_worth_something_and_so_is_the_best_network(found):
-    errors = {(step.ladder, step.arm): value(found, step.ladder, step.arm, "slice_error").value for step in found.steps}
-    assert errors["decision", "exact + none"] < errors["decision", "raw"] and errors["decision", "smoothed"] < errors["decision", "raw"]
+    errors = {
+        (step.ladder, step.arm): value(found, step.ladder, step.arm, "slice_error").value
+        for step in found.steps
+    }
+    assert (
+        errors["decision", "exact + none"] < errors["decision", "raw"]
+        and errors["decision", "smoothed"] < errors["decision", "raw"]
+    )
     assert errors["network", "ensemble"] < errors["network", "starting network"]
     gain = next(one for one in found.steps[-1].since_first if one.measure == "slice_error")
     assert gain.high < 0
@@ -98,7 +113,10 @@ def test_gains_are_differences_to_the_arm_before_and_to_the_first(found):
         for changes, other in ((step.gains, before), (step.since_first, steps[0])):
             assert len(changes) >= 5
             for change in changes:
-                here, there = (next(one.value for one in each.measures if one.name == change.measure) for each in (step, other))
+                here, there = (
+                    next(one.value for one in each.measures if one.name == change.measure)
+                    for each in (step, other)
+                )
                 assert change.difference == pytest.approx(here - there)
 
 
@@ -110,7 +128,9 @@ def test_the_gains_in_the_table_are_differences_of_its_own_values(found):
         for name, other in (("gain", row["against"]), ("since_first", first[row["ladder"]])):
             if row.get(name) is not None:
                 compared += 1
-                assert row[name] == pytest.approx(row["value"] - rows[row["ladder"], other, row["measure"]]["value"])
+                assert row[name] == pytest.approx(
+                    row["value"] - rows[row["ladder"], other, row["measure"]]["value"]
+                )
                 assert row[f"{name}_low"] is None or row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
     assert compared >= 2 * 5 * (len(rows) // len(found.steps))
 
@@ -118,7 +138,10 @@ def test_the_gains_in_the_table_are_differences_of_its_own_values(found):
 def test_the_temperature_of_a_mix_is_fitted_on_validation_slices_alone(found, study):
     pack, networks, rows = study
     spoiled = np.where(networks.validation[:, None], networks.shipped, 1 / 7)
-    again = ablate(pack, Networks(spoiled, *list(vars(networks).values())[1:]), rows, DEFAULT, RULE, bootstrap=100, seed=1)
+    again = ablate(
+        pack, Networks(spoiled, *list(vars(networks).values())[1:]), rows, DEFAULT, RULE, bootstrap=100,
+        seed=1,
+    )
     assert again.steps[0].temperature == found.steps[0].temperature
 
 
@@ -133,8 +156,10 @@ def test_a_start_that_was_not_trained_is_left_out_with_the_reason(study):
 
 def test_slices_that_were_not_scored_stop_it(study):
     pack, networks, rows = study
-    fewer = Networks(networks.shipped[:-3], networks.members[:, :-3], networks.scores, None, networks.validation[:-3],
-                     networks.truth[:-3], networks.subject[:-3])
+    fewer = Networks(
+        networks.shipped[:-3], networks.members[:, :-3], networks.scores, None, networks.validation[:-3],
+        networks.truth[:-3], networks.subject[:-3],
+    )
     with pytest.raises(ModelError, match="probabilities-stale"):
         ablate(pack, fewer, rows[:-3], DEFAULT, RULE, bootstrap=100, seed=1)
 
@@ -158,12 +183,15 @@ def test_the_best_member_is_the_one_with_the_lowest_validation_loss(study):
 
 @pytest.mark.parametrize(("arm", "way"), [(weighted, "by-loss"), (greedy, "greedy")])
 def test_members_are_weighed_on_the_validation_slices_as_an_ensemble_would(study, arm, way):
-    """Half of the slices are of a spine beside a chain region: a slice of two classes counts half of each, and no more than another."""
+    """Half of the slices are of a spine beside a chain region: a slice of two classes counts half of each,
+    and no more than another."""
     _, networks, _ = study
     here, truth = networks.validation, networks.truth.copy()
     truth[::2, DEFAULT.classes.index("spine")] = ~truth[::2, -1]
     weights = weigh(networks.members[:, here], truth[here], networks.subject[here], way).weights
-    np.testing.assert_allclose(arm(replace(networks, truth=truth)), np.tensordot(weights, networks.members, axes=1), rtol=1e-6)
+    np.testing.assert_allclose(
+        arm(replace(networks, truth=truth)), np.tensordot(weights, networks.members, axes=1), rtol=1e-6
+    )
 
 
 class TestReadings:
@@ -177,7 +205,9 @@ class TestReadings:
     def test_without_none_every_slice_shows_a_region(self, packed):
         truth = packed.truth_of((4, 4, 4, 4, 4), air=10)
         p = packed.probabilities_of(truth, np.random.default_rng(0), 0.5)
-        shown = exact_without_none(p, np.arange(len(p)) * 8.0, np.arange(len(p) + 1) * 8.0 - 4.0, DEFAULT, RULE)
+        shown = exact_without_none(
+            p, np.arange(len(p)) * 8.0, np.arange(len(p) + 1) * 8.0 - 4.0, DEFAULT, RULE
+        )
         assert not shown[:, -1].any() and shown[:, :-1].any(axis=1).all()
 
     def test_only_the_arms_that_know_heights_are_moved_by_them(self, packed):
@@ -185,7 +215,16 @@ class TestReadings:
         truth = packed.truth_of((20, 20, 20, 20, 20))
         p, z_mm = packed.probabilities_of(truth, np.random.default_rng(0), 2.0), np.arange(len(truth)) * 8.0
         edges_mm = np.append(z_mm - 4.0, z_mm[-1] + 4.0)
-        expecting = replace(RULE, heights=tuple(Height(250.0, 5.0) if name == "chest" else Height(160.0, 30.0) for name in DEFAULT.chain))
-        moved = {arm: (arm(p, z_mm, edges_mm, DEFAULT, expecting) != arm(p, z_mm, edges_mm, DEFAULT, RULE)).any()
-                 for arm in (exact, exact_without_none, exact_without_heights, intersections)}
-        assert moved == {exact: True, exact_without_none: True, exact_without_heights: False, intersections: False}
+        expecting = replace(
+            RULE,
+            heights=tuple(
+                Height(250.0, 5.0) if name == "chest" else Height(160.0, 30.0) for name in DEFAULT.chain
+            ),
+        )
+        moved = {
+            arm: (arm(p, z_mm, edges_mm, DEFAULT, expecting) != arm(p, z_mm, edges_mm, DEFAULT, RULE)).any()
+            for arm in (exact, exact_without_none, exact_without_heights, intersections)
+        }
+        assert moved == {
+            exact: True, exact_without_none: True, exact_without_heights: False, intersections: False,
+        }

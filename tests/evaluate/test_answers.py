@@ -40,7 +40,8 @@ def collection(folder: Path, labels: str) -> Path:
 
 
 def predicted(folder: Path, out: Path) -> Path:
-    """Pelvis below slice 10 and abdomen from it on are predicted for both volumes that could be read, each slice standing for two.
+    """Pelvis below slice 10 and abdomen from it on are predicted for both volumes that could be read, each
+    slice standing for two.
 
     The two lowest slices and two in the middle are dark.
     """
@@ -56,7 +57,9 @@ def predicted(folder: Path, out: Path) -> Path:
         answered = answer(f"renamed-{name}", str(path), decide(p, z_mm, DEFAULT, RULE), Signs({}), RULE)
         write_json(out / f"renamed-{name}.json", facts(answered, stack, p, DEFAULT))
         rows += table_rows(answered, stack)
-    refused = refusal("broken", str(folder / "broken.nii.gz"), VolumeError("volume-broken", "broken.nii.gz: cut short"))
+    refused = refusal(
+        "broken", str(folder / "broken.nii.gz"), VolumeError("volume-broken", "broken.nii.gz: cut short")
+    )
     write_json(out / "broken.json", facts(refused, None, None, DEFAULT))
     write_tsv(out / "spans.tsv", COLUMNS, rows + table_rows(refused, None))
     return out
@@ -67,14 +70,16 @@ LABELS = ("right\tpelvis\t0\t19\nright\tabdomen\t20\t39\n"
 
 
 def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> None:
-    """Slice 19 of the volume is in the tenth cut; of the second volume five cuts of pelvis are abdomen in truth."""
+    """Slice 19 of the volume is in the tenth cut; of the second volume five cuts of pelvis are abdomen in
+    truth."""
     answers = predicted(tmp_path, tmp_path / "answers")
     cases, lacking, beyond = answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
     assert beyond == []
     assert lacking == ["passed-over"] and [case.status for case in cases[2:]] == ["refused"]
     rows = list(shown(cases, DEFAULT))
     assert [(row["right"], row["slices"]) for row in rows] == [(20, 20), (15, 20), (0, 0)]
-    assert [row["wrong_empty"] for row in rows] == [0, 2, 0]                    # of the second volume's five wrong cuts, 5 to 9
+    # of the second volume's five wrong cuts, 5 to 9
+    assert [row["wrong_empty"] for row in rows] == [0, 2, 0]
     assert rows[0]["truth"] == rows[1]["predicted"] == "pelvis+abdomen"
     found = evaluate(cases, DEFAULT, bootstrap=100, seed=1).everything
     error, seen = found.find("slice_error", "decided"), found.find("slice_error_not_dark", "decided")
@@ -84,10 +89,14 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
 
 
 def test_a_volume_is_as_sure_as_its_answer_says_which_black_margins_make_no_surer(tmp_path: Path) -> None:
-    """The bar is held against this confidence; the mean over all slices would put volumes above it that are not answered."""
+    """The bar is held against this confidence; the mean over all slices would put volumes above it that are
+    not answered."""
     answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
     stored = read_json(answers / "renamed-right.json")
-    write_json(answers / "renamed-right.json", {**stored, "confidence": 0.731, "slice_confidence": [*[1.0] * 4, *[0.731] * (S - 4)]})
+    write_json(
+        answers / "renamed-right.json",
+        {**stored, "confidence": 0.731, "slice_confidence": [*[1.0] * 4, *[0.731] * (S - 4)]},
+    )
     cases, _, _ = answered_cases(answers, read_collection(tmp_path), DEFAULT)
     right, half = (tally(case, DEFAULT) for case in cases[:2])
     assert right.confidence == 0.731 and half.confidence == pytest.approx(np.mean(stored["slice_confidence"]))
@@ -100,25 +109,41 @@ def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(
     for name in ("renamed-right", "renamed-half"):
         (answers / f"{name}.json").unlink()
     write_json(answers / "half.json", {**stored, "volume_id": "half"})
-    rows = [{**row, "volume_id": "half"} for row in read_tsv(answers / "spans.tsv") if row["volume_id"] == "renamed-right"]
+    rows = [
+        {**row, "volume_id": "half"}
+        for row in read_tsv(answers / "spans.tsv")
+        if row["volume_id"] == "renamed-right"
+    ]
     write_tsv(answers / "spans.tsv", COLUMNS, rows)
     cases, lacking, beyond = answered_cases(answers, read_collection(tmp_path), DEFAULT)
     assert ([case.volume_id for case in cases], beyond) == (["right"], []) and "half" in lacking
 
 
-def test_the_answer_on_the_labelled_file_itself_counts_and_not_one_of_its_name_on_another(tmp_path: Path) -> None:
-    """Right's file was answered as renamed-right; somebody else's scan, which nobody labelled, was answered as right."""
+def test_the_answer_on_the_labelled_file_itself_counts_and_not_one_of_its_name_on_another(
+    tmp_path: Path,
+) -> None:
+    """Right's file was answered as renamed-right; somebody else's scan, which nobody labelled, was answered
+    as right."""
     answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
     stored = read_json(answers / "renamed-right.json")
-    write_json(answers / "right.json", {**stored, "volume_id": "right", "path": str(tmp_path / "theirs.nii.gz"), "message": "theirs"})
+    write_json(
+        answers / "right.json",
+        {**stored, "volume_id": "right", "path": str(tmp_path / "theirs.nii.gz"), "message": "theirs"},
+    )
     rows = read_tsv(answers / "spans.tsv")
     theirs = [{**row, "volume_id": "right"} for row in rows if row["volume_id"] == "renamed-right"]
     write_tsv(answers / "spans.tsv", COLUMNS, [*theirs, *rows])
     cases, _, beyond = answered_cases(answers, read_collection(tmp_path), DEFAULT)
-    assert cases[0].volume_id == "right" and cases[0].message == stored["message"] != "theirs" and beyond == ["right"]
+    assert (
+        cases[0].volume_id == "right"
+        and cases[0].message == stored["message"] != "theirs"
+        and beyond == ["right"]
+    )
 
 
-def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new_labels(tmp_path: Path) -> None:
+def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new_labels(
+    tmp_path: Path,
+) -> None:
     answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
     path = tmp_path / "right.nii.gz"
     path.write_bytes(b"as it was answered")
@@ -128,7 +153,9 @@ def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new
     os.utime(path, (1, 1))
     assert answered_cases(answers, read_collection(tmp_path), DEFAULT)[0], "touched, and the same"
     path.write_bytes(b"cropped by somebody")
-    with pytest.raises(CollectionError, match=r"right: .* is another file than the one that was answered.*answers-stale"):
+    with pytest.raises(
+        CollectionError, match=r"right: .* is another file than the one that was answered.*answers-stale"
+    ):
         answered_cases(answers, read_collection(tmp_path), DEFAULT)
 
 
@@ -137,7 +164,9 @@ def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_reported(tmp_pa
     (tmp_path / "elsewhere").mkdir()
     answers = predicted(tmp_path / "elsewhere", tmp_path / "answers")
     (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\nrenamed-right\tp\tright.nii.gz\n")
-    (tmp_path / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\nrenamed-right\tpelvis\t0\t9\n")
+    (tmp_path / "regions.tsv").write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\nrenamed-right\tpelvis\t0\t9\n"
+    )
     labelled = read_collection(tmp_path)
     for folder, held in ((tmp_path / "elsewhere", b"a head"), (tmp_path, b"an abdomen")):
         (folder / "right.nii.gz").write_bytes(held)
@@ -152,7 +181,9 @@ def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_reported(tmp_pa
 
 def test_answers_on_volumes_that_nobody_labelled_are_named(tmp_path: Path) -> None:
     answers = predicted(tmp_path, tmp_path / "answers")
-    cases, _, beyond = answered_cases(answers, read_collection(collection(tmp_path, "half\tpelvis\t0\t9\n")), DEFAULT)
+    cases, _, beyond = answered_cases(
+        answers, read_collection(collection(tmp_path, "half\tpelvis\t0\t9\n")), DEFAULT
+    )
     assert [case.volume_id for case in cases] == ["half"] and beyond == ["renamed-right", "broken"]
 
 
@@ -167,15 +198,22 @@ def test_an_evaluation_of_nothing_is_refused_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["{", "[]", None, '{"volume_id": "broken"}'])
-def test_an_answer_that_cannot_be_read_is_named_and_not_the_table(tmp_path: Path, content: str | None) -> None:
+def test_an_answer_that_cannot_be_read_is_named_and_not_the_table(
+    tmp_path: Path, content: str | None
+) -> None:
     answers = predicted(tmp_path, tmp_path / "answers")
     (answers / "broken.json").unlink() if content is None else (answers / "broken.json").write_text(content)
     with pytest.raises(CollectionError, match=r"broken\.json: no readable answer"):
         answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
 
 
-@pytest.mark.parametrize("spoil", [lambda table: "", lambda table: table.replace("\tpelvis\t", '\t"pelvis\t', 1)], ids=["empty", "quote"])
-def test_a_table_that_was_spoilt_by_hand_loses_no_volume_without_a_word(tmp_path: Path, spoil: Callable[[str], str]) -> None:
+@pytest.mark.parametrize(
+    "spoil", [lambda table: "", lambda table: table.replace("\tpelvis\t", '\t"pelvis\t', 1)],
+    ids=["empty", "quote"],
+)
+def test_a_table_that_was_spoilt_by_hand_loses_no_volume_without_a_word(
+    tmp_path: Path, spoil: Callable[[str], str]
+) -> None:
     """A quotation mark that is not closed would swallow the lines below it."""
     answers = predicted(tmp_path, tmp_path / "answers")
     (answers / "spans.tsv").write_text(spoil((answers / "spans.tsv").read_text()))
@@ -191,11 +229,18 @@ def test_a_link_that_leads_to_itself_stops_no_examination(tmp_path: Path) -> Non
 
 
 def test_slices_of_a_resampled_volume_are_those_that_it_had(tmp_path: Path) -> None:
-    """Straightened from 60 slices to 40: labels up to slice 59 are right, beyond it they are another volume's."""
+    """Straightened from 60 slices to 40: labels up to slice 59 are right, beyond it they are another
+    volume's."""
     answers = predicted(tmp_path, tmp_path / "answers")
     stored = read_json(answers / "renamed-right.json")
-    write_json(answers / "renamed-right.json", {**stored, "counted": [3 * at + 1 for at in range(S)], "counted_slices": 60})
-    cases, _, _ = answered_cases(answers, read_collection(collection(tmp_path, "right\tpelvis\t0\t29\nright\tabdomen\t30\t59\n")), DEFAULT)
+    write_json(
+        answers / "renamed-right.json",
+        {**stored, "counted": [3 * at + 1 for at in range(S)], "counted_slices": 60},
+    )
+    cases, _, _ = answered_cases(
+        answers, read_collection(collection(tmp_path, "right\tpelvis\t0\t29\nright\tabdomen\t30\t59\n")),
+        DEFAULT,
+    )
     assert [(row["right"], row["slices"]) for row in shown(cases, DEFAULT)] == [(20, 20)]
     with pytest.raises(CollectionError, match="the last slice is 59"):
         answered_cases(answers, read_collection(collection(tmp_path, "right\tpelvis\t0\t60\n")), DEFAULT)
@@ -205,21 +250,30 @@ def test_what_is_no_evaluation_is_not_written_over(tmp_path: Path) -> None:
     """Another collection's volumes.tsv, and a table of headers as `export headers` writes it."""
     answers = predicted(tmp_path, tmp_path / "answers")
     collection(tmp_path, LABELS)
-    for name, content in (("volumes.tsv", "volume_id\tsubject_id\tpath\n"), ("headers.tsv", "volume_id\tstatus\theader\n"),
-                          ("evaluation.json", "{}")):
+    for name, content in (
+        ("volumes.tsv", "volume_id\tsubject_id\tpath\n"), ("headers.tsv", "volume_id\tstatus\theader\n"),
+        ("evaluation.json", "{}"),
+    ):
         other = tmp_path / name.replace(".", "-")
         other.mkdir()
         (other / name).write_text(content)
-        done = CliRunner().invoke(app, ["examine", str(answers), "--truth", str(tmp_path), "--out", str(other), "--bootstrap", "100"])
+        done = CliRunner().invoke(
+            app,
+            ["examine", str(answers), "--truth", str(tmp_path), "--out", str(other), "--bootstrap", "100"],
+        )
         assert isinstance(done.exception, ConfigError) and done.exception.code == "out-foreign", name
         assert [path.name for path in other.iterdir()] == [name] and (other / name).read_text() == content
-    line = ["examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "own"), "--bootstrap", "100"]
+    line = [
+        "examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "own"), "--bootstrap",
+        "100",
+    ]
     assert [CliRunner().invoke(app, line).exit_code for _ in range(2)] == [3, 3]
 
 
 @pytest.mark.parametrize("name", ["../elsewhere", "/tmp/elsewhere", "renamed-half"])
 def test_an_answer_that_is_called_otherwise_than_its_file_is_none(tmp_path: Path, name: str) -> None:
-    """Exports are called as answers are: a stranger's led out of --out, where files were replaced and removed."""
+    """Exports are called as answers are: a stranger's led out of --out, where files were replaced and
+    removed."""
     answers = predicted(tmp_path, tmp_path / "answers")
     stored = read_json(answers / "renamed-right.json")
     (answers / "renamed-right.json").write_text(json.dumps({**stored, "volume_id": name}))
@@ -236,7 +290,10 @@ def test_answers_of_other_regions_are_refused_before_every_label_is_at_fault(tmp
     answers = predicted(tmp_path, tmp_path / "answers")
     collection(tmp_path, "right\tcalf\t0\t19\nhalf\tcalf\t0\t9\n")
     (tmp_path / "own.yaml").write_text("regions:\n- {name: calf, rung: 0}\n")
-    line = ["examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined"), "--regions", str(tmp_path / "own.yaml")]
+    line = [
+        "examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined"), "--regions",
+        str(tmp_path / "own.yaml"),
+    ]
     done = CliRunner().invoke(app, line)
     assert isinstance(done.exception, CollectionError) and done.exception.code == "answers-other-regions"
     assert "--regions" in done.exception.sentence and "faults in the tables" not in done.exception.sentence
@@ -245,7 +302,10 @@ def test_answers_of_other_regions_are_refused_before_every_label_is_at_fault(tmp
 def test_labelled_volumes_without_an_answer_end_with_a_status_of_their_own(tmp_path: Path) -> None:
     """What was held against the truth is written all the same."""
     answers = predicted(tmp_path, tmp_path / "answers")
-    line = ["examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined"), "--bootstrap", "100"]
+    line = [
+        "examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined"), "--bootstrap",
+        "100",
+    ]
     for labels, status in ((LABELS, 3), (LABELS.replace("passed-over\thead\t0\t9\n", ""), 0)):
         collection(tmp_path, labels)
         done = CliRunner().invoke(app, line)

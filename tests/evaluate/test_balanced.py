@@ -28,13 +28,19 @@ def people() -> tuple[np.ndarray, list[str]]:
 
 
 def test_networks_are_resampled_together(people: tuple[np.ndarray, list[str]]) -> None:
-    """In each resample every network has the accuracy that scikit-learn finds where slices count as often as their person was drawn."""
+    """In each resample every network has the accuracy that scikit-learn finds where slices count as often as
+    their person was drawn."""
     truth, subject_ids = people
     counts = 1.0 / np.random.default_rng(5).integers(1, 100, len(truth))
-    flags, each = np.eye(K, dtype=bool)[truth], np.stack([guesses(truth, right, seed) for right, seed in ((0.5, 1), (0.8, 2))])
+    flags, each = (
+        np.eye(K, dtype=bool)[truth],
+        np.stack([guesses(truth, right, seed) for right, seed in ((0.5, 1), (0.8, 2))]),
+    )
     found = balanced_resampled(each, flags, subject_ids, counts=counts, repeats=20, seed=6)
     drawn = cluster_weights(30, 20, 6)
     numbers = [sorted(set(subject_ids)).index(subject_id) for subject_id in subject_ids]
     for row, weights in zip(found, [np.ones(30), *drawn], strict=True):
         counted = counts * weights[numbers]
-        assert row == pytest.approx([balanced_accuracy_score(truth, p.argmax(axis=1), sample_weight=counted) for p in each])
+        assert row == pytest.approx(
+            [balanced_accuracy_score(truth, p.argmax(axis=1), sample_weight=counted) for p in each]
+        )

@@ -1,4 +1,5 @@
-"""Borders between regions: where they lie, how far off they are predicted, which are missed and which invented."""
+"""Borders between regions: where they lie, how far off they are predicted, which are missed and which
+invented."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -18,7 +19,9 @@ from fovnet.regions import DEFAULT
 def test_a_border_predicted_two_slices_too_high_is_off_by_two_spacings(planted):
     case = planted.case(["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 7 + ["pelvis"] * 3, spacing_mm=4.0)
     (border,) = borders_of(case, DEFAULT)
-    assert (border.kind, border.true_mm, border.predicted_mm, border.error_mm) == ("legs|pelvis", 18.0, 26.0, 8.0)
+    assert (border.kind, border.true_mm, border.predicted_mm, border.error_mm) == (
+        "legs|pelvis", 18.0, 26.0, 8.0,
+    )
 
 
 def test_a_border_lies_where_slices_meet_also_where_they_are_not_equally_high(planted):
@@ -57,7 +60,9 @@ def test_pairing_has_the_least_total_distance_of_all_pairings(true, predicted):
     pairs = _paired([float(height) for height in true], [float(height) for height in predicted])
     matched = [(one, other) for one, other in pairs if one is not None and other is not None]
     short, long = sorted((true, predicted), key=len)
-    best = min(sum(abs(a - b) for a, b in zip(short, order, strict=True)) for order in permutations(long, len(short)))
+    best = min(
+        sum(abs(a - b) for a, b in zip(short, order, strict=True)) for order in permutations(long, len(short))
+    )
     assert sum(abs(one - other) for one, other in matched) == best and len(matched) == len(short)
     assert sorted(one for one, _ in pairs if one is not None) == sorted(true)
     assert sorted(other for _, other in pairs if other is not None) == sorted(predicted)
@@ -66,7 +71,10 @@ def test_pairing_has_the_least_total_distance_of_all_pairings(true, predicted):
 def test_medians_percentiles_and_shares_are_those_of_the_list_of_errors(planted):
     shifts = [0, 1, -1, 2, 3, -4]
     cases = [
-        planted.case(["legs"] * 10 + ["pelvis"] * 10, ["legs"] * (10 + shift) + ["pelvis"] * (10 - shift), volume_id=f"v{shift}")
+        planted.case(
+            ["legs"] * 10 + ["pelvis"] * 10, ["legs"] * (10 + shift) + ["pelvis"] * (10 - shift),
+            volume_id=f"v{shift}",
+        )
         for shift in shifts
     ]
     cases.append(planted.case(["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 10, volume_id="missed"))
@@ -79,8 +87,11 @@ def test_medians_percentiles_and_shares_are_those_of_the_list_of_errors(planted)
         ("border_abs_mean_mm", np.abs(errors).mean()),
     ):
         assert whole.find(name, "decided", "regions").value == pytest.approx(value)
-    within, missed = (whole.find(name, "decided", "legs|pelvis") for name in ("border_within_10_mm", "border_missed"))
-    assert (within.numerator, within.denominator) == (4, 7)            # 0, 5, -5 and 10 mm; the missed one is not within
+    within, missed = (
+        whole.find(name, "decided", "legs|pelvis") for name in ("border_within_10_mm", "border_missed")
+    )
+    # 0, 5, -5 and 10 mm; the missed one is not within
+    assert (within.numerator, within.denominator) == (4, 7)
     assert (missed.numerator, missed.denominator) == (1, 7)
     assert whole.find("border_invented", "decided", "regions").numerator == 0
 
@@ -92,12 +103,16 @@ class TestIntervals:
         """Four volumes whose border is truly at 22.5 mm and predicted at 27.5, with these intervals."""
         cases = []
         for number, (low, high) in enumerate(ends):
-            case = planted.case(["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 6 + ["pelvis"] * 4, volume_id=f"v{number}")
+            case = planted.case(
+                ["legs"] * 5 + ["pelvis"] * 5, ["legs"] * 6 + ["pelvis"] * 4, volume_id=f"v{number}"
+            )
             cases.append(replace(case, borders=(DecidedBorder("legs", "pelvis", 27.5, low, high),)))
         return evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
 
     def test_they_are_counted_where_they_hold_the_true_height(self, planted):
-        held = self.whole(planted, [(20, 30), (22.5, 30), (23, 33), (0, 50)]).find("border_interval_holds", "decided", "regions")
+        held = self.whole(planted, [(20, 30), (22.5, 30), (23, 33), (0, 50)]).find(
+            "border_interval_holds", "decided", "regions"
+        )
         assert (held.numerator, held.denominator) == (3, 4)
 
     @pytest.mark.parametrize(("true", "low", "high"), [(0.3, 0.1 + 0.2, 1.0), (0.1 + 0.2, 0.0, 0.3)])
@@ -106,7 +121,9 @@ class TestIntervals:
         assert Border("v1", "legs", "pelvis", true, 0.5, low, high).held
 
     def test_their_median_width_is_a_measure(self, planted):
-        width = self.whole(planted, [(20, 30), (22.5, 30), (23, 33), (0, 50)]).find("border_interval_median_mm", "decided", "legs|pelvis")
+        width = self.whole(planted, [(20, 30), (22.5, 30), (23, 33), (0, 50)]).find(
+            "border_interval_median_mm", "decided", "legs|pelvis"
+        )
         assert width.value == 10.0 and width.denominator == 4
 
     def test_without_any_there_is_no_measure(self, planted):
@@ -119,7 +136,8 @@ class TestIntervals:
         assert [border.held for border in borders_of(case, DEFAULT)] == [None] * 3
 
     def test_an_edge_that_the_decision_calls_no_border_has_none_and_not_the_next_ones(self, planted):
-        """A chest is labelled in two stretches; the decision sees a signal void there, and gives an interval to its lower end alone."""
+        """A chest is labelled in two stretches; the decision sees a signal void there, and gives an interval
+        to its lower end alone."""
         case = planted.case(["none"] * 10 + ["chest"] * 20 + ["none"] * 6 + ["chest"] * 24)
         case = replace(case, borders=(DecidedBorder("none", "chest", 47.5, 38.5, 54.2),))
         begins = [border for border in borders_of(case, DEFAULT) if border.below == "none"]
@@ -134,13 +152,23 @@ def test_where_a_spine_without_chain_labels_begins_nothing_of_the_chain_ends(pla
 
 def test_a_border_ten_millimetres_off_agrees_and_one_a_slice_further_does_not(planted):
     truth = ["legs"] * 6 + ["pelvis"] * 6
-    cases = [planted.case(truth, ["legs"] * (6 + off) + ["pelvis"] * (6 - off), volume_id=f"v{off}") for off in (2, -2, 3)]
-    near = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("border_within_10_mm", "decided", "legs|pelvis")
+    cases = [
+        planted.case(truth, ["legs"] * (6 + off) + ["pelvis"] * (6 - off), volume_id=f"v{off}")
+        for off in (2, -2, 3)
+    ]
+    near = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find(
+        "border_within_10_mm", "decided", "legs|pelvis"
+    )
     assert (near.numerator, near.denominator) == (2, 3)
 
 
 def test_invented_borders_are_a_share_of_those_predicted(planted):
     """Two predicted, one of them true: half of them are invented, though there is but one to find."""
-    cases = [planted.case(["legs", "pelvis", "pelvis"], ["legs", "pelvis", "abdomen"], volume_id=f"v{number}") for number in range(5)]
-    invented = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("border_invented", "decided", ALL_BORDERS)
+    cases = [
+        planted.case(["legs", "pelvis", "pelvis"], ["legs", "pelvis", "abdomen"], volume_id=f"v{number}")
+        for number in range(5)
+    ]
+    invented = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find(
+        "border_invented", "decided", ALL_BORDERS
+    )
     assert (invented.numerator, invented.denominator) == (5, 10)

@@ -63,5 +63,7 @@ def test_a_probability_that_answers_write_as_0_surprises_no_more_than_the_larges
     """Five decimals are kept: all up to 0.000005 are written 0, and none above."""
     assert np.round(0.999 * LEAST_PROBABILITY, 5) == 0.0 < np.round(1.001 * LEAST_PROBABILITY, 5)
     truth = np.array([[True, False]])
-    written, largest = (negative_log_likelihood(np.array([[p, 1 - p]]), truth) for p in (0.0, LEAST_PROBABILITY))
+    written, largest = (
+        negative_log_likelihood(np.array([[p, 1 - p]]), truth) for p in (0.0, LEAST_PROBABILITY)
+    )
     assert written == largest == pytest.approx(np.log(200_000))

@@ -22,7 +22,9 @@ class TestGroups:
     def test_collections_are_always_subgroups_and_attributes_with_two_values_too(self, evaluation):
         names = [group.name for group in evaluation.subgroups]
         assert names[:2] == ["collection=phantom", "collection=real"]
-        assert {"manufacturer=Alpha", "manufacturer=Beta", "field_strength=1.5", "field_strength=3.0"} <= set(names)
+        assert {"manufacturer=Alpha", "manufacturer=Beta", "field_strength=1.5", "field_strength=3.0"} <= set(
+            names
+        )
 
     def test_subgroups_of_an_attribute_add_up_to_the_volumes_that_state_it(self, evaluation):
         makers = [group for group in evaluation.subgroups if group.attribute == "manufacturer"]
@@ -41,7 +43,10 @@ class TestGroups:
 
     def test_an_attribute_with_one_value_or_with_one_a_volume_makes_none(self, planted):
         cases = [
-            planted.case(["head"], volume_id=f"v{number}", attributes={"plane": "axial", "series": str(number)}) for number in range(25)
+            planted.case(
+                ["head"], volume_id=f"v{number}", attributes={"plane": "axial", "series": str(number)}
+            )
+            for number in range(25)
         ]
         groups = evaluate(cases, DEFAULT, bootstrap=10, seed=0).subgroups
         assert [group.name for group in groups] == ["collection=phantom"]
@@ -54,17 +59,21 @@ class TestGroups:
     def test_refused_volumes_are_counted_and_keep_their_sentence(self, evaluation):
         refused = next(one for one in evaluation.handling if one.name == "refused")
         assert (refused.numerator, refused.denominator) == (2, len(evaluation.volumes))
-        assert all(row.message and row.slice_error is None for row in evaluation.volumes if row.status == "refused")
+        assert all(
+            row.message and row.slice_error is None for row in evaluation.volumes if row.status == "refused"
+        )
         counts = {group.name: group.refused for group in (evaluation.everything, *evaluation.subgroups)}
         assert (counts["all"], counts["collection=phantom"], counts["collection=real"]) == (2, 1, 1)
-        assert (counts["manufacturer=Alpha"], counts["manufacturer=Beta"]) == (1, 0)                # of the other no maker is known
+        # of the other no maker is known
+        assert (counts["manufacturer=Alpha"], counts["manufacturer=Beta"]) == (1, 0)
 
 
 class TestWhatStopsIt:
     def stopped(self, cases, **more):
         with pytest.raises(CollectionError) as stop:
             evaluate(cases, DEFAULT, bootstrap=10, seed=0, **more)
-        assert stop.value.sentence.count(".") >= 2                         # what was seen and wanted, and one thing to try
+        # what was seen and wanted, and one thing to try
+        assert stop.value.sentence.count(".") >= 2
         return stop.value.code
 
     def test_nothing_labelled(self, planted):
@@ -83,7 +92,9 @@ class TestWhatStopsIt:
     def test_a_probability_that_is_no_number(self, planted):
         case = planted.case(["head"])
         for name in ("raw", "smoothed", "confidence"):
-            assert self.stopped([replace(case, **{name: getattr(case, name) * np.nan})]) == "evaluate-not-finite"
+            assert (
+                self.stopped([replace(case, **{name: getattr(case, name) * np.nan})]) == "evaluate-not-finite"
+            )
 
     def test_heights_that_do_not_rise(self, planted):
         case = planted.case(["head", "head"])
@@ -107,10 +118,21 @@ class TestWhatLiesOnDisk:
     def test_tables_and_json_hold_the_same_numbers(self, evaluation, tmp_path):
         write_evaluation(tmp_path, evaluation, settings={"bootstrap": 100})
         rates = read_tsv(tmp_path / "rates.tsv")
-        error = next(row for row in rates if (row["group"], row["measure"], row["stage"]) == ("all", "slice_error", "decided"))
+        error = next(
+            row
+            for row in rates
+            if (row["group"], row["measure"], row["stage"]) == ("all", "slice_error", "decided")
+        )
         stored = read_json(tmp_path / "evaluation.json")
-        same = next(one for one in stored["groups"][0]["measures"] if (one["name"], one["stage"]) == ("slice_error", "decided"))
-        assert (int(error["numerator"]), int(error["denominator"])) == (same["numerator"], same["denominator"])
+        same = next(
+            one
+            for one in stored["groups"][0]["measures"]
+            if (one["name"], one["stage"]) == ("slice_error", "decided")
+        )
+        assert (int(error["numerator"]), int(error["denominator"])) == (
+            same["numerator"],
+            same["denominator"],
+        )
         assert float(error["value"]) == pytest.approx(same["value"], abs=5e-4)
         assert stored["fovnet"]["seed"] == 4
 
@@ -144,8 +166,14 @@ def test_gross_confusions_are_counted_in_slices_and_volumes(planted):
     whole = evaluate(cases, DEFAULT, bootstrap=10, seed=0).everything
     assert whole.find("far_confusion_slices", "decided").numerator == 2
     assert whole.find("far_confusion_volumes", "decided").numerator == 1
-    single = evaluate([planted.case(["pelvis"] * 9, ["pelvis"] * 8 + ["head"])], DEFAULT, bootstrap=10, seed=0).everything
-    assert single.find("far_confusion_volumes", "decided").numerator == single.find("far_confusion_slices", "decided").numerator == 1
+    single = evaluate(
+        [planted.case(["pelvis"] * 9, ["pelvis"] * 8 + ["head"])], DEFAULT, bootstrap=10, seed=0
+    ).everything
+    assert (
+        single.find("far_confusion_volumes", "decided").numerator
+        == single.find("far_confusion_slices", "decided").numerator
+        == 1
+    )
 
 
 class TestWhatAnswersSayOfThemselves:
@@ -154,9 +182,15 @@ class TestWhatAnswersSayOfThemselves:
     @pytest.fixture
     def cases(self, planted):
         """Five right sets and one wrong one, each with a set probability of 0.8; two volumes doubted."""
-        cases = [planted.case(["head"] * 3, ["chest" if not number else "head"] * 3, volume_id=f"v{number}") for number in range(6)]
+        cases = [
+            planted.case(["head"] * 3, ["chest" if not number else "head"] * 3, volume_id=f"v{number}")
+            for number in range(6)
+        ]
         doubts = [("low-confidence", "two-answers", "low-confidence"), ("low-confidence",), (), (), (), ()]
-        return [replace(case, set_probability=0.8, doubts=codes) for case, codes in zip(cases, doubts, strict=True)]
+        return [
+            replace(case, set_probability=0.8, doubts=codes)
+            for case, codes in zip(cases, doubts, strict=True)
+        ]
 
     def test_stated_set_probabilities_are_held_against_what_came_true(self, cases):
         whole = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
@@ -165,12 +199,16 @@ class TestWhatAnswersSayOfThemselves:
         assert whole.find("set_brier", "decided").value == pytest.approx((5 * 0.2**2 + 0.8**2) / 6)
 
     def test_one_volume_without_them_leaves_them_out(self, cases):
-        whole = evaluate([*cases[:5], replace(cases[5], set_probability=None)], DEFAULT, bootstrap=50, seed=0).everything
+        whole = evaluate(
+            [*cases[:5], replace(cases[5], set_probability=None)], DEFAULT, bootstrap=50, seed=0
+        ).everything
         assert whole.find("set_probability", "decided") is None
 
     def test_doubts_are_counted_with_what_was_wrong_among_them(self, cases, tmp_path):
         evaluation = evaluate(cases, DEFAULT, bootstrap=50, seed=0)
-        counted = [(row.code, row.volumes, row.wrong, row.wrong_slices, row.slices) for row in evaluation.doubts]
+        counted = [
+            (row.code, row.volumes, row.wrong, row.wrong_slices, row.slices) for row in evaluation.doubts
+        ]
         assert counted == [("low-confidence", 2, 1, 3, 6), ("two-answers", 1, 1, 3, 3)]
         write_evaluation(tmp_path, evaluation)
         assert read_tsv(tmp_path / "volumes.tsv")[0]["doubts"] == "low-confidence two-answers"
@@ -178,7 +216,9 @@ class TestWhatAnswersSayOfThemselves:
     def test_the_risk_curve_ends_where_all_are_answered(self, cases):
         evaluation = evaluate(cases, DEFAULT, bootstrap=50, seed=0)
         risk, whole = evaluation.risk, evaluation.everything
-        assert risk.coverage[-1] == 1.0 and risk.slice_error[-1] == pytest.approx(whole.find("slice_error", "decided").value)
+        assert risk.coverage[-1] == 1.0 and risk.slice_error[-1] == pytest.approx(
+            whole.find("slice_error", "decided").value
+        )
         assert risk.wrong_sets[-1] == pytest.approx(1 - whole.find("exact_set", "decided").value)
         assert whole.find("risk_coverage_slices", "decided").interval == "percentile"
 
@@ -194,8 +234,12 @@ def test_a_chain_region_beside_a_spine_whose_chain_is_not_labelled_is_no_wrong_s
 
 
 def test_what_was_abstained_from_and_what_was_promised(planted, tmp_path):
-    """The share of wrong slices among the answered volumes stands beside the error rate that the rule was made for."""
-    cases = [planted.case(["head"] * 4, ["head", "head", "head", "chest"], volume_id="a"), planted.case(["head"] * 4, volume_id="b")]
+    """The share of wrong slices among the answered volumes stands beside the error rate that the rule was
+    made for."""
+    cases = [
+        planted.case(["head"] * 4, ["head", "head", "head", "chest"], volume_id="a"),
+        planted.case(["head"] * 4, volume_id="b"),
+    ]
     evaluation = evaluate(cases, DEFAULT, bootstrap=20, seed=0, stated_error=0.2)
     stored = facts(evaluation)["abstention"]
     assert (stored["stated_error"], stored["slice_error"]["value"], stored["met"]) == (0.2, 0.125, True)
@@ -203,9 +247,12 @@ def test_what_was_abstained_from_and_what_was_promised(planted, tmp_path):
 
 
 def test_what_is_promised_is_held_against_the_mean_over_people(planted):
-    """One person's long volume without a fault makes pooled slices look good; half of what nine others are answered is wrong."""
+    """One person's long volume without a fault makes pooled slices look good; half of what nine others are
+    answered is wrong."""
     cases = [planted.case(["head"] * 900, volume_id="long", subject_id="a")]
-    cases += [planted.case(["head"] * 2, ["head", "chest"], volume_id=f"v{n}", subject_id=f"b{n}") for n in range(9)]
+    cases += [
+        planted.case(["head"] * 2, ["head", "chest"], volume_id=f"v{n}", subject_id=f"b{n}") for n in range(9)
+    ]
     cases += [planted.case(["head"] * 30, volume_id="again", subject_id="b0")]
     evaluation = evaluate(cases, DEFAULT, bootstrap=200, seed=0, stated_error=0.05)
     risk = evaluation.answered_risk
@@ -214,8 +261,12 @@ def test_what_is_promised_is_held_against_the_mean_over_people(planted):
 
 
 def test_a_promise_is_not_broken_by_what_chance_may_have_done(planted):
-    """Ten people, of whom three have one slice in four wrong: 7.5 % where 5 % were stated, as so few people show now and then."""
-    cases = [planted.case(["head"] * 4, ["head"] * 3 + ["head" if number > 2 else "chest"], volume_id=f"v{number}") for number in range(10)]
+    """Ten people, of whom three have one slice in four wrong: 7.5 % where 5 % were stated, as so few people
+    show now and then."""
+    cases = [
+        planted.case(["head"] * 4, ["head"] * 3 + ["head" if number > 2 else "chest"], volume_id=f"v{number}")
+        for number in range(10)
+    ]
     evaluation = evaluate(cases, DEFAULT, bootstrap=200, seed=0, stated_error=0.05)
     risk = evaluation.answered_risk
     assert risk.low < 0.05 < risk.value == 0.075 and evaluation.promise_met is True
@@ -224,6 +275,10 @@ def test_a_promise_is_not_broken_by_what_chance_may_have_done(planted):
 
 def test_people_who_show_none_of_the_regions_make_no_figure_of_theirs_surer(planted):
     """Forty people of nothing, and one chest: of one person no interval can be estimated."""
-    cases = [planted.case(["none"] * 4, volume_id=f"n{number}") for number in range(40)] + [planted.case(["chest"] * 4, volume_id="chest")]
-    measure = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("presence_f1_weighted", "decided")
+    cases = [planted.case(["none"] * 4, volume_id=f"n{number}") for number in range(40)] + [
+        planted.case(["chest"] * 4, volume_id="chest")
+    ]
+    measure = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find(
+        "presence_f1_weighted", "decided"
+    )
     assert (measure.value, measure.subjects, measure.interval, measure.low) == (1.0, 1, "not estimable", None)

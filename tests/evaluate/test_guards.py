@@ -33,29 +33,43 @@ class TestPeople:
 
     def test_who_taught_the_networks_that_were_trained_further_stays_marked(self, pack, planted):
         """But simulated people of another seed, who have the ids of these."""
-        begun = {"fovnet": {"seed": 1}, "subjects": {"train": [mark("made/p03"), mark("phantom/p03")], "validation": []}}
+        begun = {
+            "fovnet": {"seed": 1},
+            "subjects": {"train": [mark("made/p03"), mark("phantom/p03")], "validation": []},
+        }
         simulated = replace(pack, records=tuple(replace(one, collection="phantom") for one in pack.records))
 
         def taught(pack, seed):
             return {"ensemble.json": {"subjects": learned_from(pack, begun, seed)}}
 
-        met, drawn = ([planted.case(["head"], subject_id=f"{collection}/p03")] for collection in ("made", "phantom"))
+        met, drawn = (
+            [planted.case(["head"], subject_id=f"{collection}/p03")] for collection in ("made", "phantom")
+        )
         for seed in (1, 2):
             assert code_of(check_not_learned, met, taught(pack, seed)) == "evaluate-tuned-on-test"
         assert code_of(check_not_learned, drawn, taught(simulated, 1)) == "evaluate-tuned-on-test"
         check_not_learned(drawn, taught(simulated, 2))
 
     def test_nobody_of_the_test_split_passes(self, pack, planted):
-        check_not_learned([planted.case(["head"], subject_id="made/p03")], {"ensemble.json": {"subjects": learned_from(pack)}})
+        check_not_learned(
+            [planted.case(["head"], subject_id="made/p03")],
+            {"ensemble.json": {"subjects": learned_from(pack)}},
+        )
 
     @pytest.mark.parametrize("split", ["train", "validation"])
     def test_a_test_subject_that_taught_the_rule_stops_it(self, pack, planted, split):
         learned = {**learned_from(pack), split: [mark("made/p03")]}
         case = planted.case(["head"], subject_id="made/p03")
-        assert code_of(check_not_learned, [case], {"decision.json": {"subjects": learned}}) == "evaluate-tuned-on-test"
+        assert (
+            code_of(check_not_learned, [case], {"decision.json": {"subjects": learned}})
+            == "evaluate-tuned-on-test"
+        )
 
     def test_the_same_id_in_another_collection_is_another_person(self, pack, planted):
-        check_not_learned([planted.case(["head"], subject_id="other/p00")], {"ensemble.json": {"subjects": learned_from(pack)}})
+        check_not_learned(
+            [planted.case(["head"], subject_id="other/p00")],
+            {"ensemble.json": {"subjects": learned_from(pack)}},
+        )
 
     def test_who_could_not_be_read_taught_nothing_and_is_not_tested(self, pack, planted):
         lost = replace(pack.records[0], subject_id="p09", status="refused", slices=0)
@@ -72,15 +86,23 @@ class TestTables:
     def tables(self, pack, tmp_path):
         """The tables that the pack was made from, on disk; labels are slice numbers."""
         (tmp_path / "volumes.tsv").write_text(
-            "volume_id\tsubject_id\tpath\n" + "".join(f"{one.volume_id}\t{one.subject_id}\t{one.path}\n" for one in pack.records)
+            "volume_id\tsubject_id\tpath\n"
+            + "".join(f"{one.volume_id}\t{one.subject_id}\t{one.path}\n" for one in pack.records)
         )
-        rows = [(region, *edge) for region, edge in zip(DEFAULT.chain, [(0, 2), (3, 6), (7, 11), (12, 15), (16, 18)], strict=True)]
+        rows = [
+            (region, *edge)
+            for region, edge in zip(DEFAULT.chain, [(0, 2), (3, 6), (7, 11), (12, 15), (16, 18)], strict=True)
+        ]
         self.write(tmp_path, pack, rows)
         return tmp_path, rows
 
     @staticmethod
     def write(folder, pack, rows):
-        lines = [f"{one.volume_id}\t{region}\t{first}\t{last}\n" for one in pack.records for region, first, last in rows]
+        lines = [
+            f"{one.volume_id}\t{region}\t{first}\t{last}\n"
+            for one in pack.records
+            for region, first, last in rows
+        ]
         (folder / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(lines))
 
     def test_the_labels_of_the_cut_pass(self, pack, tables):
@@ -106,8 +128,9 @@ class TestDecisions:
         """The answer on the one test volume, as an older fovnet wrote it."""
         truth = pack.truth[-23:].astype(float)
         facts = {
-            "status": "ok", "message": "", "z_mm": pack.z_mm[-23:].tolist(), "raw": truth.tolist(), "smoothed": truth.tolist(),
-            "decided": truth.tolist(), "slice_confidence": [0.9] * 23, "spans": [], "side_mm": 400.0, "checksum": "c",
+            "status": "ok", "message": "", "z_mm": pack.z_mm[-23:].tolist(), "raw": truth.tolist(),
+            "smoothed": truth.tolist(), "decided": truth.tolist(), "slice_confidence": [0.9] * 23,
+            "spans": [], "side_mm": 400.0, "checksum": "c",
         }
         self.path = tmp_path / "v03.json"
         self.path.write_text(json.dumps(facts))
@@ -119,20 +142,28 @@ class TestDecisions:
         assert dict(case.attributes) == {"plane": "isotropic", "slice_spacing_mm": "8"}
 
     @pytest.mark.parametrize(("split", "counted"), [("train", 1), ("validation", 1), ("test", 2), ("", 2)])
-    def test_a_refused_volume_counts_where_its_subject_does_or_nobody_knows(self, pack, decision, tmp_path, split, counted):
-        lost = replace(pack.records[0], volume_id="lost", status="refused", split=split, slices=0, first_row=0, message="cut short")
+    def test_a_refused_volume_counts_where_its_subject_does_or_nobody_knows(
+        self, pack, decision, tmp_path, split, counted
+    ):
+        lost = replace(
+            pack.records[0], volume_id="lost", status="refused", split=split, slices=0, first_row=0,
+            message="cut short",
+        )
         cases = read_cases(replace(pack, records=(*pack.records, lost)), tmp_path)
         assert [case.status for case in cases] == ["ok", "refused"][:counted]
 
     def test_what_newer_ones_hold_beside_is_read(self, pack, decision, tmp_path):
         more = {
-            "boundaries": [{"below": "legs", "above": "pelvis", "mm": 20, "low_mm": 12.5, "high_mm": 28}], "set_probability": 0.75,
+            "boundaries": [{"below": "legs", "above": "pelvis", "mm": 20, "low_mm": 12.5, "high_mm": 28}],
+            "set_probability": 0.75,
             "doubts": [{"code": "low-confidence", "sentence": "confidence 0.4 is below 0.7"}],
         }
         self.path.write_text(json.dumps(decision | more))
         (case,) = read_cases(pack, tmp_path, temperature=2.0)
         (border,) = case.borders
-        assert (border.below, border.above, border.mm, border.low_mm, border.high_mm) == ("legs", "pelvis", 20.0, 12.5, 28.0)
+        assert (border.below, border.above, border.mm, border.low_mm, border.high_mm) == (
+            "legs", "pelvis", 20.0, 12.5, 28.0,
+        )
         assert (case.set_probability, case.doubts) == (0.75, ("low-confidence",))
         assert case.calibrated.max() < case.raw.max() and case.calibrated.sum(1) == pytest.approx(np.ones(23))
 

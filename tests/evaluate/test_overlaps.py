@@ -32,7 +32,9 @@ NAMES = sampled_from(["legs", "pelvis", "head", "none"])
 @given(truth=lists(NAMES, min_size=2, max_size=14), seed=integers(0, 99))
 def test_counts_are_those_of_a_loop_over_sets_of_slices(planted, truth, seed):
     rng = np.random.default_rng(seed)
-    predicted = [truth[max(0, min(len(truth) - 1, at + int(rng.integers(-1, 2))))] for at in range(len(truth))]
+    predicted = [
+        truth[max(0, min(len(truth) - 1, at + int(rng.integers(-1, 2))))] for at in range(len(truth))
+    ]
     case = planted.case(truth, predicted)
     assert span_counts(case, DEFAULT) == looped(case)
 
@@ -40,7 +42,10 @@ def test_counts_are_those_of_a_loop_over_sets_of_slices(planted, truth, seed):
 def test_millimetres_count_and_not_slices(planted):
     """Two slices of three either way: the upper two reach over 60 of 150 mm, the lower two over 140."""
     z_mm = np.array([0.0, 90.0, 100.0])
-    upper, lower = (replace(planted.case(["head"] * 3, names), z_mm=z_mm) for names in (["none", "head", "head"], ["head", "head", "none"]))
+    upper, lower = (
+        replace(planted.case(["head"] * 3, names), z_mm=z_mm)
+        for names in (["none", "head", "head"], ["head", "head", "none"])
+    )
     assert span_counts(upper, DEFAULT) == (0, 1, 1)
     assert span_counts(lower, DEFAULT) == (1, 1, 1)
 

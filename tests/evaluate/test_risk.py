@@ -39,8 +39,10 @@ def test_the_area_is_the_loops_with_ties_and_under_resampling(seed):
 def test_the_order_of_the_volumes_changes_nothing(seed):
     confidence, wrong, total = volumes(seed)
     turned = np.random.default_rng(seed).permutation(12)
-    for one, other in zip(ranked(confidence, wrong, total).curve(), ranked(confidence[turned], wrong[turned], total[turned]).curve(),
-                          strict=True):
+    for one, other in zip(
+        ranked(confidence, wrong, total).curve(),
+        ranked(confidence[turned], wrong[turned], total[turned]).curve(), strict=True,
+    ):
         assert one == pytest.approx(other)
 
 
@@ -53,7 +55,10 @@ def test_the_curve_ends_at_all_volumes_and_the_overall_risk():
 
 def test_confidence_that_knows_leaves_less_than_confidence_that_does_not():
     wrong = np.array([0, 0, 0, 0, 1, 1])
-    knowing, blind, boasting = (ranked(np.array(sure), wrong, np.ones(6)) for sure in ([6, 5, 4, 3, 2, 1], [1] * 6, [1, 2, 3, 4, 5, 6]))
+    knowing, blind, boasting = (
+        ranked(np.array(sure), wrong, np.ones(6))
+        for sure in ([6, 5, 4, 3, 2, 1], [1] * 6, [1, 2, 3, 4, 5, 6])
+    )
     areas = [float(one.area(np.ones((1, 6)))[0]) for one in (knowing, blind, boasting)]
     assert areas == pytest.approx([(1 / 5 + 2 / 6) / 6, 2 / 6, (1 + 1 + 2 / 3 + 2 / 4 + 2 / 5 + 2 / 6) / 6])
 
@@ -61,14 +66,24 @@ def test_confidence_that_knows_leaves_less_than_confidence_that_does_not():
 def test_the_area_is_the_mean_of_the_curve_over_volumes_of_different_confidence(planted):
     """The surer half is right, the others are wrong in one slice of ten more each."""
     cases = [
-        planted.case(["chest"] * 10, ["chest"] * (10 - wrong) + ["head"] * wrong, volume_id=f"v{wrong}", confidence=np.full(10, sure))
+        planted.case(
+            ["chest"] * 10, ["chest"] * (10 - wrong) + ["head"] * wrong, volume_id=f"v{wrong}",
+            confidence=np.full(10, sure),
+        )
         for wrong, sure in enumerate((0.9, 0.8, 0.7, 0.6, 0.5, 0.4))
     ]
     evaluation = evaluate(cases, DEFAULT, bootstrap=50, seed=1)
-    slices, sets = (evaluation.everything.find(name, "decided").value for name in ("risk_coverage_slices", "risk_coverage_sets"))
+    slices, sets = (
+        evaluation.everything.find(name, "decided").value
+        for name in ("risk_coverage_slices", "risk_coverage_sets")
+    )
     assert slices == pytest.approx(np.mean([0, 1 / 20, 3 / 30, 6 / 40, 10 / 50, 15 / 60]))
     assert slices == pytest.approx(evaluation.risk.slice_error.mean())
-    assert sets == pytest.approx(np.mean([0, 1 / 2, 2 / 3, 3 / 4, 4 / 5, 5 / 6])) == pytest.approx(evaluation.risk.wrong_sets.mean())
+    assert (
+        sets
+        == pytest.approx(np.mean([0, 1 / 2, 2 / 3, 3 / 4, 4 / 5, 5 / 6]))
+        == pytest.approx(evaluation.risk.wrong_sets.mean())
+    )
 
 
 @pytest.mark.parametrize(("predicted", "wrong"), [("chest", 0.0), ("head", 1.0)])
@@ -77,7 +92,9 @@ def test_where_all_volumes_are_alike_the_area_has_an_interval_as_shares_have(pla
     everything = evaluate(cases, DEFAULT, bootstrap=50, seed=1).everything
     for name in ("risk_coverage_slices", "risk_coverage_sets"):
         found = everything.find(name, "decided")
-        assert found.value == wrong and (found.low, found.high) == pytest.approx(wilson_interval(12 * wrong, 12))
+        assert found.value == wrong and (found.low, found.high) == pytest.approx(
+            wilson_interval(12 * wrong, 12)
+        )
 
 
 @given(seed=integers(0, 999))
@@ -85,5 +102,7 @@ def test_where_all_volumes_are_alike_the_area_has_an_interval_as_shares_have(pla
 def test_no_end_of_an_interval_is_a_probability_above_one(seed):
     rng = np.random.default_rng(seed)
     subjects, stated = rng.integers(0, 6, 8), rng.beta(0.5, 0.4, 8)
-    found = Resampling([str(one) for one in subjects], repeats=100, seed=1).mean("set_probability", stated, np.ones(8), most=1.0)
+    found = Resampling([str(one) for one in subjects], repeats=100, seed=1).mean(
+        "set_probability", stated, np.ones(8), most=1.0
+    )
     assert found.low is None or 0.0 <= found.low <= found.high <= 1.0

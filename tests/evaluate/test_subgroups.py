@@ -12,7 +12,8 @@ def cases(planted, **columns):
     """A volume for each value of the columns."""
     names, rows = list(columns), zip(*columns.values(), strict=True)
     return [
-        planted.case(["head"], volume_id=f"v{number:03d}", attributes=dict(zip(names, row, strict=True))) for number, row in enumerate(rows)
+        planted.case(["head"], volume_id=f"v{number:03d}", attributes=dict(zip(names, row, strict=True)))
+        for number, row in enumerate(rows)
     ]
 
 
@@ -23,7 +24,9 @@ def values_of(found, name):
 def test_ages_are_cut_at_customary_years_and_stand_in_order(planted):
     ages = [str(age) for age in (7, 17, 18, 33, 40, 59, 60, 79, 80, 93)]
     found = subgroups_of(cases(planted, age=ages))
-    assert values_of(found, "age") == ["below 18", "18 to below 40", "40 to below 60", "60 to below 80", "80 or more"]
+    assert values_of(found, "age") == [
+        "below 18", "18 to below 40", "40 to below 60", "60 to below 80", "80 or more",
+    ]
     assert [dict(found)["age"][f"v{number:03d}"] for number in (1, 2)] == ["below 18", "18 to below 40"]
 
 
@@ -43,7 +46,9 @@ def test_a_few_numbers_are_levels_and_whole_numbers_of_unknown_meaning_are_names
 
 @pytest.mark.parametrize(("levels", "groups"), [(6, 6), (7, 4)])
 def test_six_different_numbers_are_levels_and_seven_are_cut_into_quarters(planted, levels, groups):
-    found = subgroups_of(cases(planted, echo_time_ms=[f"{10.5 + 10 * (number % levels)}" for number in range(4 * levels)]))
+    found = subgroups_of(
+        cases(planted, echo_time_ms=[f"{10.5 + 10 * (number % levels)}" for number in range(4 * levels)])
+    )
     assert len(values_of(found, "echo_time_ms")) == groups
 
 
@@ -54,7 +59,12 @@ def test_a_number_of_its_own_for_every_volume_makes_no_group_for_every_volume(pl
 
 
 def test_one_value_many_names_or_a_gap_do_not_divide(planted):
-    found = subgroups_of(cases(planted, plane=["axial"] * 30, name=[f"n{number}" for number in range(30)], site=["a", "b", ""] * 10))
+    found = subgroups_of(
+        cases(
+            planted, plane=["axial"] * 30, name=[f"n{number}" for number in range(30)],
+            site=["a", "b", ""] * 10,
+        )
+    )
     assert [name for name, _ in found] == ["collection", "site"]
     assert len(dict(found)["site"]) == 20
 
@@ -66,11 +76,15 @@ def test_volumes_of_no_collection_make_no_group_without_a_name(planted):
 
 
 def test_a_measure_that_is_no_number_everywhere_is_a_word(planted):
-    assert values_of(subgroups_of(cases(planted, age=["44", "55", "very old"] * 3)), "age") == ["44", "55", "very old"]
+    assert values_of(subgroups_of(cases(planted, age=["44", "55", "very old"] * 3)), "age") == [
+        "44", "55", "very old",
+    ]
 
 
 @pytest.mark.parametrize("word", ["n/a", "", "Unknown", "NaN"])
 def test_an_age_that_is_not_known_makes_no_words_of_the_others(planted, word):
     ages = [str(age) for age in range(20, 80, 2)]
-    whole, lacking = (dict(subgroups_of(cases(planted, age=known)))["age"] for known in (ages, [word, *ages[1:]]))
+    whole, lacking = (
+        dict(subgroups_of(cases(planted, age=known)))["age"] for known in (ages, [word, *ages[1:]])
+    )
     assert lacking == {volume: value for volume, value in whole.items() if volume != "v000"}

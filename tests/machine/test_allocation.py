@@ -30,6 +30,8 @@ def faults(how: str) -> tuple[int, int]:
 
 def test_a_large_array_made_again_costs_no_page_faults() -> None:
     kept, count = faults("kept")
-    if not kept:                                            # musl and macOS: nothing is promised there, so there is nothing to test
+    # musl and macOS: nothing is promised there, so there is nothing to test
+    if not kept:
         pytest.skip("this C library has no mallopt: freed memory is handled as it sees fit")
-    assert count < faults("default")[1] / 10         # where pages are huge the default faults 25 times an array, else 2,048 times
+    # where pages are huge the default faults 25 times an array, else 2,048 times
+    assert count < faults("default")[1] / 10

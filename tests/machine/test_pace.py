@@ -45,4 +45,7 @@ def test_the_pace_shown_is_that_of_the_last_two_minutes_and_no_less(steps: list[
         old = [before for before in range(at) if now[before] <= now[at] - WINDOW_S]
         since = old[-1] if old else 0
         rate = (done[at] - done[since]) / (now[at] - now[since])
-        assert abs(float(lines[at].split()[0]) - rate) <= (0.5 if rate >= 9.9 else 0.05 if rate >= 0.99 else 0.005) + 1e-9
+        assert (
+            abs(float(lines[at].split()[0]) - rate)
+            <= (0.5 if rate >= 9.9 else 0.05 if rate >= 0.99 else 0.005) + 1e-9
+        )

@@ -9,7 +9,9 @@ from fovnet.machine.threads import one_thread
 
 def threads() -> set[int]:
     """How many threads the libraries for linear algebra use now."""
-    return {library["num_threads"] for library in ThreadpoolController().info() if library["user_api"] == "blas"}
+    return {
+        library["num_threads"] for library in ThreadpoolController().info() if library["user_api"] == "blas"
+    }
 
 
 def test_who_leaves_first_does_not_lift_the_others_limit() -> None:

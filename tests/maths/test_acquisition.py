@@ -17,7 +17,8 @@ from fovnet.maths.acquisition import (
 
 
 def exact_log_h(z):
-    """log(φ(z) + z Φ(z)) with 80 digits; far left, where they would not do, through the series of Mills' ratio."""
+    """log(φ(z) + z Φ(z)) with 80 digits; far left, where they would not do, through the series of Mills'
+    ratio."""
     with mp.workdps(80):
         z = mpf(float(z))
         if z > -5:
@@ -26,14 +27,18 @@ def exact_log_h(z):
 
 
 def mills(x):
-    """Φ(-x)/φ(x) for x ≥ 5: Laplace's continued fraction 1/(x + 1/(x + 2/(x + ...))), evaluated from far below."""
+    """Φ(-x)/φ(x) for x ≥ 5: Laplace's continued fraction 1/(x + 1/(x + 2/(x + ...))), evaluated from far
+    below."""
     tail = x
     for k in range(600, 0, -1):
         tail = x + k / tail
     return 1 / tail
 
 
-Z = [*-np.logspace(-3, 8, 34), *np.logspace(-3, 8, 23), 0.0, -1.0, np.nextafter(-1.0, 0), -38.0, -1e3, -1e5, -1.0001e5, -1e6, -1e8]
+Z = [
+    *-np.logspace(-3, 8, 34), *np.logspace(-3, 8, 23), 0.0, -1.0, np.nextafter(-1.0, 0), -38.0, -1e3, -1e5,
+    -1.0001e5, -1e6, -1e8,
+]
 
 
 @pytest.mark.parametrize("z", Z)
@@ -72,7 +77,9 @@ def test_the_probability_of_improvement_is_the_area_below_the_best(mean):
 
 
 def test_the_confidence_bound_is_two_deviations_below_the_mean_and_turned():
-    np.testing.assert_allclose(lower_confidence_bound(np.array([1.0, 0.0]), np.array([4.0, 0.0])), [3.0, 0.0], atol=1e-8)
+    np.testing.assert_allclose(
+        lower_confidence_bound(np.array([1.0, 0.0]), np.array([4.0, 0.0])), [3.0, 0.0], atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("count", [1, 3, 40])
@@ -96,7 +103,8 @@ def test_where_the_best_is_known_but_roughly_the_dice_are_thrown_for_it_too(coun
 
 
 def test_one_point_and_a_doubtful_best_differ_by_a_normal():
-    """b - f is normal, its variance the sum of both: the closed form of the expected improvement holds for it."""
+    """b - f is normal, its variance the sum of both: the closed form of the expected improvement holds for
+    it."""
     mean, variance = np.array([0.4]), np.array([0.25])
     one = np.exp(log_expected_improvement(mean, variance + 0.3, 0.1))[0]
     assert expected_regret(mean, variance, 0.1, 0.3) == pytest.approx(one, rel=1e-6)
@@ -104,7 +112,9 @@ def test_one_point_and_a_doubtful_best_differ_by_a_normal():
 
 def test_one_point_has_its_expected_improvement_as_regret():
     mean, variance = np.array([0.4]), np.array([0.25])
-    assert expected_regret(mean, variance, 0.1) == pytest.approx(np.exp(log_expected_improvement(mean, variance, 0.1))[0], rel=1e-6)
+    assert expected_regret(mean, variance, 0.1) == pytest.approx(
+        np.exp(log_expected_improvement(mean, variance, 0.1))[0], rel=1e-6
+    )
 
 
 @given(rho=floats(0.0, 0.99), best=floats(-2.0, 1.0))
@@ -112,9 +122,14 @@ def test_one_point_has_its_expected_improvement_as_regret():
 def test_where_points_agree_the_true_regret_is_no_higher(rho, best):
     """Slepian's inequality, by dice: ten points of equal correlation."""
     rng = np.random.default_rng(0)
-    throws = np.sqrt(rho) * rng.standard_normal((20_000, 1)) + np.sqrt(1 - rho) * rng.standard_normal((20_000, 10))
+    throws = np.sqrt(rho) * rng.standard_normal((20_000, 1)) + np.sqrt(1 - rho) * rng.standard_normal(
+        (20_000, 10)
+    )
     gained = np.maximum(best - throws.min(axis=1), 0.0)
-    assert expected_regret(np.zeros(10), np.ones(10), best) >= gained.mean() - 5 * gained.std() / np.sqrt(20_000) - 1e-9
+    assert (
+        expected_regret(np.zeros(10), np.ones(10), best)
+        >= gained.mean() - 5 * gained.std() / np.sqrt(20_000) - 1e-9
+    )
 
 
 def test_known_points_that_are_no_better_leave_no_regret():
@@ -123,7 +138,8 @@ def test_known_points_that_are_no_better_leave_no_regret():
 
 @pytest.mark.parametrize("place", [0, 2047, 2048, 4999])
 def test_of_thousands_of_points_the_only_good_one_is_found_wherever_it_stands(place):
-    """The others lie ten deviations above the best: what is to be gained is the good one's own expected improvement."""
+    """The others lie ten deviations above the best: what is to be gained is the good one's own expected
+    improvement."""
     mean, variance = np.full(5000, 10.0), np.ones(5000)
     mean[place] = 0.4
     alone = np.exp(log_expected_improvement(np.array([0.4]), np.array([1.0]), 0.0))[0]

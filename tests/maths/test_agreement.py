@@ -46,11 +46,13 @@ def test_the_ends_are_full_agreement_and_each_certain_of_something_else() -> Non
     apart = np.stack([np.eye(3)[[0, 0]], np.eye(3)[[1, 1]]])
     for weight in (0.5, 0.05, 1e-4):
         assert agreement(apart, np.array([weight, 1 - weight])) == pytest.approx([0, 0], abs=1e-9)
-    assert agreement(apart, np.array([1.0, 0.0])) == pytest.approx([1, 1])      # a forecaster of weight 0 does not count
+    # a forecaster of weight 0 does not count
+    assert agreement(apart, np.array([1.0, 0.0])) == pytest.approx([1, 1])
 
 
 @pytest.mark.parametrize(("p", "k"), [(2, 2), (4, 2), (9, 3), (3, 7)])
 def test_where_all_classes_are_sworn_to_alike_nobody_could_disagree_more(p: int, k: int) -> None:
-    """Four members cannot keep more than two opinions apart on two classes; three on seven classes have three."""
+    """Four members cannot keep more than two opinions apart on two classes; three on seven classes have
+    three."""
     sworn = np.eye(k)[np.arange(p) % k][:, None]
     assert agreement(sworn, np.full(p, 1 / p)) == pytest.approx([0.0], abs=1e-9)

@@ -1,4 +1,5 @@
-"""The p-value is valid: where the mean is at the limit it rejects no more often than it may, whatever the distribution."""
+"""The p-value is valid: where the mean is at the limit it rejects no more often than it may, whatever the
+distribution."""
 
 from __future__ import annotations
 
@@ -26,9 +27,15 @@ def test_a_mean_at_the_limit_is_rejected_no_more_often_than_stated(kind: str) ->
 
 
 def test_without_a_fault_the_wealth_grows_by_what_may_be_staked() -> None:
-    """By 1 + 0.99 · limit / (1 - limit) an observation, a cautious beginning apart; no valid test can pass (1 - limit)^n."""
+    """By 1 + 0.99 · limit / (1 - limit) an observation, a cautious beginning apart; no valid test can pass (1
+    - limit)^n."""
     p = chance_of_reaching(LIMIT, np.zeros(60))
-    assert (1 - LIMIT) ** 60 < (1 + CAUTION * LIMIT / (1 - LIMIT)) ** -60 <= p < 1.1 * (1 + CAUTION * LIMIT / (1 - LIMIT)) ** -60
+    assert (
+        (1 - LIMIT) ** 60
+        < (1 + CAUTION * LIMIT / (1 - LIMIT)) ** -60
+        <= p
+        < 1.1 * (1 + CAUTION * LIMIT / (1 - LIMIT)) ** -60
+    )
 
 
 @given(lists(floats(0, 1), max_size=40), floats(0.01, 0.5))

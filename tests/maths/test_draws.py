@@ -1,4 +1,5 @@
-"""What chance needs: against enumeration, scipy's hypergeometric distribution, and numbers that everybody can check."""
+"""What chance needs: against enumeration, scipy's hypergeometric distribution, and numbers that everybody can
+check."""
 
 from __future__ import annotations
 
@@ -24,20 +25,28 @@ from fovnet.maths.draws import (
 @pytest.mark.parametrize(
     ("certainty", "wanted"), [(0.5, (69, 14, 7)), (0.95, (299, 59, 29)), (0.99, (459, 90, 44))]
 )
-def test_the_top_percent_takes_69_299_and_459_draws_with_replacement(certainty: float, wanted: tuple[int, ...]) -> None:
-    """ceil(log(1 - p) / log(1 - share)): none of the nine quotients is whole.  59 draws for the top 5 % are folklore."""
+def test_the_top_percent_takes_69_299_and_459_draws_with_replacement(
+    certainty: float, wanted: tuple[int, ...]
+) -> None:
+    """ceil(log(1 - p) / log(1 - share)): none of the nine quotients is whole.  59 draws for the top 5 % are
+    folklore."""
     assert tuple(draws_with_replacement(share, certainty) for share in (0.01, 0.05, 0.1)) == wanted
     assert tuple(ceil(log(1 - certainty) / log(1 - share)) for share in (0.01, 0.05, 0.1)) == wanted
 
 
-@pytest.mark.parametrize(("share", "certainty", "draws"), [(0.5, 0.5, 2), (0.5, 0.75, 3), (0.1, 0.19, 3), (0.1, 0.1, 2), (0.1, 0.0999, 1)])
+@pytest.mark.parametrize(
+    ("share", "certainty", "draws"),
+    [(0.5, 0.5, 2), (0.5, 0.75, 3), (0.1, 0.19, 3), (0.1, 0.1, 2), (0.1, 0.0999, 1)],
+)
 def test_more_than_a_certainty_is_meant_strictly(share: float, certainty: float, draws: int) -> None:
     """A coin shows heads in two throws with 3/4; floats hold 1 - 0.9² and 0.19 a last bit apart."""
     assert draws_with_replacement(share, certainty) == draws
 
 
 @given(rows=integers(1, 200), good=integers(1, 200), certainty=floats(0.01, 0.999))
-def test_without_replacement_the_draws_are_the_fewest_that_scipy_calls_enough(rows: int, good: int, certainty: float) -> None:
+def test_without_replacement_the_draws_are_the_fewest_that_scipy_calls_enough(
+    rows: int, good: int, certainty: float
+) -> None:
     good = min(good, rows)
     n = draws_without_replacement(rows, good, certainty)
     miss = hypergeom.pmf(0, rows, good, np.arange(n + 1))
@@ -46,7 +55,8 @@ def test_without_replacement_the_draws_are_the_fewest_that_scipy_calls_enough(ro
 
 
 @pytest.mark.parametrize(
-    ("rows", "good", "certainty", "draws"), [(2, 1, 0.5, 2), (4, 1, 0.5, 3), (4, 1, 0.49, 2), (10, 9, 0.9, 2), (7, 7, 0.99, 1)]
+    ("rows", "good", "certainty", "draws"),
+    [(2, 1, 0.5, 2), (4, 1, 0.5, 3), (4, 1, 0.49, 2), (10, 9, 0.9, 2), (7, 7, 0.99, 1)],
 )
 def test_an_even_chance_is_not_more_than_even(rows: int, good: int, certainty: float, draws: int) -> None:
     assert draws_without_replacement(rows, good, certainty) == draws
@@ -77,7 +87,8 @@ def test_the_mean_is_the_sum_of_its_tail(rows: int, good: int) -> None:
 
 def test_a_tenth_of_thirty_rows_is_three_of_them() -> None:
     assert [share_of(rows, 0.1) for rows in (30, 31, 34300)] == [3, 4, 3430]
-    assert share_of(700, 0.07) == 49                                          # 0.07 * 700 is 49.00000000000001 in floats
+    # 0.07 * 700 is 49.00000000000001 in floats
+    assert share_of(700, 0.07) == 49
 
 
 @pytest.mark.parametrize("certainty", [0.0, 1.0, -0.1, float("nan")])

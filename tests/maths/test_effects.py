@@ -21,10 +21,14 @@ def grid(counts):
 
 
 def part(f, rows, axes):
-    """The part of the axes' own, (M,): the mean over all other axes, less the parts of every smaller set.  Straight from the definition."""
+    """The part of the axes' own, (M,): the mean over all other axes, less the parts of every smaller set.
+    Straight from the definition."""
     same = (rows[:, None, axes] == rows[None, :, axes]).all(axis=2)
     mean = (same * f).sum(axis=1) / same.sum(axis=1)
-    return mean - sum((part(f, rows, list(fewer)) for size in range(len(axes)) for fewer in combinations(axes, size)), np.zeros(len(f)))
+    return mean - sum(
+        (part(f, rows, list(fewer)) for size in range(len(axes)) for fewer in combinations(axes, size)),
+        np.zeros(len(f)),
+    )
 
 
 @given(counts=COUNTS, seed=integers(0, 99))
@@ -33,7 +37,11 @@ def test_the_variances_of_all_parts_add_up_and_ours_are_those_of_the_definition(
     rows = grid(counts)
     f = np.random.default_rng(seed).normal(3.0, 2.0, len(rows))
     found, d = effects(f, rows, counts), len(counts)
-    variance = {axes: part(f, rows, list(axes)).var() for size in range(1, d + 1) for axes in combinations(range(d), size)}
+    variance = {
+        axes: part(f, rows, list(axes)).var()
+        for size in range(1, d + 1)
+        for axes in combinations(range(d), size)
+    }
     assert np.isclose(sum(variance.values()), found.variance)
     np.testing.assert_allclose(found.main_variance, [variance[j,] for j in range(d)], atol=1e-12)
     assert found.pair_variance.keys() == {axes for axes in variance if len(axes) == 2}
@@ -70,8 +78,12 @@ def test_means_of_a_table_with_holes_are_those_of_the_rows_it_has(counts, seed):
             assert np.isnan(means[a, b]) if not len(here) else np.isclose(means[a, b], here.mean())
         here = f[rows[:, j] == rows[0, j]]
         assert np.isclose(found.main[j][rows[0, j]], here.mean())
-    within = [sum(f[rows[:, j] == a].var() * (rows[:, j] == a).sum() for a in np.unique(rows[:, j])) / len(f) for j in range(len(counts))]
-    np.testing.assert_allclose(found.main_variance + within, found.variance, atol=1e-12)       # between + within = all
+    within = [
+        sum(f[rows[:, j] == a].var() * (rows[:, j] == a).sum() for a in np.unique(rows[:, j])) / len(f)
+        for j in range(len(counts))
+    ]
+    # between + within = all
+    np.testing.assert_allclose(found.main_variance + within, found.variance, atol=1e-12)
     assert is_full_grid(rows, counts) == bool(found.pair_variance)
 
 
@@ -83,14 +95,21 @@ def test_a_grid_with_a_row_missing_or_twice_is_no_full_grid():
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_deviation_of_a_level_mean_is_that_of_the_whole_covariance_matrix(kernel):
-    """Some 72 rows are few enough for the posterior covariance of all of them; uneven places and a category are among the axes."""
+    """Some 72 rows are few enough for the posterior covariance of all of them; uneven places and a category
+    are among the axes."""
     uneven = Axis("a", tuple(range(4)), places=(0.0, 0.2, 0.3, 1.0))
     space = Space((uneven, *Space.of({"b": ["x", "y", "z"], "c": [False, True], "d": range(3)}).axes))
-    theta = np.log([0.7, 1.3, 0.4, 5.0, 0.6, 1.0, 2.0, 1.7, 0.05])        # three of them of the category's levels
-    process, known = Growing(space.unit_cube, space.scales, theta, KERNELS[kernel]), np.array([3, 70, 11, 42, 8, 55])
+    # three of them of the category's levels
+    theta = np.log([0.7, 1.3, 0.4, 5.0, 0.6, 1.0, 2.0, 1.7, 0.05])
+    process, known = (
+        Growing(space.unit_cube, space.scales, theta, KERNELS[kernel]),
+        np.array([3, 70, 11, 42, 8, 55]),
+    )
     process.posterior(known, np.zeros(6), known[:0])
     K = process.s2 * process.kernel(cdist(process.scaled, process.scaled, "sqeuclidean"))[0]
-    covariance = K - K[:, known] @ np.linalg.solve(K[np.ix_(known, known)] + process.noise * np.eye(6), K[known])
+    covariance = K - K[:, known] @ np.linalg.solve(
+        K[np.ix_(known, known)] + process.noise * np.eye(6), K[known]
+    )
     found = deviations_of_level_means(process, known, space.rows, [4, 3, 2, 3])
     for j, deviations in enumerate(found):
         for level, deviation in enumerate(deviations):

@@ -23,7 +23,8 @@ def problem(n, d, seed):
 
 
 def peer(X, y, theta, noise_in_kernel=False):
-    """scikit-learn's process at the same theta; its own prediction includes no noise only when noise is given as alpha."""
+    """scikit-learn's process at the same theta; its own prediction includes no noise only when noise is given
+    as alpha."""
     *ell, s2, noise = np.exp(theta)
     kernel = ConstantKernel(s2) * Matern(ell, nu=2.5)
     if noise_in_kernel:
@@ -58,7 +59,10 @@ def test_log_marginal_likelihood_and_its_gradient_equal_scikit_learn(n, d):
 def test_gradients_equal_finite_differences(n, d, seed):
     X, y, theta, _ = problem(n, d, seed)
     gaps = gp.squared_gaps(X)
-    for value_and_gradient in (lambda t: gp.log_marginal_likelihood(t, gaps, y), lambda t: gp.log_prior(t, Scales.plain(len(gaps)))):
+    for value_and_gradient in (
+        lambda t: gp.log_marginal_likelihood(t, gaps, y),
+        lambda t: gp.log_prior(t, Scales.plain(len(gaps))),
+    ):
         numeric = approx_fprime(theta, lambda t, f=value_and_gradient: f(t)[0], 1e-6)
         np.testing.assert_allclose(value_and_gradient(theta)[1], numeric, rtol=1e-3, atol=1e-4)
 
@@ -71,26 +75,35 @@ def test_two_trainings_of_one_point_are_allowed():
 
 
 def test_fit_is_at_least_as_good_as_scikit_learns_best_of_ten_starts():
-    """Where scikit-learn ends, the likelihood is the same as ours there, and the posterior density not above that of our fit."""
+    """Where scikit-learn ends, the likelihood is the same as ours there, and the posterior density not above
+    that of our fit."""
     X, _, _, _ = problem(40, 3, 2)
     y = np.sin(6 * X[:, 0]) + X[:, 1] ** 2
     y = (y - y.mean()) / y.std()
-    kernel = ConstantKernel(1.0, (0.01, 100)) * Matern([1.0] * 3, (0.02, 50), nu=2.5) + WhiteKernel(1e-3, (1e-6, 10))
+    kernel = ConstantKernel(1.0, (0.01, 100)) * Matern([1.0] * 3, (0.02, 50), nu=2.5) + WhiteKernel(
+        1e-3, (1e-6, 10)
+    )
     with warnings.catch_warnings(action="ignore"):                     # it says when it ends at a bound
         best = GaussianProcessRegressor(kernel, alpha=0.0, n_restarts_optimizer=9, random_state=0).fit(X, y)
     s2, *ell, noise = best.kernel_.theta
 
     def density(theta):
-        return gp.log_marginal_likelihood(theta, gp.squared_gaps(X), y)[0] + gp.log_prior(theta, Scales.plain(3))[0]
+        return (
+            gp.log_marginal_likelihood(theta, gp.squared_gaps(X), y)[0]
+            + gp.log_prior(theta, Scales.plain(3))[0]
+        )
 
     theirs = np.array([*ell, s2, noise])
-    assert gp.log_marginal_likelihood(theirs, gp.squared_gaps(X), y)[0] == pytest.approx(best.log_marginal_likelihood_value_, abs=1e-6)
+    assert gp.log_marginal_likelihood(theirs, gp.squared_gaps(X), y)[0] == pytest.approx(
+        best.log_marginal_likelihood_value_, abs=1e-6
+    )
     assert density(gp.fit(X, y)) >= density(theirs)
 
 
 @pytest.mark.parametrize("seed", [3, 57])
 def test_where_a_wave_and_noise_explain_the_values_alike_the_better_explanation_is_found(seed):
-    """The posterior of theta has two peaks, now of the wave the higher one, now of the noise: no point of a grid lies above the fit."""
+    """The posterior of theta has two peaks, now of the wave the higher one, now of the noise: no point of a
+    grid lies above the fit."""
     rng = np.random.default_rng(seed)
     X = rng.random((16, 2))
     y = np.sin(rng.choice([6, 20, 40]) * X[:, 0]) + rng.choice([0.1, 0.5, 1.0]) * rng.standard_normal(16)
@@ -113,15 +126,21 @@ def test_an_axis_without_influence_gets_a_long_lengthscale():
 
 
 def test_the_posterior_falls_back_to_the_prior_far_away():
-    mean, variance = gp.posterior(np.array([[1e6]]), np.array([[0.0]]), np.array([3.0]), np.log([1.0, 2.0, 0.1]))
+    mean, variance = gp.posterior(
+        np.array([[1e6]]), np.array([[0.0]]), np.array([3.0]), np.log([1.0, 2.0, 0.1])
+    )
     assert mean[0] == pytest.approx(0.0) and variance[0] == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize(("n", "d", "scale"), [(1, 1, 1.0), (2, 7, 1.0), (30, 3, 1.0), (80, 2, 1e-6), (80, 2, 1e12)])
+@pytest.mark.parametrize(
+    ("n", "d", "scale"), [(1, 1, 1.0), (2, 7, 1.0), (30, 3, 1.0), (80, 2, 1e-6), (80, 2, 1e12)]
+)
 def test_leave_one_out_means_are_those_of_the_process_without_each_point(n, d, scale):
     """From the factor that a growing process keeps."""
     X, y, theta, _ = problem(n, d, 3)
-    means = gp.leave_one_out(Growing(X, Scales.plain(d), theta, settled=n // 2).factor(np.arange(n)), scale * y)
+    means = gp.leave_one_out(
+        Growing(X, Scales.plain(d), theta, settled=n // 2).factor(np.arange(n)), scale * y
+    )
     for i in range(n):
         others = np.arange(n) != i
         apart = gp.posterior(X[[i]], X[others], scale * y[others], theta)[0][0] if n > 1 else 0.0

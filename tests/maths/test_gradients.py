@@ -33,7 +33,9 @@ def by_hand(picture):
 @settings(max_examples=15)
 def test_every_pixel_votes_for_the_two_nearest_directions(seed, rows, columns):
     picture = np.random.default_rng(seed).random((rows * CELL, columns * CELL)).astype(np.float32)
-    np.testing.assert_allclose(histograms(picture[None])[0], by_hand(picture.astype(float)), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(
+        histograms(picture[None])[0], by_hand(picture.astype(float)), rtol=1e-3, atol=1e-4
+    )
 
 
 @given(seed=st.integers(0, 999), move=st.sampled_from(MOVES))
@@ -43,7 +45,9 @@ def test_those_of_a_moved_picture_are_those_of_the_picture_moved(seed, move):
     transposed, rows, columns = move
     laid = pictures.swapaxes(1, 2) if transposed else pictures
     laid = laid[:, :: -1 if rows else 1, :: -1 if columns else 1]
-    np.testing.assert_allclose(histograms(np.ascontiguousarray(laid)), moved(histograms(pictures), move), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        histograms(np.ascontiguousarray(laid)), moved(histograms(pictures), move), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_a_picture_in_negative_has_the_same_ones():

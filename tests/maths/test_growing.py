@@ -1,4 +1,5 @@
-"""A process that grows block by block: against the whole computed at once, and against itself with another past."""
+"""A process that grows block by block: against the whole computed at once, and against itself with another
+past."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def test_the_factor_grown_by_a_thousand_rows_is_the_one_computed_at_once(settled
     for n in (1, 30, 33, 97, 500, 501, 1000):
         L = growing.factor(rows[:n])
     X = growing.scaled[rows]
-    whole = cholesky(growing.s2 * matern52(cdist(X, X, "sqeuclidean"))[0] + growing.noise * np.eye(1000), lower=True)
+    whole = cholesky(
+        growing.s2 * matern52(cdist(X, X, "sqeuclidean"))[0] + growing.noise * np.eye(1000), lower=True
+    )
     assert np.abs(L - whole).max() < 1e-9
 
 
@@ -41,16 +44,24 @@ def test_mean_and_variance_are_those_of_the_textbook(n: int) -> None:
 
 
 @pytest.mark.parametrize("pending", [0, 3])
-def test_the_covariance_of_some_rows_is_that_of_the_textbook_and_its_diagonal_the_variance(pending: int) -> None:
+def test_the_covariance_of_some_rows_is_that_of_the_textbook_and_its_diagonal_the_variance(
+    pending: int,
+) -> None:
     growing, rng = process(300, 9, settled=BLOCK), np.random.default_rng(9)
     order, y = rng.permutation(300), rng.normal(size=60)
     known, running, points = order[:60], order[60 : 60 + pending], order[50:90]
     covariance = growing.covariance(known, running, points)
     given = order[: 60 + pending]
     K = growing.s2 * matern52(cdist(growing.scaled, growing.scaled, "sqeuclidean"))[0]
-    solved = np.linalg.solve(K[np.ix_(given, given)] + growing.noise * np.eye(len(given)), K[np.ix_(given, points)])
-    np.testing.assert_allclose(covariance, K[np.ix_(points, points)] - K[np.ix_(points, given)] @ solved, atol=1e-9)
-    np.testing.assert_allclose(np.diag(covariance), growing.posterior(known, y, running)[1][points], atol=1e-12)
+    solved = np.linalg.solve(
+        K[np.ix_(given, given)] + growing.noise * np.eye(len(given)), K[np.ix_(given, points)]
+    )
+    np.testing.assert_allclose(
+        covariance, K[np.ix_(points, points)] - K[np.ix_(points, given)] @ solved, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        np.diag(covariance), growing.posterior(known, y, running)[1][points], atol=1e-12
+    )
 
 
 def test_pending_rows_keep_the_mean_and_take_away_uncertainty() -> None:
@@ -71,7 +82,10 @@ def test_an_answer_does_not_depend_on_what_was_asked_before(settled: int) -> Non
     order, y = rng.permutation(500), rng.normal(size=200)
     rows, pending = order[:150], order[200:203]
     fresh = process(500, 9, settled=settled).posterior(rows, y[:150], pending)
-    for past in ([order[300:420]], [order[:200]], [order[:70], order[:71]], [np.concatenate([order[:100], order[250:300]])]):
+    for past in (
+        [order[300:420]], [order[:200]], [order[:70], order[:71]],
+        [np.concatenate([order[:100], order[250:300]])],
+    ):
         used = process(500, 9, settled=settled)
         for asked in past:
             used.posterior(asked, rng.normal(size=len(asked)), order[:0])
@@ -81,9 +95,12 @@ def test_an_answer_does_not_depend_on_what_was_asked_before(settled: int) -> Non
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_draw_from_the_prior_has_the_covariance_of_the_process(kernel: str) -> None:
-    """4,000 draws of 12 rows: an entry of their covariance is within 0.1 s2 in all but one of 1,000 cases of the worst kind."""
+    """4,000 draws of 12 rows: an entry of their covariance is within 0.1 s2 in all but one of 1,000 cases of
+    the worst kind."""
     rng = np.random.default_rng(2)
-    growing = Growing(rng.random((12, 3)), Scales.plain(3), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel])
+    growing = Growing(
+        rng.random((12, 3)), Scales.plain(3), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel]
+    )
     draws = np.array([growing.prior_draw(rng) for _ in range(4000)])
     expected = growing.s2 * KERNELS[kernel](cdist(growing.scaled, growing.scaled, "sqeuclidean"))[0]
     assert np.abs(draws.mean(axis=0)).max() < 0.1
@@ -93,7 +110,9 @@ def test_a_draw_from_the_prior_has_the_covariance_of_the_process(kernel: str) ->
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_textbook_agrees_for_every_kernel(kernel: str) -> None:
     rng = np.random.default_rng(8)
-    growing = Growing(rng.random((90, 3)), Scales.plain(3), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel])
+    growing = Growing(
+        rng.random((90, 3)), Scales.plain(3), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel]
+    )
     rows, y = rng.permutation(90)[:40], rng.normal(size=40)
     expected = gp.posterior(growing.cube, growing.cube[rows], y, growing.theta, kernel=KERNELS[kernel])
     np.testing.assert_allclose(growing.posterior(rows, y, rows[:0]), expected, atol=1e-9)
@@ -108,5 +127,7 @@ def test_asked_about_the_first_rows_only_it_answers_as_about_all(settled: int, p
     order, y = rng.permutation(300), rng.normal(size=90)
     rows, running = order[:90], order[90 : 90 + pending]
     assert (rows < 100).any() and (rows >= 100).any() and part.V.shape[1] == 100
-    for mine, expected in zip(part.posterior(rows, y, running), whole.posterior(rows, y, running), strict=True):
+    for mine, expected in zip(
+        part.posterior(rows, y, running), whole.posterior(rows, y, running), strict=True
+    ):
         np.testing.assert_array_equal(mine, expected[:100])

@@ -21,7 +21,10 @@ def test_the_cubic_interpolant_is_exact_for_affine_values_and_solvable_where_poi
     slope = np.array([1.0, -2.0, 0.5, 3.0])
     assert np.allclose(cubic(KNOWN, KNOWN @ slope + 2.0, ASKED), ASKED @ slope + 2.0, atol=1e-5)
     flat = np.column_stack([KNOWN[:, :2], np.ones((30, 2))])
-    assert np.isfinite(cubic(flat, VALUES, ASKED)).all() and np.isfinite(cubic(KNOWN[:1], VALUES[:1], ASKED)).all()
+    assert (
+        np.isfinite(cubic(flat, VALUES, ASKED)).all()
+        and np.isfinite(cubic(KNOWN[:1], VALUES[:1], ASKED)).all()
+    )
 
 
 def test_shepards_mean_is_the_value_near_a_point_and_lies_between_the_extremes():

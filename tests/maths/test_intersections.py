@@ -1,4 +1,5 @@
-"""The thesis's borders at crossings: the best of all their combinations, and never better than the exact path."""
+"""The thesis's borders at crossings: the best of all their combinations, and never better than the exact
+path."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def problem(s: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def combined(fits: np.ndarray, beside: np.ndarray, toll: float) -> float:
-    """The best worth over all first and last rungs and all combinations of edges where the curves concerned cross, one by one."""
+    """The best worth over all first and last rungs and all combinations of edges where the curves concerned
+    cross, one by one."""
     (s, n), best = fits.shape, float(beside.sum())
 
     def crossings(lower: np.ndarray, upper: np.ndarray) -> list[int]:
@@ -36,7 +38,12 @@ def combined(fits: np.ndarray, beside: np.ndarray, toll: float) -> float:
         for edges in product(*options):
             if all(a < b for a, b in pairwise(edges)):
                 runs = sum(fits[b:e, r].sum() for r, (b, e) in zip(rungs, pairwise(edges), strict=True))
-                best = max(best, float(beside[: edges[0]].sum() + runs + beside[edges[-1] :].sum() - toll * (len(rungs) - 1)))
+                best = max(
+                    best,
+                    float(
+                        beside[: edges[0]].sum() + runs + beside[edges[-1] :].sum() - toll * (len(rungs) - 1)
+                    ),
+                )
     return best
 
 
@@ -44,7 +51,9 @@ def combined(fits: np.ndarray, beside: np.ndarray, toll: float) -> float:
 @given(s=integers(1, 9), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 1.0]))
 def test_it_is_the_best_of_all_combinations_of_crossings(s: int, n: int, seed: int, toll: float) -> None:
     fits, beside = problem(s, n, seed)
-    assert intersections.best_path(fits, beside, toll)[1] == pytest.approx(combined(fits, beside, toll), abs=1e-9)
+    assert intersections.best_path(fits, beside, toll)[1] == pytest.approx(
+        combined(fits, beside, toll), abs=1e-9
+    )
 
 
 @settings(max_examples=600)
@@ -63,7 +72,8 @@ def test_the_exact_path_is_never_worth_less(s: int, n: int, seed: int, toll: flo
 
 
 def test_a_border_that_the_curves_do_not_cross_is_not_found() -> None:
-    """The middle rung's curve stays below its neighbours': the exact path gives it a slice between them, the thesis's stays below."""
+    """The middle rung's curve stays below its neighbours': the exact path gives it a slice between them, the
+    thesis's stays below."""
     fits = np.log(np.array([[0.9, 0.02, 0.08]] * 4 + [[0.08, 0.02, 0.9]] * 4))
     beside = np.full(8, np.log(1e-6))
     assert set(ladder.best_path(fits, beside)[0]) == {1, 2, 3}
@@ -71,7 +81,8 @@ def test_a_border_that_the_curves_do_not_cross_is_not_found() -> None:
 
 
 def test_curves_that_touch_cross_there() -> None:
-    """The second rung's reaches the first's in the middle slice, and no more: the path may step up before it."""
+    """The second rung's reaches the first's in the middle slice, and no more: the path may step up before
+    it."""
     fits = np.array([[0.0, -1.0, -9.0], [-2.0, -2.0, -9.0], [-9.0, -9.0, 0.0]])
     states, worth = intersections.best_path(fits, np.full(3, -20.0))
     assert (states.tolist(), worth) == ([1, 2, 3], -2.0)

@@ -31,7 +31,8 @@ class TestWilsonsIntervalIsScipys:
         assert wilson_interval(right, total, level) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
     def test_published_example(self):
-        """Newcombe, Statistics in Medicine 17 (1998) 857-872, table I, method 3: 81/263 gives 0.2553 to 0.3662, 0/20 0 to 0.1611."""
+        """Newcombe, Statistics in Medicine 17 (1998) 857-872, table I, method 3: 81/263 gives 0.2553 to
+        0.3662, 0/20 0 to 0.1611."""
         assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
         assert wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
 
@@ -66,7 +67,8 @@ class TestResampledQuantileIsNumpysOnTheWrittenOutSample:
 def test_each_resample_draws_as_many_clusters_as_there_are():
     weights = cluster_weights(17, 200, seed=3)
     assert weights.shape == (200, 17) and (weights.sum(1) == 17).all()
-    assert weights.mean() == 1 and weights.var() == pytest.approx(16 / 17, abs=0.05)       # binomial(17, 1/17)
+    # binomial(17, 1/17)
+    assert weights.mean() == 1 and weights.var() == pytest.approx(16 / 17, abs=0.05)
 
 
 def test_same_seed_same_interval_and_another_seed_another():
@@ -87,13 +89,15 @@ def test_replicates_in_which_the_statistic_is_undefined_are_left_out():
 
 
 def simulated_rates(seed, clusters=30, size=40):
-    """Right answers of each cluster: Beta(8, 2) success shares, so that clusters differ (intra-class correlation 1/11)."""
+    """Right answers of each cluster: Beta(8, 2) success shares, so that clusters differ (intra-class
+    correlation 1/11)."""
     rng = np.random.default_rng([seed, 11])
     return rng.binomial(size, rng.beta(8, 2, clusters))
 
 
 def test_cluster_bootstrap_covers_where_counting_slices_one_by_one_does_not():
-    """True rate 0.8. Of 400 simulated data sets the 95 % cluster interval holds it in 94 %, Wilson over slices in 66 %."""
+    """True rate 0.8. Of 400 simulated data sets the 95 % cluster interval holds it in 94 %, Wilson over
+    slices in 66 %."""
     by_cluster = by_slice = 0
     for seed in range(400):
         right = simulated_rates(seed)
@@ -135,14 +139,21 @@ class TestBootstrapT:
         weights = cluster_weights(25, 300, seed=2)
         both = np.stack([parts, wholes], axis=1)
         ours = studentised_interval(both, lambda sums: sums[:, 0] / sums[:, 1], weights)
-        assert ours == pytest.approx([float(end[0]) for end in ratio_interval(parts[:, None], wholes[:, None], weights)], abs=1e-4)
+        assert ours == pytest.approx(
+            [float(end[0]) for end in ratio_interval(parts[:, None], wholes[:, None], weights)], abs=1e-4
+        )
 
     def test_of_a_mean_of_normal_numbers_it_is_students(self):
-        """The bootstrap-t of a mean tends to t with n - 1 degrees of freedom, for which the percentile interval is too narrow."""
+        """The bootstrap-t of a mean tends to t with n - 1 degrees of freedom, for which the percentile
+        interval is too narrow."""
         values = np.random.default_rng(5).normal(10, 1, 12)
-        ours = ratio_interval(values[:, None], np.ones((12, 1)), cluster_weights(12, 20_000, seed=5), share=False)
+        ours = ratio_interval(
+            values[:, None], np.ones((12, 1)), cluster_weights(12, 20_000, seed=5), share=False
+        )
         half = t.ppf(0.975, 11) * values.std(ddof=1) / np.sqrt(12)
-        assert (ours[0][0], ours[1][0]) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.25 * half)
+        assert (ours[0][0], ours[1][0]) == pytest.approx(
+            (values.mean() - half, values.mean() + half), abs=0.25 * half
+        )
 
     @given(seed=integers(0, 999), factor=integers(2, 50))
     @settings(max_examples=20)
@@ -154,14 +165,16 @@ class TestBootstrapT:
         assert np.array(once) == pytest.approx(np.array(again), abs=1e-9)
 
     def test_one_body_that_errs_leaves_room_above(self):
-        """Resamples without it have no error of their own, and must not be forgotten: they are those that say the rate may be higher."""
+        """Resamples without it have no error of their own, and must not be forgotten: they are those that say
+        the rate may be higher."""
         parts, wholes = np.zeros((20, 1)), np.full((20, 1), 40.0)
         parts[3] = 6
         low, high = ratio_interval(parts, wholes, cluster_weights(20, 2000, seed=0))
         assert low[0] < 6 / 800 and high[0] > 2 * 6 / 800
 
     def test_one_body_unlike_all_others_makes_no_interval_of_any_width(self):
-        """Nineteen lie at 1 and one at 2: every third resample is without it, and what it is off measures hundreds of its own errors."""
+        """Nineteen lie at 1 and one at 2: every third resample is without it, and what it is off measures
+        hundreds of its own errors."""
         values = 1 + 1e-3 * np.random.default_rng(0).standard_normal((20, 1))
         values[7] = 2.0
         low, high = ratio_interval(values, np.ones((20, 1)), cluster_weights(20, 1000, seed=0), share=False)
@@ -176,7 +189,9 @@ class TestBootstrapT:
 def test_bca_is_scipys():
     """On a skewed statistic, within the noise of the resamples that each draws for itself."""
     values = np.random.default_rng(3).exponential(size=30)
-    theirs = bootstrap((values,), np.var, n_resamples=20_000, method="BCa", rng=np.random.default_rng(0)).confidence_interval
+    theirs = bootstrap(
+        (values,), np.var, n_resamples=20_000, method="BCa", rng=np.random.default_rng(0)
+    ).confidence_interval
     ours = bca_interval(lambda weights: _variances(weights, values), cluster_weights(30, 20_000, seed=1))
     width = theirs.high - theirs.low
     assert ours == pytest.approx((theirs.low, theirs.high), abs=0.03 * width)
@@ -190,11 +205,14 @@ def _variances(weights, values):
 
 def test_bca_of_one_cluster_is_not_there_and_of_equal_values_is_the_value():
     assert np.isnan(bca_interval(lambda w: w[:, 0], np.ones((9, 1)))).all()
-    assert bca_interval(lambda w: np.full(len(w), 0.4), cluster_weights(6, 50, seed=0)) == pytest.approx((0.4, 0.4))
+    assert bca_interval(lambda w: np.full(len(w), 0.4), cluster_weights(6, 50, seed=0)) == pytest.approx(
+        (0.4, 0.4)
+    )
 
 
 def test_the_widened_level_is_students_and_tends_to_the_stated_one():
-    """Hesterberg (2015), section 4.3: with n = 20 clusters the tails are of 1.6 % each instead of 2.5 %, rounded."""
+    """Hesterberg (2015), section 4.3: with n = 20 clusters the tails are of 1.6 % each instead of 2.5 %,
+    rounded."""
     assert (1 - widened_level(20)) / 2 == pytest.approx(0.016, abs=5e-4)
     assert widened_level(100_000) == pytest.approx(0.95, abs=1e-5) and np.isnan(widened_level(1))
 
@@ -208,7 +226,9 @@ def test_t_interval_of_a_measure_that_knows_its_error_is_the_ratios():
         apart = parts - ratio[:, None] * wholes
         return ratio[:, None], (np.sqrt((w * apart**2).sum(axis=1)) / (w @ wholes))[:, None]
 
-    assert np.array(t_interval(measured, weights)) == pytest.approx(np.array(ratio_interval(parts[:, None], wholes[:, None], weights)))
+    assert np.array(t_interval(measured, weights)) == pytest.approx(
+        np.array(ratio_interval(parts[:, None], wholes[:, None], weights))
+    )
 
     @given(clusters=integers(2, 12), hundredths=integers(1, 99), seed=integers(0, 99))
     @settings(max_examples=40)
@@ -226,10 +246,13 @@ class TestDifference:
     def of(differences, repeats=500):
         n = len(differences)
         totals = np.stack([differences, np.ones(n)], axis=1)
-        return difference_interval(totals, lambda sums: sums[:, 0] / sums[:, 1], cluster_weights(n, repeats, seed=5))
+        return difference_interval(
+            totals, lambda sums: sums[:, 0] / sums[:, 1], cluster_weights(n, repeats, seed=5)
+        )
 
     def test_it_is_wide_enough_for_few_bodies(self):
-        """Of normal numbers about Student's interval, which percentiles at 95 % are 10 % narrower than with 12 of them."""
+        """Of normal numbers about Student's interval, which percentiles at 95 % are 10 % narrower than with
+        12 of them."""
         values = np.random.default_rng(5).normal(0.1, 1, 12)
         half = t.ppf(0.975, 11) * values.std(ddof=1) / np.sqrt(12)
         low, high = self.of(values, 20_000)
@@ -250,7 +273,8 @@ class TestDifference:
 
 class TestQuantilesWithoutAResample:
     def test_with_independent_values_the_tail_has_clopper_and_pearsons_limits(self):
-        """One value a body and bodies without end: observations are values, and the ends the quantiles at the exact binomial's limits."""
+        """One value a body and bodies without end: observations are values, and the ends the quantiles at the
+        exact binomial's limits."""
         values = np.random.default_rng(0).exponential(size=4000)
         exact = binomtest(3800, 4000).proportion_ci(0.95)
         wanted = np.quantile(values, [exact.low, exact.high])
@@ -262,13 +286,17 @@ class TestQuantilesWithoutAResample:
         together = tail_interval(np.repeat(values, 4), np.repeat(np.arange(500), 4), 0.95)
         assert together[1] - together[0] == pytest.approx(alone[1] - alone[0], rel=0.15)
 
-    @pytest.mark.parametrize("values", [[], [6.0], [6.0] * 3, [0.0] * 40, range(12)], ids=["none", "one", "alike", "nothing off", "few"])
+    @pytest.mark.parametrize(
+        "values", [[], [6.0], [6.0] * 3, [0.0] * 40, range(12)],
+        ids=["none", "one", "alike", "nothing off", "few"],
+    )
     def test_what_cannot_be_told_has_no_interval(self, values):
         assert np.isnan(tail_interval(np.array(values, dtype=float), np.arange(len(values)), 0.95)).all()
 
 
 def test_a_tail_of_few_bodies_is_clopper_and_pearsons_less_what_students_t_takes():
-    """A value a body: as many observations as bodies less one, by the square of normal over Student's quantile (Korn & Graubard 1998)."""
+    """A value a body: as many observations as bodies less one, by the square of normal over Student's
+    quantile (Korn & Graubard 1998)."""
     values = np.sort(np.random.default_rng(1).gamma(2.0, size=60))
     n = 59 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 59)) ** 2
     below = [stats.beta.ppf(0.025, 0.8 * n, 0.2 * n + 1), stats.beta.ppf(0.975, 0.8 * n + 1, 0.2 * n)]

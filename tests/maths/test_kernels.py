@@ -1,4 +1,5 @@
-"""Kernels against scikit-learn, their slopes against differences, their frequencies against the kernels themselves."""
+"""Kernels against scikit-learn, their slopes against differences, their frequencies against the kernels
+themselves."""
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ def test_coinciding_points_are_one_and_the_same(name):
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("r", [0.3, 1.0, 2.5])
 def test_the_mean_cosine_of_random_frequencies_is_the_correlation(name, r):
-    """200,000 cosines of standard deviation at most 0.71: their mean is within 0.007 in all but one of 10,000 cases."""
+    """200,000 cosines of standard deviation at most 0.71: their mean is within 0.007 in all but one of 10,000
+    cases."""
     omega = frequencies(KERNELS[name], 200_000, 3, np.random.default_rng(5))
     gap = r * np.array([0.6, 0.0, 0.8])
     assert np.cos(omega @ gap).mean() == pytest.approx(KERNELS[name](np.array([r**2]))[0][0], abs=0.007)

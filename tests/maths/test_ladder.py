@@ -28,7 +28,9 @@ def every_path(s: int, n: int) -> list[tuple[int, ...]]:
 PATHS = {(s, n): every_path(s, n) for s in range(1, 6) for n in range(1, 5)}
 
 
-def worth(path: tuple[int, ...] | np.ndarray, fits: np.ndarray, beside: np.ndarray, toll: float = 0.0) -> float:
+def worth(
+    path: tuple[int, ...] | np.ndarray, fits: np.ndarray, beside: np.ndarray, toll: float = 0.0
+) -> float:
     table, n = np.column_stack([beside, fits, beside]), fits.shape[1]
     borders = sum(1 <= a < b <= n for a, b in pairwise(path))
     return float(sum(table[slice_, state] for slice_, state in enumerate(path)) - toll * borders)
@@ -53,11 +55,16 @@ def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll:
 @settings(max_examples=500)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
 def test_the_best_path_between_two_rungs_is_the_best_of_those(s: int, n: int, seed: int, toll: float) -> None:
-    """Of all paths whose first rung and whose last rung are given; with fewer slices than rungs there is none."""
+    """Of all paths whose first rung and whose last rung are given; with fewer slices than rungs there is
+    none."""
     fits, beside = problem(s, n, seed)
     low, high = sorted(int(rung) for rung in np.random.default_rng(seed).integers(0, n, 2))
     path, value = best_path(fits, beside, toll, (low, high))
-    through = [other for other in PATHS[s, n] if (on := [at for at in other if 1 <= at <= n]) and (on[0], on[-1]) == (low + 1, high + 1)]
+    through = [
+        other
+        for other in PATHS[s, n]
+        if (on := [at for at in other if 1 <= at <= n]) and (on[0], on[-1]) == (low + 1, high + 1)
+    ]
     if not through:
         assert value == -np.inf and not path.any()
         return
@@ -80,7 +87,9 @@ def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, 
 
 @settings(max_examples=200)
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
-def test_borders_and_sets_of_rungs_are_as_probable_as_the_paths_that_have_them(s: int, n: int, seed: int, toll: float) -> None:
+def test_borders_and_sets_of_rungs_are_as_probable_as_the_paths_that_have_them(
+    s: int, n: int, seed: int, toll: float
+) -> None:
     fits, beside = problem(s, n, seed)
     weights = np.array([worth(path, fits, beside, toll) for path in PATHS[s, n]])
     total = np.logaddexp.reduce(weights)
@@ -121,22 +130,29 @@ def test_two_thousand_slices_are_decoded_without_under_or_overflow() -> None:
 
 @settings(max_examples=500)
 @given(s=integers(5, 40), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
-def test_what_is_cut_away_moves_nothing_between_two_slices_whose_states_stay(s: int, n: int, seed: int, toll: float) -> None:
-    """Bellman's principle of optimality: a border that is left can move only where cutting changes what an end of the window shows."""
+def test_what_is_cut_away_moves_nothing_between_two_slices_whose_states_stay(
+    s: int, n: int, seed: int, toll: float
+) -> None:
+    """Bellman's principle of optimality: a border that is left can move only where cutting changes what an
+    end of the window shows."""
     fits, beside = problem(s, n, seed)
     whole, _ = best_path(fits, beside, toll)
     low, high = sorted(np.random.default_rng(seed).choice(s + 1, 2, replace=False))
     window, value = best_path(fits[low:high], beside[low:high], toll)
     kept = whole[low:high].copy()
-    kept[kept == n + 1] = 0 if (kept == n + 1).all() else n + 1          # standing above without a rung before is standing below
+    # standing above without a rung before is standing below
+    kept[kept == n + 1] = 0 if (kept == n + 1).all() else n + 1
     if (kept[0], kept[-1]) == (window[0], window[-1]):
         assert worth(kept, fits[low:high], beside[low:high], toll) == pytest.approx(value, abs=1e-9)
         np.testing.assert_array_equal(kept, window)
 
 
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 1.0]))
-def test_of_equally_good_paths_the_one_that_leads_least_far_up_and_ends_lowest_is_taken(s: int, n: int, seed: int, toll: float) -> None:
-    """Evidence in whole numbers, of which many paths have the same sum: never a rung, nor a slice of the last one, for nothing."""
+def test_of_equally_good_paths_the_one_that_leads_least_far_up_and_ends_lowest_is_taken(
+    s: int, n: int, seed: int, toll: float
+) -> None:
+    """Evidence in whole numbers, of which many paths have the same sum: never a rung, nor a slice of the last
+    one, for nothing."""
     rng = np.random.default_rng(seed)
     fits, beside = rng.integers(-1, 2, (s, n)).astype(float), rng.integers(-1, 2, s).astype(float)
     path, value = best_path(fits, beside, toll)

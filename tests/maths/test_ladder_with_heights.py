@@ -1,4 +1,5 @@
-"""Paths with known heights of the rungs: against every path there is, and against the decoder without heights."""
+"""Paths with known heights of the rungs: against every path there is, and against the decoder without
+heights."""
 
 from __future__ import annotations
 
@@ -19,7 +20,11 @@ def every_path(s: int, n: int) -> list[tuple[int, ...]]:
     """All state sequences the definition allows, found by filtering all (n + 2)^s of them."""
     up = {(a, b) for a in range(1, n + 1) for b in (a + 1, n + 1)}
     step = up | {(a, a) for a in range(n + 2)} | {(0, b) for b in range(1, n + 1)}
-    return [path for path in product(range(n + 2), repeat=s) if path[0] != n + 1 and all(pair in step for pair in pairwise(path))]
+    return [
+        path
+        for path in product(range(n + 2), repeat=s)
+        if path[0] != n + 1 and all(pair in step for pair in pairwise(path))
+    ]
 
 
 PATHS = {(s, n): every_path(s, n) for s in range(1, 6) for n in range(1, 5)}
@@ -29,7 +34,10 @@ def problem(s: int, n: int, seed: int):
     """Evidence, edges at uneven distances, and heights of about a slice or two for most rungs."""
     rng = np.random.default_rng(seed)
     fits, beside = rng.normal(scale=rng.choice([0.1, 1.0, 10.0]), size=(s, n)), rng.normal(size=s)
-    heights = [Height(float(rng.uniform(3, 20)), float(rng.uniform(1, 6))) if rng.random() < 0.8 else None for _ in range(n)]
+    heights = [
+        Height(float(rng.uniform(3, 20)), float(rng.uniform(1, 6))) if rng.random() < 0.8 else None
+        for _ in range(n)
+    ]
     return fits, beside, np.cumsum(rng.uniform(2, 9, s + 1)), heights
 
 
@@ -78,12 +86,17 @@ def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, 
 def test_without_known_heights_it_is_the_ladder(s: int, n: int, seed: int, toll: float) -> None:
     fits, beside, edges_mm, _ = problem(s, n, seed)
     unknown = [None] * n
-    assert best_path(fits, beside, edges_mm, unknown, toll)[1] == pytest.approx(ladder.best_path(fits, beside, toll)[1], abs=1e-9)
-    np.testing.assert_allclose(posterior(fits, beside, edges_mm, unknown, toll), ladder.posterior(fits, beside, toll), atol=1e-9)
+    assert best_path(fits, beside, edges_mm, unknown, toll)[1] == pytest.approx(
+        ladder.best_path(fits, beside, toll)[1], abs=1e-9
+    )
+    np.testing.assert_allclose(
+        posterior(fits, beside, edges_mm, unknown, toll), ladder.posterior(fits, beside, toll), atol=1e-9
+    )
 
 
 def all_pairs(fits, beside, edges_mm, heights, toll, add):
-    """The same over every pair (b, e), O(s²·n), nothing left out: (log-weight of all paths by rung r and edge e of their end)."""
+    """The same over every pair (b, e), O(s²·n), nothing left out: (log-weight of all paths by rung r and edge
+    e of their end)."""
     s, n = fits.shape
     below = np.concatenate([[0.0], np.cumsum(beside)])
     above, arrived, worths = below[-1] - below, np.full(s + 1, -np.inf), [below[-1]]
@@ -99,7 +112,10 @@ def all_pairs(fits, beside, edges_mm, heights, toll, add):
 
 
 @settings(max_examples=150)
-@given(s=integers(2, 90), seed=integers(0, 10**6), strength=sampled_from([0.0, 0.01, 0.3, 3.0, 100.0]), toll=sampled_from([0.0, 2.0]))
+@given(
+    s=integers(2, 90), seed=integers(0, 10**6), strength=sampled_from([0.0, 0.01, 0.3, 3.0, 100.0]),
+    toll=sampled_from([0.0, 2.0]),
+)
 def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, toll: float) -> None:
     """Bodies of up to 90 uneven slices, from uninformative slices to certain ones."""
     rng = np.random.default_rng(seed)
@@ -107,12 +123,17 @@ def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, to
     rung = np.sort(rng.integers(0, 5, s))
     fits = -strength * (1.0 - np.eye(5)[rung]) + 0.3 * strength * rng.normal(size=(s, 5))
     beside = strength * rng.normal(-1.0, 0.3, s)
-    heights = [Height(float(rng.uniform(30, 200)), float(rng.uniform(1, 60))) if rng.random() < 0.8 else None for _ in range(5)]
+    heights = [
+        Height(float(rng.uniform(30, 200)), float(rng.uniform(1, 60))) if rng.random() < 0.8 else None
+        for _ in range(5)
+    ]
     case = fits, beside, edges_mm, heights
     path, value = best_path(*case, toll)
     assert value == pytest.approx(all_pairs(*case, toll, np.maximum), rel=1e-9, abs=1e-9)
     assert value == pytest.approx(worth(tuple(path), *case, toll), rel=1e-9, abs=1e-9)
-    assert log_weight(*case, toll=toll) == pytest.approx(all_pairs(*case, toll, np.logaddexp), rel=1e-9, abs=1e-8)
+    assert log_weight(*case, toll=toll) == pytest.approx(
+        all_pairs(*case, toll, np.logaddexp), rel=1e-9, abs=1e-8
+    )
 
 
 @settings(max_examples=100)
@@ -122,14 +143,21 @@ def test_a_set_of_rungs_is_as_probable_as_the_paths_over_it(s: int, n: int, seed
     total = log_weight(*case, toll=0.5)
     for lowest in range(n):
         for highest in range(lowest, n):
-            over = [path for path in PATHS[s, n] if {state for state in path if 1 <= state <= n} == set(range(lowest + 1, highest + 2))]
+            over = [
+                path
+                for path in PATHS[s, n]
+                if {state for state in path if 1 <= state <= n} == set(range(lowest + 1, highest + 2))
+            ]
             if over:
                 expected = np.exp(np.logaddexp.reduce([worth(path, *case, 0.5) for path in over]) - total)
-                assert np.exp(log_weight(*case, (lowest, highest), 0.5) - total) == pytest.approx(expected, abs=2e-9)
+                assert np.exp(log_weight(*case, (lowest, highest), 0.5) - total) == pytest.approx(
+                    expected, abs=2e-9
+                )
 
 
 def test_a_border_nobody_can_see_is_put_where_the_rung_is_as_high_as_usual() -> None:
-    """Three rungs of 5 mm slices; the upper border of the middle one is invisible, its lower border is at slice 10."""
+    """Three rungs of 5 mm slices; the upper border of the middle one is invisible, its lower border is at
+    slice 10."""
     clear, blind = [5.0, 0.0, 0.0], [0.0, 5.0, 5.0]
     fits = np.array([clear] * 10 + [blind] * 30 + [[0.0, 0.0, 5.0]] * 5)
     path, _ = best_path(fits, np.full(45, -50.0), 5.0 * np.arange(46), [None, Height(60.0, 8.0), None])

@@ -32,7 +32,9 @@ def test_nothing_speaks_against_too_few_or_equal_things() -> None:
 
 @pytest.mark.parametrize("number", PASSES)
 @given(seed=integers(0, 10**6), s=integers(16, 60), first=integers(0, 3))
-def test_a_smooth_course_taken_in_passes_is_told_from_one_in_its_order(number: int, seed: int, s: int, first: int) -> None:
+def test_a_smooth_course_taken_in_passes_is_told_from_one_in_its_order(
+    number: int, seed: int, s: int, first: int
+) -> None:
     """Either way along it, whichever pass came first, and with noise a tenth as large as the course."""
     rng = np.random.default_rng(seed)
     turn = rng.uniform(0, np.pi, 8) + np.linspace(0, 4, s)[:, None]
@@ -48,4 +50,5 @@ def test_what_is_in_no_order_or_few_lies_in_no_passes() -> None:
     assert {passes(rng.normal(size=(s, 256))) for s in range(2, 120)} == {1}
     assert passes(np.arange(9.0)[:, None][[0, 2, 4, 6, 8, 1, 3, 5, 7]]) == 1
     assert passes(np.ones((20, 3))) == 1
-    assert passes(np.arange(10.0)[:, None][[0, 2, 4, 6, 8, 1, 3, 5, 7, 9]]) == 2                  # ten are enough
+    # ten are enough
+    assert passes(np.arange(10.0)[:, None][[0, 2, 4, 6, 8, 1, 3, 5, 7, 9]]) == 2

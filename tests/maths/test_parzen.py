@@ -11,8 +11,11 @@ from fovnet.maths.parzen import forgetting, mixture, shares
 
 AT = np.array([0.0, 0.3, 0.77, 1.0])
 WITH_TIES = {n: np.arange(n) * 7 % 11 / 10 for n in (0, 1, 2, 3, 5, 24, 25)}
-DISTINCT = {n: np.arange(1, n + 1) * 0.6180339887498949 % 1.0 for n in (1, 2, 26, 40, 100, 300)}       # no two alike
-OBSERVED = [*WITH_TIES.values(), *DISTINCT.values(), np.array([0.5]), np.array([0.5, 0.5]), np.array([1.0, 1.0, 0.0])]
+# no two alike
+DISTINCT = {n: np.arange(1, n + 1) * 0.6180339887498949 % 1.0 for n in (1, 2, 26, 40, 100, 300)}
+OBSERVED = [
+    *WITH_TIES.values(), *DISTINCT.values(), np.array([0.5]), np.array([0.5, 0.5]), np.array([1.0, 1.0, 0.0]),
+]
 
 RECORDED = [
     [-0.0840222, 0.0209778, 0.0045278, -0.0840222],
@@ -37,7 +40,9 @@ RECORDED = [
 @pytest.fixture(scope="module")
 def theirs():
     """The module hyperopt.tpe."""
-    pytest.importorskip("hyperopt", reason="hyperopt is not installed: what it gives is compared as recorded, in another test")
+    pytest.importorskip(
+        "hyperopt", reason="hyperopt is not installed: what it gives is compared as recorded, in another test"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from hyperopt import tpe
@@ -47,25 +52,37 @@ def theirs():
 def test_a_mixture_is_that_of_hyperopt(theirs):
     at = np.linspace(0.0, 1.0, 41)
     for places in OBSERVED:
-        mine, (weights, means, deviations) = mixture(places), theirs.adaptive_parzen_normal(places, 1.0, 0.5, 1.0)
+        mine, (weights, means, deviations) = (
+            mixture(places),
+            theirs.adaptive_parzen_normal(places, 1.0, 0.5, 1.0),
+        )
         assert np.array_equal(mine.means, means) and np.array_equal(mine.deviations, deviations)
         assert mine.weights == pytest.approx(weights, rel=1e-15)
-        assert mine.log_density(at) == pytest.approx(theirs.GMM1_lpdf(at, weights, means, deviations, low=0.0, high=1.0), abs=1e-12)
+        assert mine.log_density(at) == pytest.approx(
+            theirs.GMM1_lpdf(at, weights, means, deviations, low=0.0, high=1.0), abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("levels", [2, 5, 11])
 def test_masses_of_even_levels_are_those_of_hyperopts_rounded_values(theirs, levels):
     at, step = np.linspace(0.0, 1.0, levels), 1.0 / (levels - 1)
     for places in OBSERVED:
-        mass = theirs.GMM1_lpdf(at, *theirs.adaptive_parzen_normal(places, 1.0, 0.5, 1.0), low=0.0, high=1.0, q=step)
+        mass = theirs.GMM1_lpdf(
+            at, *theirs.adaptive_parzen_normal(places, 1.0, 0.5, 1.0), low=0.0, high=1.0, q=step
+        )
         assert mixture(places).log_mass(at) == pytest.approx(mass, abs=1e-12)
 
 
-@given(places=lists(floats(0.0, 1.0), max_size=40), levels=lists(integers(0, 300), min_size=1, max_size=9, unique=True))
+@given(
+    places=lists(floats(0.0, 1.0), max_size=40),
+    levels=lists(integers(0, 300), min_size=1, max_size=9, unique=True),
+)
 def test_masses_of_uneven_levels_are_areas_below_the_density_in_whatever_order(places, levels):
     made, middles = mixture(np.array(places)), (np.arange(20_000) + 0.5) / 20_000
     nearest = np.abs(middles[:, None] - np.array(levels) / 300).argmin(axis=1)
-    areas = np.bincount(nearest, weights=np.exp(made.log_density(middles)) / len(middles), minlength=len(levels))
+    areas = np.bincount(
+        nearest, weights=np.exp(made.log_density(middles)) / len(middles), minlength=len(levels)
+    )
     assert np.exp(made.log_mass(np.array(levels) / 300)) == pytest.approx(areas, abs=2e-3)
 
 
@@ -81,7 +98,11 @@ def test_trials_are_forgotten_as_by_hyperopt(theirs, n):
 @pytest.mark.parametrize("n", [0, 1, 24, 25, 26, 100])
 def test_shares_of_categories_are_those_of_hyperopt(theirs, n):
     levels = np.arange(n) ** 2 % 4
-    counts = np.bincount(levels, weights=theirs.linear_forgetting_weights(n, 25), minlength=5) + 1.0 if n else np.ones(5)
+    counts = (
+        np.bincount(levels, weights=theirs.linear_forgetting_weights(n, 25), minlength=5) + 1.0
+        if n
+        else np.ones(5)
+    )
     posterior = counts / counts.sum()
     assert np.exp(shares(levels, 5).log_density(np.arange(5.0))) == pytest.approx(posterior, rel=1e-14)
 

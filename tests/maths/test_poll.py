@@ -17,7 +17,8 @@ def test_the_basis_is_orthogonal_and_its_two_signs_span_positively(n):
         unit = found / np.linalg.norm(found, axis=1, keepdims=True)
         anywhere = rng.standard_normal((1000, n))
         anywhere /= np.linalg.norm(anywhere, axis=1, keepdims=True)
-        assert ((unit @ anywhere.T).min(axis=0) <= -1.0 / np.sqrt(n) + 1e-9).all()            # one of them descends
+        # one of them descends
+        assert ((unit @ anywhere.T).min(axis=0) <= -1.0 / np.sqrt(n) + 1e-9).all()
 
 
 def test_the_frame_shrinks_to_a_hundredth():

@@ -17,7 +17,10 @@ def drawn(members=3, seed=1, inputs=5):
 
 
 def leaves_of(ranker):
-    return [[(torch.tensor(w, requires_grad=True), torch.tensor(b, requires_grad=True)) for w, b in part.views] for part in ranker.parts]
+    return [
+        [(torch.tensor(w, requires_grad=True), torch.tensor(b, requires_grad=True)) for w, b in part.views]
+        for part in ranker.parts
+    ]
 
 
 def through(layers, h):
@@ -32,7 +35,9 @@ def test_scores_and_gradients_of_all_networks_are_torchs(name, support):
     ranker, first = drawn(), tie_starts(np.sort(rng.integers(0, 12, 20)))
     c = weights("log", first)
     members, each, whole = leaves_of(ranker)
-    latent = through(each, torch.tensor(12.0**0.5 * (support - 0.5))).sum(1, keepdim=True) / max(1, len(support))
+    latent = through(each, torch.tensor(12.0**0.5 * (support - 0.5))).sum(1, keepdim=True) / max(
+        1, len(support)
+    )
     code = through(whole, latent).expand(-1, 20, -1)
     theirs = through(members, torch.cat([code, torch.tensor(X)[None]], 2).expand(3, -1, -1))[..., 0]
     assert np.allclose(ranker.scores(X, support), theirs.detach(), atol=1e-13)
@@ -41,7 +46,8 @@ def test_scores_and_gradients_of_all_networks_are_torchs(name, support):
     found = ranker.gradients(Batch(X, support, lambda s: LOSSES[name](s[..., 0], c, first)[1][..., None]))
     for k, (mine, part) in enumerate(zip(found, (members, each, whole), strict=True)):
         flat = np.concatenate([t.grad.numpy().reshape(len(mine), -1) for pair in part for t in pair], axis=1)
-        shared = 1.0 if k == 0 else 3.0                              # torch has the sum over members, the code their mean
+        # torch has the sum over members, the code their mean
+        shared = 1.0 if k == 0 else 3.0
         assert np.allclose(mine * shared, flat, rtol=1e-9, atol=1e-12)
 
 
@@ -56,7 +62,10 @@ def test_a_support_is_a_set_of_which_only_the_shares_count():
 def test_a_copy_is_trained_and_the_original_stays():
     ranker = drawn()
     before, copy = [part.flat.copy() for part in ranker.parts], ranker.copy()
-    train(copy, lambda: Batch(X, SUPPORT, lambda s: list_mle(s[..., 0], np.ones(20), SINGLE)[1][..., None]), 5, 0.02, 0.0005)
+    train(
+        copy, lambda: Batch(X, SUPPORT, lambda s: list_mle(s[..., 0], np.ones(20), SINGLE)[1][..., None]), 5,
+        0.02, 0.0005,
+    )
     assert all((part.flat == old).all() for part, old in zip(ranker.parts, before, strict=True))
     assert all((part.flat != old).any() for part, old in zip(copy.parts, before, strict=True))
 
@@ -72,7 +81,10 @@ def test_of_two_tasks_that_are_each_others_reverse_the_support_tells_which():
 
     def batch():
         sign = int(draw.choice([-1, 1]))
-        return Batch(task(sign, 20)[0], task(sign, 20)[1], lambda s: list_mle(s[..., 0], np.ones(20), SINGLE)[1][..., None] / 20)
+        return Batch(
+            task(sign, 20)[0], task(sign, 20)[1],
+            lambda s: list_mle(s[..., 0], np.ones(20), SINGLE)[1][..., None] / 20,
+        )
 
     train(ranker, batch, 1000, 0.003, 0.0)
     for sign in (1, -1):

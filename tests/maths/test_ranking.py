@@ -58,9 +58,13 @@ def test_more_scores_than_levels_move_the_area_by_less_than_a_thousandth(monkeyp
     scores, positive, cluster = drawn(1, size=4000, levels=levels)
     exact = roc_area(scores + 0.1 * positive, positive)
     monkeypatch.setattr(ranking, "LEVELS", 256)
-    assert pairs_of(scores + 0.1 * positive, positive, cluster, 6).area(np.ones((1, 6)))[0] == pytest.approx(exact, abs=1e-3)
+    assert pairs_of(scores + 0.1 * positive, positive, cluster, 6).area(np.ones((1, 6)))[0] == pytest.approx(
+        exact, abs=1e-3
+    )
 
 
 def test_without_a_positive_or_a_negative_there_is_no_area():
     assert np.isnan(roc_area(np.arange(3.0), np.ones(3, dtype=bool)))
-    assert np.isnan(pairs_of(np.arange(3.0), np.zeros(3, dtype=bool), np.zeros(3, dtype=int), 1).area(np.ones((1, 1)))).all()
+    assert np.isnan(
+        pairs_of(np.arange(3.0), np.zeros(3, dtype=bool), np.zeros(3, dtype=int), 1).area(np.ones((1, 1)))
+    ).all()

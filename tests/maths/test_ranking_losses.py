@@ -25,7 +25,9 @@ rng = np.random.default_rng(0)
 TIED = tie_starts(np.array([1.0, 2.0, 2.0, 2.0, 5.0, 6.0, 6.0]))
 SINGLE = np.arange(7)
 every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
-every_list = pytest.mark.parametrize("first", [SINGLE, TIED, np.zeros(7, dtype=np.int64)], ids=["single", "tied", "all"])
+every_list = pytest.mark.parametrize(
+    "first", [SINGLE, TIED, np.zeros(7, dtype=np.int64)], ids=["single", "tied", "all"]
+)
 
 
 def likelihood(scores):
@@ -52,7 +54,9 @@ def test_tied_places_have_coxs_partial_likelihood_in_breslows_form_and_no_order(
     assert value[0] == pytest.approx(sum(c * (at_risk - s)), rel=1e-12)
     swapped = [0, 3, 1, 2, 4, 6, 5]
     other, turned = list_mle(s[None, swapped], c, TIED)
-    assert other == pytest.approx(value, rel=1e-14) and turned == pytest.approx(gradient[:, swapped], rel=1e-12)
+    assert other == pytest.approx(value, rel=1e-14) and turned == pytest.approx(
+        gradient[:, swapped], rel=1e-12
+    )
 
 
 @every_loss
@@ -94,7 +98,9 @@ def test_losses_and_gradients_are_torchs(name, first, kind):
     theirs = of_torch(name, s, c, first)
     theirs.sum().backward()
     value, gradient = LOSSES[name](s.detach().numpy(), c, first)
-    assert np.allclose(value, theirs.detach(), rtol=1e-12) and np.allclose(gradient, s.grad, rtol=1e-9, atol=1e-13)
+    assert np.allclose(value, theirs.detach(), rtol=1e-12) and np.allclose(
+        gradient, s.grad, rtol=1e-9, atol=1e-13
+    )
 
 
 @every_list
@@ -124,7 +130,9 @@ def test_a_right_order_scaled_up_costs_nothing_and_a_wrong_one_ever_more():
 
 @every_loss
 def test_scores_of_700_and_long_lists_give_finite_values_and_gradients(loss):
-    s = np.stack([rng.choice([-700.0, 700.0], 2000), np.linspace(-700, 700, 2000), np.linspace(700, -700, 2000)])
+    s = np.stack(
+        [rng.choice([-700.0, 700.0], 2000), np.linspace(-700, 700, 2000), np.linspace(700, -700, 2000)]
+    )
     first = tie_starts(np.sort(rng.integers(0, 1500, 2000)))
     for value in loss(s, weights("log", first), first):
         assert np.isfinite(value).all()
@@ -133,9 +141,12 @@ def test_scores_of_700_and_long_lists_give_finite_values_and_gradients(loss):
 def test_pairs_and_points_are_scikit_learns():
     s, level = rng.normal(size=(1, 7)), levels(TIED)
     over = [s[0, i] - s[0, j] for i in range(7) for j in range(7) if TIED[i] < TIED[j]]
-    mirrored = np.array([*over, *(-one for one in over)])          # log_loss wants both classes: each pair twice
+    # log_loss wants both classes: each pair twice
+    mirrored = np.array([*over, *(-one for one in over)])
     wanted = np.repeat([1, 0], len(over))
-    assert rank_net(s, SINGLE, TIED)[0] == pytest.approx(log_loss(wanted, 1 / (1 + np.exp(-mirrored))), rel=1e-12)
+    assert rank_net(s, SINGLE, TIED)[0] == pytest.approx(
+        log_loss(wanted, 1 / (1 + np.exp(-mirrored))), rel=1e-12
+    )
     assert point(s, SINGLE, TIED)[0] == pytest.approx(mean_squared_error(level, s[0]), rel=1e-12)
 
 

@@ -17,13 +17,16 @@ def test_it_is_the_ratio_of_the_more_alike_neighbours_to_all_pairs(s: int, k: in
     p = np.random.default_rng(seed).dirichlet(np.ones(k), s)
     kept = without_lone(p)
     distance = [np.abs(a - b).sum() / 2 for a, b in combinations(kept, 2)]
-    neighbours = [np.mean([np.abs(a - b).sum() / 2 for a, b in zip(kept, kept[lag:], strict=False)]) for lag in (1, 2)]
+    neighbours = [
+        np.mean([np.abs(a - b).sum() / 2 for a, b in zip(kept, kept[lag:], strict=False)]) for lag in (1, 2)
+    ]
     assert roughness(p) == pytest.approx(min(neighbours) / max(np.mean(distance), LEAST_DISTANCE))
 
 
 @pytest.mark.parametrize("s", [10, 20, 40, 100])
 def test_one_odd_slice_of_ten_is_no_disorder(s: int) -> None:
-    """Cuts without signal, or ones that the networks take for another region: the others are in any order what they are."""
+    """Cuts without signal, or ones that the networks take for another region: the others are in any order
+    what they are."""
     p = np.tile([0.98, 0.01, 0.01], (s, 1))
     p[4::10] = [0.01, 0.98, 0.01]
     assert len(without_lone(p)) == s - s // 10 and roughness(p) < 0.3
@@ -48,7 +51,9 @@ def test_random_order_has_one_on_average_and_a_body_far_less() -> None:
     rng = np.random.default_rng(0)
     body = np.eye(5)[np.repeat(np.arange(5), 12)] * 0.8 + 0.2 * rng.dirichlet(np.ones(5), 60)
     assert roughness(body) < 0.3
-    assert np.mean([roughness(body[rng.permutation(60)]) for _ in range(2000)]) == pytest.approx(0.97, abs=0.03)
+    assert np.mean([roughness(body[rng.permutation(60)]) for _ in range(2000)]) == pytest.approx(
+        0.97, abs=0.03
+    )
 
 
 def test_few_slices_and_slices_that_say_the_same_have_none() -> None:

@@ -25,7 +25,9 @@ def test_plain_scales_are_the_lengthscales_of_the_columns():
 
 @given(n=integers(2, 12), seed=integers(0, 999))
 @settings(max_examples=30)
-def test_the_likelihood_is_that_of_the_lengthscales_made_of_them_and_its_gradient_the_finite_difference(n, seed):
+def test_the_likelihood_is_that_of_the_lengthscales_made_of_them_and_its_gradient_the_finite_difference(
+    n, seed
+):
     rng = np.random.default_rng(seed)
     X, y, theta = rng.random((n, 8)), rng.standard_normal(n), 0.5 * rng.standard_normal(9)
     gaps = gp.squared_gaps(X)

@@ -1,4 +1,5 @@
-"""Smoothing in millimetres, temperature, and the best stretch, against scipy, closed forms and brute force."""
+"""Smoothing in millimetres, temperature, and the best stretch, against scipy, closed forms and brute
+force."""
 
 from __future__ import annotations
 
@@ -29,12 +30,17 @@ def test_far_from_the_ends_it_is_the_sampled_gaussian_of_scipy() -> None:
 
 
 @given(lists(floats(0.1, 300.0), min_size=1, max_size=12), floats(0.05, 30.0), integers(0, 999))
-def test_of_slices_however_far_apart_each_weighs_by_its_own_distance(gaps_mm: list[float], sigma_mm: float, seed: int) -> None:
-    """Written out as the normalised convolution: a gap between two stations is no reason to smooth neither."""
+def test_of_slices_however_far_apart_each_weighs_by_its_own_distance(
+    gaps_mm: list[float], sigma_mm: float, seed: int
+) -> None:
+    """Written out as the normalised convolution: a gap between two stations is no reason to smooth
+    neither."""
     z_mm = np.concatenate([[0.0], np.cumsum(gaps_mm)])
     p = np.random.default_rng(seed).dirichlet(np.ones(3), len(z_mm))
     weights = np.exp(-0.5 * (np.subtract.outer(z_mm, z_mm) / sigma_mm) ** 2)
-    np.testing.assert_allclose(smooth_along_body(p, z_mm, sigma_mm), weights @ p / weights.sum(axis=1, keepdims=True), atol=1e-12)
+    np.testing.assert_allclose(
+        smooth_along_body(p, z_mm, sigma_mm), weights @ p / weights.sum(axis=1, keepdims=True), atol=1e-12
+    )
 
 
 def test_twice_the_slices_of_the_same_body_smooth_to_the_same_curve() -> None:

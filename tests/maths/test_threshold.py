@@ -18,7 +18,8 @@ def test_the_chance_never_rises_with_the_estimate_whatever_happened(outcomes):
 
 
 def test_before_anything_was_tried_the_limit_is_as_likely_above_all_as_anywhere_between_them():
-    """P(fits) then falls from one to a half along a straight line, over a range so wide that no estimate's error matters."""
+    """P(fits) then falls from one to a half along a straight line, over a range so wide that no estimate's
+    error matters."""
     at = np.linspace(0.0, 40.0, 200)
     chance = chance_to_fit(at, np.zeros(0), np.zeros(0, dtype=bool))
     np.testing.assert_allclose(chance[5:-5], 1.0 - 0.5 * at[5:-5] / 40.0, atol=0.01)

@@ -39,11 +39,17 @@ def test_every_plane_of_a_turned_body_shows_the_listed_view(body, axes, signs):
     turned = body.transpose(axes)[:: signs[0], :: signs[1], :: signs[2]]
     for plane, view in enumerate(shown_by(tuple(zip(axes, signs, strict=True)))):
         source, move = SOURCES[view]
-        np.testing.assert_allclose(picture(turned, plane), moved(picture(body, source), MOVES[move]), rtol=1e-12)
+        np.testing.assert_allclose(
+            picture(turned, plane), moved(picture(body, source), MOVES[move]), rtol=1e-12
+        )
 
 
 def test_of_48_ways_24_look_different_and_of_the_pictures_16():
-    ways = {shown_by(tuple(zip(axes, signs, strict=True))) for axes in permutations(range(3)) for signs in product((1, -1), repeat=3)}
+    ways = {
+        shown_by(tuple(zip(axes, signs, strict=True)))
+        for axes in permutations(range(3))
+        for signs in product((1, -1), repeat=3)
+    }
     assert ways == {tuple(turn) for turn in TURNS.tolist()}
     assert TURNS.shape == (24, 3)
     assert set(TURNS.ravel().tolist()) == set(range(len(VIEWS)))

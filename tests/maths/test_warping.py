@@ -39,7 +39,9 @@ def test_every_target_keeps_the_order_and_leads_back_to_the_scores(name, y):
     target = TARGETS[name](y)
     order = np.argsort(y, kind="stable")
     assert np.isfinite(target.values).all() and (np.diff(target.values[order]) >= -1e-9).all()
-    np.testing.assert_allclose(target.score_of(target.values), y, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(y).max()))
+    np.testing.assert_allclose(
+        target.score_of(target.values), y, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(y).max())
+    )
 
 
 def test_below_the_best_a_score_goes_on_in_the_units_of_the_better_half():
@@ -60,7 +62,8 @@ def test_ranks_are_those_of_scipy(y):
 @pytest.mark.parametrize("warp", [half_ranked, raw])
 @pytest.mark.parametrize("power", [-1000, -40, 40, 900])
 def test_losses_of_any_size_are_believed_alike(warp, power):
-    """Sums and squares of 1e300 are no numbers, those of 1e-300 are nothing; a power of two changes no bit of what is believed."""
+    """Sums and squares of 1e300 are no numbers, those of 1e-300 are nothing; a power of two changes no bit of
+    what is believed."""
     y = np.random.default_rng(1).gamma(2.0, size=30) + 0.1
     target, large = warp(y), warp(np.ldexp(y, power))
     np.testing.assert_array_equal(large.values, target.values)
@@ -78,7 +81,10 @@ def test_ranks_know_no_units_and_never_leave_what_was_seen():
     assert target.unit is None and target.score_of(np.array([-9.0, 9.0])).tolist() == [1.0, 3.0]
 
 
-@pytest.mark.parametrize("scores", [[0.05] * 6, [0.05] * 5 + [0.0501], [0.05] * 4 + [0.3, 0.4]], ids=["all", "all but one", "four of six"])
+@pytest.mark.parametrize(
+    "scores", [[0.05] * 6, [0.05] * 5 + [0.0501], [0.05] * 4 + [0.3, 0.4]],
+    ids=["all", "all but one", "four of six"],
+)
 def test_scores_whose_better_half_is_one_value_know_no_units(scores):
     """Else an expected regret of 0.4 would be reported for losses of 0.05."""
     target = half_ranked(np.array(scores))

@@ -29,9 +29,9 @@ def test_the_papers_networks_have_the_papers_weights(net: Architecture, weights:
 
 @settings(max_examples=40)
 @given(
-    blocks=integers(1, 5), convolutions=integers(1, 5), log2_filters=integers(2, 5), kernel=sampled_from([3, 5]),
-    separable=booleans(), head=sampled_from(HEADS), side=sampled_from([64, 80]), block=sampled_from(BLOCKS), widen=integers(1, 2),
-    stride=integers(1, 2), norm=sampled_from(NORMS),
+    blocks=integers(1, 5), convolutions=integers(1, 5), log2_filters=integers(2, 5),
+    kernel=sampled_from([3, 5]), separable=booleans(), head=sampled_from(HEADS), side=sampled_from([64, 80]),
+    block=sampled_from(BLOCKS), widen=integers(1, 2), stride=integers(1, 2), norm=sampled_from(NORMS),
     inputs=sampled_from([("slice",), ("slice", "neighbours"), tuple(INPUTS)]),
 )
 def test_the_count_is_that_of_the_network_really_built(side: int, **shape: Any) -> None:
@@ -51,7 +51,8 @@ def test_the_count_is_that_of_the_network_really_built(side: int, **shape: Any) 
 def test_the_input_normalisation_within_the_first_convolution_is_the_one_before_it(
     separable: bool, training: bool, inputs: tuple[str, ...]
 ) -> None:
-    """Scores, gradients and running statistics are those of the layers called one after another, as torch's own Sequential does."""
+    """Scores, gradients and running statistics are those of the layers called one after another, as torch's
+    own Sequential does."""
     net = Architecture(3, 2, 3, 5, separable, classes=7, side=32, inputs=inputs)
     model = build(net, torch.Generator().manual_seed(1)).double()
     with torch.no_grad():
@@ -65,17 +66,24 @@ def test_the_input_normalisation_within_the_first_convolution_is_the_one_before_
         scores = forward(slices)
         scores.square().sum().backward()
         statistics = [model.normalise.running_mean.clone(), model.normalise.running_var.clone()]
-        seen.append([scores.detach(), *statistics, *(parameter.grad.clone() for parameter in model.parameters())])
+        seen.append(
+            [scores.detach(), *statistics, *(parameter.grad.clone() for parameter in model.parameters())]
+        )
     for ours, theirs in zip(*seen, strict=True):
         torch.testing.assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("widen", [1, 2])
 def test_a_residual_block_begins_as_its_shortcut_and_its_branch_then_learns(widen: int) -> None:
-    """He et al. (2016): what enters is carried around.  The branch is nothing at first (Fixup), and the first step moves it."""
-    model = build(Architecture(3, 2, 2, 3, False, 7, "gap", side=32, block="residual", widen=widen), torch.Generator().manual_seed(0))
+    """He et al. (2016): what enters is carried around.  The branch is nothing at first (Fixup), and the first
+    step moves it."""
+    model = build(
+        Architecture(3, 2, 2, 3, False, 7, "gap", side=32, block="residual", widen=widen),
+        torch.Generator().manual_seed(0),
+    )
     blocks = [layer for layer in model.children() if isinstance(layer, Residual)]
-    assert len(blocks) == 2                                        # the first block sees the picture, and is plain
+    # the first block sees the picture, and is plain
+    assert len(blocks) == 2
     x = torch.rand(2, 4, 16, 16)
     torch.testing.assert_close(blocks[0](x), x if widen == 1 else blocks[0].shortcut(x))
     model(torch.rand(2, 1, 32, 32)).square().sum().backward()
@@ -85,15 +93,18 @@ def test_a_residual_block_begins_as_its_shortcut_and_its_branch_then_learns(wide
 
 @pytest.mark.parametrize("convolutions", [1, 3, 5])
 def test_signals_keep_their_size_in_a_network_that_is_not_trained(convolutions: int) -> None:
-    """He et al. (2015): the mean square of what enters the head is about the same with pairs of convolutions as with
-    single ones; with a variance of 2 / inputs in both of a pair, it doubled with each, 1,000 times in ten."""
+    """He et al. (2015): the mean square of what enters the head is about the same with pairs of convolutions
+    as with single ones; with a variance of 2 / inputs in both of a pair, it doubled with each, 1,000 times in
+    ten."""
     pictures, strength = torch.rand(8, 1, 32, 32, generator=torch.Generator().manual_seed(0)), {}
     for separable in (False, True):
         squares = []
         for seed in range(5):
             net = Architecture(2, convolutions, 5, 3, separable, classes=7, side=32, head="small")
             model, entering = build(net, torch.Generator().manual_seed(seed)).train(), list[torch.Tensor]()
-            model.get_submodule("flatten").register_forward_hook(lambda *given, kept=entering: kept.append(given[2]))
+            model.get_submodule("flatten").register_forward_hook(
+                lambda *given, kept=entering: kept.append(given[2])
+            )
             with torch.no_grad():
                 model(pictures)
             squares.append(float(entering[0].square().mean()))
@@ -119,10 +130,13 @@ def test_heads_and_blocks_that_nobody_knows_are_refused_by_name() -> None:
         Architecture(5, 1, 3, 3, False, 7, block="dense")
 
 
-@pytest.mark.parametrize(("name", "level"), [
-    ("blocks", 0), ("blocks", 101), ("convolutions", 0), ("log2_filters", 13), ("kernel", 0), ("classes", 0), ("stride", 0), ("widen", 3),
-    ("blocks", 2.0), ("blocks", True),
-])
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        ("blocks", 0), ("blocks", 101), ("convolutions", 0), ("log2_filters", 13), ("kernel", 0),
+        ("classes", 0), ("stride", 0), ("widen", 3), ("blocks", 2.0), ("blocks", True),
+    ],
+)
 def test_numbers_that_no_network_has_are_refused_by_name(name: str, level: object) -> None:
     with pytest.raises(ValueError, match=f"{name} {level!r}; a whole number from"):
         replace(Architecture(5, 1, 3, 3, False, 7), **{name: level})

@@ -1,4 +1,5 @@
-"""Batched augmentation: the same pixels as MONAI's transforms at the same draw, and the same distribution over many draws."""
+"""Batched augmentation: the same pixels as MONAI's transforms at the same draw, and the same distribution
+over many draws."""
 
 from __future__ import annotations
 
@@ -8,7 +9,19 @@ import torch
 from scipy import stats
 from scipy.ndimage import gaussian_filter
 
-from fovnet.net.augment import LEAST_CROP, beside, cropped, crops, draw, draw_affines, draw_crops, ends, framed, noise_at, without_others
+from fovnet.net.augment import (
+    LEAST_CROP,
+    beside,
+    cropped,
+    crops,
+    draw,
+    draw_affines,
+    draw_crops,
+    ends,
+    framed,
+    noise_at,
+    without_others,
+)
 from fovnet.net.recipe import Ranges
 from fovnet.net.sampling import grid_of, resample
 from fovnet.net.train_step import augmented as in_training
@@ -48,20 +61,23 @@ def test_the_grid_is_the_one_torch_makes() -> None:
 
 @pytest.mark.filterwarnings("ignore")          # importing MONAI 1.6 warns of its own deprecated imports
 class TestTheSameDrawGivesMonaisPixels:
-    """x and y here are columns and rows; MONAI counts rows first, so that its angle has the other sign and its second shear is ours."""
+    """x and y here are columns and rows; MONAI counts rows first, so that its angle has the other sign and
+    its second shear is ours."""
 
     def test_affine(self) -> None:
         from monai.transforms import Affine
 
         image, side = slices(1)[0], 32
-        chance = torch.tensor([0.7, -0.9, 0.4, -0.6, 0.5, 0.8])        # angle, shear, zooms of x and y, shifts of x and y
+        # angle, shear, zooms of x and y, shifts of x and y
+        chance = torch.tensor([0.7, -0.9, 0.4, -0.6, 0.5, 0.8])
         angle, shear, wide, tall, right, down = chance.tolist()
         theta = draw_affines(1, WIDE, Fixed(chance))
         zooms = [1 + WIDE.zoom * tall, 1 + WIDE.zoom * wide]
         pixels = [WIDE.translation * side * down, WIDE.translation * side * right]
         theirs, _ = Affine(
-            rotate_params=-np.deg2rad(WIDE.rotation_deg * angle), shear_params=(0.0, WIDE.shear * shear), translate_params=pixels,
-            scale_params=zooms, mode="bilinear", padding_mode="zeros", align_corners=False,
+            rotate_params=-np.deg2rad(WIDE.rotation_deg * angle), shear_params=(0.0, WIDE.shear * shear),
+            translate_params=pixels, scale_params=zooms, mode="bilinear", padding_mode="zeros",
+            align_corners=False,
         )(image)
         ours = resample(image[None], theta)[0]
         assert float((ours - image).abs().mean()) > 0.1
@@ -109,7 +125,8 @@ def pinned(gamma: float = 1.0, low: float = 0.0, high: float = 1.0) -> torch.Ten
 
 
 def lopsided() -> torch.Tensor:
-    """A smooth slice (1, 48, 48) with a long and a short side, from black to white: how it lies and leans can be seen."""
+    """A smooth slice (1, 48, 48) with a long and a short side, from black to white: how it lies and leans can
+    be seen."""
     picture = np.zeros((48, 48))
     picture[19:27, 14:33] = 1.0
     picture[26:33, 14:21] = 0.6
@@ -118,7 +135,8 @@ def lopsided() -> torch.Tensor:
 
 
 def shape_of(pictures: np.ndarray) -> dict[str, np.ndarray]:
-    """Of pictures (n, h, w), each (n,): centre of mass, second central moments, the share of the bright that is white, the dark's noise."""
+    """Of pictures (n, h, w), each (n,): centre of mass, second central moments, the share of the bright that
+    is white, the dark's noise."""
     y, x = np.mgrid[: pictures.shape[1], : pictures.shape[2]]
     bright = np.where(pictures > 0.25, pictures, 0.0)
     mass = bright.sum(axis=(1, 2))
@@ -127,29 +145,41 @@ def shape_of(pictures: np.ndarray) -> dict[str, np.ndarray]:
     xx, yy, xy = ((bright * product).sum(axis=(1, 2)) / mass for product in (dx * dx, dy * dy, dx * dy))
     long, turned = np.hypot(xx - yy, 2 * xy) / (xx + yy), np.arctan2(2 * xy, xx - yy)
     steep = (pictures > 0.6).sum(axis=(1, 2)) / (pictures > 0.3).sum(axis=(1, 2))
-    found = {"x": cx, "y": cy, "xx": xx, "yy": yy, "xy": xy, "elongation": long, "direction": turned, "mass": mass, "contrast": steep,
-             "noise": pictures[:, :4, :].std(axis=(1, 2))}
-    return {name: np.round(values, 4) for name, values in found.items()}      # what no range touches differs by rounding alone
+    found = {
+        "x": cx, "y": cy, "xx": xx, "yy": yy, "xy": xy, "elongation": long, "direction": turned, "mass": mass,
+        "contrast": steep, "noise": pictures[:, :4, :].std(axis=(1, 2)),
+    }
+    # what no range touches differs by rounding alone
+    return {name: np.round(values, 4) for name, values in found.items()}
 
 
 def disagreement(ours: np.ndarray, theirs: np.ndarray) -> dict[str, float]:
-    """p-values of Kolmogorov-Smirnov for each property, and of chi-square for the mean and the mean square of every eighth pixel."""
-    p = {name: stats.ks_2samp(a, b).pvalue for (name, a), b in zip(shape_of(ours).items(), shape_of(theirs).values(), strict=True)}
+    """p-values of Kolmogorov-Smirnov for each property, and of chi-square for the mean and the mean square of
+    every eighth pixel."""
+    p = {
+        name: stats.ks_2samp(a, b).pvalue
+        for (name, a), b in zip(shape_of(ours).items(), shape_of(theirs).values(), strict=True)
+    }
     for name, power in (("mean image", 1), ("mean square image", 2)):
         a, b = (pictures[:, 4:44:8, 4:44:8] ** power for pictures in (ours, theirs))
         # 1e-9: a difference of 3e-5 of the grey range is rounding
-        z = (a.mean(axis=0) - b.mean(axis=0)) / np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b) + 1e-9)
+        z = (a.mean(axis=0) - b.mean(axis=0)) / np.sqrt(
+            a.var(axis=0) / len(a) + b.var(axis=0) / len(b) + 1e-9
+        )
         p[name] = float(min(1.0, z.size * 2 * stats.norm.sf(np.abs(z).max())))
     return p
 
 
 DRAWN = 1000
 OURS = 4000
-SIGNIFICANCE = 1e-3      # twelve properties: chance alone is below this once in a hundred comparisons, and the seeds are fixed
+# twelve properties: chance alone is below this once in a hundred comparisons, and the seeds are fixed
+SIGNIFICANCE = 1e-3
 
 
 def ours(ranges: Ranges, image: torch.Tensor | None = None) -> np.ndarray:
-    return augmented((lopsided() if image is None else image).expand(OURS, 1, 48, 48).contiguous(), ranges, 12)[:, 0].numpy()
+    return augmented(
+        (lopsided() if image is None else image).expand(OURS, 1, 48, 48).contiguous(), ranges, 12
+    )[:, 0].numpy()
 
 
 def monais(ranges: Ranges, n: int = DRAWN) -> np.ndarray:
@@ -157,8 +187,11 @@ def monais(ranges: Ranges, n: int = DRAWN) -> np.ndarray:
     from monai.transforms import Compose, RandAdjustContrast, RandAffine, RandGaussianNoise
 
     chain = [
-        RandAffine(1.0, rotate_range=float(np.deg2rad(ranges.rotation_deg)), shear_range=(0.0, ranges.shear),
-                   translate_range=(ranges.translation * 48,) * 2, scale_range=(ranges.zoom,) * 2, padding_mode="zeros"),
+        RandAffine(
+            1.0, rotate_range=float(np.deg2rad(ranges.rotation_deg)), shear_range=(0.0, ranges.shear),
+            translate_range=(ranges.translation * 48,) * 2, scale_range=(ranges.zoom,) * 2,
+            padding_mode="zeros",
+        ),
         *([RandAdjustContrast(1.0, gamma=(1 - ranges.gamma, 1 + ranges.gamma))] if ranges.gamma else []),
         *([RandGaussianNoise(1.0, std=ranges.noise)] if ranges.noise else []),
     ]
@@ -169,7 +202,9 @@ def monais(ranges: Ranges, n: int = DRAWN) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["rotation_deg", "translation", "shear", "zoom", "noise", "gamma"])
-def test_many_draws_of_one_change_cannot_be_distinguished_from_monais_and_those_of_a_fifth_more_can(name: str) -> None:
+def test_many_draws_of_one_change_cannot_be_distinguished_from_monais_and_those_of_a_fifth_more_can(
+    name: str,
+) -> None:
     """Uniform draws from ±a and ±1.2 a differ by 1/12 in their distribution, which a thousand draws show."""
     alone, wider = (Ranges(**{**vars(STILL), name: scale * getattr(WIDE, name)}) for scale in (1.0, 1.2))
     theirs = monais(alone)
@@ -180,7 +215,9 @@ def test_many_draws_of_one_change_cannot_be_distinguished_from_monais_and_those_
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_many_draws_of_the_whole_chain_cannot_be_distinguished_from_monais_and_those_sheared_along_the_other_axis_can() -> None:
+def test_many_draws_of_the_whole_chain_cannot_be_distinguished_from_monais_and_those_sheared_along_the_other_axis_can() -> (
+    None
+):
     theirs = monais(WIDE, 2000)
     same = disagreement(ours(WIDE), theirs)
     assert min(same.values()) > SIGNIFICANCE, same
@@ -219,10 +256,13 @@ def test_the_draws_fill_their_ranges_evenly() -> None:
 
 
 def test_a_turn_and_a_shear_keep_area_and_a_zoom_scales_it() -> None:
-    """det(theta) is the ratio of input to output area: 1 for rotation and shear, the product of both zooms else."""
+    """det(theta) is the ratio of input to output area: 1 for rotation and shear, the product of both zooms
+    else."""
     turned = draw_affines(100, Ranges(30, 0, 0.3, 0, 0), torch.Generator().manual_seed(4))[:, :, :2]
     np.testing.assert_allclose(torch.linalg.det(turned).numpy(), 1, atol=1e-6)
-    zoomed = torch.linalg.det(draw_affines(5000, Ranges(0, 0, 0, 0.2, 0), torch.Generator().manual_seed(5))[:, :, :2])
+    zoomed = torch.linalg.det(
+        draw_affines(5000, Ranges(0, 0, 0, 0.2, 0), torch.Generator().manual_seed(5))[:, :, :2]
+    )
     assert 0.64 <= float(zoomed.min()) < 0.68
     assert 1.4 < float(zoomed.max()) <= 1.44
 
@@ -236,8 +276,12 @@ WHOLE = torch.tensor([1.0, 1.0, 0.0, 0.0])
 
 
 def test_crops_lie_in_the_slice_and_are_as_often_half_as_large() -> None:
-    """Sizes are uniform in their logarithm; all else that is drawn does not depend on whether slices are cropped."""
-    with_crops, without = (draw(4000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=share), torch.Generator().manual_seed(3)) for share in (0.6, 0.0))
+    """Sizes are uniform in their logarithm; all else that is drawn does not depend on whether slices are
+    cropped."""
+    with_crops, without = (
+        draw(4000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=share), torch.Generator().manual_seed(3))
+        for share in (0.6, 0.0)
+    )
     assert torch.equal(with_crops[:, :11], without[:, :11])
     assert torch.equal(crops(without), WHOLE.expand(4000, 4))
     made = crops(with_crops)
@@ -263,7 +307,8 @@ def test_a_crop_is_the_rectangle_padded_to_a_square_and_resized() -> None:
     square = torch.nn.functional.pad(shown, (0, 0, 4, 4))[:, :, 4:20, 12:28]
     wanted = torch.nn.functional.interpolate(square, size=(32, 32), mode="bilinear", align_corners=False)
     found = resample(shown, framed(torch.eye(2, 3).expand(2, 2, 3), made))
-    torch.testing.assert_close(found[:, :, 1:-1, 1:-1], wanted[:, :, 1:-1, 1:-1], atol=1e-5, rtol=0)    # the rim reads beyond it
+    # the rim reads beyond it
+    torch.testing.assert_close(found[:, :, 1:-1, 1:-1], wanted[:, :, 1:-1, 1:-1], atol=1e-5, rtol=0)
 
 
 def test_the_tightest_crop_of_a_slice_full_of_body_is_made() -> None:
@@ -285,7 +330,9 @@ def test_ends_of_volumes_are_cut_as_often_as_slices_are_cropped_anywhere_alike()
     cut = drawn[drawn < 1]
     assert len(cut) / drawn.numel() == pytest.approx(0.3, abs=0.02)
     assert stats.kstest(cut.numpy(), "uniform").pvalue > 0.001
-    assert torch.equal(ends(draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05), torch.Generator().manual_seed(3))), torch.ones(50, 2))
+    assert torch.equal(
+        ends(draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05), torch.Generator().manual_seed(3))), torch.ones(50, 2)
+    )
 
 
 def test_slices_are_shown_alone_as_often_as_asked_whatever_else_is_drawn() -> None:
@@ -298,4 +345,6 @@ def test_slices_are_shown_alone_as_often_as_asked_whatever_else_is_drawn() -> No
 def test_a_slice_shown_alone_is_itself_with_black_beside_it() -> None:
     images = torch.rand((2, 4, 16, 16), generator=torch.Generator().manual_seed(1))
     shown = without_others(images, torch.tensor([[1.0], [0.0]]))
-    assert torch.equal(shown[0], images[0]) and torch.equal(shown[1, 0], images[1, 0]) and not shown[1, 1:].any()
+    assert (
+        torch.equal(shown[0], images[0]) and torch.equal(shown[1, 0], images[1, 0]) and not shown[1, 1:].any()
+    )

@@ -1,4 +1,5 @@
-"""What axes mean to a network: two names for one thing, one order for all files, nothing impossible let in."""
+"""What axes mean to a network: two names for one thing, one order for all files, nothing impossible let
+in."""
 
 import numpy as np
 import pytest
@@ -23,14 +24,20 @@ def test_the_papers_axes_are_in_order_already_and_any_other_order_becomes_it():
 def test_the_step_and_the_batch_have_two_names_each():
     plain = {**BASELINE, "learning_rate": 0.001, "batch": 8}
     del plain["log10_learning_rate"], plain["log2_batch"]
-    assert axes.learning_rate(plain) == pytest.approx(axes.learning_rate(BASELINE)) and axes.batch(plain) == axes.batch(BASELINE) == 8
+    assert (
+        axes.learning_rate(plain) == pytest.approx(axes.learning_rate(BASELINE))
+        and axes.batch(plain) == axes.batch(BASELINE) == 8
+    )
     how = {"classes": 7, "head": "fc", "slices": 100, "validation_slices": 10, "epochs": 1, "device": CPU}
     np.testing.assert_array_equal(price_rows([plain], **how), price_rows([BASELINE], **how))
 
 
 def test_a_head_of_the_configurations_own_is_priced_as_such():
     how = {"classes": 7, "slices": 100, "validation_slices": 10, "epochs": 1, "device": CPU}
-    own, named = price_rows([{**BASELINE, "head": "gap"}], head="fc", **how), price_rows([BASELINE], head="gap", **how)
+    own, named = (
+        price_rows([{**BASELINE, "head": "gap"}], head="fc", **how),
+        price_rows([BASELINE], head="gap", **how),
+    )
     np.testing.assert_array_equal(own, named)
 
 

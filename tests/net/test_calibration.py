@@ -1,4 +1,5 @@
-"""A device is found again from how long trainings took on it; what is kept records it, and is never replaced unasked."""
+"""A device is found again from how long trainings took on it; what is kept records it, and is never replaced
+unasked."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def test_one_training_on_a_busy_machine_does_not_move_the_others(space: Columns)
 
 
 def calibrated(rows: Columns, device: Device, noise: float = 0.0) -> tuple[int, float, np.ndarray]:
-    """How many networks a calibration timed, the seconds that took on the device, and predicted over real seconds of all rows."""
+    """How many networks a calibration timed, the seconds that took on the device, and predicted over real
+    seconds of all rows."""
     spent, probe = [0.0], pretend(device, noise)
 
     def timed(net: Architecture, batch: int) -> Seconds:
@@ -91,14 +93,16 @@ def calibrated(rows: Columns, device: Device, noise: float = 0.0) -> tuple[int, 
 
 @pytest.mark.parametrize("device", [LAPTOP, CARD], ids=["laptop", "card"])
 def test_a_short_calibration_predicts_the_whole_space(device: Device, space: Columns) -> None:
-    """Sixteen networks timed with 5 % of noise, none for longer than its share of 45 seconds: nine in ten of all 4,900 within 25 %."""
+    """Sixteen networks timed with 5 % of noise, none for longer than its share of 45 seconds: nine in ten of
+    all 4,900 within 25 %."""
     networks, seconds, ratio = calibrated(candidates(space), device, noise=0.05)
     assert networks == 16 and seconds < 90
     assert (abs(ratio - 1) < 0.25).mean() >= 0.9
 
 
 def test_a_device_however_slow_is_calibrated_by_networks_that_take_nearly_least(space: Columns) -> None:
-    """A thousandth of a laptop: as many networks as there are prices, and nine in ten of all 4,900 within 30 %."""
+    """A thousandth of a laptop: as many networks as there are prices, and nine in ten of all 4,900 within 30
+    %."""
     networks, _, ratio = calibrated(candidates(space), Device(0.1, 0.02, 60_000.0, 0.01, 540_000.0, 16, 0.32))
     assert networks == 5
     assert (abs(ratio - 1) < 0.3).mean() >= 0.9
@@ -138,7 +142,9 @@ def test_finished_trials_move_the_fit_towards_what_they_took(space: Columns) -> 
     truth = 2 * seconds_on(LAPTOP, rows, work)
     after = with_trials(known, Timings(rows, work, truth))
     assert after.trials == 60 and len(after.probes) == 16
-    before, then = (np.median(abs(np.log(seconds_on(one.device, rows, work) / truth))) for one in (known, after))
+    before, then = (
+        np.median(abs(np.log(seconds_on(one.device, rows, work) / truth))) for one in (known, after)
+    )
     assert then < before / 2
 
 
@@ -147,7 +153,10 @@ def test_trials_that_were_shown_something_else_move_nothing(space: Columns) -> N
     known = calibrate(space, pretend(LAPTOP), "pretended")
     rows = replace(space.taken(np.arange(10)), inputs=("slice", "neighbours"))
     work = Work(repeated(400, 10), repeated(50, 10), repeated(1, 10))
-    message = r"inputs slice and 7 classes, and the trials have inputs slice, neighbours and 7 .*calibration-other-inputs"
+    message = (
+        r"inputs slice and 7 classes, and the trials have inputs slice, neighbours and 7 "
+        r".*calibration-other-inputs"
+    )
     with pytest.raises(SearchError, match=message):
         with_trials(known, Timings(rows, work, np.ones(10)))
 
@@ -155,12 +164,20 @@ def test_trials_that_were_shown_something_else_move_nothing(space: Columns) -> N
 def test_held_out_networks_were_not_timed_and_are_of_all_widths(space: Columns) -> None:
     known = calibrate(space, pretend(LAPTOP), "pretended")
     chosen = held_out(candidates(space), known, 20, seed=1)
-    timed = {(tuple(probe[name] for name in ("blocks", "convolutions", "log2_filters", "kernel", "separable")), probe["batch"])
-             for probe in known.probes}
+    timed = {
+        (
+            tuple(probe[name] for name in ("blocks", "convolutions", "log2_filters", "kernel", "separable")),
+            probe["batch"],
+        )
+        for probe in known.probes
+    }
     nets = [chosen.architecture(row) for row in range(len(chosen))]
     assert len(nets) == 20 and len(set(chosen.filters)) >= 4
     for net, batch in zip(nets, chosen.batch, strict=True):
-        assert ((net.blocks, net.convolutions, net.log2_filters, net.kernel, net.separable), int(batch)) not in timed
+        assert (
+            (net.blocks, net.convolutions, net.log2_filters, net.kernel, net.separable),
+            int(batch),
+        ) not in timed
 
 
 @pytest.mark.parametrize("side", [32, 128])
@@ -176,7 +193,10 @@ def test_a_real_network_is_timed_by_the_code_that_trains_it(side: int) -> None:
 def test_a_training_that_went_on_is_timed_by_the_epochs_of_each_slot(tmp_path: Path) -> None:
     """Three slots of one training: an epoch, two more, and none, since it had ended on a plateau; one of
     another device."""
-    curve, ran = (1.0, 0.9, 0.8), [(None, 0, 1, 2.0, "cpu"), (0, 1, 3, 5.0, "cpu"), (1, 3, 3, 0.1, "cpu"), (None, 0, 1, 9.0, "gpu")]
+    curve, ran = (
+        (1.0, 0.9, 0.8),
+        [(None, 0, 1, 2.0, "cpu"), (0, 1, 3, 5.0, "cpu"), (1, 3, 3, 0.1, "cpu"), (None, 0, 1, 9.0, "gpu")],
+    )
     for slot, (before, begun, done, seconds, device) in enumerate(ran):
         proposal = Proposal(slot, 0, BASELINE, 0, (), (), 1.0, None, 3**slot, before, begun, 0, slot)
         outcome = Outcome("completed", curve[:done], curve[:done], curve[done - 1], seconds, device=device)

@@ -1,4 +1,5 @@
-"""Costs known before training: against torch's own operation counter and the memory that autograd really keeps."""
+"""Costs known before training: against torch's own operation counter and the memory that autograd really
+keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +13,19 @@ from torch.utils.flop_counter import FlopCounterMode
 from fovnet.errors import SearchError
 from fovnet.net.architecture import BLOCKS, HEADS, INPUTS, NORMS, Architecture, from_configuration
 from fovnet.net.columns import columns_of, columns_of_space
-from fovnet.net.cost import Device, Limits, Work, cost_of, costs, fits, price, price_rows, terms, training_bytes, training_seconds
+from fovnet.net.cost import (
+    Device,
+    Limits,
+    Work,
+    cost_of,
+    costs,
+    fits,
+    price,
+    price_rows,
+    terms,
+    training_bytes,
+    training_seconds,
+)
 from fovnet.net.model import build
 from fovnet.net.training import shuffled
 from fovnet.search.space import Space, paper_space
@@ -24,7 +37,9 @@ NETS = [
     Architecture(2, 2, 2, 5, False, classes=7, head="gap", side=64),
     Architecture(4, 1, 3, 3, False, classes=7, head="small", widen=2, inputs=("slice", "millimetres")),
     Architecture(5, 2, 3, 3, False, classes=7, head="gap", block="residual", widen=2, inputs=tuple(INPUTS)),
-    Architecture(4, 2, 4, 3, False, classes=7, head="small", widen=2, inputs=("slice", "millimetres"), stride=2),
+    Architecture(
+        4, 2, 4, 3, False, classes=7, head="small", widen=2, inputs=("slice", "millimetres"), stride=2
+    ),
     Architecture(4, 1, 4, 3, False, classes=7, head="small", norm="pooled"),
 ]
 
@@ -39,7 +54,8 @@ def test_operations_are_those_torch_counts(net: Architecture) -> None:
 
 @pytest.mark.parametrize("net", NETS)
 def test_activations_are_those_autograd_keeps(net: Architecture) -> None:
-    """Every tensor saved for the backward pass, weights apart, each storage once: within a quarter of the prediction."""
+    """Every tensor saved for the backward pass, weights apart, each storage once: within a quarter of the
+    prediction."""
     model, batch, kept = build(net), 4, {}
     weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
 
@@ -56,11 +72,14 @@ def test_activations_are_those_autograd_keeps(net: Architecture) -> None:
 
 
 def test_all_rows_of_the_space_are_priced_and_the_largest_cannot_fit() -> None:
-    """b 1, r 8 flattens 64 x 64 x 256 numbers into 4,096: 4.3 billion weights, 52 GB with gradients and momentum."""
+    """b 1, r 8 flattens 64 x 64 x 256 numbers into 4,096: 4.3 billion weights, 52 GB with gradients and
+    momentum."""
     space = paper_space()
     device = Device(gflop_per_second=1e4, gigabyte_per_second=1e3, microseconds_per_layer=20)
     rows = [space.configuration(row) for row in range(len(space))]
-    memory, seconds = price_rows(rows, classes=7, head="fc", slices=80_000, validation_slices=20_000, epochs=30, device=device)
+    memory, seconds = price_rows(
+        rows, classes=7, head="fc", slices=80_000, validation_slices=20_000, epochs=30, device=device
+    )
     assert len(memory) == len(seconds) == 34_300
     assert (memory > 50e9).any()
     assert (seconds > 0).all()
@@ -82,9 +101,10 @@ def test_seconds_grow_with_the_work_and_shrink_with_the_device() -> None:
 
 
 architectures = st.builds(
-    Architecture, st.integers(1, 5), st.integers(1, 3), st.integers(0, 4), st.sampled_from([3, 5]), st.booleans(),
-    classes=st.integers(2, 8), head=st.sampled_from(HEADS), side=st.just(64), block=st.sampled_from(BLOCKS), widen=st.integers(1, 2),
-    stride=st.integers(1, 2), norm=st.sampled_from(NORMS),
+    Architecture, st.integers(1, 5), st.integers(1, 3), st.integers(0, 4), st.sampled_from([3, 5]),
+    st.booleans(), classes=st.integers(2, 8), head=st.sampled_from(HEADS), side=st.just(64),
+    block=st.sampled_from(BLOCKS), widen=st.integers(1, 2), stride=st.integers(1, 2),
+    norm=st.sampled_from(NORMS),
     inputs=st.sampled_from([("slice",), ("slice", "millimetres"), tuple(INPUTS)]),
 )
 
@@ -92,7 +112,8 @@ architectures = st.builds(
 @settings(max_examples=40)
 @given(architectures)
 def test_weights_and_operations_of_any_member_are_those_of_the_built_network(net: Architecture) -> None:
-    """As it answers: in training one pixel of one slice has no deviation that its pooling could be normalised by."""
+    """As it answers: in training one pixel of one slice has no deviation that its pooling could be normalised
+    by."""
     model, counter = build(net).eval(), FlopCounterMode(display=False)
     with counter, torch.no_grad():
         model(torch.zeros(1, net.channels, net.side, net.side))
@@ -100,11 +121,14 @@ def test_weights_and_operations_of_any_member_are_those_of_the_built_network(net
     dense = sum(count for kind, count in counted.items() if "mm" in str(kind))
     assert cost.weights == net.weights
     assert (cost.convolution_flop, cost.dense_flop) == (sum(counted.values()) - dense, dense)
-    assert cost.weights == sum(tensor.numel() for name, tensor in model.state_dict().items() if "num_batches" not in name)
+    assert cost.weights == sum(
+        tensor.numel() for name, tensor in model.state_dict().items() if "num_batches" not in name
+    )
 
 
 def test_a_batch_that_is_not_full_is_a_step_like_any_other() -> None:
-    """20 slices in batches of 8 are three steps of training, each with its launches and its way through the weights."""
+    """20 slices in batches of 8 are three steps of training, each with its launches and its way through the
+    weights."""
     device, work = Device(65.0, 34.0, 350.0), Work(20, 6, 2)
     found = terms(cost_of(NETS[0]), 8, work, device)
     each = terms(cost_of(NETS[0]), 20, work, device)
@@ -134,10 +158,13 @@ def test_rows_of_small_slices_are_priced_as_networks_of_that_side() -> None:
 
 
 def test_every_row_of_a_space_of_all_axes_is_priced_as_it_would_be_built() -> None:
-    """Rows as columns and rows as configurations agree, and each is the network that its configuration means."""
-    levels = {"blocks": [4, 5], "convolutions": [1, 2], "log2_filters": [3, 6], "kernel": [3], "separable": [False, True],
-              "learning_rate": [0.01], "batch": [16], "head": ["fc", "gap", "small"], "block": ["plain", "residual"],
-              "widen": [1, 2], "stride": [1, 2], "norm": ["none", "pooled"]}
+    """Rows as columns and rows as configurations agree, and each is the network that its configuration
+    means."""
+    levels = {
+        "blocks": [4, 5], "convolutions": [1, 2], "log2_filters": [3, 6], "kernel": [3],
+        "separable": [False, True], "learning_rate": [0.01], "batch": [16], "head": ["fc", "gap", "small"],
+        "block": ["plain", "residual"], "widen": [1, 2], "stride": [1, 2], "norm": ["none", "pooled"],
+    }
     space, shared = Space.of(levels), {"classes": 7, "head": "fc", "inputs": ("slice", "millimetres")}
     rows = columns_of_space(space, **shared)
     configurations = [space.configuration(row) for row in range(len(space))]
@@ -151,7 +178,8 @@ def test_every_row_of_a_space_of_all_axes_is_priced_as_it_would_be_built() -> No
 
 
 def test_filters_that_a_device_has_no_use_for_are_counted_block_by_block() -> None:
-    """8, 16, 32, 64 filters on a device of 32 at once: the first two blocks take as long as with 32, the others what they take."""
+    """8, 16, 32, 64 filters on a device of 32 at once: the first two blocks take as long as with 32, the
+    others what they take."""
     cost = cost_of(Architecture(4, 1, 3, 3, False, classes=7, widen=2))
     assert cost.block_filters.tolist() == [8, 16, 32, 64]
     assert cost.busy_flop(32) - cost.dense_flop == pytest.approx(np.dot(cost.block_flop, [4, 2, 1, 1]))
@@ -159,8 +187,11 @@ def test_filters_that_a_device_has_no_use_for_are_counted_block_by_block() -> No
 
 
 @pytest.mark.parametrize("name", ["log2_filters", "blocks", "convolutions", "log2_batch", "kernel"])
-def test_more_of_anything_takes_more_operations_and_a_larger_batch_more_memory_and_no_more_seconds(name: str) -> None:
-    """Neighbours along one axis of the space; a block more halves the side, so that the fully-connected layers shrink: head "gap"."""
+def test_more_of_anything_takes_more_operations_and_a_larger_batch_more_memory_and_no_more_seconds(
+    name: str,
+) -> None:
+    """Neighbours along one axis of the space; a block more halves the side, so that the fully-connected
+    layers shrink: head "gap"."""
     space = paper_space()
     at = [axis.name for axis in space.axes].index(name)
     low = np.flatnonzero(space.rows[:, at] < len(space.axes[at].levels) - 1)
@@ -178,8 +209,13 @@ def test_more_of_anything_takes_more_operations_and_a_larger_batch_more_memory_a
 
 def test_where_nothing_fits_the_limits_and_the_smallest_need_are_reported() -> None:
     memory, seconds = np.array([1e9, 2e9, 4e9]), np.array([90.0, 40.0, 10.0])
-    with pytest.raises(SearchError, match=r"memory_limit_gb is 0\.5, the smallest needs 1; search.seconds_limit is 5, .* 10\."):
+    with pytest.raises(
+        SearchError,
+        match=r"memory_limit_gb is 0\.5, the smallest needs 1; search.seconds_limit is 5, .* 10\.",
+    ):
         fits(memory, seconds, Limits(0.5e9, 5.0))
-    with pytest.raises(SearchError, match=r"1 need no more .* 1 take no longer .* none does both; .* the fastest takes 90 s"):
+    with pytest.raises(
+        SearchError, match=r"1 need no more .* 1 take no longer .* none does both; .* the fastest takes 90 s"
+    ):
         fits(memory, seconds, Limits(1e9, 10.0))
     assert fits(memory, seconds, Limits(2e9, None)).tolist() == [True, True, False]

@@ -23,8 +23,8 @@ from fovnet.net.model import Network, build
 CPU = torch.device("cpu")
 HERE = [name for name in installed() if name != "torch"]
 SHAPES = st.builds(
-    Architecture, blocks=st.integers(1, 5), convolutions=st.integers(1, 2), log2_filters=st.integers(2, 4), kernel=st.sampled_from([3, 5]),
-    separable=st.booleans(), classes=st.just(7), head=st.just("gap"),
+    Architecture, blocks=st.integers(1, 5), convolutions=st.integers(1, 2), log2_filters=st.integers(2, 4),
+    kernel=st.sampled_from([3, 5]), separable=st.booleans(), classes=st.just(7), head=st.just("gap"),
 )
 
 
@@ -37,7 +37,12 @@ def slices(n: int) -> np.ndarray:
 
 
 SMALL = [Architecture(3, 1, 2, 3, False, 7, "gap"), Architecture(5, 1, 3, 5, True, 7, "fc")]
-ODD = [Network(nn.BatchNorm2d(1), nn.Conv2d(1, 4, 3), nn.MaxPool2d(2), nn.Softsign(), nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()]
+ODD = [
+    Network(
+        nn.BatchNorm2d(1), nn.Conv2d(1, 4, 3), nn.MaxPool2d(2), nn.Softsign(), nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+    ).eval()
+]
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -52,21 +57,27 @@ def test_an_engine_computes_what_torch_computes(name: str, shapes: list[Architec
 
 
 @pytest.mark.parametrize("name", HERE)
-def test_an_answer_does_not_depend_on_the_slices_beside_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_does_not_depend_on_the_slices_beside_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Parts of 3 and 4 out of 7; and an engine's outputs stay as they are when it computes others."""
     networks, pixels = members(SMALL), slices(7)
     engine = engine_of(name, networks, CPU)
     probabilities, features = member_answers(networks, pixels, CPU, engine=engine)
     kept = probabilities.copy()
     monkeypatch.setattr(side_by_side, "FEWEST", 3)
-    for given_, wanted in zip(member_answers(networks, pixels, CPU, engine=engine), (kept, features), strict=True):
+    for given_, wanted in zip(
+        member_answers(networks, pixels, CPU, engine=engine), (kept, features), strict=True
+    ):
         np.testing.assert_allclose(given_, wanted, rtol=1e-5, atol=1e-6)
     member_answers(networks, slices(8), CPU, engine=engine)
     np.testing.assert_array_equal(probabilities, kept)
 
 
 @pytest.mark.parametrize("name", installed())
-def test_no_bit_of_an_answer_depends_on_the_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_bit_of_an_answer_depends_on_the_number_of_threads(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     networks, pixels = members(SMALL), slices(40)
     engine, given_ = engine_of(name, networks, CPU), []
     for threads in (1, 2, 3, 8):
@@ -90,8 +101,11 @@ def test_auto_answers_for_any_networks_and_takes_the_fastest_there_is() -> None:
 
 
 @pytest.mark.parametrize("name", HERE)
-def test_a_missing_package_is_reported_with_what_installs_it_and_auto_does_without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "onnx", None)               # an import of it now fails as if it were not installed
+def test_a_missing_package_is_reported_with_what_installs_it_and_auto_does_without(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # an import of it now fails as if it were not installed
+    monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ModelError, match=rf"pip install 'fovnet\[{name}\]'") as missing:
         engine_of(name, members(SMALL[:1]), CPU)
     assert missing.value.code == "engine-missing"
@@ -142,8 +156,11 @@ engine_of(sys.argv[1], [build(Architecture(1, 1, 2, 3, False, 7, "gap")).eval()]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HERE)
 def test_no_engine_tells_anybody_anything(name: str, tmp_path: Path) -> None:
-    """No socket is opened and nothing is written at home, as both runtimes' telemetry would: their identifiers lie there."""
+    """No socket is opened and nothing is written at home, as both runtimes' telemetry would: their
+    identifiers lie there."""
     home = {"HOME": str(tmp_path), "PYTHONPATH": ":".join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", WATCHED, name], env=home, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, name], env=home, capture_output=True, text=True, timeout=900
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert not list(tmp_path.iterdir())

@@ -30,13 +30,16 @@ SPACE = Space(AXES)
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tuple[np.ndarray, np.ndarray]]) -> Job:
+def job(
+    tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+) -> Job:
     folder = tmp_path_factory.mktemp("slices")
     pixels, targets = draw(24, 2)
     np.save(folder / "pixels.npy", pixels)
     np.savez(folder / "rows.npz", targets=targets, train=np.arange(16), validation=np.arange(16, 24))
     return Job(
-        folder / "pixels.npy", folder / "rows.npz", folder / "networks", "gap", "cpu", Recipe(9, 16, Ranges(10, 0.05, 0.05, 0.1, 0.02))
+        folder / "pixels.npy", folder / "rows.npz", folder / "networks", "gap", "cpu",
+        Recipe(9, 16, Ranges(10, 0.05, 0.05, 0.1, 0.02)),
     )
 
 
@@ -74,8 +77,12 @@ def test_what_goes_on_in_a_later_slot_has_the_bits_of_one_training(
     train(here, rung(4, 3, 0, 1))
     befalls(weights_of(here.weights, 4))
     last = train(here, rung(9, 6, 4, 3))
-    assert (last.training_loss, last.validation_loss, last.score) == (whole.training_loss, whole.validation_loss, whole.score)
-    mine, its = (load_tensors(weights_of(folder, slot))[0] for folder, slot in ((here.weights, 9), (alone.weights, 0)))
+    assert (last.training_loss, last.validation_loss, last.score) == (
+        whole.training_loss, whole.validation_loss, whole.score,
+    )
+    mine, its = (
+        load_tensors(weights_of(folder, slot))[0] for folder, slot in ((here.weights, 9), (alone.weights, 0))
+    )
     assert all(torch.equal(mine[name], its[name]) for name in its)
     assert len(last.epoch_seconds) == 6 and last.seconds == sum(last.epoch_seconds[3:])
 
@@ -91,13 +98,17 @@ def test_a_later_slot_leaves_the_files_of_the_earlier_one_as_they_are(job: Job, 
 def searched(job: Job, journal: Path, spend: str, workers: int = 1) -> list[Trial]:
     seconds = 1.0 + np.arange(len(SPACE)) % 3
     schedule = Schedule(spend, 9)  # type: ignore[arg-type]
-    plan = Search(SPACE, "random", 7, workers, 0, 4, seconds, np.ones(len(SPACE), dtype=bool), schedule=schedule)
+    plan = Search(
+        SPACE, "random", 7, workers, 0, 4, seconds, np.ones(len(SPACE), dtype=bool), schedule=schedule
+    )
     return search_networks(plan, replace(job, weights=journal / "networks"), journal, trials=3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spend", ["asha", "hyperband"])
-def test_a_search_keeps_one_network_for_each_training_and_no_checkpoint_at_its_end(job: Job, tmp_path: Path, spend: str) -> None:
+def test_a_search_keeps_one_network_for_each_training_and_no_checkpoint_at_its_end(
+    job: Job, tmp_path: Path, spend: str
+) -> None:
     trials = searched(job, tmp_path, spend)
     by_slot = {trial.proposal.slot: trial for trial in trials}
     continued = [trial for trial in trials if trial.proposal.continues is not None]

@@ -14,7 +14,10 @@ from fovnet.net.model import build
 
 
 def nets(head: str) -> list[nn.Module]:
-    shapes = [Architecture(4, 2, 2, 3, False, classes=5, head=head), Architecture(5, 1, 3, 5, True, classes=5, head=head)]
+    shapes = [
+        Architecture(4, 2, 2, 3, False, classes=5, head=head),
+        Architecture(5, 1, 3, 5, True, classes=5, head=head),
+    ]
     return [build(shape, torch.Generator().manual_seed(at)).eval() for at, shape in enumerate(shapes)]
 
 
@@ -24,8 +27,11 @@ def pixels() -> np.ndarray:
 
 
 @pytest.mark.parametrize("head", ["fc", "gap"])
-def test_answers_are_the_networks_own_and_features_the_deviation_of_each_filter(head: str, pixels: np.ndarray) -> None:
-    """Worked out again by running the layers one after another: after each pooling and its ReLU, the deviation over the picture."""
+def test_answers_are_the_networks_own_and_features_the_deviation_of_each_filter(
+    head: str, pixels: np.ndarray
+) -> None:
+    """Worked out again by running the layers one after another: after each pooling and its ReLU, the
+    deviation over the picture."""
     members = nets(head)
     answers, features = member_answers(members, pixels, torch.device("cpu"))
     images = torch.from_numpy(pixels).float()[:, None] / 255
@@ -45,13 +51,17 @@ def test_answers_are_the_networks_own_and_features_the_deviation_of_each_filter(
     assert features.shape == (11, 4 * 4 + 5 * 8)
 
 
-def test_some_rows_in_small_batches_give_what_all_at_once_give(pixels: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_rows_in_small_batches_give_what_all_at_once_give(
+    pixels: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
     members, rows = nets("gap"), np.array([1, 4, 5, 10])
     answers, features = member_answers(members, pixels, torch.device("cpu"))
     monkeypatch.setattr(inference_batch, "AT_LEAST", 1)
     monkeypatch.setitem(inference_batch.AT_MOST, "cpu", 3)
     done_so_far: list[int] = []
-    some, some_features = member_answers(members, pixels, torch.device("cpu"), lambda done, _: done_so_far.append(done), rows)
+    some, some_features = member_answers(
+        members, pixels, torch.device("cpu"), lambda done, _: done_so_far.append(done), rows
+    )
     np.testing.assert_allclose(some, answers[:, rows], atol=1e-6)
     np.testing.assert_allclose(some_features, features[rows], rtol=1e-4, atol=1e-6)
     assert done_so_far == [3, 4]

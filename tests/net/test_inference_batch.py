@@ -15,10 +15,14 @@ CPU, SIDE = torch.device("cpu"), 32
 
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("log2_filters", range(9))
-def test_no_layer_answers_more_than_the_memory_meant_for_it(log2_filters: int, stride: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And one slice more would, where neither the least nor the most decides.  Small slices, and as much less memory: the largest answer
-    of one is measured."""
-    net = build(Architecture(2, 2, log2_filters, 3, False, classes=7, head="gap", side=SIDE, stride=stride)).eval()
+def test_no_layer_answers_more_than_the_memory_meant_for_it(
+    log2_filters: int, stride: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And one slice more would, where neither the least nor the most decides.  Small slices, and as much less
+    memory: the largest answer of one is measured."""
+    net = build(
+        Architecture(2, 2, log2_filters, 3, False, classes=7, head="gap", side=SIDE, stride=stride)
+    ).eval()
     answers: list[int] = []
     for layer in net.modules():
         if not list(layer.children()) and not isinstance(layer, nn.Flatten):
@@ -33,6 +37,8 @@ def test_no_layer_answers_more_than_the_memory_meant_for_it(log2_filters: int, s
 
 
 def test_the_widest_network_decides() -> None:
-    nets = [build(Architecture(1, 1, log2_filters, 3, False, classes=2, head="gap")) for log2_filters in (4, 7, 5)]
+    nets = [
+        build(Architecture(1, 1, log2_filters, 3, False, classes=2, head="gap")) for log2_filters in (4, 7, 5)
+    ]
     assert [inference_batch_size([net], 128**2, CPU) for net in nets] == [128, 32, 128]
     assert inference_batch_size(nets, 128**2, CPU) == 32

@@ -1,4 +1,5 @@
-"""What networks are shown: millimetres whatever the field of view, neighbours of the same body, one warp for all channels."""
+"""What networks are shown: millimetres whatever the field of view, neighbours of the same body, one warp for
+all channels."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ CPU = torch.device("cpu")
 
 
 def disc(diameter_mm: float, side_mm: float) -> torch.Tensor:
-    """A white disc on black (1, 1, 128, 128), as a scanner with this field of view sees it; edges by 8 x 8 samples a pixel."""
+    """A white disc on black (1, 1, 128, 128), as a scanner with this field of view sees it; edges by 8 x 8
+    samples a pixel."""
     at = (np.arange(1024) + 0.5) / 1024 * side_mm - side_mm / 2
     fine = np.hypot(at[:, None], at[None]) < diameter_mm / 2
     return torch.from_numpy(fine.reshape(128, 8, 128, 8).mean(axis=(1, 3))).float()[None, None]
@@ -43,7 +45,9 @@ def test_a_body_has_its_size_in_millimetres_whatever_the_field_of_view(side_mm: 
     """A disc of 120 mm has π 60² mm² of 4 x 4 mm pixels."""
     shown = in_millimetres(disc(120.0, side_mm), torch.tensor([side_mm]))
     assert float(shown.sum()) * 16 == pytest.approx(np.pi * 60**2, rel=0.01)
-    assert float(shown[0, 0, 64, 34:94].min()) == 0.0 and float(shown[0, 0, 60:68, 60:68].min()) == pytest.approx(1.0, abs=1e-5)
+    assert float(shown[0, 0, 64, 34:94].min()) == 0.0 and float(
+        shown[0, 0, 60:68, 60:68].min()
+    ) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_a_slice_as_wide_as_the_square_is_itself_there_and_a_narrower_one_ends_in_black() -> None:
@@ -64,7 +68,8 @@ def test_fine_texture_is_averaged_and_not_picked_from() -> None:
 @settings(max_examples=25)
 @given(zoom=st.floats(-0.15, 0.15), side_mm=st.floats(260, 500))
 def test_a_body_zoomed_is_a_body_of_another_size_in_millimetres_too(zoom: float, side_mm: float) -> None:
-    theta = torch.eye(2, 3)[None] * (1 + zoom)                    # from output to input: above 1 the body becomes smaller
+    # from output to input: above 1 the body becomes smaller
+    theta = torch.eye(2, 3)[None] * (1 + zoom)
     shown = in_millimetres(disc(120.0, side_mm), torch.tensor([side_mm]), theta)
     assert float(shown.sum()) * 16 == pytest.approx(np.pi * 60**2 / (1 + zoom) ** 2, rel=0.02)
 
@@ -72,7 +77,9 @@ def test_a_body_zoomed_is_a_body_of_another_size_in_millimetres_too(zoom: float,
 def test_one_resampling_is_a_warp_of_the_slice_and_then_its_change_of_scale() -> None:
     """Reading twice blurs twice: a smooth picture, dark at its borders, and a hundredth of grey."""
     y, x = np.mgrid[:128, :128]
-    smooth = np.exp(-((x - 57) ** 2 / 200 + (y - 70) ** 2 / 400)) + 0.5 * np.exp(-((x - 75) ** 2 + (y - 55) ** 2) / 150)
+    smooth = np.exp(-((x - 57) ** 2 / 200 + (y - 70) ** 2 / 400)) + 0.5 * np.exp(
+        -((x - 75) ** 2 + (y - 55) ** 2) / 150
+    )
     own = torch.from_numpy(smooth / smooth.max()).float().expand(8, 1, 128, 128)
     sides_mm = torch.linspace(265.0, 520.0, 8)
     theta = affines(draw(8, Ranges(20, 0.1, 0.2, 0.15, 0), torch.Generator().manual_seed(2)))
@@ -86,7 +93,9 @@ lengths = st.lists(st.integers(1, 5), min_size=1, max_size=6)
 @given(lengths)
 def test_neighbours_are_of_the_same_volume_and_its_ends_their_own(lengths: list[int]) -> None:
     volume = np.repeat(np.arange(len(lengths)), lengths)
-    below, above = Placing(np.ones(len(volume)), volume, np.arange(len(volume))).neighbours(np.arange(len(volume)))
+    below, above = Placing(np.ones(len(volume)), volume, np.arange(len(volume))).neighbours(
+        np.arange(len(volume))
+    )
     expected, end = [], 0
     for n in lengths:
         start, end = end, end + n
@@ -102,18 +111,25 @@ def stack() -> tuple[np.ndarray, Placing]:
     return pixels, Placing(np.array([180.0, 300.0, 520.0])[volume], volume, 7.0 * np.arange(11))
 
 
-def test_channels_come_in_one_order_and_the_slice_alone_is_as_it_always_was(stack: tuple[np.ndarray, Placing]) -> None:
+def test_channels_come_in_one_order_and_the_slice_alone_is_as_it_always_was(
+    stack: tuple[np.ndarray, Placing],
+) -> None:
     pixels, placing = stack
     rows = torch.tensor([3, 0, 5])
     shown = images(torch.from_numpy(pixels), rows, ALL, Placed.on(CPU, placing, sections(pixels, placing)))
     plain = torch.from_numpy(pixels).float() / 255
-    torch.testing.assert_close(shown[:, :3], torch.stack([plain[[3, 0, 5]], plain[[2, 0, 5]], plain[[3, 1, 6]]], dim=1))
+    torch.testing.assert_close(
+        shown[:, :3], torch.stack([plain[[3, 0, 5]], plain[[2, 0, 5]], plain[[3, 1, 6]]], dim=1)
+    )
     assert shown.shape == (3, 6, 128, 128)
     assert torch.equal(images(torch.from_numpy(pixels), rows), plain[rows][:, None])
 
 
 @settings(max_examples=20)
-@given(kinds=st.sets(st.sampled_from(ALL), min_size=1), rows=hnp.arrays(np.int64, st.integers(1, 6), elements=st.integers(0, 10)))
+@given(
+    kinds=st.sets(st.sampled_from(ALL), min_size=1),
+    rows=hnp.arrays(np.int64, st.integers(1, 6), elements=st.integers(0, 10)),
+)
 def test_what_is_brought_to_a_device_piece_by_piece_is_what_lies_there(
     stack: tuple[np.ndarray, Placing], kinds: set[str], rows: np.ndarray
 ) -> None:
@@ -124,7 +140,8 @@ def test_what_is_brought_to_a_device_piece_by_piece_is_what_lies_there(
 
 
 def test_what_is_cropped_keeps_its_size_in_millimetres(stack: tuple[np.ndarray, Placing]) -> None:
-    """Slices of 512 mm have 4 mm a pixel already: their crop is only moved to the middle, by as many pixels as its own lay off it."""
+    """Slices of 512 mm have 4 mm a pixel already: their crop is only moved to the middle, by as many pixels
+    as its own lay off it."""
     pixels, rows = torch.from_numpy(stack[0]), torch.tensor([1, 4])
     placing = Placing(np.full(len(pixels), 512.0), stack[1].volume, stack[1].z_mm)
     crop = torch.tensor([[0.5, 0.625, 0.25, -0.125]] * 2)
@@ -138,21 +155,30 @@ def test_what_is_cropped_keeps_its_size_in_millimetres(stack: tuple[np.ndarray, 
 
 @pytest.mark.parametrize("side_mm", [300.0, 400.0, 450.0])
 def test_a_crop_looks_at_4_mm_as_a_slice_cut_to_it_does(side_mm: float) -> None:
-    """A body with detail of a few millimetres, 1024 pixels across: cut whole and cropped in training, or only its half cut.
+    """A body with detail of a few millimetres, 1024 pixels across: cut whole and cropped in training, or only
+    its half cut.
 
-    A crop has the pixels of its slice, too large to be averaged in pairs; before that was heeded it was seen blurred, 12 grey levels off.
+    A crop has the pixels of its slice, too large to be averaged in pairs; before that was heeded it was seen
+    blurred, 12 grey levels off.
     """
-    fine = np.clip(128 + 30 * gaussian_filter(np.random.default_rng(0).standard_normal((1024, 1024)), 4) / 0.07, 0, 255)
+    fine = np.clip(
+        128 + 30 * gaussian_filter(np.random.default_rng(0).standard_normal((1024, 1024)), 4) / 0.07, 0, 255
+    )
 
     def cut_to(share: float) -> tuple[torch.Tensor, Placed]:
         part = fine[(low := round(512 * (1 - share))) : 1024 - low, low : 1024 - low]
         weights = resize_weights(len(part), side_mm / 1024, share * side_mm)
         pixels = np.clip(weights @ part @ weights.T, 0, 255).round().astype(np.uint8)
-        return torch.from_numpy(pixels[None]), Placed.on(CPU, Placing(np.array([share * side_mm]), np.array([0]), np.array([0.0])))
+        return torch.from_numpy(pixels[None]), Placed.on(
+            CPU, Placing(np.array([share * side_mm]), np.array([0]), np.array([0.0]))
+        )
 
     kinds, row, crop = ("slice", "millimetres"), torch.tensor([0]), torch.tensor([[0.5, 0.5, 0.0, 0.0]])
     (whole, at), (half, within) = cut_to(1.0), cut_to(0.5)
-    trained, blurred = (images(whole, row, kinds, at, Warp(torch.eye(2, 3)[None], crop, as_cut=yes))[0, 1] for yes in (True, False))
+    trained, blurred = (
+        images(whole, row, kinds, at, Warp(torch.eye(2, 3)[None], crop, as_cut=yes))[0, 1]
+        for yes in (True, False)
+    )
     shown = images(half, row, kinds, within)[0, 1]
     reach = int(side_mm / 16) - 2
     box = slice(64 - reach, 64 + reach)
@@ -161,13 +187,16 @@ def test_a_crop_looks_at_4_mm_as_a_slice_cut_to_it_does(side_mm: float) -> None:
 
 
 def test_sections_are_zoomed_along_their_own_axes() -> None:
-    """Of a box 160 mm wide and 80 deep, each axis with its own zoom; slice and sections show one body, turned and sheared alike."""
+    """Of a box 160 mm wide and 80 deep, each axis with its own zoom; slice and sections show one body, turned
+    and sheared alike."""
     pixels = np.zeros((30, 128, 128), np.uint8)
     pixels[:, 54:74, 44:84] = 200
     placing = Placing(np.full(30, 512.0), np.zeros(30, np.int64), 4.0 * np.arange(30))
     placed = Placed.on(CPU, placing, sections(pixels, placing))
     theta = torch.tensor([[[1.25, 0.0, 0.0], [0.0, 0.8, 0.0]]])
-    own, sagittal, coronal = images(torch.from_numpy(pixels), torch.tensor([15]), ("slice", "sections"), placed, Warp(theta))[0]
+    own, sagittal, coronal = images(
+        torch.from_numpy(pixels), torch.tensor([15]), ("slice", "sections"), placed, Warp(theta)
+    )[0]
     deep, wide, tall = (float(line.sum()) * 255 / 200 for line in (own[:, 64], own[64], coronal[:, 64]))
     assert (deep, wide) == pytest.approx((20 / 0.8, 40 / 1.25), abs=0.5)
     seen = [float(line.sum()) * 255 / 200 for line in (sagittal[64], coronal[64], sagittal[:, 64])]
@@ -187,11 +216,16 @@ def test_a_map_zoomed_along_the_other_axis_turns_and_shears_as_it_did(seed: int)
 @pytest.fixture(scope="module")
 def tower() -> tuple[torch.Tensor, Placed]:
     """A volume of thirty grey slices of 512 mm, 4 mm apart."""
-    pixels, placing = np.full((30, 128, 128), 200, np.uint8), Placing(np.full(30, 512.0), np.zeros(30, np.int64), 4.0 * np.arange(30))
+    pixels, placing = (
+        np.full((30, 128, 128), 200, np.uint8),
+        Placing(np.full(30, 512.0), np.zeros(30, np.int64), 4.0 * np.arange(30)),
+    )
     return torch.from_numpy(pixels), Placed.on(CPU, placing, sections(pixels, placing))
 
 
-def test_sections_have_the_slice_in_their_middle_row_and_the_head_on_top(tower: tuple[torch.Tensor, Placed]) -> None:
+def test_sections_have_the_slice_in_their_middle_row_and_the_head_on_top(
+    tower: tuple[torch.Tensor, Placed],
+) -> None:
     pixels, placed = tower
     filled = images(pixels, torch.tensor([0, 10, 29]), ("slice", "sections"), placed)[:, 1:].amax(dim=3) > 0
     for at, row in enumerate((0, 10, 29)):
@@ -202,22 +236,32 @@ def test_sections_have_the_slice_in_their_middle_row_and_the_head_on_top(tower: 
 
 @settings(max_examples=25)
 @given(below=st.floats(0, 1), above=st.floats(0, 1), row=st.integers(0, 29))
-def test_a_stretch_of_a_volume_holds_its_slice(tower: tuple[torch.Tensor, Placed], below: float, above: float, row: int) -> None:
+def test_a_stretch_of_a_volume_holds_its_slice(
+    tower: tuple[torch.Tensor, Placed], below: float, above: float, row: int
+) -> None:
     assert tower[1].through is not None
     filled = tower[1].through.about(torch.tensor([row]), torch.tensor([[below, above]]))[0].amax(dim=2) > 0
     shown = torch.nonzero(filled[0]).flatten()
-    assert torch.equal(filled[0], filled[1]) and len(shown) == int(shown[-1] - shown[0]) + 1 and bool(filled[0, 64])
+    assert (
+        torch.equal(filled[0], filled[1])
+        and len(shown) == int(shown[-1] - shown[0]) + 1
+        and bool(filled[0, 64])
+    )
     assert abs(64 - int(shown[0]) - above * (29 - row)) <= 1 and abs(int(shown[-1]) - 64 - below * row) <= 1
 
 
-def test_sections_are_cropped_from_side_to_side_as_their_slice_is_and_stay_at_its_height(tower: tuple[torch.Tensor, Placed]) -> None:
-    """Slices and sections of 512 mm: the crop is moved to the middle in all, the sagittal section having the slice's rows as columns."""
+def test_sections_are_cropped_from_side_to_side_as_their_slice_is_and_stay_at_its_height(
+    tower: tuple[torch.Tensor, Placed],
+) -> None:
+    """Slices and sections of 512 mm: the crop is moved to the middle in all, the sagittal section having the
+    slice's rows as columns."""
     pixels, placed = tower
     theta = torch.eye(2, 3)[None] + torch.tensor([[[0.0, 0.0, 0.3], [0.0, 0.0, -0.2]]])
     warp = Warp(theta, torch.tensor([[0.5, 0.625, 0.25, -0.125]]))
     own, sagittal, coronal = images(pixels, torch.tensor([10]), ("slice", "sections"), placed, warp)[0]
     assert torch.equal(torch.nonzero(sagittal.amax(dim=1) > 0.4).flatten(), torch.arange(64 - 19, 64 + 11))
-    plain = images(pixels, torch.tensor([10]), ("millimetres",), placed, warp)[0, 0]     # the same frame: 512 mm
+    # the same frame: 512 mm
+    plain = images(pixels, torch.tensor([10]), ("millimetres",), placed, warp)[0, 0]
     torch.testing.assert_close(coronal[64], plain.amax(dim=0), atol=0.01, rtol=0)
     torch.testing.assert_close(sagittal[64], plain.amax(dim=1), atol=0.01, rtol=0)
     assert own.shape == (128, 128)
@@ -230,7 +274,10 @@ def test_what_moves_parts_of_a_slice_is_not_done_to_sections(tower: tuple[torch.
         asked.append((seen.shape[1], moved))
         return seen
 
-    images(tower[0], torch.tensor([3, 4]), ("slice", "sections"), tower[1], Warp(torch.eye(2, 3).expand(2, 2, 3), before=before))
+    images(
+        tower[0], torch.tensor([3, 4]), ("slice", "sections"), tower[1],
+        Warp(torch.eye(2, 3).expand(2, 2, 3), before=before),
+    )
     assert asked == [(1, True), (2, False)]
 
 
@@ -248,19 +295,27 @@ def test_an_architecture_knows_its_inputs_in_their_order_only() -> None:
 
 
 def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Path) -> None:
-    """The same discs, 60 or 150 mm wide by the field of view alone: a network of slices cannot do better than guess (log 2 = 0.69).
-    Killed after an epoch, the other goes on to the same bits; what is kept answers as it was validated."""
+    """The same discs, 60 or 150 mm wide by the field of view alone: a network of slices cannot do better than
+    guess (log 2 = 0.69). Killed after an epoch, the other goes on to the same bits; what is kept answers as
+    it was validated."""
     small, rng = np.arange(72) % 2 == 0, np.random.default_rng(0)
-    discs = np.clip(180 * disc(44.0, 128.0).numpy()[0] + rng.normal(30, 8, (72, 128, 128)), 0, 255).astype(np.uint8)
+    discs = np.clip(180 * disc(44.0, 128.0).numpy()[0] + rng.normal(30, 8, (72, 128, 128)), 0, 255).astype(
+        np.uint8
+    )
     placing = Placing(np.where(small, 170.0, 430.0), np.arange(72), np.zeros(72))
-    data = place(discs, np.stack([small, ~small], axis=1).astype(np.float32), np.arange(48), np.arange(48, 72), CPU, placing, ALL)
+    data = place(
+        discs, np.stack([small, ~small], axis=1).astype(np.float32), np.arange(48), np.arange(48, 72), CPU,
+        placing, ALL,
+    )
     seen = ("slice", "neighbours", "millimetres")
     net = Architecture(5, 1, 2, 3, False, 2, "small", block="residual", widen=2, inputs=seen)
     recipe = Recipe(2, 96, Ranges(10, 0.03, 0.05, 0.08, 0.02), averaging=0.5)
 
     def trained(net: Architecture, name: str, epochs: int) -> tuple[float, ...]:
-        ending = train_network(net, learning_rate=0.003, batch=4, seed=1, data=data, recipe=replace(recipe, epochs=epochs),
-                               keep=tmp_path / f"{name}.safetensors", facts={})
+        ending = train_network(
+            net, learning_rate=0.003, batch=4, seed=1, data=data, recipe=replace(recipe, epochs=epochs),
+            keep=tmp_path / f"{name}.safetensors", facts={},
+        )
         assert ending.status == "completed", ending.message
         return ending.validation_loss
 
@@ -279,6 +334,9 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
 
 
 def test_networks_that_are_shown_different_things_make_no_ensemble(stack: tuple[np.ndarray, Placing]) -> None:
-    nets = [build(Architecture(5, 1, 1, 3, False, 2, "gap", inputs=inputs)).eval() for inputs in (("slice",), ("slice", "millimetres"))]
+    nets = [
+        build(Architecture(5, 1, 1, 3, False, 2, "gap", inputs=inputs)).eval()
+        for inputs in (("slice",), ("slice", "millimetres"))
+    ]
     with pytest.raises(ModelError, match="are shown slice and slice, millimetres"):
         member_answers(nets, stack[0], CPU, placing=stack[1])

@@ -1,4 +1,5 @@
-"""A training that is killed whenever it happens: it goes on, and ends with the bits of one that nobody disturbed."""
+"""A training that is killed whenever it happens: it goes on, and ends with the bits of one that nobody
+disturbed."""
 
 from __future__ import annotations
 
@@ -67,9 +68,13 @@ print(killed, "kills,", torn, "in the midst of writing, after epochs", *epochs)
 
 @pytest.mark.slow
 def test_ten_kills_at_random_moments_leave_the_bits_of_an_undisturbed_training(tmp_path: Path) -> None:
-    """Tiny epochs: a large share of the time goes into writing checkpoints, so that some kills hit a half-written file."""
+    """Tiny epochs: a large share of the time goes into writing checkpoints, so that some kills hit a
+    half-written file."""
     line = [sys.executable, "-c", STAGE, str(tmp_path), str(KILLS), "3"]
-    run = subprocess.run(line, capture_output=True, text=True, timeout=900, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    run = subprocess.run(
+        line, capture_output=True, text=True, timeout=900, check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     assert run.stdout.startswith(f"{KILLS} kills"), run.stdout
     assert (tmp_path / "killed.txt").read_text() == (tmp_path / "calm.txt").read_text()

@@ -1,4 +1,5 @@
-"""Forty trials, some of them ill-fated: every one has a true record, none is lost, and the others never notice."""
+"""Forty trials, some of them ill-fated: every one has a true record, none is lost, and the others never
+notice."""
 
 from __future__ import annotations
 
@@ -30,20 +31,33 @@ pytestmark = pytest.mark.slow
 
 GIB = 1 << 30
 MEMORY = 24 * GIB
-"""Of addresses: a process that has imported torch has taken some already, and the network that is too large wants 64 GiB more."""
+"""Of addresses: a process that has imported torch has taken some already, and the network that is too large
+wants 64 GiB more."""
 
 AXES = (
-    Axis("blocks", (4, 5, 1, 9)), Axis("convolutions", (1,)), Axis("log2_filters", (0, 1, 2, 3, 10)), Axis("kernel", (3, 5)),
-    Axis("separable", (False,)), Axis("log10_learning_rate", (-2, -1, 38)), Axis("log2_batch", (2, 3)), Axis("head", ("gap", "fc")),
+    Axis("blocks", (4, 5, 1, 9)), Axis("convolutions", (1,)), Axis("log2_filters", (0, 1, 2, 3, 10)),
+    Axis("kernel", (3, 5)), Axis("separable", (False,)), Axis("log10_learning_rate", (-2, -1, 38)),
+    Axis("log2_batch", (2, 3)), Axis("head", ("gap", "fc")),
 )
-SOUND = [[b, 0, f, k, 0, rate, a, 0] for b in (0, 1) for f in range(4) for k in (0, 1) for rate in (0, 1) for a in (0, 1)][:37]
-TOO_LARGE, EXPLODES, NO_PIXEL_LEFT = [2, 0, 4, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 2, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0]
+SOUND = [
+    [b, 0, f, k, 0, rate, a, 0]
+    for b in (0, 1)
+    for f in range(4)
+    for k in (0, 1)
+    for rate in (0, 1)
+    for a in (0, 1)
+][:37]
+TOO_LARGE, EXPLODES, NO_PIXEL_LEFT = (
+    [2, 0, 4, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 2, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0],
+)
 SPACE = Space(AXES, np.array([*SOUND, TOO_LARGE, EXPLODES, NO_PIXEL_LEFT]))
 ILL_FATED = {37: "out_of_memory", 38: "diverged", 39: "error"}
 
 
 @pytest.fixture(scope="module")
-def slices(tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tuple[np.ndarray, np.ndarray]]) -> Path:
+def slices(
+    tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+) -> Path:
     folder = tmp_path_factory.mktemp("slices")
     pixels, targets = draw(24, 2)
     np.save(folder / "pixels.npy", pixels)
@@ -78,13 +92,16 @@ def children(pool: TrainingPool) -> Iterator[int]:
 def lasting(trials: list[Trial]) -> dict[int, tuple[object, ...]]:
     """Row to everything of a trial but the seconds."""
     return {
-        trial.proposal.row: (trial.proposal, trial.outcome.status, trial.outcome.training_loss, trial.outcome.validation_loss)
+        trial.proposal.row: (
+            trial.proposal, trial.outcome.status, trial.outcome.training_loss, trial.outcome.validation_loss,
+        )
         for trial in trials
     }
 
 
 def workers_of(pool: TrainingPool) -> list[int]:
-    """Those of a pool that has been given something to do, each with no more than MEMORY of addresses from now on."""
+    """Those of a pool that has been given something to do, each with no more than MEMORY of addresses from
+    now on."""
     while not (workers := list(children(pool))):
         pass
     for worker in workers:
@@ -93,7 +110,8 @@ def workers_of(pool: TrainingPool) -> list[int]:
 
 
 def until_the_disk_is_full(job_: Job, journal: Path) -> None:
-    """Forty trials of which the worker of slot 12 is killed, and from slot 25 on no worker may write more than 1000 bytes."""
+    """Forty trials of which the worker of slot 12 is killed, and from slot 25 on no worker may write more
+    than 1000 bytes."""
     killed, limited = [], set()
     with TrainingPool(job_, 1) as pool:
 
@@ -126,7 +144,8 @@ def with_room_again(job_: Job, journal: Path) -> list[Trial]:
 
 
 def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
-    """Less memory for every worker; a rate that explodes; a layer that fails; a worker killed; then a disk that is full, and room again."""
+    """Less memory for every worker; a rate that explodes; a layer that fails; a worker killed; then a disk
+    that is full, and room again."""
     journal = tmp_path / "faulty"
     job_ = job(slices, journal)
     until_the_disk_is_full(job_, journal)
@@ -151,11 +170,15 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
     for path in journal.glob("slot-*.json"):
         json.loads(path.read_text())
 
-    sound = replace(job_, weights=tmp_path / "alone" / "networks")          # a third of the trainings where nothing ever fails
+    # a third of the trainings where nothing ever fails
+    sound = replace(job_, weights=tmp_path / "alone" / "networks")
     with TrainingPool(sound, 1) as pool:
         for row in range(0, 37, 3):
             alone, trial = pool.submit(by_row[row].proposal).result(), by_row[row]
-            assert (alone.training_loss, alone.validation_loss) == (trial.outcome.training_loss, trial.outcome.validation_loss)
+            assert (alone.training_loss, alone.validation_loss) == (
+                trial.outcome.training_loss,
+                trial.outcome.validation_loss,
+            )
             slot = trial.proposal.slot
             assert weights_of(sound.weights, slot).read_bytes() == weights_of(job_.weights, slot).read_bytes()
 
@@ -173,7 +196,10 @@ def test_one_or_three_workers_make_the_same_records(slices: Path, tmp_path: Path
         assert not list(journal.glob("networks/*.checkpoint"))
     assert made[1] == made[3]
     for slot in range(6):
-        assert weights_of(tmp_path / "1/networks", slot).read_bytes() == weights_of(tmp_path / "3/networks", slot).read_bytes()
+        assert (
+            weights_of(tmp_path / "1/networks", slot).read_bytes()
+            == weights_of(tmp_path / "3/networks", slot).read_bytes()
+        )
 
 
 def test_what_is_pruned_follows_from_what_the_slot_had_seen(slices: Path, tmp_path: Path) -> None:
@@ -181,7 +207,10 @@ def test_what_is_pruned_follows_from_what_the_slot_had_seen(slices: Path, tmp_pa
     plan = search(2, rows=37)
     envelope = Envelope((1,), 0.0)
     first, second = (
-        search_networks(plan, job(slices, tmp_path / name, envelope=envelope, ends=Ends()), tmp_path / name, trials=8) for name in "ab"
+        search_networks(
+            plan, job(slices, tmp_path / name, envelope=envelope, ends=Ends()), tmp_path / name, trials=8
+        )
+        for name in "ab"
     )
     assert lasting(first) == lasting(second)
     assert {trial.outcome.status for trial in first} == {"completed", "pruned"}

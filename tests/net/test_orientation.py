@@ -1,4 +1,5 @@
-"""Learning which way a body lies: from bodies of blocks that differ from front to back and from feet to head."""
+"""Learning which way a body lies: from bodies of blocks that differ from front to back and from feet to
+head."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from fovnet.volume.volume import Volume
 
 
 def body(seed: int) -> np.ndarray:
-    """(60, 60, 60) right, front, up: a trunk, narrower above, with a spine behind and a nose before its head; sizes differ."""
+    """(60, 60, 60) right, front, up: a trunk, narrower above, with a spine behind and a nose before its head;
+    sizes differ."""
     rng = np.random.default_rng(seed)
     a, b, c = rng.uniform(14, 18), rng.uniform(10, 13), rng.integers(-2, 3)
     x, y, z = np.meshgrid(*[np.arange(60) - 29.5] * 3, indexing="ij")
@@ -40,19 +42,36 @@ def known() -> Iterator[tuple[np.ndarray, Orientation]]:
     bodies = np.stack([shown(body(seed)) for seed in range(60)])
     tensors = learn(bodies, seed=1)
     count = len(tensors) // 2
-    yield bodies, Orientation(tuple((tensors[f"layer{at}.weight"].numpy(), tensors[f"layer{at}.bias"].numpy()) for at in range(count)))
+    yield (
+        bodies,
+        Orientation(
+            tuple(
+                (tensors[f"layer{at}.weight"].numpy(), tensors[f"layer{at}.bias"].numpy())
+                for at in range(count)
+            )
+        ),
+    )
 
 
-@pytest.mark.parametrize(("turned", "runs"), [
-    (lambda v: v, "feet to head"),
-    (lambda v: v[::-1], "feet to head"),                              # left and right look alike
-    (lambda v: v[:, :, ::-1], "head to feet"),
-    (lambda v: v.transpose(0, 2, 1), "back to front"),                # the third axis is the second, which grows to the front
-    (lambda v: v.transpose(0, 2, 1)[:, :, ::-1], "front to back"),
-    (lambda v: v.transpose(1, 2, 0), "side to side"),
-])
-def test_bodies_not_learned_from_are_found_to_lie_as_they_do(turned, runs, known: tuple[np.ndarray, Orientation]) -> None:
-    bearings = [bearing_of(known[1].turns(shown(np.ascontiguousarray(turned(body(seed))))[None])[0]) for seed in (101, 102, 103)]
+@pytest.mark.parametrize(
+    ("turned", "runs"),
+    [
+        (lambda v: v, "feet to head"),
+        (lambda v: v[::-1], "feet to head"),  # left and right look alike
+        (lambda v: v[:, :, ::-1], "head to feet"),
+        # the third axis is the second, which grows to the front
+        (lambda v: v.transpose(0, 2, 1), "back to front"),
+        (lambda v: v.transpose(0, 2, 1)[:, :, ::-1], "front to back"),
+        (lambda v: v.transpose(1, 2, 0), "side to side"),
+    ],
+)
+def test_bodies_not_learned_from_are_found_to_lie_as_they_do(
+    turned, runs, known: tuple[np.ndarray, Orientation]
+) -> None:
+    bearings = [
+        bearing_of(known[1].turns(shown(np.ascontiguousarray(turned(body(seed))))[None])[0])
+        for seed in (101, 102, 103)
+    ]
     assert [one.rather for one in bearings] == [runs] * 3
     assert all((one.upright > 0.5) == (runs == "feet to head") for one in bearings)
 
@@ -69,7 +88,8 @@ def test_the_arrays_answer_as_the_network_that_was_trained(known: tuple[np.ndarr
 
 
 def test_what_is_the_same_from_all_sides_lies_either_way(known: tuple[np.ndarray, Orientation]) -> None:
-    """Every plane of a ball shows one picture, so that all turns that ask the same views of it are equal; none is sure."""
+    """Every plane of a ball shows one picture, so that all turns that ask the same views of it are equal;
+    none is sure."""
     x, y, z = np.meshgrid(*[np.arange(60) - 29.5] * 3, indexing="ij")
     ball = shown((500.0 * (x**2 + y**2 + z**2 < 400)).astype(np.float32))
     turns = known[1].turns(ball[None])[0]
@@ -77,7 +97,9 @@ def test_what_is_the_same_from_all_sides_lies_either_way(known: tuple[np.ndarray
     assert np.exp(turns).max() < 0.9
 
 
-def test_the_same_seed_gives_the_same_bits_whatever_the_threads_and_another_others(known: tuple[np.ndarray, Orientation]) -> None:
+def test_the_same_seed_gives_the_same_bits_whatever_the_threads_and_another_others(
+    known: tuple[np.ndarray, Orientation],
+) -> None:
     few, threads = known[0][:3], torch.get_num_threads()
     state = torch.random.get_rng_state()
     try:

@@ -13,8 +13,10 @@ from fovnet.net.cost import Device, Limits, Work
 from fovnet.net.prices import prices, quantiles, search_seconds, table
 from fovnet.search.space import Axis, Space
 
-LEVELS = {"blocks": [4, 5], "convolutions": [1], "log2_filters": [2, 3, 4], "kernel": [3], "separable": [False, True],
-          "log10_learning_rate": [-5, -2], "log2_batch": [3, 6]}
+LEVELS = {
+    "blocks": [4, 5], "convolutions": [1], "log2_filters": [2, 3, 4], "kernel": [3],
+    "separable": [False, True], "log10_learning_rate": [-5, -2], "log2_batch": [3, 6],
+}
 HOW = {"classes": 7, "head": "gap", "work": Work(4000, 500, 4), "device": Device(65.0, 34.0, 350.0)}
 
 
@@ -22,7 +24,10 @@ HOW = {"classes": 7, "head": "gap", "work": Work(4000, 500, 4), "device": Device
 def test_the_quantiles_are_those_of_the_rows_that_fit(share: float | None) -> None:
     """Half of the rows fit into the memory, and half of them, or all, keep the time."""
     free = prices(Space.of(LEVELS), limits=Limits(1e12, None), **HOW)
-    most, seconds = float(np.median(free.memory)), None if share is None else float(np.quantile(free.seconds, share))
+    most, seconds = (
+        float(np.median(free.memory)),
+        None if share is None else float(np.quantile(free.seconds, share)),
+    )
     priced = prices(Space.of(LEVELS), limits=Limits(most, seconds), **HOW)
     kept = (priced.memory <= most) & (priced.seconds <= (seconds or np.inf))
     np.testing.assert_array_equal(priced.fits, kept)
@@ -55,7 +60,8 @@ def test_ten_of_the_compact_networks_stay_below_15_mb_at_two_bytes_a_weight(name
     space = Space(in_order([Axis.of(axis, levels) for axis, levels in search.model_dump()["space"].items()]))
     priced = prices(
         space, classes=7, head=training.head, inputs=training.inputs, averaged=training.averaging > 0,
-        work=Work(training.slices_per_epoch, training.validation_slices, training.epochs), device=Device(**search.speed.model_dump()),
+        work=Work(training.slices_per_epoch, training.validation_slices, training.epochs),
+        device=Device(**search.speed.model_dump()),
         limits=Limits(search.memory_limit_gb * 1e9, search.seconds_limit),
     )
     assert settings.ensemble.members == 10

@@ -11,7 +11,9 @@ from fovnet.net import side_by_side as module
 from fovnet.net.side_by_side import FEWEST, parts_of, side_by_side
 
 
-def test_results_are_in_order_each_of_one_thread_and_the_callers_own_number_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_in_order_each_of_one_thread_and_the_callers_own_number_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "cores", lambda: 3)
     before, alive, met = torch.get_num_threads(), threading.active_count(), threading.Barrier(3)
 

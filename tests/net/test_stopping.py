@@ -13,8 +13,13 @@ from fovnet.search.trial import Outcome, Proposal, Trial
 GUESS = Guess(training=1.0, validation=2.0)
 
 
-def end(ends: Ends, training: list[float], validation: list[float] | None = None, *, epochs: int = 10, seconds: float = 0.0) -> End | None:
-    return ends.end(training, training if validation is None else validation, epochs=epochs, seconds=seconds, guess=GUESS)
+def end(
+    ends: Ends, training: list[float], validation: list[float] | None = None, *, epochs: int = 10,
+    seconds: float = 0.0,
+) -> End | None:
+    return ends.end(
+        training, training if validation is None else validation, epochs=epochs, seconds=seconds, guess=GUESS
+    )
 
 
 @pytest.mark.parametrize("lost", [math.nan, math.inf, -math.inf])
@@ -47,7 +52,8 @@ def test_what_is_above_guessing(training: list[float], validation: list[float], 
 
 def test_a_plateau_counts_epochs_without_a_new_lowest() -> None:
     plateau = Plateau(patience=2, reductions=1)
-    curve = [1.0, 0.9, 0.95, 0.9, 0.8, 0.8, 0.8, 0.8]            # the 4th and 7th epoch make two without a lower one
+    # the 4th and 7th epoch make two without a lower one
+    curve = [1.0, 0.9, 0.95, 0.9, 0.8, 0.8, 0.8, 0.8]
     assert [plateau.due(curve[:done]) for done in range(9)] == [0, 0, 0, 0, 1, 1, 1, 2, 2]
     ends = Ends(plateau=plateau)
     assert [ends.rate_factor(curve[:done]) for done in (0, 3, 4)] == [1.0, 1.0, 0.1]
@@ -79,6 +85,9 @@ def trial(slot: int, status: str, *losses: float) -> Trial:
 
 def test_the_envelope_is_the_best_completed_trials_curve_so_far_and_a_margin() -> None:
     envelope = Envelope((1, 3, 5), 0.5)
-    seen = [trial(0, "completed", 2.0, 1.0, 1.2, 0.8), trial(1, "pruned", 0.1), trial(2, "completed", 0.9, 0.9), trial(3, "error")]
+    seen = [
+        trial(0, "completed", 2.0, 1.0, 1.2, 0.8), trial(1, "pruned", 0.1), trial(2, "completed", 0.9, 0.9),
+        trial(3, "error"),
+    ]
     assert envelope.over(seen) == {1: 3.0, 3: 1.5, 5: pytest.approx(1.2)}
     assert envelope.over([trial(0, "diverged", 1.0)]) == envelope.over([]) == {}

@@ -26,7 +26,8 @@ CPU = torch.device("cpu")
 
 
 class Recording:
-    """A CUDA graph without CUDA: what is called while it records is kept and not run, and run at every replay."""
+    """A CUDA graph without CUDA: what is called while it records is kept and not run, and run at every
+    replay."""
 
     def __init__(self) -> None:
         self.calls: list[Callable[[], None]] = []
@@ -53,10 +54,15 @@ def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
     def record(graph: Recording, stream: Stream) -> Iterator[None]:
         made.append(graph)
         with monkeypatch.context() as now:
-            now.setattr(TrainStep, "step", lambda self, *buffers: graph.calls.append(lambda: real(self, *buffers)))
+            now.setattr(
+                TrainStep, "step", lambda self, *buffers: graph.calls.append(lambda: real(self, *buffers))
+            )
             yield
 
-    stand_ins = {"Stream": Stream, "current_stream": Stream, "stream": nullcontext, "CUDAGraph": Recording, "graph": record}
+    stand_ins = {
+        "Stream": Stream, "current_stream": Stream, "stream": nullcontext, "CUDAGraph": Recording,
+        "graph": record,
+    }
     for name, stand_in in stand_ins.items():
         monkeypatch.setattr(torch.cuda, name, stand_in)
     return made
@@ -73,17 +79,25 @@ def trained(data: Data, recipe: Recipe, device: torch.device, replayed: bool = F
     return progress
 
 
-def test_replayed_steps_end_with_the_bits_of_single_ones(shapes: Data, recipe: Recipe, recordings: list[Recording]) -> None:
+def test_replayed_steps_end_with_the_bits_of_single_ones(
+    shapes: Data, recipe: Recipe, recordings: list[Recording]
+) -> None:
     """60 slices an epoch: seven whole batches, and one of four that no recording fits."""
     recipe = replace(recipe, slices_per_epoch=60)
     single, replayed = trained(shapes, recipe, CPU), trained(shapes, recipe, CPU, replayed=True)
     assert [recording.replays for recording in recordings] == [14 - WARM_UP]
     assert replayed.training_loss == single.training_loss
-    assert all(torch.equal(a, b) for a, b in zip(replayed.model.state_dict().values(), single.model.state_dict().values(), strict=True))
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(replayed.model.state_dict().values(), single.model.state_dict().values(), strict=True)
+    )
 
 
 STILL = Ranges(0.0, 0.0, 0.0, 0.0, 0.0)
-EVERYTHING = Ranges(10.0, 0.08, 0.1, 0.15, 0.03, gamma=0.3, window=0.1, crop=0.5, bend=0.08, texture=0.3, tones=0.8, shading=1.5, alone=0.2)
+EVERYTHING = Ranges(
+    10.0, 0.08, 0.1, 0.15, 0.03, gamma=0.3, window=0.1, crop=0.5, bend=0.08, texture=0.3, tones=0.8,
+    shading=1.5, alone=0.2,
+)
 
 
 class Copies(TorchDispatchMode):
@@ -95,8 +109,13 @@ class Copies(TorchDispatchMode):
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = operation(*args, **(kwargs or {}))
-        given, out = ([leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)] for tree in ((args, kwargs), made))
-        if any(leaf.device.type == "cpu" for leaf in given) and any(leaf.device.type == "meta" for leaf in out):
+        given, out = (
+            [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+            for tree in ((args, kwargs), made)
+        )
+        if any(leaf.device.type == "cpu" for leaf in given) and any(
+            leaf.device.type == "meta" for leaf in out
+        ):
             self.found.append(str(operation))
         return made
 
@@ -105,7 +124,10 @@ class Copies(TorchDispatchMode):
 def test_no_change_of_a_step_copies_from_the_host_once_it_was_done(name: str) -> None:
     """CUDA records no step that waits for one; the device that computes nothing stands for it."""
     there = torch.device("meta")
-    slices, rows = torch.empty(20, 128, 128, dtype=torch.uint8, device=there), torch.empty(4, dtype=torch.int64, device=there)
+    slices, rows = (
+        torch.empty(20, 128, 128, dtype=torch.uint8, device=there),
+        torch.empty(4, dtype=torch.int64, device=there),
+    )
     ranges = replace(STILL, **{name: getattr(EVERYTHING, name)})
     for _ in range(2):
         with Copies() as copies:
@@ -116,12 +138,20 @@ def test_no_change_of_a_step_copies_from_the_host_once_it_was_done(name: str) ->
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_every_change_of_a_step_is_recorded_on_cuda(shapes: Data, recipe: Recipe) -> None:
     cuda = torch.device("cuda")
-    there = place(shapes.slices.numpy(), shapes.targets.numpy(), shapes.train.numpy(), shapes.validation.numpy(), cuda)
-    assert np.isfinite(trained(there, replace(recipe, ranges=replace(EVERYTHING, alone=0.0)), cuda).training_loss).all()
+    there = place(
+        shapes.slices.numpy(), shapes.targets.numpy(), shapes.train.numpy(), shapes.validation.numpy(), cuda
+    )
+    assert np.isfinite(
+        trained(there, replace(recipe, ranges=replace(EVERYTHING, alone=0.0)), cuda).training_loss
+    ).all()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_on_cuda_the_loss_falls_as_on_the_cpu(shapes: Data, recipe: Recipe) -> None:
     cuda = torch.device("cuda")
-    there = place(shapes.slices.numpy(), shapes.targets.numpy(), shapes.train.numpy(), shapes.validation.numpy(), cuda)
-    assert trained(there, recipe, cuda).training_loss == pytest.approx(trained(shapes, recipe, CPU).training_loss, rel=0.05)
+    there = place(
+        shapes.slices.numpy(), shapes.targets.numpy(), shapes.train.numpy(), shapes.validation.numpy(), cuda
+    )
+    assert trained(there, recipe, cuda).training_loss == pytest.approx(
+        trained(shapes, recipe, CPU).training_loss, rel=0.05
+    )

@@ -18,7 +18,15 @@ from fovnet.net.precision import write_weights
 from fovnet.net.recipe import Recipe
 from fovnet.net.search_plan import search_space, start_configuration
 from fovnet.net.training import Data, train_network
-from fovnet.net.warm_start import Beginning, begin_with, beginnings, facts_of, nearest, refuse_other_inputs, space_of_members
+from fovnet.net.warm_start import (
+    Beginning,
+    begin_with,
+    beginnings,
+    facts_of,
+    nearest,
+    refuse_other_inputs,
+    space_of_members,
+)
 from fovnet.net.weights import load_tensors, save_network, save_tensors
 from fovnet.records import checksum
 from fovnet.results import SHIPPED_NETWORKS
@@ -26,7 +34,10 @@ from fovnet.results import SHIPPED_NETWORKS
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
 CLASSES = ("disc", "bar", "none")
 INPUTS = ("slice", "millimetres", "sections")
-PLAIN = {"blocks": 4, "convolutions": 1, "log2_filters": 3, "kernel": 3, "separable": False, "log10_learning_rate": -2, "log2_batch": 3}
+PLAIN = {
+    "blocks": 4, "convolutions": 1, "log2_filters": 3, "kernel": 3, "separable": False,
+    "log10_learning_rate": -2, "log2_batch": 3,
+}
 
 
 def beginning(levels: dict[str, object], sha256: str = "", weights: Path = Path()) -> Beginning:
@@ -35,51 +46,71 @@ def beginning(levels: dict[str, object], sha256: str = "", weights: Path = Path(
 
 def train(data: Data, recipe: Recipe, keep: Path, rate: float, begin: Beginning | None = None) -> list[float]:
     ending = train_network(
-        SMALL, learning_rate=rate, batch=8, seed=5, data=data, recipe=recipe, keep=keep, facts={"classes": CLASSES}, begin=begin
+        SMALL, learning_rate=rate, batch=8, seed=5, data=data, recipe=recipe, keep=keep,
+        facts={"classes": CLASSES}, begin=begin,
     )
     assert ending.status == "completed", ending.message
     return list(ending.validation_loss)
 
 
 def test_a_training_begins_where_the_network_was(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
-    """At a learning rate of nothing it stays there: 0.1 below the loss of guessing, which drawn weights do not leave."""
+    """At a learning rate of nothing it stays there: 0.1 below the loss of guessing, which drawn weights do
+    not leave."""
     learned = min(train(shapes, replace(recipe, epochs=6), tmp_path / "first.safetensors", 0.03))
     begin = beginning({}, "1", tmp_path / "first.safetensors")
-    (again,) = train(shapes, replace(recipe, epochs=1, averaging=0.9), tmp_path / "again.safetensors", 0.0, begin)
+    (again,) = train(
+        shapes, replace(recipe, epochs=1, averaging=0.9), tmp_path / "again.safetensors", 0.0, begin
+    )
     (drawn,) = train(shapes, replace(recipe, epochs=1), tmp_path / "drawn.safetensors", 0.0)
-    assert again == pytest.approx(learned, abs=0.05)         # but for the running statistics, which a batch of noise moves
+    # but for the running statistics, which a batch of noise moves
+    assert again == pytest.approx(learned, abs=0.05)
     assert again < drawn - 0.1
 
 
-def test_a_checkpoint_that_began_elsewhere_is_not_gone_on_with(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+def test_a_checkpoint_that_began_elsewhere_is_not_gone_on_with(
+    shapes: Data, recipe: Recipe, tmp_path: Path
+) -> None:
     train(shapes, recipe, tmp_path / "first.safetensors", 0.03)
     begin = beginning({}, "1", tmp_path / "first.safetensors")
     one = train(shapes, replace(recipe, epochs=1), tmp_path / "one.safetensors", 0.01, begin)
     assert checkpoint_of(tmp_path / "one.safetensors").exists()
     two = train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01, begin)
     assert two[:1] == one, "the same one is"
-    other = train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01, replace(begin, sha256="2"))
+    other = train(
+        shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01, replace(begin, sha256="2")
+    )
     assert other == two, "begun anew, it comes to the same"
     assert train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01)[0] != one[0]
 
 
-def test_members_are_a_blend_of_what_was_trained_and_what_it_began_with(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
-    """A quarter of the trained weights and running statistics, three quarters of those it began with; of other classes the last layer is
-    its own."""
+def test_members_are_a_blend_of_what_was_trained_and_what_it_began_with(
+    shapes: Data, recipe: Recipe, tmp_path: Path
+) -> None:
+    """A quarter of the trained weights and running statistics, three quarters of those it began with; of
+    other classes the last layer is its own."""
     train(shapes, recipe, tmp_path / "first.safetensors", 0.03)
     begin = beginning({}, "1", tmp_path / "first.safetensors")
     train(shapes, replace(recipe, epochs=1), tmp_path / "whole.safetensors", 0.01, begin)
     first, facts = load_tensors(tmp_path / "first.safetensors")
-    ring = {name: torch.cat([first[name], first[name][:1]]) if name.startswith("classes.") else tensor for name, tensor in first.items()}
+    ring = {
+        name: torch.cat([first[name], first[name][:1]]) if name.startswith("classes.") else tensor
+        for name, tensor in first.items()
+    }
     save_tensors(tmp_path / "other.safetensors", ring, {**facts, "classes": [*CLASSES, "ring"]})
     for before in ("first", "other"):
         mixed = 0.25, tmp_path / f"{before}.safetensors"
-        write_weights(tmp_path / "whole.safetensors", tmp_path / "quarter.safetensors", "float32", mixed=mixed)
+        write_weights(
+            tmp_path / "whole.safetensors", tmp_path / "quarter.safetensors", "float32", mixed=mixed
+        )
         whole, quarter = (load_tensors(tmp_path / f"{each}.safetensors")[0] for each in ("whole", "quarter"))
         assert any(not torch.equal(first[name], whole[name]) for name in first)
         for name, tensor in quarter.items():
             own = before == "other" and name.startswith("classes.")
-            expected = whole[name] if own or not tensor.is_floating_point() else 0.75 * first[name] + 0.25 * whole[name]
+            expected = (
+                whole[name]
+                if own or not tensor.is_floating_point()
+                else 0.75 * first[name] + 0.25 * whole[name]
+            )
             torch.testing.assert_close(tensor, expected)
 
 
@@ -123,17 +154,28 @@ def test_a_network_that_is_not_the_one_its_ensemble_names_is_not_begun_with(tmp_
 def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
     """The learning rate first, in ratio, then the batch; of equally near ones the better."""
     members = [
-        beginning({"log10_learning_rate": -1, "log2_batch": 5}, "a"), beginning({"log10_learning_rate": -3, "log2_batch": 3}, "b"),
-        beginning({"log10_learning_rate": -1, "log2_batch": 3}, "c"), beginning({"blocks": 5}, "d"),
+        beginning({"log10_learning_rate": -1, "log2_batch": 5}, "a"),
+        beginning({"log10_learning_rate": -3, "log2_batch": 3}, "b"),
+        beginning({"log10_learning_rate": -1, "log2_batch": 3}, "c"),
+        beginning({"blocks": 5}, "d"),
     ]
 
     def begun(**levels: object) -> str:
         return nearest(members, {**PLAIN, **levels}).sha256
 
-    assert begun(log10_learning_rate=-1, log2_batch=3) == "c" and begun(log10_learning_rate=-1, log2_batch=5) == "a"
-    assert begun(log10_learning_rate=-2, log2_batch=4) == "a" and begun(log10_learning_rate=-2.1) == "b" and begun(blocks=5) == "d"
+    assert (
+        begun(log10_learning_rate=-1, log2_batch=3) == "c"
+        and begun(log10_learning_rate=-1, log2_batch=5) == "a"
+    )
+    assert (
+        begun(log10_learning_rate=-2, log2_batch=4) == "a"
+        and begun(log10_learning_rate=-2.1) == "b"
+        and begun(blocks=5) == "d"
+    )
     assert nearest(members, axes.changed(PLAIN, {"learning_rate": 0.002, "batch": 8})).sha256 == "b"
-    assert begun(blocks=5, widen=1, stride=1, block="plain", norm="none") == "d", "given or not, it is the same network"
+    assert begun(blocks=5, widen=1, stride=1, block="plain", norm="none") == "d", (
+        "given or not, it is the same network"
+    )
     for other in ({"kernel": 5}, {"blocks": 5, "widen": 2}):
         with pytest.raises(ModelError, match="begin-none-fits"):
             begun(**other)
@@ -142,11 +184,16 @@ def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
 def test_the_space_of_members_is_their_configurations_and_no_other() -> None:
     facts = facts_of(SHIPPED_NETWORKS)
     space = space_of_members(beginnings(SHIPPED_NETWORKS, facts))
-    assert [space.configuration(row) for row in range(len(space))] == [member["configuration"] for member in facts["members"]]
+    assert [space.configuration(row) for row in range(len(space))] == [
+        member["configuration"] for member in facts["members"]
+    ]
 
 
 def test_shipped_networks_are_the_space_and_the_best_of_them_the_start() -> None:
-    raw = {"phantom": {"subjects": 8}, "training": {"begin": "shipped", "inputs": [*INPUTS]}, "search": {"space": "members"}}
+    raw = {
+        "phantom": {"subjects": 8}, "training": {"begin": "shipped", "inputs": [*INPUTS]},
+        "search": {"space": "members"},
+    }
     settings = parse(raw, "mine.yaml")
     best = facts_of(SHIPPED_NETWORKS)["members"][0]["configuration"]
     assert start_configuration(settings) == search_space(settings).configuration(0) == best
@@ -159,8 +206,13 @@ def test_networks_to_begin_with_and_their_space_go_together(raw: dict[str, objec
 
 
 def test_other_inputs_than_the_networks_are_refused_before_anything_is_trained() -> None:
-    raw = {"phantom": {"subjects": 8}, "training": {"begin": "shipped", "inputs": ["slice"]}, "search": {"space": "members"}}
-    with pytest.raises(ModelError, match=r"its inputs slice, millimetres, sections, here slice; set training.inputs"):
+    raw = {
+        "phantom": {"subjects": 8}, "training": {"begin": "shipped", "inputs": ["slice"]},
+        "search": {"space": "members"},
+    }
+    with pytest.raises(
+        ModelError, match=r"its inputs slice, millimetres, sections, here slice; set training.inputs"
+    ):
         search_space(parse(raw, "mine.yaml"))
 
 

@@ -13,7 +13,9 @@ def test_the_same_seed_gives_the_same_volume_and_another_another(kind: str) -> N
     one, same, other = (oddity(kind, np.random.default_rng(seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.voxels, same.voxels)
     assert one.voxels.shape != other.voxels.shape or not np.array_equal(one.voxels, other.voxels)
-    np.testing.assert_allclose(one.vox_to_ras @ [*(np.array(one.voxels.shape) - 1) / 2, 1], [0, 0, 0, 1], atol=1e-9)
+    np.testing.assert_allclose(
+        one.vox_to_ras @ [*(np.array(one.voxels.shape) - 1) / 2, 1], [0, 0, 0, 1], atol=1e-9
+    )
 
 
 def test_air_is_rayleigh_distributed() -> None:
@@ -29,14 +31,16 @@ def test_a_bottle_is_as_large_as_a_sphere_of_some_radius(seed: int) -> None:
     shown = np.argwhere(bright) * volume.spacing_mm
     across_mm = np.ptp(shown, axis=0)
     inside_mm3 = bright.sum() * volume.spacing_mm.prod()
-    height_mm = min(across_mm[0], volume.voxels.shape[2] * volume.spacing_mm[2])          # a short stack cuts its poles off
+    # a short stack cuts its poles off
+    height_mm = min(across_mm[0], volume.voxels.shape[2] * volume.spacing_mm[2])
     radius, half = across_mm[0] / 2, height_mm / 2
     assert 58 <= radius <= 112
     assert inside_mm3 == pytest.approx(np.pi * (2 * half * radius**2 - 2 * half**3 / 3), rel=0.08)
 
 
 def test_rods_leave_four_fifths_of_the_insert_in_water() -> None:
-    """One rod of 5 mm radius in every square of 20 mm: π 5² / 20² = 0.196 is missing, less what voxels blur away at the rim."""
+    """One rod of 5 mm radius in every square of 20 mm: π 5² / 20² = 0.196 is missing, less what voxels blur
+    away at the rim."""
     shares = []
     for seed in range(3):
         whole, rods = (oddity(kind, np.random.default_rng(seed)) for kind in ("upright cylinder", "insert"))

@@ -22,7 +22,8 @@ from fovnet.regions import DEFAULT
 from fovnet.volume.collection import read_collection, truth
 from fovnet.volume.slices import slice_volume
 
-# One process imports the simulator and forks the runs.  Run n is killed just before the n-th time that a file is moved or removed.
+# One process imports the simulator and forks the runs.  Run n is killed just before the n-th time that a file
+# is moved or removed.
 STAGE = """
 import os, shutil, signal, sys
 from pathlib import Path
@@ -69,7 +70,9 @@ def files(tmp_path: Path) -> tuple[Path, Path, Path]:
     return tmp_path / "seg.nii.gz", tmp_path / "tissues.tsv", tmp_path / "regions.tsv"
 
 
-def test_scans_have_the_regions_of_the_segmentation_where_they_are_cut(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_scans_have_the_regions_of_the_segmentation_where_they_are_cut(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
     table = simulate_labels(read_labels(*files), tmp_path / "made", count=12, seed=3)
     found = read_collection(tmp_path / "made")
     assert len(found.volumes) == 12 and table.exists()
@@ -77,7 +80,8 @@ def test_scans_have_the_regions_of_the_segmentation_where_they_are_cut(files: tu
         stack = slice_volume(row.path, checksum="x")
         seen = truth(stack, found.regions[row.volume_id], DEFAULT)
         for flags, z in zip(seen, stack.z_mm, strict=True):
-            if abs(z - 20) > 4:                                    # a cut of several slices has the label of its middle one
+            # a cut of several slices has the label of its middle one
+            if abs(z - 20) > 4:
                 assert flags[-1] or flags[DEFAULT.classes.index("abdomen" if z < 20 else "chest")]
 
 
@@ -95,10 +99,14 @@ def test_the_same_seed_gives_the_same_bytes_and_without_everything_the_whole_fie
         assert np.all(spanned > 0.85 * np.array([90, 72, 102])) and np.all(spanned <= [90.01, 72.01, 102.01])
 
 
-def test_another_segmentation_joins_the_first_and_the_same_one_takes_its_own_place(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_another_segmentation_joins_the_first_and_the_same_one_takes_its_own_place(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
     """So that a collection of one's own segmentations has subjects to share out."""
     for subject, count in (("ann", 2), ("bob", 3), ("ann", 1)):
-        simulate_labels(read_labels(*files, subject), tmp_path / "made", count=count, seed=5, without=tuple(SCANNING))
+        simulate_labels(
+            read_labels(*files, subject), tmp_path / "made", count=count, seed=5, without=tuple(SCANNING)
+        )
     found = read_collection(tmp_path / "made")
     assert sorted((row.subject_id, row.volume_id) for row in found.volumes) == [
         ("ann", "ann_sim-0001"), ("bob", "bob_sim-0001"), ("bob", "bob_sim-0002"), ("bob", "bob_sim-0003"),
@@ -108,25 +116,45 @@ def test_another_segmentation_joins_the_first_and_the_same_one_takes_its_own_pla
     assert one.read_bytes() != other.read_bytes(), "two people are not scanned alike"
 
 
-def test_neither_simulated_people_nor_segmentations_take_the_others_tables(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    made, line = tmp_path / "made", ["--from", str(files[0]), "--tissues", str(files[1]), "--regions", str(files[2]), "--count", "1"]
+def test_neither_simulated_people_nor_segmentations_take_the_others_tables(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    made, line = (
+        tmp_path / "made",
+        ["--from", str(files[0]), "--tissues", str(files[1]), "--regions", str(files[2]), "--count", "1"],
+    )
     first, again = (CliRunner().invoke(app, ["phantom", str(made), *line]) for _ in range(2))
     assert "in the place of 1 that seg had" in again.output and "in the place" not in first.output
     table = (made / "volumes.tsv").read_bytes()
     people = CliRunner().invoke(app, ["phantom", str(made), "--subjects", "1", "--volumes", "1"]).exception
-    assert isinstance(people, CollectionError) and people.code == "phantom-other-tables" and (made / "volumes.tsv").read_bytes() == table
+    assert (
+        isinstance(people, CollectionError)
+        and people.code == "phantom-other-tables"
+        and (made / "volumes.tsv").read_bytes() == table
+    )
     lost = CliRunner().invoke(app, ["phantom", str(tmp_path / "people"), "--count", "3"]).exception
     assert isinstance(lost, ConfigError) and "--count 3" in lost.sentence
-    simulate_collection(tmp_path / "people", subjects=1, volumes_per_subject=1, seed=3, without=["everything"])
+    simulate_collection(
+        tmp_path / "people", subjects=1, volumes_per_subject=1, seed=3, without=["everything"]
+    )
     with pytest.raises(CollectionError, match="phantom-other-tables"):
         simulate_labels(read_labels(*files), tmp_path / "people", count=1)
 
 
-def test_regions_that_are_not_fovnets_own_are_reported(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    line = [str(word) for word in ("phantom", tmp_path / "made", "--from", files[0], "--tissues", files[1], "--regions", files[2])]
+def test_regions_that_are_not_fovnets_own_are_reported(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    line = [
+        str(word)
+        for word in (
+            "phantom", tmp_path / "made", "--from", files[0], "--tissues", files[1], "--regions", files[2],
+        )
+    ]
     assert "own regions" not in CliRunner().invoke(app, [*line, "--count", "1"]).output
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nTHORAX\t20\t40\n")
-    assert "own regions" not in CliRunner().invoke(app, [*line, "--count", "1"]).output, "the tables are read with what headers say"
+    assert "own regions" not in CliRunner().invoke(app, [*line, "--count", "1"]).output, (
+        "the tables are read with what headers say"
+    )
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nshank\t20\t60\n")
     assert "shank: not of fovnet's own regions" in CliRunner().invoke(app, [*line, "--count", "1"]).output
 
@@ -148,11 +176,15 @@ def test_names_that_tables_cannot_tell_apart_are_one_subject(
     files: tuple[Path, Path, Path], tmp_path: Path, names: tuple[str, str]
 ) -> None:
     for subject in names:
-        simulate_labels(read_labels(*files, subject), tmp_path / "made", count=1, seed=5, without=tuple(SCANNING))
+        simulate_labels(
+            read_labels(*files, subject), tmp_path / "made", count=1, seed=5, without=tuple(SCANNING)
+        )
     assert len(read_collection(tmp_path / "made").volumes) == 1
 
 
-def test_of_a_tilted_segmentation_all_that_its_corners_reach_is_inside(files: tuple[Path, Path, Path]) -> None:
+def test_of_a_tilted_segmentation_all_that_its_corners_reach_is_inside(
+    files: tuple[Path, Path, Path],
+) -> None:
     """72 mm deep and tilted by 30 degrees, it reaches 18 mm farther at either end than along its middle."""
     image = nib.load(files[0])
     turn = np.eye(4)
@@ -161,7 +193,9 @@ def test_of_a_tilted_segmentation_all_that_its_corners_reach_is_inside(files: tu
     nib.save(nib.Nifti1Image(np.asarray(image.dataobj), affine), files[0])
     corners = np.indices((2, 2, 2)).reshape(3, 8).T * np.array(image.shape) - 0.5
     z = (corners @ affine[:3, :3].T + affine[:3, 3])[:, 2]
-    files[2].write_text(f"region\tfrom_mm\tto_mm\nabdomen\t{z.min() - 19:.1f}\t0\nchest\t0\t{z.max() + 19:.1f}\n")
+    files[2].write_text(
+        f"region\tfrom_mm\tto_mm\nabdomen\t{z.min() - 19:.1f}\t0\nchest\t0\t{z.max() + 19:.1f}\n"
+    )
     assert len(read_labels(*files).spans) == 2
     files[2].write_text(f"region\tfrom_mm\tto_mm\nabdomen\t{z.min() - 25:.1f}\t0\n")
     with pytest.raises(CollectionError, match="lies outside of the segmentation"):
@@ -169,12 +203,20 @@ def test_of_a_tilted_segmentation_all_that_its_corners_reach_is_inside(files: tu
 
 
 @pytest.mark.parametrize("rows", ["abdomen\t-30\t20\nchest\t10\t70", "chest\t-30\t20\nabdomen\t20\t70"])
-def test_regions_that_overlap_or_lie_the_other_way_up_are_refused(files: tuple[Path, Path, Path], rows: str) -> None:
+def test_regions_that_overlap_or_lie_the_other_way_up_are_refused(
+    files: tuple[Path, Path, Path], rows: str
+) -> None:
     files[2].write_text(f"region\tfrom_mm\tto_mm\n{rows}\n")
-    with pytest.raises(CollectionError, match=r"regions follow one another from the feet up.*regions-invalid"):
+    with pytest.raises(
+        CollectionError, match=r"regions follow one another from the feet up.*regions-invalid"
+    ):
         read_labels(*files)
-    files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nspine\t-30\t70\nchest\t20\t70\ncalf\t0\t10\n")
-    assert len(read_labels(*files).spans) == 4, "what stands beside the others, or is a region of one's own, may lie anywhere"
+    files[2].write_text(
+        "region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nspine\t-30\t70\nchest\t20\t70\ncalf\t0\t10\n"
+    )
+    assert len(read_labels(*files).spans) == 4, (
+        "what stands beside the others, or is a region of one's own, may lie anywhere"
+    )
 
 
 @pytest.mark.parametrize("table", ["hello\n", "region\tfrom_mm\tto_mm\n"])
@@ -195,7 +237,9 @@ def test_a_label_with_two_tissues_and_a_body_of_air_are_refused(files: tuple[Pat
 
 
 @pytest.mark.parametrize("row", ["0.9\t0\t50", "-1\t600\t50", "0.9\t600\tnan", "90\t600\t50"])
-def test_a_tissue_that_no_matter_has_is_refused_with_its_line(files: tuple[Path, Path, Path], row: str) -> None:
+def test_a_tissue_that_no_matter_has_is_refused_with_its_line(
+    files: tuple[Path, Path, Path], row: str
+) -> None:
     files[1].write_text(f"label\ttissue\tpd\tt1_ms\tt2_ms\n0\tair\n7\tmuscle\n12\t\t{row}\n")
     with pytest.raises(CollectionError, match=r"line 4: no matter has pd .*tissues-invalid"):
         read_labels(*files)
@@ -203,11 +247,18 @@ def test_a_tissue_that_no_matter_has_is_refused_with_its_line(files: tuple[Path,
 
 @pytest.mark.parametrize(
     ("table", "message"),
-    [("from_mm\tto_mm\nabdomen\t300\t400", "300 to 400 mm lies outside of the segmentation, which goes from -31.5 to 70.5 mm"),
-     ("first_slice\tlast_slice\nabdomen\t-3\t8", "there is no slice -3"),
-     ("first_slice\tlast_slice\nabdomen\t3\t34", "there is no slice 34")],
+    [
+        (
+            "from_mm\tto_mm\nabdomen\t300\t400",
+            "300 to 400 mm lies outside of the segmentation, which goes from -31.5 to 70.5 mm",
+        ),
+        ("first_slice\tlast_slice\nabdomen\t-3\t8", "there is no slice -3"),
+        ("first_slice\tlast_slice\nabdomen\t3\t34", "there is no slice 34"),
+    ],
 )
-def test_a_region_outside_of_the_segmentation_is_refused_with_its_line(files: tuple[Path, Path, Path], table: str, message: str) -> None:
+def test_a_region_outside_of_the_segmentation_is_refused_with_its_line(
+    files: tuple[Path, Path, Path], table: str, message: str
+) -> None:
     files[2].write_text(f"region\t{table}\n")
     with pytest.raises(CollectionError, match=f"line 2: {message}.*regions-invalid"):
         read_labels(*files)
@@ -221,7 +272,9 @@ def test_labels_that_the_table_lacks_are_named(files: tuple[Path, Path, Path]) -
 
 def test_a_table_with_commas_is_reported_as_such(files: tuple[Path, Path, Path]) -> None:
     files[1].write_text("label,tissue\n0,air\n7,muscle\n")
-    with pytest.raises(CollectionError, match=r"'label,tissue'; wanted are several, with tabs.*tissues-invalid"):
+    with pytest.raises(
+        CollectionError, match=r"'label,tissue'; wanted are several, with tabs.*tissues-invalid"
+    ):
         read_labels(*files)
 
 
@@ -239,33 +292,57 @@ def test_a_tissue_nobody_knows_is_refused_with_its_line(files: tuple[Path, Path,
 
 def test_all_faulty_lines_of_the_regions_are_reported_at_once(files: tuple[Path, Path, Path]) -> None:
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\tx\t20\nchest\t20\t30\nhead\t70\t20\n")
-    with pytest.raises(CollectionError, match=r"line 2: could not convert.*; line 4: 70 to 20 does not go upwards"):
+    with pytest.raises(
+        CollectionError, match=r"line 2: could not convert.*; line 4: 70 to 20 does not go upwards"
+    ):
         read_labels(*files)
 
 
-def test_a_region_that_ends_below_its_beginning_is_refused_with_its_line(files: tuple[Path, Path, Path]) -> None:
+def test_a_region_that_ends_below_its_beginning_is_refused_with_its_line(
+    files: tuple[Path, Path, Path],
+) -> None:
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nchest\t70\t20\n")
-    with pytest.raises(CollectionError, match=r"line 3: 70 to 20 does not go upwards.*the lower one first.*regions-invalid"):
+    with pytest.raises(
+        CollectionError, match=r"line 3: 70 to 20 does not go upwards.*the lower one first.*regions-invalid"
+    ):
         read_labels(*files)
 
 
-def test_a_tissue_table_without_a_segmentation_is_refused(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_a_tissue_table_without_a_segmentation_is_refused(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
     """Without --from the simulated people would be scanned instead, and nobody would notice."""
     fault = CliRunner().invoke(app, ["phantom", str(tmp_path / "made"), "--tissues", str(files[1])]).exception
-    assert isinstance(fault, ConfigError) and fault.code == "phantom-from" and not (tmp_path / "made").exists()
+    assert (
+        isinstance(fault, ConfigError) and fault.code == "phantom-from" and not (tmp_path / "made").exists()
+    )
 
 
-def test_a_segmentation_is_of_one_subject_and_no_other_number_is_passed_over(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    line = ["phantom", str(tmp_path / "made"), "--from", str(files[0]), "--tissues", str(files[1]), "--subjects", "3"]
+def test_a_segmentation_is_of_one_subject_and_no_other_number_is_passed_over(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
+    line = [
+        "phantom", str(tmp_path / "made"), "--from", str(files[0]), "--tissues", str(files[1]), "--subjects",
+        "3",
+    ]
     fault = CliRunner().invoke(app, line).exception
     assert isinstance(fault, ConfigError) and "--count" in fault.sentence and not (tmp_path / "made").exists()
 
 
 @pytest.mark.parametrize("subject", ["..", ".ann", "a/b", "a\tb", "a" * 300])
-def test_a_subject_whose_volumes_could_not_be_named_is_refused(files: tuple[Path, Path, Path], tmp_path: Path, subject: str) -> None:
-    line = ["phantom", str(tmp_path / "made"), "--from", str(files[0]), "--tissues", str(files[1]), "--subject", subject]
+def test_a_subject_whose_volumes_could_not_be_named_is_refused(
+    files: tuple[Path, Path, Path], tmp_path: Path, subject: str
+) -> None:
+    line = [
+        "phantom", str(tmp_path / "made"), "--from", str(files[0]), "--tissues", str(files[1]), "--subject",
+        subject,
+    ]
     fault = CliRunner().invoke(app, line).exception
-    assert isinstance(fault, ConfigError) and fault.code == "phantom-subject" and not (tmp_path / "made").exists()
+    assert (
+        isinstance(fault, ConfigError)
+        and fault.code == "phantom-subject"
+        and not (tmp_path / "made").exists()
+    )
 
 
 def test_a_segmentation_too_large_for_memory_is_refused_by_its_header(files: tuple[Path, Path, Path]) -> None:
@@ -285,9 +362,15 @@ def test_fractions_are_no_labels(files: tuple[Path, Path, Path]) -> None:
 
 
 @pytest.mark.parametrize("row", ["-0.1\t\t\t", "7\t\t\t", "\t2\t\t", "\t\t-5\t", "\t\t\tnan", "\t\t\tinf"])
-def test_a_share_that_no_tissue_has_is_refused_with_its_line(files: tuple[Path, Path, Path], row: str) -> None:
-    files[1].write_text(f"label\ttissue\tpd\tt1_ms\tt2_ms\tfat\tflow\tuptake\tmottle\n0\tair\n7\tmuscle\n12\t\t0.9\t600\t50\t{row}\n")
-    with pytest.raises(CollectionError, match=r"line 4: no tissue has (fat|flow|uptake|mottle) .*tissues-invalid"):
+def test_a_share_that_no_tissue_has_is_refused_with_its_line(
+    files: tuple[Path, Path, Path], row: str
+) -> None:
+    files[1].write_text(
+        f"label\ttissue\tpd\tt1_ms\tt2_ms\tfat\tflow\tuptake\tmottle\n0\tair\n7\tmuscle\n12\t\t0.9\t600\t50\t{row}\n"
+    )
+    with pytest.raises(
+        CollectionError, match=r"line 4: no tissue has (fat|flow|uptake|mottle) .*tissues-invalid"
+    ):
         read_labels(*files)
 
 
@@ -306,7 +389,9 @@ def test_a_segmentation_in_metres_or_nowhere_is_placed_as_a_volume_is(files: tup
 
 
 @pytest.mark.parametrize("suffix", [".mgz", ".nrrd"])
-def test_a_segmentation_may_be_of_any_format_that_is_read(files: tuple[Path, Path, Path], suffix: str) -> None:
+def test_a_segmentation_may_be_of_any_format_that_is_read(
+    files: tuple[Path, Path, Path], suffix: str
+) -> None:
     """Against SimpleITK's NRRD and nibabel's MGH, which FreeSurfer writes."""
     before, image, other = read_labels(*files), nib.load(files[0]), files[0].with_name(f"seg{suffix}")
     if suffix == ".mgz":
@@ -314,7 +399,11 @@ def test_a_segmentation_may_be_of_any_format_that_is_read(files: tuple[Path, Pat
     else:
         SimpleITK.WriteImage(SimpleITK.ReadImage(files[0]), other)
     again = read_labels(other, *files[1:])
-    assert np.array_equal(again.body.labels, before.body.labels) and again.spans == before.spans and again.name == "seg"
+    assert (
+        np.array_equal(again.body.labels, before.body.labels)
+        and again.spans == before.spans
+        and again.name == "seg"
+    )
     np.testing.assert_allclose(again.body.vox_to_ras, before.body.vox_to_ras, atol=1e-4)
 
 
@@ -329,9 +418,13 @@ def test_a_damaged_or_coloured_segmentation_gets_a_sentence(files: tuple[Path, P
         read_labels(*files)
 
 
-def test_scans_that_are_not_finished_leave_no_rows_of_what_they_wrote_over(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_scans_that_are_not_finished_leave_no_rows_of_what_they_wrote_over(
+    files: tuple[Path, Path, Path], tmp_path: Path
+) -> None:
     for subject in ("ann", "bob"):
-        simulate_labels(read_labels(*files, subject), tmp_path / "made", count=1, seed=5, without=tuple(SCANNING))
+        simulate_labels(
+            read_labels(*files, subject), tmp_path / "made", count=1, seed=5, without=tuple(SCANNING)
+        )
 
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
@@ -346,9 +439,12 @@ def test_scans_that_are_not_finished_leave_no_rows_of_what_they_wrote_over(files
 def test_a_run_killed_at_any_moment_leaves_no_faulty_tables_and_can_be_repeated(
     files: tuple[Path, Path, Path], tmp_path: Path, earlier: tuple[str, ...]
 ) -> None:
-    """The tables are whole, or there is no volumes.tsv or none with a volume; the same command then ends as if nothing had happened."""
+    """The tables are whole, or there is no volumes.tsv or none with a volume; the same command then ends as
+    if nothing had happened."""
     for subject in earlier:
-        simulate_labels(read_labels(*files, subject), tmp_path / "before", count=1, seed=5, without=tuple(SCANNING))
+        simulate_labels(
+            read_labels(*files, subject), tmp_path / "before", count=1, seed=5, without=tuple(SCANNING)
+        )
     line = [sys.executable, "-c", STAGE, *map(str, (tmp_path / "before", tmp_path / "runs", *files))]
     subprocess.run(line, check=True, timeout=900)
     *killed, whole = sorted((tmp_path / "runs").iterdir())
@@ -358,7 +454,10 @@ def test_a_run_killed_at_any_moment_leaves_no_faulty_tables_and_can_be_repeated(
             found = read_collection(out)
             assert {row.volume_id for row in found.volumes} == set(found.regions), out
         except CollectionError as fault:
-            assert fault.code == "collection-missing" or "no volume under the header" in fault.sentence, (out, fault.sentence)
+            assert fault.code == "collection-missing" or "no volume under the header" in fault.sentence, (
+                out,
+                fault.sentence,
+            )
         simulate_labels(read_labels(*files, "ann"), out, count=2, seed=6, without=tuple(SCANNING))
         assert contents(out) == contents(whole), out
 
@@ -374,8 +473,13 @@ def test_simulated_people_do_not_take_the_folder_of_a_run_killed_between_its_tab
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The bytes of the files in a folder, by name; unfinished ones, whose names hold the number of a process, are left out."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix != ".part"}
+    """The bytes of the files in a folder, by name; unfinished ones, whose names hold the number of a process,
+    are left out."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".part"
+    }
 
 
 def tilted(folder: Path, degrees: float, spacing_mm: float = 2.0) -> tuple[Path, Path, Path]:
@@ -383,7 +487,9 @@ def tilted(folder: Path, degrees: float, spacing_mm: float = 2.0) -> tuple[Path,
     labels = np.ones((50, 60, 60), np.int16)
     labels[:, :, 30:] = 2
     turn, affine = np.deg2rad(degrees), np.eye(4)
-    affine[:3, :3] = spacing_mm * np.array([[1, 0, 0], [0, np.cos(turn), -np.sin(turn)], [0, np.sin(turn), np.cos(turn)]])
+    affine[:3, :3] = spacing_mm * np.array(
+        [[1, 0, 0], [0, np.cos(turn), -np.sin(turn)], [0, np.sin(turn), np.cos(turn)]]
+    )
     affine[:3, 3] = -affine[:3, :3] @ ((np.array(labels.shape) - 1) / 2)
     nib.save(nib.Nifti1Image(labels, affine), folder / "tilted.nii.gz")
     (folder / "two.tsv").write_text("label\ttissue\n1\tmuscle\n2\tlung\n")
@@ -391,8 +497,12 @@ def tilted(folder: Path, degrees: float, spacing_mm: float = 2.0) -> tuple[Path,
     return folder / "tilted.nii.gz", folder / "two.tsv", folder / "halves.tsv"
 
 
-@pytest.mark.parametrize(("degrees", "spacing_mm"), [(0, 0.7), (0, 1.1), (0, 2.3), (0.1, 2), (1, 2), (5, 1.3), (15, 2), (-15, 2)])
-def test_slices_that_follow_one_another_are_regions_that_do(tmp_path: Path, degrees: float, spacing_mm: float) -> None:
+@pytest.mark.parametrize(
+    ("degrees", "spacing_mm"), [(0, 0.7), (0, 1.1), (0, 2.3), (0.1, 2), (1, 2), (5, 1.3), (15, 2), (-15, 2)]
+)
+def test_slices_that_follow_one_another_are_regions_that_do(
+    tmp_path: Path, degrees: float, spacing_mm: float
+) -> None:
     """However the segmentation is turned, and whatever the last bit of its heights."""
     (_, low, middle), (_, again, high) = read_labels(*tilted(tmp_path, degrees, spacing_mm)).spans
     assert again == pytest.approx(middle, abs=1e-3)
@@ -405,7 +515,10 @@ def test_a_part_of_a_tilted_segmentation_has_its_border_where_it_is_seen(tmp_pat
     seen, parts = 0, 0
     for row in (found := read_collection(tmp_path / "made")).volumes:
         stack = slice_volume(row.path, checksum="x")
-        flags, brightness = truth(stack, found.regions[row.volume_id], DEFAULT), stack.pixels.mean(axis=(1, 2), dtype=float)
+        flags, brightness = (
+            truth(stack, found.regions[row.volume_id], DEFAULT),
+            stack.pixels.mean(axis=(1, 2), dtype=float),
+        )
         if brightness.max() > 3 * brightness.min():
             border = int(np.abs(np.diff(brightness)).argmax())
             labelled = int(np.flatnonzero(flags[:, DEFAULT.classes.index("abdomen")]).max())

@@ -31,7 +31,9 @@ MARKS = landmarks(PERSON)
 def plain(number: int, at: int) -> tuple[Plan, Person]:
     person = sample_person((7, number))
     family = choose_families(at + 1, np.random.default_rng([7, number, 1]))[at]
-    return plan(person, landmarks(person), family, SITES[0], np.random.default_rng([7, number, 2, at])), person
+    return plan(
+        person, landmarks(person), family, SITES[0], np.random.default_rng([7, number, 2, at])
+    ), person
 
 
 def same(one: Plan, other: Plan) -> bool:
@@ -51,22 +53,30 @@ def test_every_feature_has_its_change_and_its_sentence() -> None:
 def test_without_everything_a_plan_stays_as_it_is() -> None:
     for number in range(1, 9):
         acquired, person = plain(number, number % 3)
-        assert varied(acquired, person, landmarks(person), (7, number, number % 3), frozenset(SCANNING)) is acquired
+        assert (
+            varied(acquired, person, landmarks(person), (7, number, number % 3), frozenset(SCANNING))
+            is acquired
+        )
 
 
 def test_leaving_a_feature_out_changes_nothing_else() -> None:
-    """A volume that a feature leaves alone is the same without it: what the others draw does not depend on it."""
+    """A volume that a feature leaves alone is the same without it: what the others draw does not depend on
+    it."""
     names, left_alone = tuple(SCANNING), dict.fromkeys(SCANNING, 0)
     for number in range(1, 13):
         acquired, person = plain(number, 1)
         marks, key = landmarks(person), (7, number, 1)
         whole = varied(acquired, person, marks, key)
         for at, name in enumerate(names):
-            before, after = (varied(acquired, person, marks, key, frozenset(names[first:])) for first in (at, at + 1))
+            before, after = (
+                varied(acquired, person, marks, key, frozenset(names[first:])) for first in (at, at + 1)
+            )
             if same(before, after):
                 left_alone[name] += 1
                 assert same(varied(acquired, person, marks, key, frozenset({name})), whole)
-    assert all(0 < left_alone[name] < 12 for name in ("small fields", "thin slabs", "free contrasts", "masks"))
+    assert all(
+        0 < left_alone[name] < 12 for name in ("small fields", "thin slabs", "free contrasts", "masks")
+    )
 
 
 def test_echo_planar_are_most_diffusion_images_and_some_heads_and_nothing_else() -> None:
@@ -75,7 +85,10 @@ def test_echo_planar_are_most_diffusion_images_and_some_heads_and_nothing_else()
 
     Fields drawn about the body, and about its skin, are left out: they take a body each.
     """
-    many = [varied(*plain_of(number), frozenset({"fields by the body", "small fields"})) for number in range(1, 121)]
+    many = [
+        varied(*plain_of(number), frozenset({"fields by the body", "small fields"}))
+        for number in range(1, 121)
+    ]
     planar = [one for one in many if one.acquisition.planar is not None]
     assert 3 <= len(planar) <= 30 and all(one.acquisition.flaws.ghost[1] == 2 for one in planar)
     for one in planar:
@@ -94,7 +107,8 @@ def tilted(seed: int) -> Plan:
     family = Family("test", ("ischium", -60, -60), ("lung_apex", 30, 30), planes="i")
     straight = plan(PERSON, MARKS, family, SITES[1], np.random.default_rng(seed))
     i, j, k = (max(4, size // 4) for size in straight.grid.shape)
-    coarse = Grid((i, j, k), straight.grid.vox_to_ras @ np.diag([4, 4, 4, 1.0]))             # voxels of 8 mm or so
+    # voxels of 8 mm or so
+    coarse = Grid((i, j, k), straight.grid.vox_to_ras @ np.diag([4, 4, 4, 1.0]))
     turned = _tilted(replace(straight, grid=coarse), PERSON, 60.0, np.random.default_rng(seed))
     return replace(turned, acquisition=replace(turned.acquisition, average=(1, 1, 1)))
 
@@ -112,33 +126,43 @@ def test_labels_of_oblique_volumes_are_true_where_they_are_cut(seed: int, tmp_pa
     seen = truth(stack, read_collection(tmp_path).regions["one"], DEFAULT)
     rungs = np.searchsorted(MARKS.borders_mm, stack.z_mm + acquired.isocentre_mm[2], side="right") - 1
     for flags, rung, z in zip(seen, rungs.tolist(), stack.z_mm, strict=True):
-        near = np.abs(np.asarray(MARKS.borders_mm) - z - acquired.isocentre_mm[2]).min() < 2.5      # heights come in bins of 2 mm
+        # heights come in bins of 2 mm
+        near = np.abs(np.asarray(MARKS.borders_mm) - z - acquired.isocentre_mm[2]).min() < 2.5
         assert near or flags[-1] or flags[rung]
     assert (~seen[:, -1]).mean() > 0.5
 
 
 @pytest.mark.parametrize("letter", "acs")
 def test_flaws_of_a_turned_field_run_along_its_slices(letter: str) -> None:
-    """Turned by up to 60° about two axes, a field in five or more has slices nearer to another plane than the planned one."""
+    """Turned by up to 60° about two axes, a field in five or more has slices nearer to another plane than the
+    planned one."""
     moved = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         straight = plan(PERSON, MARKS, replace(FAMILIES[6], planes=letter), SITES[0], rng)          # a head
         turned = _tilted(straight, PERSON, 60.0, rng)
         flaws = draw_flaws(turned.plane, rng)
-        assert flaws.through == np.linalg.norm(turned.grid.vox_to_ras[:3, :3], axis=0).argmax()     # thick slices
+        # thick slices
+        assert flaws.through == np.linalg.norm(turned.grid.vox_to_ras[:3, :3], axis=0).argmax()
         moved += turned.plane != straight.plane
     assert moved >= 8
 
 
 def test_half_of_a_prone_womans_fields_are_one_breast_and_others_are_now_and_then_hearts() -> None:
-    """Of volumes but the first, whatever else they would show; the coil of a breast stands round it, or it keeps the one it had."""
+    """Of volumes but the first, whatever else they would show; the coil of a breast stands round it, or it
+    keeps the one it had."""
     woman = next(p for number in range(1, 90) if (p := sample_person((4, number))).prone and of_a_kind(p))
     only = frozenset(SCANNING) - {"more breasts and hearts", "coils about breasts"}
-    for person, name, low, high in ((woman, "breast, one", 0.35, 0.65), (PERSON, "heart, short axis", 0.02, 0.16)):
+    for person, name, low, high in (
+        (woman, "breast, one", 0.35, 0.65),
+        (PERSON, "heart, short axis", 0.02, 0.16),
+    ):
         marks, became, coils = landmarks(person), 0, set()
         for at in range(1, 81):
-            acquired = plan(person, marks, choose_families(2, np.random.default_rng(at))[1], SITES[0], np.random.default_rng([9, at]))
+            acquired = plan(
+                person, marks, choose_families(2, np.random.default_rng(at))[1], SITES[0],
+                np.random.default_rng([9, at]),
+            )
             one = varied(acquired, person, marks, (9, 1, at), only)
             became += one.family.name == name
             assert one is acquired or one.family.name == name

@@ -8,7 +8,10 @@ import subprocess
 from html import escape, unescape
 from pathlib import Path
 
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
+    None,
+)
 AXE = os.environ.get("FOVNET_AXE")
 """The file axe.min.js of the npm package axe-core, which is no part of fovnet."""
 
@@ -37,18 +40,27 @@ window.addEventListener("load", function () {
 def chromium(folder: Path, *arguments: str) -> str:
     """What Chromium prints."""
     command = [
-        str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-        "--hide-scrollbars", f"--user-data-dir={folder / 'profile'}", *arguments,
+        str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+        "--disable-background-networking", "--hide-scrollbars", f"--user-data-dir={folder / 'profile'}",
+        *arguments,
     ]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=900).stdout
 
 
 def driven(folder: Path, html: str, script: str) -> dict:
-    """What `script`, the body of a function, returns in the page once it has loaded and its own scripts have run."""
-    append = "told.id = 'told'; told.textContent = 'told:' + JSON.stringify(found) + ':told'; document.body.appendChild(told);"
-    drive = f"const found = (function () {{ {script} }})(); const told = document.createElement('pre'); {append}"
+    """What `script`, the body of a function, returns in the page once it has loaded and its own scripts have
+    run."""
+    append = (
+        "told.id = 'told'; told.textContent = 'told:' + JSON.stringify(found) + ':told'; "
+        "document.body.appendChild(told);"
+    )
+    drive = (
+        f"const found = (function () {{ {script} }})(); const told = document.createElement('pre'); {append}"
+    )
     page = folder / "driven.html"
-    wait = f"<script>window.addEventListener('load', () => setTimeout(function () {{ {drive} }}, 50));</script>"
+    wait = (
+        f"<script>window.addEventListener('load', () => setTimeout(function () {{ {drive} }}, 50));</script>"
+    )
     page.write_text(html.replace("</body>", f"{wait}</body>"), encoding="utf-8")
     dom = chromium(folder, "--virtual-time-budget=20000", "--dump-dom", page.as_uri())
     return json.loads(unescape(re.search('id="told">told:(.*?):told</pre>', dom, re.S).group(1)))
@@ -61,9 +73,13 @@ def framed(html: str, width: int) -> str:
 
 
 def asked(folder: Path, html: str, width: int, axe: str | None) -> dict:
-    """What the page says of itself at a width of `width` pixels: the width it takes, and the violations that axe finds in it."""
+    """What the page says of itself at a width of `width` pixels: the width it takes, and the violations that
+    axe finds in it."""
     library = f'<script src="{Path(axe).resolve().as_uri()}"></script>' if axe else ""
     page = folder / "asked.html"
     page.write_text(framed(html.replace("</body>", f"{library}{ASK}</body>"), width), encoding="utf-8")
-    dom = chromium(folder, f"--window-size={width + 200},1000", "--virtual-time-budget=60000", "--dump-dom", page.as_uri())
+    dom = chromium(
+        folder, f"--window-size={width + 200},1000", "--virtual-time-budget=60000", "--dump-dom",
+        page.as_uri(),
+    )
     return json.loads(unescape(re.search('id="told">told:(.*?):told</pre>', dom, re.S).group(1)))

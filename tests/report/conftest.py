@@ -42,8 +42,9 @@ def settings_of(configuration):
 def configuration(rng):
     """A configuration of the search space, as a trial records it."""
     return {
-        "blocks": int(rng.integers(1, 6)), "convolutions": int(rng.integers(1, 6)), "filters": int(2 ** rng.integers(2, 9)),
-        "size": int(rng.choice([3, 5])), "separable": bool(rng.integers(2)), "rate": float(10.0 ** rng.integers(-5, -1)),
+        "blocks": int(rng.integers(1, 6)), "convolutions": int(rng.integers(1, 6)),
+        "filters": int(2 ** rng.integers(2, 9)), "size": int(rng.choice([3, 5])),
+        "separable": bool(rng.integers(2)), "rate": float(10.0 ** rng.integers(-5, -1)),
         "batch": int(2 ** rng.integers(2, 9)),
     }
 
@@ -99,7 +100,8 @@ def manifest_of(cases):
 
 
 def lost(planted, volume_id="P10-lost", **more):
-    """A whole body in which a run of 30 slices, half of the pelvis and what lies above it, was called legs, with confidence."""
+    """A whole body in which a run of 30 slices, half of the pelvis and what lies above it, was called legs,
+    with confidence."""
     case = planted.whole_body(np.random.default_rng(2), volume_id, pictured=True, **more)
     decided = case.decided.copy()
     start = int(np.flatnonzero(decided[:, 0])[-1]) + 10
@@ -132,7 +134,10 @@ def make_page(pictured, planted_search):
             "rule": Rule(temperature=1.37, sigma_mm=8.0, protocol_threshold=0.35, min_confidence=0.62),
             "versions": {"fovnet": "0.1.0", "configuration sha256": "4f1c" * 16},
             "hashes": {"ensemble/ensemble.json": "9a0b" * 16},
-            "labels": {"train": (3000, 1500, 2000, 1900, 2000, 300, 70), "validation": (500, 250, 330, 340, 380, 50, 16)},
+            "labels": {
+                "train": (3000, 1500, 2000, 1900, 2000, 300, 70),
+                "validation": (500, 250, 330, 340, 380, 50, 16),
+            },
             "explanation": planted_search.explanation(),
         }
         evaluation = evaluate(cases, DEFAULT, bootstrap=bootstrap, seed=1)

@@ -13,7 +13,9 @@ from fovnet.search.proposing import Search
 from fovnet.search.space import Space
 from fovnet.search.trial import Forecast, Outcome, Proposal, Trial
 
-SPACE = Space.of({"blocks": range(1, 6), "log10_rate": range(-5, 0), "separable": [False, True], "kernel": [3]})
+SPACE = Space.of(
+    {"blocks": range(1, 6), "log10_rate": range(-5, 0), "separable": [False, True], "kernel": [3]}
+)
 
 
 def truth():
@@ -29,11 +31,25 @@ def trials(count=24):
     found = []
     for slot, row in enumerate(rows):
         score, predicted = float(scores[row] + rng.normal(0, 0.02)), float(scores[row])
-        forecast = Forecast(predicted, predicted - 0.05, predicted + 0.05, 0.875, 0.5 * 0.75**slot) if slot > 5 else None
-        proposal = Proposal(slot, row, SPACE.configuration(row), slot, tuple(range(slot)), (), 60.0 + slot, forecast)
-        status, message = ("out_of_memory", "needed 9.1 GB of 8.0 GB") if slot % 14 == 13 else ("diverged", "the loss was not a number")
+        forecast = (
+            Forecast(predicted, predicted - 0.05, predicted + 0.05, 0.875, 0.5 * 0.75**slot)
+            if slot > 5
+            else None
+        )
+        proposal = Proposal(
+            slot, row, SPACE.configuration(row), slot, tuple(range(slot)), (), 60.0 + slot, forecast
+        )
+        status, message = (
+            ("out_of_memory", "needed 9.1 GB of 8.0 GB")
+            if slot % 14 == 13
+            else ("diverged", "the loss was not a number")
+        )
         failed = Outcome(status, seconds=5.0, message=message)
-        found.append(Trial(proposal, failed if slot % 7 == 6 else Outcome("completed", score=score, seconds=66.0 + slot)))
+        found.append(
+            Trial(
+                proposal, failed if slot % 7 == 6 else Outcome("completed", score=score, seconds=66.0 + slot)
+            )
+        )
     return found
 
 
@@ -43,16 +59,23 @@ def matter():
     parts = effects(values, SPACE.rows, counts)
     axes = tuple(
         AxisEffect(
-            axis.name, axis.kind, None if len(axis.levels) == 1 else 0.5 * (1 + j), (0.6, 0.25, 0.15, None)[j],
+            axis.name,
+            axis.kind,
+            None if len(axis.levels) == 1 else 0.5 * (1 + j),
+            (0.6, 0.25, 0.15, None)[j],
             float(parts.main_variance[j] / parts.variance),
-            tuple(LevelEffect(level, float(score), float(score) - 0.02, float(score) + 0.03, 5 - at, 4 - at)
-                  for at, (level, score) in enumerate(zip(axis.levels, parts.main[j], strict=True))),
+            tuple(
+                LevelEffect(level, float(score), float(score) - 0.02, float(score) + 0.03, 5 - at, 4 - at)
+                for at, (level, score) in enumerate(zip(axis.levels, parts.main[j], strict=True))
+            ),
         )
         for j, axis in enumerate(SPACE.axes)
     )
     pairs = tuple(
         PairEffect(
-            (SPACE.axes[j].name, SPACE.axes[k].name), float(parts.pair_variance[j, k] / parts.variance), tuple(map(tuple, means.tolist()))
+            (SPACE.axes[j].name, SPACE.axes[k].name),
+            float(parts.pair_variance[j, k] / parts.variance),
+            tuple(map(tuple, means.tolist())),
         )
         for (j, k), means in parts.pairs.items()
     )

@@ -1,4 +1,5 @@
-"""The search, explained on the page and on the terminal: sentences for every way it may have gone, and no hole in the page."""
+"""The search, explained on the page and on the terminal: sentences for every way it may have gone, and no
+hole in the page."""
 
 import re
 from dataclasses import replace
@@ -77,9 +78,15 @@ WAYS = {
     "one score": ("gp-ei", 5, only_the_first, {}),
     "ranks": ("gp-ei", 12, score, {"modelling": Modelling(targets="ranked")}),
     "all equal": ("gp-ei", 8, lambda proposal: Outcome("completed", score=0.0), {}),
-    "giants": ("gp-ei", 9, lambda proposal: Outcome("completed", score=1e30 if proposal.slot % 2 else 0.5, seconds=9e5), {}),
+    "giants": (
+        "gp-ei", 9,
+        lambda proposal: Outcome("completed", score=1e30 if proposal.slot % 2 else 0.5, seconds=9e5), {},
+    ),
     "every row": ("gp-ei", 36, score, {}),
-    **{kind: ("gp-ei", 40, falling, {"schedule": Schedule(kind, 9), "asked": 7}) for kind in ("hyperband", "asha")},
+    **{
+        kind: ("gp-ei", 40, falling, {"schedule": Schedule(kind, 9), "asked": 7})
+        for kind in ("hyperband", "asha")
+    },
     "asha, along an axis": ("gp-ei", 40, falling, {**OF_AXIS, "asked": 9}),
     "asha under way": ("random", 6, falling, {"schedule": Schedule("asha", 9)}),
     "asha, one slot": ("random", 1, falling, {"schedule": Schedule("asha", 9)}),
@@ -97,8 +104,17 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     paragraphs = sentences(view.explanation)
     more = (view.explanation.spending is not None) + (view.explanation.descent is not None)
     assert len(paragraphs) == 5 + more and all(paragraph.endswith(".") for paragraph in paragraphs)
-    cells = [str(cell) for table in (view.axes, view.pairs, view.failures, view.every_failure) for row in table.rows for cell in row]
-    assert not [words for words in (*paragraphs, *cells) if re.search(r"\b(nan|inf|None)\b", words.replace("<nan>", ""))]
+    cells = [
+        str(cell)
+        for table in (view.axes, view.pairs, view.failures, view.every_failure)
+        for row in table.rows
+        for cell in row
+    ]
+    assert not [
+        words
+        for words in (*paragraphs, *cells)
+        if re.search(r"\b(nan|inf|None)\b", words.replace("<nan>", ""))
+    ]
     for figure in explained_figures(view.explanation).values():
         assert figure is None or isinstance(figure, matplotlib.figure.Figure)
 
@@ -153,9 +169,13 @@ def test_the_page_of_a_schedule_shows_what_was_spent_on_what(make_page):
     html = pour(make_page(explanation=explanation))
     assert "What was spent on what" in html and "trainings that were stopped</summary>" in html
     rows = rungs_table(explanation.spending).rows
-    assert [row[0] for row in rows] == ["1", "3", "9"] and sum(int(row[1]) for row in rows) == explanation.finished
+    assert [row[0] for row in rows] == ["1", "3", "9"] and sum(
+        int(row[1]) for row in rows
+    ) == explanation.finished
     for count in (1, 10, 500):
-        slots = tuple(Stretch(n, n // 2, n % 2, n / 7, n / 7 + 0.01 * (1 + n % 5), 1.0 + n % 3) for n in range(count))
+        slots = tuple(
+            Stretch(n, n // 2, n % 2, n / 7, n / 7 + 0.01 * (1 + n % 5), 1.0 + n % 3) for n in range(count)
+        )
         figure = rungs_figure(replace(explanation.spending, slots=slots))
         bars = figure.axes[0].patches
         assert len(bars) == count and len(png(figure, dpi=30)) > 1000
@@ -177,29 +197,47 @@ def test_without_an_explanation_the_section_is_left_out(make_page):
 def test_tables_begin_with_what_matters_most(planted_search):
     matter = planted_search.matter()
     assert [row[0] for row in axes_table(matter).rows] == ["log10 rate", "blocks", "separable", "kernel"]
-    assert [str(cell) for cell in axes_table(matter).rows[-1]][1:] == ["0.0\N{NO-BREAK SPACE}%", "–", "–", "–", "–", "1/1"]
+    assert [str(cell) for cell in axes_table(matter).rows[-1]][1:] == [
+        "0.0\N{NO-BREAK SPACE}%", "–", "–", "–", "–", "1/1",
+    ]
     assert [row[0] for row in pairs_table(matter).rows] == ["blocks × separable"]
-    assert brief_table(matter).rows[0] == ("log10 rate", axes_table(matter).rows[0][1], "25.0\N{NO-BREAK SPACE}%", "−3", "−1")
+    assert brief_table(matter).rows[0] == (
+        "log10 rate", axes_table(matter).rows[0][1], "25.0\N{NO-BREAK SPACE}%", "−3", "−1",
+    )
 
 
 def test_a_number_has_a_true_minus_and_a_word_its_hyphen():
-    assert [level(value) for value in (-3, -0.5, True, "pre-activation")] == ["−3", "−0.5", "yes", "pre-activation"]
+    assert [level(value) for value in (-3, -0.5, True, "pre-activation")] == [
+        "−3", "−0.5", "yes", "pre-activation",
+    ]
 
 
 def test_a_model_that_foretells_nothing_is_not_to_be_believed(planted_search):
     explanation = planted_search.explanation()
-    for explained, words in ((-0.2, "guesswork"), (0.3, "a hint, no more"), (0.8, "each left out in turn. Of its")):
-        text = " ".join(sentences(replace(explanation, matter=replace(explanation.matter, explained=explained))))
+    for explained, words in (
+        (-0.2, "guesswork"), (0.3, "a hint, no more"), (0.8, "each left out in turn. Of its"),
+    ):
+        text = " ".join(
+            sentences(replace(explanation, matter=replace(explanation.matter, explained=explained)))
+        )
         assert words in text
 
 
 @pytest.mark.parametrize(
     ("inside", "of", "verdict"),
-    [(40, 100, "surer than it should be"), (95, 100, "agrees with it"), (100, 100, "could be narrower"), (2, 3, "agrees with it"),
-     (1, 3, "surer than it should be"), (71, 71, "agrees with it"), (72, 72, "could be narrower")],
+    [
+        (40, 100, "surer than it should be"), (95, 100, "agrees with it"), (100, 100, "could be narrower"),
+        (2, 3, "agrees with it"), (1, 3, "surer than it should be"), (71, 71, "agrees with it"),
+        (72, 72, "could be narrower"),
+    ],
 )
-def test_bands_are_blamed_for_what_good_ones_do_less_than_once_in_forty_searches(planted_search, inside, of, verdict):
-    """Of three scores one falls outside in 14 % of searches with right bands and two in 0.7 %; 71 all lie inside in 2.62 %, 72 in 2.49."""
+def test_bands_are_blamed_for_what_good_ones_do_less_than_once_in_forty_searches(
+    planted_search, inside, of, verdict
+):
+    """Of three scores one falls outside in 14 % of searches with right bands and two in 0.7 %; 71 all lie
+    inside in 2.62 %, 72 in 2.49."""
     explanation = planted_search.explanation()
     share = type(explanation.forecasts.inside).of([True] * inside + [False] * (of - inside))
-    assert verdict in " ".join(sentences(replace(explanation, forecasts=replace(explanation.forecasts, inside=share))))
+    assert verdict in " ".join(
+        sentences(replace(explanation, forecasts=replace(explanation.forecasts, inside=share)))
+    )

@@ -51,17 +51,25 @@ def body(shape: tuple[int, int, int] = (40, 44, 20)) -> np.ndarray:
     return (organs * inside + np.random.default_rng(0).integers(0, 60, shape)).astype(np.int16)
 
 
-def answered(folder: Path, source: Path, regions: list[str], name: str = "volume", rule: Rule | None = None) -> Path:
-    """The files of `predict` for a volume whose slices show these regions, from feet to head in equal shares."""
+def answered(
+    folder: Path, source: Path, regions: list[str], name: str = "volume", rule: Rule | None = None
+) -> Path:
+    """The files of `predict` for a volume whose slices show these regions, from feet to head in equal
+    shares."""
     stack = slice_volume(source, Slicing(target_spacing_mm=1.0))
     classes = DEFAULT.classes
     probabilities = np.full((len(stack.z_mm), len(classes)), 0.002)
     for rows, region in zip(np.array_split(np.arange(len(stack.z_mm)), len(regions)), regions, strict=True):
         probabilities[rows, classes.index(region)] = 1 - 0.002 * (len(classes) - 1)
     judge = Judge(DEFAULT, rule or Rule(sigma_mm=0.0))
-    answer = judge.answer(name, str(source), MemberOutputs(probabilities[None].astype(np.float32)), stack, stack.notes)
+    answer = judge.answer(
+        name, str(source), MemberOutputs(probabilities[None].astype(np.float32)), stack, stack.notes
+    )
     rows = table_rows(answer, stack)
-    write_json(folder / f"{name}.json", {**facts(answer, stack, probabilities, DEFAULT), "rows": rows, "model": "0123456789abcdef"})
+    write_json(
+        folder / f"{name}.json",
+        {**facts(answer, stack, probabilities, DEFAULT), "rows": rows, "model": "0123456789abcdef"},
+    )
     write_tsv(folder / "spans.tsv", COLUMNS, rows)
     return folder
 
@@ -84,18 +92,26 @@ def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
     answer, = read_answers(answered(tmp_path / "answers", classic, ["pelvis", "abdomen", "chest"]))
     path = write_report(answer, DEFAULT, tmp_path / "sr")
     report = srread(path)
-    wanted = [(DEFAULT.term([span.region]).sct, span.from_mm, span.to_mm, span.confidence) for span in answer.spans]
+    wanted = [
+        (DEFAULT.term([span.region]).sct, span.from_mm, span.to_mm, span.confidence) for span in answer.spans
+    ]
     for got, expected in zip(spans_in(report), wanted, strict=True):
         assert got[0] == expected[0] and got[1:] == pytest.approx(expected[1:], abs=1e-3)
     referred = [
-        [item.referenced_sop_instance_uid for item in group.source_images] for group in report.content.get_image_measurement_groups()
+        [item.referenced_sop_instance_uid for item in group.source_images]
+        for group in report.content.get_image_measurement_groups()
     ]
-    assert [uid for group in referred for uid in group] == list(answer.images.uids)            # each image in one span, feet to head
-    heights = {str(one.SOPInstanceUID): float(one.ImagePositionPatient[2]) for one in map(pydicom.dcmread, classic.iterdir())}
+    # each image in one span, feet to head
+    assert [uid for group in referred for uid in group] == list(answer.images.uids)
+    heights = {
+        str(one.SOPInstanceUID): float(one.ImagePositionPatient[2])
+        for one in map(pydicom.dcmread, classic.iterdir())
+    }
     for span, uids in zip(answer.spans, referred, strict=True):
         assert all(span.from_mm <= heights[uid] <= span.to_mm for uid in uids)
     assert report.StudyInstanceUID == pydicom.dcmread(next(classic.iterdir())).StudyInstanceUID
-    assert report.PatientName == "Doe^Jane"                                                  # it goes where the images are
+    # it goes where the images are
+    assert report.PatientName == "Doe^Jane"
 
 
 @pytest.mark.parametrize(("sets", "name"), [
@@ -103,13 +119,24 @@ def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
     ("ISO_IR 100", "Müller^Jürgen"), ("ISO_IR 144", "Иванов^Иван"), ("GB18030", "王^小东"), ("", "Doe^Jane"),
 ], ids=str)
 def test_reports_and_copies_keep_the_letters_of_names_and_of_own_regions(tmp_path, write, sets, name):
-    """Names as in DICOM PS3.5, annexes H and I; a region of one's own may be called in letters that its source's set has not."""
-    source = write.save(tmp_path / "series", write.images(body(), SpecificCharacterSet=sets, PatientName=name))
+    """Names as in DICOM PS3.5, annexes H and I; a region of one's own may be called in letters that its
+    source's set has not."""
+    source = write.save(
+        tmp_path / "series", write.images(body(), SpecificCharacterSet=sets, PatientName=name)
+    )
     answer, = read_answers(answered(tmp_path / "answers", source, ["head"]))
-    own = replace(DEFAULT, regions=tuple(replace(region, meaning="Kopf – 頭") if region.name == "head" else region
-                                         for region in DEFAULT.regions))
+    own = replace(
+        DEFAULT,
+        regions=tuple(
+            replace(region, meaning="Kopf – 頭") if region.name == "head" else region
+            for region in DEFAULT.regions
+        ),
+    )
     report = srread(write_report(answer, own, tmp_path / "sr"))
-    assert report.PatientName == name and next(iter(report.content.get_image_measurement_groups())).finding_type.meaning == "Kopf – 頭"
+    assert (
+        report.PatientName == name
+        and next(iter(report.content.get_image_measurement_groups())).finding_type.meaning == "Kopf – 頭"
+    )
     copy = pydicom.dcmread(write_copies(answer, own, tmp_path / "copies")[0])
     assert copy.PatientName == name and copy.AnatomicRegionSequence[0].CodeMeaning == "Kopf – 頭"
     untouched = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "plain")[0])
@@ -118,8 +145,12 @@ def test_reports_and_copies_keep_the_letters_of_names_and_of_own_regions(tmp_pat
 
 
 def test_values_that_break_a_rule_are_exported_without_a_word(tmp_path, write):
-    """UIDs with leading zeros, as careless pseudonyms have: pydicom warned of each image on stderr, and a warning fails a test here."""
-    careless = {"SOPInstanceUID": lambda k: f"1.2.03.{k}", "StudyInstanceUID": "1.02.3", "BodyPartExamined": "head (neck)"}
+    """UIDs with leading zeros, as careless pseudonyms have: pydicom warned of each image on stderr, and a
+    warning fails a test here."""
+    careless = {
+        "SOPInstanceUID": lambda k: f"1.2.03.{k}", "StudyInstanceUID": "1.02.3",
+        "BodyPartExamined": "head (neck)",
+    }
     with disable_value_validation():
         source = write.save(tmp_path / "series", write.images(body(), **careless))
     answer, = read_answers(answered(tmp_path / "answers", source, ["head"]))
@@ -130,7 +161,9 @@ def test_values_that_break_a_rule_are_exported_without_a_word(tmp_path, write):
 def test_a_volume_of_the_same_name_from_another_study_is_not_written_over(tmp_path, write):
     folders = {}
     for study, who in (("1.2.3", "Alpha^A"), ("1.2.4", "Beta^B")):
-        source = write.save(tmp_path / study / "t1", write.images(body(), StudyInstanceUID=study, PatientName=who))
+        source = write.save(
+            tmp_path / study / "t1", write.images(body(), StudyInstanceUID=study, PatientName=who)
+        )
         folders[study] = answered(tmp_path / f"answers-{study}", source, ["head"], name="t1")
     for what in ("sr", "copies"):
         lines = [["export", what, str(folder), "--out", str(tmp_path / what)] for folder in folders.values()]
@@ -138,7 +171,10 @@ def test_a_volume_of_the_same_name_from_another_study_is_not_written_over(tmp_pa
         second = CliRunner().invoke(app, lines[1])
         assert second.exit_code == 3 and "export-other-study" in second.output and "Beta" not in second.output
         kept = next(path for path in (tmp_path / what).rglob("*.dcm"))
-        assert pydicom.dcmread(kept).PatientName == "Alpha^A" and CliRunner().invoke(app, lines[0]).exit_code == 0
+        assert (
+            pydicom.dcmread(kept).PatientName == "Alpha^A"
+            and CliRunner().invoke(app, lines[0]).exit_code == 0
+        )
 
 
 def test_what_is_refused_or_unsure_takes_nothing_of_another_volume_of_its_name_away(tmp_path, write):
@@ -168,12 +204,15 @@ def test_what_is_refused_or_unsure_takes_nothing_of_another_volume_of_its_name_a
 
 
 def copies_of_two_series(tmp_path, write):
-    """The answer on a series, its copies in `out-0`, and those of another series of the same name in `out-1`."""
+    """The answer on a series, its copies in `out-0`, and those of another series of the same name in
+    `out-1`."""
     stored = []
     for series, place in ((1, "pre"), (2, "post")):
         source = write.save(tmp_path / place / "t1", write.images(body(), series=series))
         stored += read_answers(answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1"))
-    mine, other = (write_copies(one, DEFAULT, tmp_path / f"out-{number}") for number, one in enumerate(stored))
+    mine, other = (
+        write_copies(one, DEFAULT, tmp_path / f"out-{number}") for number, one in enumerate(stored)
+    )
     return stored[0], mine, other
 
 
@@ -193,7 +232,8 @@ def test_copies_are_withdrawn_together_or_not_at_all(tmp_path, write):
 
 
 def test_one_copy_of_another_series_among_its_own_stops_an_export_before_anything_is_written(tmp_path, write):
-    """The last one, and not only the first: it would be written over, and copies beyond the number of images removed."""
+    """The last one, and not only the first: it would be written over, and copies beyond the number of images
+    removed."""
     answer, mine, other = copies_of_two_series(tmp_path, write)
     for path in (mine[-1], mine[-1].with_name("0099.dcm")):
         path.write_bytes(other[-1].read_bytes())
@@ -208,17 +248,28 @@ def test_one_copy_of_another_series_among_its_own_stops_an_export_before_anythin
 def test_an_answer_in_other_codes_is_another_report(tmp_path, classic):
     """An archive keeps what it has of a UID."""
     answer, = read_answers(answered(tmp_path / "answers", classic, ["head"]))
-    own = replace(DEFAULT, regions=tuple(replace(region, sct="774007", meaning="Head and neck") if region.name == "head" else region
-                                         for region in DEFAULT.regions))
+    own = replace(
+        DEFAULT,
+        regions=tuple(
+            replace(region, sct="774007", meaning="Head and neck") if region.name == "head" else region
+            for region in DEFAULT.regions
+        ),
+    )
     assert structured_report(answer, own).SOPInstanceUID != structured_report(answer, DEFAULT).SOPInstanceUID
 
 
 def test_what_an_enhanced_object_said_at_its_top_is_told_anew(tmp_path, write):
     head = pydicom.Dataset()
     head.CodeValue, head.CodingSchemeDesignator, head.CodeMeaning = "69536005", "SCT", "Head"
-    one = write.enhanced(np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0)), [write.geometry(write.AFFINE, k) for k in range(12)],
-                         BodyPartExamined="HEAD", AnatomicRegionSequence=pydicom.Sequence([head]))
-    answer, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["abdomen"]))
+    one = write.enhanced(
+        np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0)),
+        [write.geometry(write.AFFINE, k) for k in range(12)],
+        BodyPartExamined="HEAD",
+        AnatomicRegionSequence=pydicom.Sequence([head]),
+    )
+    (answer,) = read_answers(
+        answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["abdomen"])
+    )
     copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
     kept = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0].AnatomicRegionSequence[0]
     assert (copy.AnatomicRegionSequence[0].CodeMeaning, kept.CodeMeaning) == ("Abdomen", "Head")
@@ -237,7 +288,10 @@ def test_a_refused_link_that_leads_to_itself_stops_no_export(tmp_path, classic):
     loop = tmp_path / "loop.nii.gz"
     loop.symlink_to(loop)
     refused = refusal("loop", str(loop), VolumeError("volume-missing", "loop.nii.gz: is not there."))
-    write_json(answers / "loop.json", {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"})
+    write_json(
+        answers / "loop.json",
+        {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"},
+    )
     with (answers / "spans.tsv").open("a") as file:
         file.write(f"loop\t{loop}\trefused\n")
     for what in ("sr", "copies", "bids"):
@@ -258,12 +312,16 @@ def test_a_source_that_may_not_be_read_is_named_and_the_others_are_exported(tmp_
     for what, out in (("sr", "sr"), ("copies", "copies"), ("headers", "headers.tsv")):
         done = CliRunner().invoke(app, ["export", what, str(answers), "--out", str(tmp_path / out)])
         assert done.exit_code == 3 and "export-unreadable" in done.output, (what, done.output)
-    assert sorted(path.stem for path in (tmp_path / "sr").iterdir()) == ["a", "z"] and len(read_tsv(tmp_path / "headers.tsv")) == 3
+    assert (
+        sorted(path.stem for path in (tmp_path / "sr").iterdir()) == ["a", "z"]
+        and len(read_tsv(tmp_path / "headers.tsv")) == 3
+    )
 
 
 @pytest.fixture
 def careless(tmp_path, write) -> Path:
-    """A series whose identity was removed nobody says how, and whose procedure has one code without a scheme and one that is whole."""
+    """A series whose identity was removed nobody says how, and whose procedure has one code without a scheme
+    and one that is whole."""
     half, whole = pydicom.Dataset(), pydicom.Dataset()
     half.CodeValue, half.CodeMeaning = "7", "RM Mama"
     whole.CodeValue, whole.CodingSchemeDesignator, whole.CodeMeaning = "113091000", "SCT", "MRI"
@@ -280,13 +338,18 @@ def test_dciodvfy_finds_no_error_in_a_report(tmp_path, source, request):
     answer, = read_answers(answered(tmp_path / "answers", request.getfixturevalue(source), ["head", "none"]))
     path = write_report(answer, DEFAULT, tmp_path / "sr")
     output = subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True, check=False).stderr
-    assert "Comprehensive3DSR" in output and not [line for line in output.splitlines() if line.startswith("Error")]
+    assert "Comprehensive3DSR" in output and not [
+        line for line in output.splitlines() if line.startswith("Error")
+    ]
 
 
 def test_what_a_header_leaves_half_said_is_completed_or_left_out(tmp_path, careless):
     answer, = read_answers(answered(tmp_path / "answers", careless, ["chest"]))
     report = structured_report(answer, DEFAULT)
-    assert report.PatientIdentityRemoved == "YES" and report.DeidentificationMethod == "not told by the source images"
+    assert (
+        report.PatientIdentityRemoved == "YES"
+        and report.DeidentificationMethod == "not told by the source images"
+    )
     assert [code.CodeValue for code in report.ProcedureCodeSequence] == ["113091000"]
 
 
@@ -298,11 +361,13 @@ def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, cl
     changed = [replace(answer, version="9.9.9"), replace(answer, status="uncertain"),
                replace(answer, spans=(replace(answer.spans[0], to_mm=1.0),))]
     uids = {str(structured_report(other, DEFAULT).SOPInstanceUID) for other in changed}
-    assert len(uids | {str(one.SOPInstanceUID)}) == 4           # an archive keeps what it has of a UID, whatever comes later
+    # an archive keeps what it has of a UID, whatever comes later
+    assert len(uids | {str(one.SOPInstanceUID)}) == 4
 
 
 def test_reports_on_two_volumes_of_one_object_are_two(tmp_path, classic):
-    """Of a multi-frame object each volume has other frames; of a classic series an image's UID says it all."""
+    """Of a multi-frame object each volume has other frames; of a classic series an image's UID says it
+    all."""
     answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     (source, *_), uid = sources_of(answer), str(sources_of(answer)[0].header.SOPInstanceUID)
     first, second = (list(image_keys([replace(source, frames=frames)])) for frames in ((1, 2), (3, 4)))
@@ -310,7 +375,9 @@ def test_reports_on_two_volumes_of_one_object_are_two(tmp_path, classic):
 
 
 def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_path, classic):
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0)))
+    (answer,) = read_answers(
+        answered(tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0))
+    )
     assert answer.status == "uncertain" and structured_report(answer, DEFAULT).CompletionFlag == "PARTIAL"
     with pytest.raises(ModelError, match="only a prediction with status ok") as refusal:
         write_copies(answer, DEFAULT, tmp_path / "copies")
@@ -323,29 +390,46 @@ def test_copies_say_what_the_pixels_show_and_keep_everything_else(tmp_path, clas
     paths = write_copies(answer, DEFAULT, tmp_path / "copies")
     assert {path.name: checksum(path) for path in classic.iterdir()} == before
     sources = {str(one.SOPInstanceUID): one for one in map(pydicom.dcmread, classic.iterdir())}
-    assert len(paths) == len(sources) and len({pydicom.dcmread(path).SeriesInstanceUID for path in paths}) == 1
+    assert (
+        len(paths) == len(sources) and len({pydicom.dcmread(path).SeriesInstanceUID for path in paths}) == 1
+    )
     for path in paths:
         copy = pydicom.dcmread(path)
         kept = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0]
         source = sources[str(kept.SOPInstanceUID)]
-        assert (copy.BodyPartExamined, copy.AnatomicRegionSequence[0].CodeValue) == ("CHESTABDOMEN", "416550000")
+        assert (copy.BodyPartExamined, copy.AnatomicRegionSequence[0].CodeValue) == (
+            "CHESTABDOMEN",
+            "416550000",
+        )
         assert kept.BodyPartExamined == "HEAD" and kept.SeriesInstanceUID == source.SeriesInstanceUID
         assert copy.SOPInstanceUID != source.SOPInstanceUID == kept.SOPInstanceUID
-        changed = {"SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence", "OriginalAttributesSequence"}
+        changed = {
+            "SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence",
+            "OriginalAttributesSequence",
+        }
         assert {element.keyword: element.value for element in copy if element.keyword not in changed} == {
             element.keyword: element.value for element in source if element.keyword not in changed
         }
     assert np.array_equal(slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(classic).pixels)
 
 
-@pytest.mark.parametrize(("part", "predicted", "kept"), [
-    ("KNEE", "head", False), ("KNEE", "legs", True), ("BREAST", "chest", True), ("PROSTATE", "abdomen", False), ("", "legs", False),
-])
-def test_a_side_and_a_structure_stay_only_where_the_header_named_the_same_region(tmp_path, write, part, predicted, kept):
+@pytest.mark.parametrize(
+    ("part", "predicted", "kept"),
+    [
+        ("KNEE", "head", False), ("KNEE", "legs", True), ("BREAST", "chest", True),
+        ("PROSTATE", "abdomen", False), ("", "legs", False),
+    ],
+)
+def test_a_side_and_a_structure_stay_only_where_the_header_named_the_same_region(
+    tmp_path, write, part, predicted, kept
+):
     """A copy had HEAD, and Laterality L beside it; the side of a left knee holds for legs too."""
     structure = pydicom.Dataset()
     structure.CodeValue, structure.CodingSchemeDesignator, structure.CodeMeaning = "1", "99X", "Structure"
-    more = {"BodyPartExamined": part, "Laterality": "L", "ImageLaterality": "L", "PrimaryAnatomicStructureSequence": [structure]}
+    more = {
+        "BodyPartExamined": part, "Laterality": "L", "ImageLaterality": "L",
+        "PrimaryAnatomicStructureSequence": [structure],
+    }
     source = write.save(tmp_path / "series", write.images(body(), **more))
     answer, = read_answers(answered(tmp_path / "answers", source, [predicted]))
     copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
@@ -353,7 +437,8 @@ def test_a_side_and_a_structure_stay_only_where_the_header_named_the_same_region
     for name in ("Laterality", "ImageLaterality", "PrimaryAnatomicStructureSequence"):
         there = bool(copy.get(name))
         assert (there, name in before) == (kept, not kept), name
-    assert ("Laterality" in copy) == (kept or predicted == "legs")                   # Type 2C of a part of which there are two
+    # Type 2C of a part of which there are two
+    assert ("Laterality" in copy) == (kept or predicted == "legs")
 
 
 def test_a_frame_of_an_overruled_object_has_no_left_side(tmp_path, write):
@@ -365,7 +450,9 @@ def test_a_frame_of_an_overruled_object_has_no_left_side(tmp_path, write):
         one.BodyPartExamined = part
         one.SharedFunctionalGroupsSequence[0].FrameAnatomySequence = [deepcopy(anatomy)]
         place = tmp_path / f"{part}-{predicted}"
-        answer, = read_answers(answered(place / "answers", write.save(place / "series", [one]) / "im000.dcm", [predicted]))
+        (answer,) = read_answers(
+            answered(place / "answers", write.save(place / "series", [one]) / "im000.dcm", [predicted])
+        )
         copy = pydicom.dcmread(write_copies(answer, DEFAULT, place / "copies")[0])
         assert copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].FrameLaterality == side
 
@@ -374,11 +461,16 @@ def test_a_copy_made_again_is_the_same_file_and_names_the_program_that_wrote_it(
     """Archives take another file under a UID that they have for a clash."""
     images = write.images(body())
     for image in images:
-        image.file_meta.ImplementationClassUID, image.file_meta.ImplementationVersionName = "1.2.3.4", "another"
+        image.file_meta.ImplementationClassUID, image.file_meta.ImplementationVersionName = (
+            "1.2.3.4",
+            "another",
+        )
     answer, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", images), ["chest"]))
     first = {path: checksum(path) for path in write_copies(answer, DEFAULT, tmp_path / "copies")}
     assert {path: checksum(path) for path in write_copies(answer, DEFAULT, tmp_path / "copies")} == first
-    assert str(pydicom.dcmread(next(iter(first))).file_meta.ImplementationClassUID).startswith("1.2.826.0.1.3680043.8.498")
+    assert str(pydicom.dcmread(next(iter(first))).file_meta.ImplementationClassUID).startswith(
+        "1.2.826.0.1.3680043.8.498"
+    )
     report = write_report(answer, DEFAULT, tmp_path / "sr")
     before = checksum(report)
     assert checksum(write_report(answer, DEFAULT, tmp_path / "sr")) == before
@@ -393,7 +485,9 @@ def test_a_sure_answer_of_no_region_is_no_missing_answer(tmp_path, classic):
     with pytest.raises(ModelError, match="shows none of the regions") as refusal:
         write_copies(answer, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-none"
-    run = CliRunner().invoke(app, ["export", "copies", str(tmp_path / "answers"), "--out", str(tmp_path / "copies")])
+    run = CliRunner().invoke(
+        app, ["export", "copies", str(tmp_path / "answers"), "--out", str(tmp_path / "copies")]
+    )
     assert "1 showing none of the regions" in run.output and run.exit_code == 3
 
 
@@ -413,7 +507,10 @@ def test_an_enhanced_object_says_it_of_its_frames(tmp_path, write):
     folder = write.save(tmp_path / "series", [one])
     answer, = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["legs"]))
     copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
-    assert copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].AnatomicRegionSequence[0].CodeValue == "61685007"
+    assert (
+        copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].AnatomicRegionSequence[0].CodeValue
+        == "61685007"
+    )
     report = srread(write_report(answer, DEFAULT, tmp_path / "sr"))
     source, = report.content.get_image_measurement_groups()[0].source_images
     assert list(source.referenced_frame_numbers) == list(range(1, 13))
@@ -422,16 +519,28 @@ def test_an_enhanced_object_says_it_of_its_frames(tmp_path, write):
 def test_copies_of_two_volumes_share_no_uid_and_are_the_same_when_made_again(tmp_path, write):
     """Two volumes of the same slices in one multi-frame object, magnitude and phase, are two copies of it."""
     frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
-    kinds = [{"MRImageFrameTypeSequence": {"ComplexImageComponent": kind, "FrameType": ["ORIGINAL", "PRIMARY"]}}
-             for _ in range(12) for kind in ("MAGNITUDE", "PHASE")]
-    one = write.enhanced(np.repeat(frames, 2, axis=0), [write.geometry(write.AFFINE, k) for k in range(12) for _ in range(2)], kinds)
-    answer, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]))
+    kinds = [
+        {"MRImageFrameTypeSequence": {"ComplexImageComponent": kind, "FrameType": ["ORIGINAL", "PRIMARY"]}}
+        for _ in range(12)
+        for kind in ("MAGNITUDE", "PHASE")
+    ]
+    one = write.enhanced(
+        np.repeat(frames, 2, axis=0), [write.geometry(write.AFFINE, k) for k in range(12) for _ in range(2)],
+        kinds,
+    )
+    (answer,) = read_answers(
+        answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"])
+    )
     assert answer.images.frames == tuple(range(1, 25, 2))
     other = tuple(frame + 1 for frame in answer.images.frames)
     halves = [answer, replace(answer, volume_id="second", images=replace(answer.images, frames=other))]
     uids = []
     for folder in ("copies", "again"):
-        made = [pydicom.dcmread(path) for half in halves for path in write_copies(half, DEFAULT, tmp_path / folder)]
+        made = [
+            pydicom.dcmread(path)
+            for half in halves
+            for path in write_copies(half, DEFAULT, tmp_path / folder)
+        ]
         uids.append([uid for copy in made for uid in (str(copy.SOPInstanceUID), str(copy.SeriesInstanceUID))])
     assert uids[0] == uids[1] and len(set(uids[0])) == 4
 
@@ -440,16 +549,21 @@ def test_an_object_with_another_place_of_the_body_is_not_called_after_one(tmp_pa
     """Two stations of the table in one object: its header speaks of all frames."""
     frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
     one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
-    answer, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]))
+    (answer,) = read_answers(
+        answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"])
+    )
     assert len(write_copies(answer, DEFAULT, tmp_path / "copies")) == 1
-    lower = replace(answer, images=replace(answer.images, uids=answer.images.uids[:6], frames=answer.images.frames[:6]))
+    lower = replace(
+        answer, images=replace(answer.images, uids=answer.images.uids[:6], frames=answer.images.frames[:6])
+    )
     with pytest.raises(ModelError, match="6 of its 12 frames") as refusal:
         write_copies(lower, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-other-places" and not list((tmp_path / "copies").rglob("*.dcm"))
 
 
 def test_every_image_of_a_series_that_had_to_be_straightened_is_referred_to(tmp_path, write):
-    """Straight cuts through a series tilted by 30° go through many of its images each; its slices are all in one span or another."""
+    """Straight cuts through a series tilted by 30° go through many of its images each; its slices are all in
+    one span or another."""
     tilt = np.eye(4)
     tilt[1:3, 1:3] = [[np.cos(0.52), -np.sin(0.52)], [np.sin(0.52), np.cos(0.52)]]
     series = write.save(tmp_path / "series", write.images(body(), tilt @ write.AFFINE))
@@ -467,8 +581,12 @@ def test_copies_of_an_earlier_answer_do_not_stay(tmp_path, classic):
     assert len(write_copies(answer, DEFAULT, tmp_path / "copies")) == 20
     (folder / "notes.txt").write_text("mine")
     (folder / ".0007.dcm.4711.part").write_bytes(b"half an image of a run that was killed")
-    fewer = replace(answer, images=replace(answer.images, uids=answer.images.uids[:30], frames=answer.images.frames[:30]))
-    assert {path.name for path in write_copies(fewer, DEFAULT, tmp_path / "copies")} == {path.name for path in folder.glob("*.dcm")}
+    fewer = replace(
+        answer, images=replace(answer.images, uids=answer.images.uids[:30], frames=answer.images.frames[:30])
+    )
+    assert {path.name for path in write_copies(fewer, DEFAULT, tmp_path / "copies")} == {
+        path.name for path in folder.glob("*.dcm")
+    }
     assert not list(folder.glob(".*"))
     with pytest.raises(ModelError, match="export-unsure"):
         write_copies(replace(answer, status="uncertain"), DEFAULT, tmp_path / "copies")
@@ -477,11 +595,21 @@ def test_copies_of_an_earlier_answer_do_not_stay(tmp_path, classic):
 
 @pytest.mark.parametrize(("verb", "name"), [("copies", "0001.dcm"), ("sr", "one.dcm")])
 def test_no_source_and_no_strangers_file_is_replaced_or_removed(tmp_path, write, verb, name):
-    """Sources may be called as what is exported, that of a refused volume too, by a link, and below a folder with a # in its name."""
+    """Sources may be called as what is exported, that of a refused volume too, by a link, and below a folder
+    with a # in its name."""
     places = {"copies": ("knee #1", "knee #1/one"), "sr": ("scans #1", "scans #1")}[verb]
     images = write.images(body())
-    folder = write.save(tmp_path / places[1], images if verb == "copies" else [write.enhanced(
-        np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0)), [write.geometry(write.AFFINE, k) for k in range(12)])])
+    folder = write.save(
+        tmp_path / places[1],
+        images
+        if verb == "copies"
+        else [
+            write.enhanced(
+                np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0)),
+                [write.geometry(write.AFFINE, k) for k in range(12)],
+            )
+        ],
+    )
     for number, path in enumerate(sorted(folder.iterdir()), start=1):
         path.rename(folder / (f"{number:04d}.dcm" if verb == "copies" else name))
     source = folder if verb == "copies" else folder / name
@@ -492,16 +620,26 @@ def test_no_source_and_no_strangers_file_is_replaced_or_removed(tmp_path, write,
     for status in ("ok", "refused"):
         answers = answered(tmp_path / "answers", source, ["chest"], name="one")
         answer = json.loads((answers / "one.json").read_text())
-        write_json(answers / "one.json", {**answer, "status": status, **({"images": None} if status == "refused" else {})})
-        for out in (tmp_path / places[0], tmp_path / "linked", tmp_path / "work")[: 3 if verb == "copies" else 2]:
+        write_json(
+            answers / "one.json",
+            {**answer, "status": status, **({"images": None} if status == "refused" else {})},
+        )
+        for out in (tmp_path / places[0], tmp_path / "linked", tmp_path / "work")[
+            : 3 if verb == "copies" else 2
+        ]:
             fault = CliRunner().invoke(app, ["export", verb, str(answers), "--out", str(out)]).exception
             assert isinstance(fault, ConfigError) and fault.code == "copies-beside-sources"
         own = tmp_path / f"own-{status}" / ("one" if verb == "copies" else ".") / name
         own.parent.mkdir(parents=True)
         shutil.copy(next(iter(before)), own)
-        done = CliRunner().invoke(app, ["export", verb, str(answers), "--out", str(tmp_path / f"own-{status}")])
+        done = CliRunner().invoke(
+            app, ["export", verb, str(answers), "--out", str(tmp_path / f"own-{status}")]
+        )
         assert done.exit_code == 3 and ("was not written by fovnet" in done.output) == (status == "ok")
-        assert own.read_bytes() == next(iter(before.values())) and {path: path.read_bytes() for path in before} == before
+        assert (
+            own.read_bytes() == next(iter(before.values()))
+            and {path: path.read_bytes() for path in before} == before
+        )
 
 
 @pytest.mark.parametrize("write_out", [write_copies, write_report])
@@ -529,7 +667,8 @@ def test_a_series_whose_files_changed_since_is_not_the_one_that_was_answered(tmp
     answer, = read_answers(answers)
     assert sources_of(answer)
     moved = [(path, path.read_bytes()) for path in classic.iterdir()]
-    for path, held in moved:                    # copied back from elsewhere: other places on the disk, the same content
+    # copied back from elsewhere: other places on the disk, the same content
+    for path, held in moved:
         path.unlink()
         path.write_bytes(held)
     assert sources_of(answer)
@@ -550,7 +689,10 @@ def test_images_without_a_uid_of_their_own_cannot_be_referred_to(tmp_path, write
             del one.SOPInstanceUID
         one.save_as(path)
     answer, = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
-    for export in (lambda: structured_report(answer, DEFAULT), lambda: write_copies(answer, DEFAULT, tmp_path / "copies")):
+    for export in (
+        lambda: structured_report(answer, DEFAULT),
+        lambda: write_copies(answer, DEFAULT, tmp_path / "copies"),
+    ):
         with pytest.raises(ModelError, match=f"images of volume {how} a SOP Instance UID.*export-no-uid"):
             export()
     row, = compare([answer], DEFAULT)
@@ -579,13 +721,27 @@ def test_a_report_on_a_volume_that_shows_no_region_says_so_of_its_images(tmp_pat
     assert len(groups) == 1 and not groups[0].get_measurements()
     evaluation, = groups[0].get_qualitative_evaluations()
     assert evaluation.value.meaning == "None of the regions"
-    assert len(report.CurrentRequestedProcedureEvidenceSequence[0].ReferencedSeriesSequence[0].ReferencedSOPSequence) == 20
-    checked = subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True) if shutil.which("dciodvfy") else None
+    assert (
+        len(
+            report.CurrentRequestedProcedureEvidenceSequence[0]
+            .ReferencedSeriesSequence[0]
+            .ReferencedSOPSequence
+        )
+        == 20
+    )
+    checked = (
+        subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True)
+        if shutil.which("dciodvfy")
+        else None
+    )
     assert checked is None or "Error" not in checked.stderr
 
 
 def test_what_an_enhanced_object_said_of_its_frames_is_kept(tmp_path, write):
-    one = write.enhanced(np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0)), [write.geometry(write.AFFINE, k) for k in range(12)])
+    one = write.enhanced(
+        np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0)),
+        [write.geometry(write.AFFINE, k) for k in range(12)],
+    )
     kidney = pydicom.Dataset()
     kidney.CodeValue, kidney.CodingSchemeDesignator, kidney.CodeMeaning = "T-71000", "SRT", "Kidney"
     anatomy = pydicom.Dataset()
@@ -596,25 +752,41 @@ def test_what_an_enhanced_object_said_of_its_frames_is_kept(tmp_path, write):
     copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
     new = copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].AnatomicRegionSequence[0]
     kept = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0].SharedFunctionalGroupsSequence[0]
-    assert (new.CodeValue, kept.FrameAnatomySequence[0].AnatomicRegionSequence[0].CodeValue) == ("818981001", "T-71000")
+    assert (new.CodeValue, kept.FrameAnatomySequence[0].AnatomicRegionSequence[0].CodeValue) == (
+        "818981001",
+        "T-71000",
+    )
 
 
 def test_a_data_set_that_fovnet_has_not_made_keeps_its_description(tmp_path, classic):
     answers, raw = answered(tmp_path / "answers", classic, ["chest"]), tmp_path / "raw"
     for _ in range(2):
-        assert CliRunner().invoke(app, ["export", "bids", str(answers), "--out", str(tmp_path / "own")]).exit_code == 0
+        assert (
+            CliRunner()
+            .invoke(app, ["export", "bids", str(answers), "--out", str(tmp_path / "own")])
+            .exit_code
+            == 0
+        )
     raw.mkdir()
-    (raw / "dataset_description.json").write_text('{"Name": "My study", "BIDSVersion": "1.8.0", "Authors": ["Dr A"]}')
+    (raw / "dataset_description.json").write_text(
+        '{"Name": "My study", "BIDSVersion": "1.8.0", "Authors": ["Dr A"]}'
+    )
     fault = CliRunner().invoke(app, ["export", "bids", str(answers), "--out", str(raw)]).exception
     assert isinstance(fault, ConfigError) and fault.code == "bids-other-dataset"
     assert "Dr A" in (raw / "dataset_description.json").read_text() and len(list(raw.rglob("*"))) == 1
 
 
-@pytest.mark.parametrize(("names", "body_part"), [
-    (["head"], "HEAD"), (["pelvis", "abdomen"], "ABDOMENPELVIS"), (["pelvis", "abdomen", "chest"], "CHESTABDPELVIS"),
-    (["legs", "pelvis"], "PELVISLOWEXTREMT"), (["legs", "pelvis", "abdomen", "chest", "head"], "WHOLEBODY"),
-    (["chest", "chest", "head"], "CHEST"),                              # no term for both: the taller one
-])
+@pytest.mark.parametrize(
+    ("names", "body_part"),
+    [
+        (["head"], "HEAD"),
+        (["pelvis", "abdomen"], "ABDOMENPELVIS"),
+        (["pelvis", "abdomen", "chest"], "CHESTABDPELVIS"),
+        (["legs", "pelvis"], "PELVISLOWEXTREMT"),
+        (["legs", "pelvis", "abdomen", "chest", "head"], "WHOLEBODY"),
+        (["chest", "chest", "head"], "CHEST"),  # no term for both: the taller one
+    ],
+)
 def test_several_regions_have_the_combined_term_where_there_is_one(tmp_path, classic, names, body_part):
     answer, = read_answers(answered(tmp_path / "answers", classic, names))
     assert combined_term(answer, DEFAULT).body_part == body_part
@@ -629,7 +801,9 @@ def test_headers_that_disagree_are_told_first(tmp_path, classic):
     assert "Doe" not in (tmp_path / "h.tsv").read_text()
 
 
-@pytest.mark.parametrize("uids", [["1.2.3"] * 20, [None] * 20, ["1.2.3"] * 10 + ["1.2.4"] * 10], ids=["one", "none", "two"])
+@pytest.mark.parametrize(
+    "uids", [["1.2.3"] * 20, [None] * 20, ["1.2.3"] * 10 + ["1.2.4"] * 10], ids=["one", "none", "two"]
+)
 def test_a_header_is_compared_where_images_share_their_uid_or_lack_one(tmp_path, write, uids):
     """As some anonymisers leave them; only what must refer to single images is not possible then."""
     more = {"BodyPartExamined": "HEAD", "SOPInstanceUID": lambda k: uids[k]}
@@ -645,45 +819,67 @@ def test_a_header_is_compared_where_images_share_their_uid_or_lack_one(tmp_path,
 
 
 def test_the_table_of_headers_names_regions_from_the_feet_up(tmp_path, write):
-    series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined="CHESTABDPELVIS"))
+    series = write.save(
+        tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined="CHESTABDPELVIS")
+    )
     stored = read_answers(answered(tmp_path / "answers", series, ["pelvis", "abdomen"]))
     row, = read_tsv(write_headers(compare(stored, DEFAULT), tmp_path / "h.tsv", DEFAULT))
-    assert (row["meant"], row["predicted"], row["verdict"]) == ("pelvis+abdomen+chest", "pelvis+abdomen", "part")
+    assert (row["meant"], row["predicted"], row["verdict"]) == (
+        "pelvis+abdomen+chest", "pelvis+abdomen", "part",
+    )
 
 
 @pytest.mark.parametrize("verb", ["bids", "headers", "sr", "copies"])
 def test_answers_are_not_told_in_the_words_of_another_vocabulary(tmp_path, classic, verb):
     (tmp_path / "own.yaml").write_text("regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n")
     answers = answered(tmp_path / "answers", classic, ["chest"])
-    line = ["export", verb, str(answers), "--out", str(tmp_path / "out"), "--regions", str(tmp_path / "own.yaml")]
+    line = [
+        "export", verb, str(answers), "--out", str(tmp_path / "out"), "--regions", str(tmp_path / "own.yaml"),
+    ]
     done = CliRunner().invoke(app, line)
     assert done.exception.code == "answers-other-regions" and not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("header", "verdict"), [
-    ("CHEST", "agree"), ("THORAX", "agree"), ("CHESTABDOMEN", "part"), ("HEAD", "disagree"), ("SHOULDER", "header names no region"),
-    ("ROUTINE", "header not understood"), ("", "header empty"),
-])
+@pytest.mark.parametrize(
+    ("header", "verdict"),
+    [
+        ("CHEST", "agree"), ("THORAX", "agree"), ("CHESTABDOMEN", "part"), ("HEAD", "disagree"),
+        ("SHOULDER", "header names no region"), ("ROUTINE", "header not understood"), ("", "header empty"),
+    ],
+)
 def test_a_header_is_held_against_the_answer(tmp_path, write, header, verdict):
     series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
     one, = compare(read_answers(answered(tmp_path / "answers", series, ["chest"])), DEFAULT)
     assert one.verdict == verdict
 
 
-@pytest.mark.parametrize(("header", "predicted", "verdict"), [
-    ("LSPINE", ["abdomen", "spine"], "agree"), ("LSPINE", ["abdomen"], "disagree"), ("ABDOMEN", ["abdomen", "spine"], "part"),
-])
-def test_a_header_that_names_a_spine_says_nothing_of_what_it_crosses(tmp_path, write, header, predicted, verdict):
+@pytest.mark.parametrize(
+    ("header", "predicted", "verdict"),
+    [
+        ("LSPINE", ["abdomen", "spine"], "agree"), ("LSPINE", ["abdomen"], "disagree"),
+        ("ABDOMEN", ["abdomen", "spine"], "part"),
+    ],
+)
+def test_a_header_that_names_a_spine_says_nothing_of_what_it_crosses(
+    tmp_path, write, header, predicted, verdict
+):
     series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
     one, = compare(read_answers(answered(tmp_path / "answers", series, ["abdomen"])), DEFAULT)
     assert replace(one, predicted=frozenset(predicted)).verdict == verdict
 
 
-def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom(tmp_path, classic, monkeypatch):
+def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom(
+    tmp_path, classic, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     answers = answered(tmp_path / "answers", classic.relative_to(tmp_path), ["head"])
-    refused = refusal("a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."))
-    write_json(answers / "a.json", {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"})
+    refused = refusal(
+        "a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again.")
+    )
+    write_json(
+        answers / "a.json",
+        {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"},
+    )
     with (answers / "spans.tsv").open("a") as file:
         file.write("a\ta.dcm\trefused\n")
     line = ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")]
@@ -698,16 +894,21 @@ def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom
 def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_path, write):
     series = write.save(tmp_path / "DICOM", write.images(body((40, 44, 12))))
     answer, = read_answers(answered(tmp_path / "answers", series, ["abdomen"], name="case 1"))
-    named = replace(answer, volume_id="x", path=Path("data/sub-01/ses-b/anat/sub-01_ses-b_desc-raw_T1w.nii.gz"))
+    named = replace(
+        answer, volume_id="x", path=Path("data/sub-01/ses-b/anat/sub-01_ses-b_desc-raw_T1w.nii.gz")
+    )
     written = write_bids([answer, named], DEFAULT, tmp_path / "bids")
     ignored = (tmp_path / "bids" / ".bidsignore").read_text().split()
-    assert all(any(path.match(pattern) for pattern in ignored) for path in written[1:])       # what no image lies beside
+    # what no image lies beside
+    assert all(any(path.match(pattern) for pattern in ignored) for path in written[1:])
     assert "FovnetSpans" in (tmp_path / "bids" / "README").read_text()
     (tmp_path / "bids" / "README").write_text("mine")
     write_bids([answer, named], DEFAULT, tmp_path / "bids")
     assert (tmp_path / "bids" / "README").read_text() == "mine"
     assert [path.relative_to(tmp_path / "bids").as_posix() for path in written] == [
-        "dataset_description.json", "sub-case1/anat/sub-case1_desc-fovnet_MR.json", "sub-01/ses-b/anat/sub-01_ses-b_desc-fovnet_T1w.json",
+        "dataset_description.json",
+        "sub-case1/anat/sub-case1_desc-fovnet_MR.json",
+        "sub-01/ses-b/anat/sub-01_ses-b_desc-fovnet_T1w.json",
     ]
     described, sidecar = (json.loads(path.read_text()) for path in written[:2])
     assert described["DatasetType"] == "derivative" and described["GeneratedBy"][0]["Name"] == "fovnet"
@@ -715,16 +916,22 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
 
 
 def test_what_lies_in_bids_data_sets_is_named_by_a_uri_that_leads_back_to_it(tmp_path, classic):
-    """BIDS 1.10, "BIDS URI": bids:<name>:<path within>, the name being a key of DatasetLinks, which are relative to the derivative."""
+    """BIDS 1.10, "BIDS URI": bids:<name>:<path within>, the name being a key of DatasetLinks, which are
+    relative to the derivative."""
     answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    images = [tmp_path / place / "sub-01" / "anat" / f"sub-01_{suffix}.nii.gz" for place, suffix in (("two words", "T1w"), ("b", "T2w"))]
+    images = [
+        tmp_path / place / "sub-01" / "anat" / f"sub-01_{suffix}.nii.gz"
+        for place, suffix in (("two words", "T1w"), ("b", "T2w"))
+    ]
     for image in images:
         (image.parents[2] / "sub-01" / "anat").mkdir(parents=True)
         (image.parents[2] / "dataset_description.json").write_text("{}")
         image.touch()
     lonely = tmp_path / "elsewhere" / "sub-02_T1w.nii.gz"
     out = tmp_path / "two words" / "derivatives" / "fovnet"
-    described, *sidecars = write_bids([replace(answer, path=path) for path in (*images, lonely)], DEFAULT, out)
+    described, *sidecars = write_bids(
+        [replace(answer, path=path) for path in (*images, lonely)], DEFAULT, out
+    )
     links = json.loads(described.read_text())["DatasetLinks"]
     sources = [json.loads(path.read_text())["Sources"] for path in sidecars]
     assert sources[2] == ["sub-02_T1w.nii.gz"] and set(links) == {"raw", "raw2"}
@@ -735,9 +942,13 @@ def test_what_lies_in_bids_data_sets_is_named_by_a_uri_that_leads_back_to_it(tmp
 
 
 def test_a_second_batch_in_a_derivative_leaves_the_sources_of_the_first_where_they_are(tmp_path, classic):
-    """And a data set linked before keeps its name; the way there counts from where a link to the derivative leads, in any letters."""
+    """And a data set linked before keeps its name; the way there counts from where a link to the derivative
+    leads, in any letters."""
     answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    images = [tmp_path / place / "sub-01" / f"sub-01_{suffix}.nii.gz" for place, suffix in (("b", "T1w"), ("a", "T2w"), ("b", "PDw"))]
+    images = [
+        tmp_path / place / "sub-01" / f"sub-01_{suffix}.nii.gz"
+        for place, suffix in (("b", "T1w"), ("a", "T2w"), ("b", "PDw"))
+    ]
     for image in images:
         image.parent.mkdir(parents=True, exist_ok=True)
         (image.parents[1] / "dataset_description.json").write_text("{}")
@@ -752,15 +963,21 @@ def test_a_second_batch_in_a_derivative_leaves_the_sources_of_the_first_where_th
     assert [source.split(":")[1] for source in sources] == ["raw", "raw2", "raw"]
     (tmp_path / os.fsdecode(b"M\xfcnchen")).mkdir()
     (tmp_path / os.fsdecode(b"M\xfcnchen") / "dataset_description.json").write_text("{}")
-    described, _ = write_bids([replace(answer, path=tmp_path / os.fsdecode(b"M\xfcnchen") / "x.nii")], DEFAULT, tmp_path / "latin")
+    described, _ = write_bids(
+        [replace(answer, path=tmp_path / os.fsdecode(b"M\xfcnchen") / "x.nii")], DEFAULT, tmp_path / "latin"
+    )
     assert json.loads(described.read_text())["DatasetLinks"] == {"raw": "../M%FCnchen"}
 
 
 def test_a_file_without_a_bids_name_is_nobody_whom_bids_names(tmp_path, classic):
     answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    named, other = (replace(answer, volume_id=name, path=Path(f"{name}.nii.gz")) for name in ("sub-01_T1w", "01"))
+    named, other = (
+        replace(answer, volume_id=name, path=Path(f"{name}.nii.gz")) for name in ("sub-01_T1w", "01")
+    )
     _, one, two = write_bids([named, other], DEFAULT, tmp_path / "bids")
-    assert one.name == "sub-01_desc-fovnet_T1w.json" and two.relative_to(tmp_path / "bids").parts[0].startswith("sub-01")
+    assert one.name == "sub-01_desc-fovnet_T1w.json" and two.relative_to(tmp_path / "bids").parts[
+        0
+    ].startswith("sub-01")
     assert one.relative_to(tmp_path / "bids").parts[0] != two.relative_to(tmp_path / "bids").parts[0]
 
 
@@ -769,15 +986,20 @@ def test_a_sidecar_is_not_left_where_its_name_becomes_that_of_two(tmp_path, clas
     one, other = (replace(answer, volume_id=name, path=Path(f"{name}/sub-01_T1w.nii")) for name in ("a", "b"))
     _, alone = write_bids([one], DEFAULT, tmp_path / "bids")
     _, *both = write_bids([one, other], DEFAULT, tmp_path / "bids")
-    assert sorted(path for path in (tmp_path / "bids").rglob("*_desc-fovnet_*.json")) == sorted(both) and alone not in both
+    assert (
+        sorted(path for path in (tmp_path / "bids").rglob("*_desc-fovnet_*.json")) == sorted(both)
+        and alone not in both
+    )
     write_bids([replace(answer, volume_id="c", path=Path("sub-01_T1w.nii"))], DEFAULT, tmp_path / "bids")
     write_bids([one, other], DEFAULT, tmp_path / "bids")
     assert alone.exists(), "a sidecar on another volume stays"
 
 
 @pytest.mark.parametrize(("path", "wanted"), [
-    ("sub-01_ses-1#0123456789ab", "sub-v/anat/sub-v_desc-fovnet_MR.json"),              # one series of several in a folder
-    ("sub-01_ses-1", "sub-v/anat/sub-v_desc-fovnet_MR.json"),                           # a session is no suffix
+    # one series of several in a folder
+    ("sub-01_ses-1#0123456789ab", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
+    # a session is no suffix
+    ("sub-01_ses-1", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
     ("sub-01_acq-T1.nii.gz", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
     ("sub-01_T1w.zip#0123456789ab", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
     ("dwi/sub-01_acq-T1_dwi.nii.gz", "sub-01/dwi/sub-01_acq-T1_desc-fovnet_dwi.json"),
@@ -791,9 +1013,13 @@ def test_what_bids_does_not_name_is_a_subject_of_its_own(tmp_path, classic, path
 def test_volumes_that_bids_would_call_alike_are_told_apart_and_none_is_lost(tmp_path, classic):
     """Two of one name in two folders, and names that differ by what BIDS has no letters for."""
     answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    several = [replace(answer, volume_id=name, path=Path(path)) for name, path in (
-        ("scan_1", "a/scan_1.nii"), ("scan-1", "a/scan-1.nii"), ("t1", "a/sub-01_T1w.nii"), ("t1-2", "b/sub-01_T1w.nii"), ("x", "x.nii"),
-    )]
+    several = [
+        replace(answer, volume_id=name, path=Path(path))
+        for name, path in (
+            ("scan_1", "a/scan_1.nii"), ("scan-1", "a/scan-1.nii"), ("t1", "a/sub-01_T1w.nii"),
+            ("t1-2", "b/sub-01_T1w.nii"), ("x", "x.nii"),
+        )
+    ]
     _, *written = write_bids(several, DEFAULT, tmp_path / "bids")
     written_ids = [json.loads(path.read_text())["FovnetVolume"] for path in written]
     assert len(set(written)) == 5 and written_ids == [one.volume_id for one in several]
@@ -802,20 +1028,29 @@ def test_volumes_that_bids_would_call_alike_are_told_apart_and_none_is_lost(tmp_
 
 
 def test_what_was_not_answered_from_dicom_is_counted_and_the_rest_done(tmp_path, classic):
-    nibabel.save(nibabel.Nifti1Image(np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])), tmp_path / "v.nii")
+    nibabel.save(
+        nibabel.Nifti1Image(np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])),
+        tmp_path / "v.nii",
+    )
     answered(tmp_path / "answers", tmp_path / "v.nii", ["head"], name="nifti")
     rows = (tmp_path / "answers" / "spans.tsv").read_text()
     answered(tmp_path / "answers", classic, ["head"])
     with (tmp_path / "answers" / "spans.tsv").open("a") as file:
         file.write("".join(rows.splitlines(keepends=True)[1:]))
-    result = CliRunner().invoke(app, ["export", "sr", str(tmp_path / "answers"), "--out", str(tmp_path / "sr")])
-    assert result.exit_code == 3 and result.output == f"1 of 2 volumes: {tmp_path / 'sr'} (1 not from DICOM)\n"
+    result = CliRunner().invoke(
+        app, ["export", "sr", str(tmp_path / "answers"), "--out", str(tmp_path / "sr")]
+    )
+    assert (
+        result.exit_code == 3 and result.output == f"1 of 2 volumes: {tmp_path / 'sr'} (1 not from DICOM)\n"
+    )
     assert [path.name for path in (tmp_path / "sr").iterdir()] == ["volume.dcm"]
     missing = CliRunner().invoke(app, ["export", "sr", str(tmp_path), "--out", str(tmp_path / "sr")])
     assert isinstance(missing.exception, CollectionError) and missing.exception.code == "answers-missing"
 
 
-def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran(tmp_path, classic, monkeypatch):
+def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran(
+    tmp_path, classic, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     answers = answered(tmp_path / "answers", classic.relative_to(tmp_path), ["head"])
     for what in ("sr", "copies", "bids"):
@@ -829,7 +1064,10 @@ def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran
 
 def test_no_copy_of_a_nifti_is_promised_for_a_surer_answer(tmp_path):
     """Why there is none is that it is no DICOM, whatever the answer."""
-    nibabel.save(nibabel.Nifti1Image(np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])), tmp_path / "v.nii")
+    nibabel.save(
+        nibabel.Nifti1Image(np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])),
+        tmp_path / "v.nii",
+    )
     answer, = read_answers(answered(tmp_path / "answers", tmp_path / "v.nii", ["head"]))
     with pytest.raises(ModelError, match="export-no-images"):
         write_copies(replace(answer, status="uncertain"), DEFAULT, tmp_path / "copies")
@@ -843,24 +1081,38 @@ def test_uids_are_valid_and_tell_things_apart(one, other):
 
 
 def test_a_refused_volume_is_told_as_refused_and_not_as_no_dicom(tmp_path):
-    refused = refusal("a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."))
+    refused = refusal(
+        "a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again.")
+    )
     (tmp_path / "answers").mkdir()
-    write_json(tmp_path / "answers" / "a.json", {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"})
+    write_json(
+        tmp_path / "answers" / "a.json",
+        {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"},
+    )
     write_tsv(tmp_path / "answers" / "spans.tsv", COLUMNS, table_rows(refused, None))
     (answer,) = read_answers(tmp_path / "answers")
     for hand_on in (write_report, write_copies):
         with pytest.raises(ModelError) as fault:
             hand_on(answer, DEFAULT, tmp_path / "out")
-        assert fault.value.code == "export-refused" and "a was refused" in fault.value.sentence and "Copy it again" in fault.value.sentence
+        assert (
+            fault.value.code == "export-refused"
+            and "a was refused" in fault.value.sentence
+            and "Copy it again" in fault.value.sentence
+        )
 
 
 def test_an_archive_that_was_moved_is_told_so(tmp_path, write, classic):
     archive = write.zipped(tmp_path / "study.zip", classic)
-    answer, = read_answers(answered(tmp_path / "answers", address(archive, survey(archive).series[0].id), ["head"]))
+    (answer,) = read_answers(
+        answered(tmp_path / "answers", address(archive, survey(archive).series[0].id), ["head"])
+    )
     archive.rename(tmp_path / "elsewhere.zip")
     with pytest.raises(VolumeError) as fault:
         write_report(answer, DEFAULT, tmp_path / "sr")
-    assert fault.value.code == "volume-missing" and "study.zip to hold that series. If it was moved" in fault.value.sentence
+    assert (
+        fault.value.code == "volume-missing"
+        and "study.zip to hold that series. If it was moved" in fault.value.sentence
+    )
 
 
 def test_a_table_of_headers_replaces_another_and_nothing_else(tmp_path):

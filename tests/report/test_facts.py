@@ -1,4 +1,5 @@
-"""The report for programs: no number on the page that is not in the JSON, and tables that say what the page says."""
+"""The report for programs: no number on the page that is not in the JSON, and tables that say what the page
+says."""
 
 import json
 import re
@@ -62,7 +63,8 @@ def squeezed(text):
 
 
 def missing(html, facts):
-    """Numbers of the page that the JSON lacks, and table cells that are no string or measured number of it."""
+    """Numbers of the page that the JSON lacks, and table cells that are no string or measured number of
+    it."""
     seen = Cells()
     seen.feed(html)
     known = {squeezed(text) for text in strings(facts)} | {squeezed("".join(one)) for one in measured(facts)}
@@ -113,7 +115,9 @@ class TestEveryNumberOfThePageIsInTheJson:
         assert counts <= numbers(json.dumps(facts["evaluation"]["confusions"]))
 
     def test_a_number_that_the_json_lacks_is_found(self, html, facts):
-        planted = html.replace("</main>", "<p>71,829.5 mm</p><table><tr><td>12.34 of 5</td></tr></table></main>")
+        planted = html.replace(
+            "</main>", "<p>71,829.5 mm</p><table><tr><td>12.34 of 5</td></tr></table></main>"
+        )
         numbers_missing, cells_missing = missing(planted, facts)
         assert "71829.5" in numbers_missing and cells_missing == {"12.34 of 5"}
 
@@ -159,7 +163,9 @@ class TestTables:
         (tmp_path / "report-tables").mkdir()
         (tmp_path / "report-tables" / "old.tsv").write_text("of an earlier run")
         written = write_facts(tmp_path / "report.html", page, evaluation, settings={}, seed=1)
-        assert {path.name for path in written} >= {"report.json", "model-card.md", "regions.tsv", "claim-2024.tsv", "tripod-ai.tsv"}
+        assert {path.name for path in written} >= {
+            "report.json", "model-card.md", "regions.tsv", "claim-2024.tsv", "tripod-ai.tsv",
+        }
         assert not (tmp_path / "report-tables" / "old.tsv").exists()
         rows = read_tsv(tmp_path / "report-tables" / "regions.tsv")
         assert [row["region"] for row in rows] == list(DEFAULT.classes)
@@ -169,13 +175,16 @@ class TestTables:
 class TestModelCard:
     def test_has_the_headings_of_a_model_card_in_order(self, page):
         text = markdown(page)
-        wanted = ["Intended use", "Not for", "Factors", "Metrics", "Training and evaluation data", "Quantitative analyses",
-                  "Ethical considerations", "Caveats"]
+        wanted = [
+            "Intended use", "Not for", "Factors", "Metrics", "Training and evaluation data",
+            "Quantitative analyses", "Ethical considerations", "Caveats",
+        ]
         places = [text.index(f"## {heading}") for heading in wanted]
         assert places == sorted(places) and text.startswith("# Model card: ")
 
     def test_says_nothing_that_the_report_does_not_say(self, page, facts):
-        assert numbers(markdown(page)) <= numbers(json.dumps(facts, ensure_ascii=False)) | {"2.0"}      # of the licence
+        # of the licence
+        assert numbers(markdown(page)) <= numbers(json.dumps(facts, ensure_ascii=False)) | {"2.0"}
 
     def test_tables_have_as_many_cells_in_every_line(self, page):
         tables = [block for block in markdown(page).split("\n\n") if block.startswith("|")]

@@ -63,7 +63,11 @@ class TestAblation:
     def test_is_a_section_of_its_own_or_none(self, make_page):
         with_it, without = pour(make_page(ablation=ABLATION)), pour(make_page())
         assert 'id="ablation"' in with_it and "exact decoding" in with_it and 'href="#ablation"' in with_it
-        assert 'id="ablation"' not in without and "#ablation" not in without and "What each step is worth" not in without
+        assert (
+            'id="ablation"' not in without
+            and "#ablation" not in without
+            and "What each step is worth" not in without
+        )
 
 
 def test_doubts_are_told_with_how_often_they_were_right(evaluation):
@@ -89,4 +93,6 @@ def test_what_the_bar_promises_is_said_as_it_is(promised, wanted):
     words = promise_words(told)
     assert wanted in words and "0.83" in words and "20 subjects" in words and "test split" not in words
     text = promise_words(told, measure("answered_risk", 0.031, 0.017, 0.061, numerator=None))
-    assert text.replace("\N{NO-BREAK SPACE}", " ").endswith("On the test split it is 3.1 % (1.7–6.1 %, 20 subjects).")
+    assert text.replace("\N{NO-BREAK SPACE}", " ").endswith(
+        "On the test split it is 3.1 % (1.7–6.1 %, 20 subjects)."
+    )

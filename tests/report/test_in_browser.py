@@ -1,6 +1,7 @@
 """Pages in Chromium: no wider than the window, and without anything that axe calls a fault of accessibility.
 
-axe-core is no part of fovnet: `npm install axe-core` somewhere, and FOVNET_AXE=.../node_modules/axe-core/axe.min.js.
+axe-core is no part of fovnet: `npm install axe-core` somewhere, and
+FOVNET_AXE=.../node_modules/axe-core/axe.min.js.
 """
 
 import importlib.util
@@ -27,7 +28,8 @@ WIDTHS = (1280, 400)
 
 needs_browser = pytest.mark.skipif(not browser.CHROMIUM, reason="needs Chromium on the path")
 needs_axe = pytest.mark.skipif(
-    not (browser.CHROMIUM and browser.AXE), reason="needs Chromium, and FOVNET_AXE naming axe.min.js of the npm package axe-core"
+    not (browser.CHROMIUM and browser.AXE),
+    reason="needs Chromium, and FOVNET_AXE naming axe.min.js of the npm package axe-core",
 )
 
 
@@ -40,8 +42,13 @@ def poured(make_page, pictured, tmp_path_factory):
     body = pages.body_of(case, boundaries=pages.BOUNDARIES, doubts=doubts, status="uncertain")
     volume = write_volume_page(folder / page_name("body"), volume_page(body, case.pixels, DEFAULT))
     refused = pages.spans_row("ct", status="refused", region=None, confidence=None, message="a CT " * 60)
-    index = write_index(folder / "index.html", index_page([[pages.spans_row("body", status="uncertain")], [refused]], folder))
-    return {"report": pour(make_page()), **{path.stem: path.read_text(encoding="utf-8") for path in (volume, index)}}
+    index = write_index(
+        folder / "index.html", index_page([[pages.spans_row("body", status="uncertain")], [refused]], folder)
+    )
+    return {
+        "report": pour(make_page()),
+        **{path.stem: path.read_text(encoding="utf-8") for path in (volume, index)},
+    }
 
 
 @needs_axe
@@ -57,10 +64,22 @@ def test_no_fault_of_accessibility_and_nothing_wider_than_the_window(poured, kin
 @needs_browser
 @pytest.mark.slow
 def test_the_list_is_sorted_and_filtered(tmp_path):
-    volumes = [[pages.spans_row(f"v{number}", region="legs" if number % 2 else "head", confidence=number / 100)] for number in range(12)]
-    volumes.append([pages.spans_row("doubtful", status="uncertain", confidence=0.5, message="<b>unlike anything</b> seen")])
+    volumes = [
+        [pages.spans_row(f"v{number}", region="legs" if number % 2 else "head", confidence=number / 100)]
+        for number in range(12)
+    ]
+    volumes.append(
+        [
+            pages.spans_row(
+                "doubtful", status="uncertain", confidence=0.5, message="<b>unlike anything</b> seen"
+            )
+        ]
+    )
     html = write_index(tmp_path / "index.html", index_page(volumes, tmp_path)).read_text(encoding="utf-8")
-    found = browser.driven(tmp_path, html, """
+    found = browser.driven(
+        tmp_path,
+        html,
+        """
         const names = () => Array.from(document.querySelectorAll("#volumes tbody th"), one => one.textContent);
         const set = (id, value) => { const one = document.getElementById(id); one.value = value; one.dispatchEvent(new Event("input")); };
         const click = at => document.querySelectorAll("#volumes thead button")[at].click();
@@ -72,9 +91,13 @@ def test_the_list_is_sorted_and_filtered(tmp_path):
         set("text", "unlike"); told.text = names(); told.bold = document.querySelectorAll("#volumes b").length;
         set("text", ""); set("status", "ok"); told.ok = document.getElementById("found").textContent;
         return told;
-    """)
+    """,
+    )
     assert found["more"] is False, "all rows are shown"
-    assert found["first"][0] == "doubtful" and found["byName"] == ["doubtful", *(f"v{number}" for number in range(12))]
+    assert found["first"][0] == "doubtful" and found["byName"] == [
+        "doubtful",
+        *(f"v{number}" for number in range(12)),
+    ]
     assert (found["surest"], found["arrow"], found["legs"]) == ("doubtful", "descending", 6)
     assert found["text"] == ["doubtful"] and found["bold"] == 0 and found["ok"].startswith("12 of 13")
 
@@ -82,7 +105,10 @@ def test_the_list_is_sorted_and_filtered(tmp_path):
 @needs_browser
 @pytest.mark.slow
 def test_the_slider_shows_the_slice_it_names(poured, tmp_path):
-    found = browser.driven(tmp_path, poured["body"], """
+    found = browser.driven(
+        tmp_path,
+        poured["body"],
+        """
         const place = document.getElementById("place"), data = JSON.parse(document.getElementById("data").textContent);
         const pixel = () => Array.from(document.getElementById("slice").getContext("2d").getImageData(128, 128, 1, 1).data);
         const told = {strip: document.getElementById("strip").open, count: data.mm.length, middle: pixel()};
@@ -91,8 +117,14 @@ def test_the_slider_shows_the_slice_it_names(poured, tmp_path):
         place.value = data.mm.length - 1; place.dispatchEvent(new Event("input"));
         told.last = document.getElementById("readout").textContent;
         told.mm = [data.mm[0], data.mm[data.mm.length - 1]]; return told;
-    """)
-    assert found["strip"] is False and found["cursor"] == found["low"] and found["middle"][3] == 255 and max(found["middle"][:3]) > 20
+    """,
+    )
+    assert (
+        found["strip"] is False
+        and found["cursor"] == found["low"]
+        and found["middle"][3] == 255
+        and max(found["middle"][:3]) > 20
+    )
     first, last = (f"{mm:g} mm".replace("-", "\N{MINUS SIGN}") for mm in found["mm"])
     assert found["first"].startswith(first) and found["last"].startswith(last)
 
@@ -100,6 +132,10 @@ def test_the_slider_shows_the_slice_it_names(poured, tmp_path):
 @needs_axe
 @pytest.mark.slow
 def test_faults_and_overflow_are_found_where_they_are(poured, tmp_path):
-    bad = poured["index"].replace("<main>", '<main><img src="data:,"><div style="width:3000px;color:#ccc">pale</div>')
+    bad = poured["index"].replace(
+        "<main>", '<main><img src="data:,"><div style="width:3000px;color:#ccc">pale</div>'
+    )
     found = browser.asked(tmp_path, bad, 400, browser.AXE)
-    assert {one["id"] for one in found["violations"]} >= {"image-alt", "color-contrast"} and found["wide"]["scroll"] > 2900
+    assert {one["id"] for one in found["violations"]} >= {"image-alt", "color-contrast"} and found["wide"][
+        "scroll"
+    ] > 2900

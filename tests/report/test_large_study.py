@@ -1,4 +1,5 @@
-"""The report of 2,000 volumes: under 15 MB, and made in under two minutes.  FOVNET_LARGE=1 runs it; it takes about a minute."""
+"""The report of 2,000 volumes: under 15 MB, and made in under two minutes.  FOVNET_LARGE=1 runs it; it takes
+about a minute."""
 
 import os
 import time
@@ -20,24 +21,38 @@ MOST_BYTES, MOST_SECONDS = 15e6, 120.0
 
 
 def study(planted, volumes=VOLUMES, subjects=SUBJECTS):
-    """Volumes of all kinds, each of a subject and a site; one in ten answered wrongly, one in fifty refused; all share their pixels."""
+    """Volumes of all kinds, each of a subject and a site; one in ten answered wrongly, one in fifty refused;
+    all share their pixels."""
     rng = np.random.default_rng(11)
     stock = [
-        planted.whole_body(rng, f"stock-{number}", first=number % 3, last=number % 3 + 2, spacing_mm=8.0, pictured=True,
-                           flicker=0.02 + 0.3 * (number % 10 == 9), shift=0.5 + 5.0 * (number % 10 == 9))
+        planted.whole_body(
+            rng, f"stock-{number}", first=number % 3, last=number % 3 + 2, spacing_mm=8.0, pictured=True,
+            flicker=0.02 + 0.3 * (number % 10 == 9), shift=0.5 + 5.0 * (number % 10 == 9),
+        )
         for number in range(40)
     ]
     cases = []
     for number in range(volumes):
         subject = f"subject-{number % subjects:04d}"
-        attributes = {"site": f"site {number % subjects % 12}", "sex": "female" if number % subjects % 2 else "male"}
-        attributes |= {"age": str(18 + number % subjects % 70), "maker": f"maker {number % 4}", "sequence": f"sequence {number % 15}"}
+        attributes = {
+            "site": f"site {number % subjects % 12}",
+            "sex": "female" if number % subjects % 2 else "male",
+        }
+        attributes |= {
+            "age": str(18 + number % subjects % 70), "maker": f"maker {number % 4}",
+            "sequence": f"sequence {number % 15}",
+        }
         if number % 50 == 0:
-            cases.append(planted.refused(f"volume-{number:05d}", "no volume: the file ends early.", subject_id=subject))
+            cases.append(
+                planted.refused(f"volume-{number:05d}", "no volume: the file ends early.", subject_id=subject)
+            )
             continue
         case = stock[int(rng.integers(len(stock)))]
         raw = 0.9 * case.raw + 0.1 * rng.dirichlet(np.ones(case.raw.shape[1]), len(case.raw))
-        named = {"volume_id": f"volume-{number:05d}", "subject_id": subject, "collection": f"collection {number % 3}"}
+        named = {
+            "volume_id": f"volume-{number:05d}", "subject_id": subject,
+            "collection": f"collection {number % 3}",
+        }
         status = "uncertain" if rng.random() < 0.05 else "ok"
         sure = case.confidence * rng.uniform(0.8, 1.0)
         cases.append(replace(case, raw=raw, confidence=sure, status=status, attributes=attributes, **named))
@@ -45,7 +60,9 @@ def study(planted, volumes=VOLUMES, subjects=SUBJECTS):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("FOVNET_LARGE" not in os.environ, reason="FOVNET_LARGE=1 makes the report of 2,000 volumes")
+@pytest.mark.skipif(
+    "FOVNET_LARGE" not in os.environ, reason="FOVNET_LARGE=1 makes the report of 2,000 volumes"
+)
 def test_a_report_of_two_thousand_volumes_is_small_and_quick(planted, planted_search, tmp_path):
     from .conftest import manifest_of, search_trials, settings_of
 

@@ -1,4 +1,5 @@
-"""What the page says of this very run: its method, its simulated people, and points that would press a figure together."""
+"""What the page says of this very run: its method, its simulated people, and points that would press a figure
+together."""
 
 import pytest
 
@@ -65,7 +66,10 @@ def test_people_are_called_simulated_where_all_are_and_collections_where_some_ar
 
 
 def test_what_is_said_beside_a_spine_stands_in_the_answer(make_page, planted):
-    cases = [planted.case(["spine+pelvis"] * 10, ["spine+head"] * 3 + ["spine+pelvis"] * 7, volume_id=f"v{n}") for n in range(6)]
+    cases = [
+        planted.case(["spine+pelvis"] * 10, ["spine+head"] * 3 + ["spine+pelvis"] * 7, volume_id=f"v{n}")
+        for n in range(6)
+    ]
     sentence = make_page(cases, bootstrap=100).answer.sentence
     assert "0.0\N{NO-BREAK SPACE}% of 60 slices" in sentence.replace("in 0.0", "0.0")
     assert "with all that is predicted beside it, 30.0\N{NO-BREAK SPACE}% are wrong" in sentence
@@ -73,20 +77,32 @@ def test_what_is_said_beside_a_spine_stands_in_the_answer(make_page, planted):
 
 def test_one_border_half_a_metre_off_does_not_press_the_others_together():
     errors = tuple(float(error) for error in range(-20, 21))
-    usual, odd = (border_figure([BorderDots("a | b", errors_mm, 0.0)]) for errors_mm in (errors, (*errors, 540.0, -300.0)))
+    usual, odd = (
+        border_figure([BorderDots("a | b", errors_mm, 0.0)])
+        for errors_mm in (errors, (*errors, 540.0, -300.0))
+    )
     assert 20.0 < usual.axes[0].get_xlim()[1] < odd.axes[0].get_xlim()[1] < 60.0
-    assert [len(dots.get_offsets()) for dots in odd.axes[0].collections if len(dots.get_offsets())] == [len(errors), 1, 1]
+    assert [len(dots.get_offsets()) for dots in odd.axes[0].collections if len(dots.get_offsets())] == [
+        len(errors), 1, 1,
+    ]
 
 
 def test_ends_do_not_stretch_the_axis_of_borders_between_regions():
-    between, ends = BorderDots("a | b", (-12.0, 3.0, 15.0), 3.0), BorderDots("ends", (-90.0, 40.0, 70.0), 40.0, are_ends=True)
+    between, ends = (
+        BorderDots("a | b", (-12.0, 3.0, 15.0), 3.0),
+        BorderDots("ends", (-90.0, 40.0, 70.0), 40.0, are_ends=True),
+    )
     limits = [border_figure(dots).axes[0].get_xlim() for dots in ([between], [between, ends], [ends])]
     assert limits[0] == limits[1] and limits[2][1] > 60.0
 
 
 def test_every_median_is_drawn_also_one_beyond_the_axis():
-    """Ends too far down by more than borders between regions ever are: a wedge outside of the axis would not be seen."""
-    rows = BorderDots("a | b", (-12.0, 3.0, 15.0), 3.0), BorderDots("ends", (-90.0, -80.0, 4.0), -80.0, are_ends=True)
+    """Ends too far down by more than borders between regions ever are: a wedge outside of the axis would not
+    be seen."""
+    rows = (
+        BorderDots("a | b", (-12.0, 3.0, 15.0), 3.0),
+        BorderDots("ends", (-90.0, -80.0, 4.0), -80.0, are_ends=True),
+    )
     axis = border_figure(rows).axes[0]
     (low, high), medians = axis.get_xlim(), [line for line in axis.lines if line.get_marker() in "v<>"]
     assert [line.get_marker() for line in medians] == ["<", "v"]

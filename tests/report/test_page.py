@@ -1,4 +1,5 @@
-"""The page: the answer first, every rate with denominator and interval, one file, and no hole where something is missing."""
+"""The page: the answer first, every rate with denominator and interval, one file, and no hole where something
+is missing."""
 
 import re
 from dataclasses import replace
@@ -72,7 +73,9 @@ def reader(html):
 
 class TestOneFile:
     def test_asks_for_nothing_from_anywhere(self, html, reader):
-        named = [value for _, attrs in reader.tags for name, value in attrs.items() if name in {"src", "href"}]
+        named = [
+            value for _, attrs in reader.tags for name, value in attrs.items() if name in {"src", "href"}
+        ]
         assert all(value.startswith(("data:image/", "#")) for value in named)
         assert "url(" not in html and "@import" not in html and "<script" not in html and "<link" not in html
 
@@ -96,17 +99,26 @@ class TestForEveryReader:
 
     def test_every_table_and_figure_has_a_caption(self, reader):
         tags = [tag for tag, _ in reader.tags]
-        assert tags.count("figure") == tags.count("figcaption") and tags.count("table") <= tags.count("figure")
+        assert tags.count("figure") == tags.count("figcaption") and tags.count("table") <= tags.count(
+            "figure"
+        )
 
     def test_names_from_the_collection_are_shown_and_never_obeyed(self, make_page, planted):
-        cases = [planted.case(["head"] * 3, volume_id="<script>alert(1)</script>"), planted.case(["head"], volume_id="b")]
+        cases = [
+            planted.case(["head"] * 3, volume_id="<script>alert(1)</script>"),
+            planted.case(["head"], volume_id="b"),
+        ]
         assert "<script>" not in pour(make_page(cases))
 
 
 class TestTheAnswer:
     def test_stands_first(self, reader):
         words = " ".join(reader.words)
-        assert words.index("named a wrong region in") < words.index("What went in") < words.index("Slice by slice")
+        assert (
+            words.index("named a wrong region in")
+            < words.index("What went in")
+            < words.index("Slice by slice")
+        )
 
     def test_is_the_evaluations(self, page):
         error = page.answer.headlines[0].shown
@@ -121,7 +133,13 @@ class TestTheAnswer:
 def test_every_rate_has_its_denominator_and_its_interval(page):
     of = page.performance
     tables = (of.stages, of.regions, of.borders, of.handling, of.subgroups, page.confidence.calibration)
-    rates = [cell for table in tables for row in table.rows for cell in row[1:] if isinstance(cell, Shown) and cell.value[0].isdigit()]
+    rates = [
+        cell
+        for table in tables
+        for row in table.rows
+        for cell in row[1:]
+        if isinstance(cell, Shown) and cell.value[0].isdigit()
+    ]
     rates = [cell for cell in rates if "subject" not in cell.value]
     assert len(rates) > 80
     assert all(re.fullmatch(r"[\d,]+/[\d,]+|n = [\d,]+", cell.count) for cell in rates)
@@ -152,16 +170,21 @@ def test_items_of_the_guidelines_lead_to_sections_of_the_page(page, reader):
     headings = " ".join(reader.words)
     for listed, count in zip(page.method.checklists, (44, 52), strict=True):
         assert len(listed.table.rows) == count
-        assert all(row[2] in headings for row in listed.table.rows if row[2] not in {"unfilled", "The answer"})
+        assert all(
+            row[2] in headings for row in listed.table.rows if row[2] not in {"unfilled", "The answer"}
+        )
         assert all(row[3] for row in listed.table.rows if row[2] == "unfilled"), "what is unfilled says why"
 
 
 def test_the_guidelines_are_numbered_as_published(page):
-    """CLAIM 2024: 44 items (Radiology: AI 6, e240300); TRIPOD+AI: 27 items, these of them in parts (BMJ 385, e078378, table 2)."""
+    """CLAIM 2024: 44 items (Radiology: AI 6, e240300); TRIPOD+AI: 27 items, these of them in parts (BMJ 385,
+    e078378, table 2)."""
     claim, tripod = ([row[0] for row in listed.table.rows] for listed in page.method.checklists)
     assert claim == [str(number) for number in range(1, 45)]
     parts = {3: 3, 5: 2, 6: 3, 8: 3, 9: 3, 12: 7, 18: 6, 20: 3, 23: 2, 27: 3}
-    assert tripod == [f"{number}{letter}" for number in range(1, 28) for letter in "abcdefg"[: parts.get(number, 0)] or [""]]
+    assert tripod == [
+        f"{number}{letter}" for number in range(1, 28) for letter in "abcdefg"[: parts.get(number, 0)] or [""]
+    ]
 
 
 def test_a_section_that_the_page_lacks_answers_no_item(make_page):
@@ -236,11 +259,14 @@ def test_runs_of_regions_in_words(names, words):
 def test_numbers_in_words():
     assert percent(0.0412).replace("\N{NO-BREAK SPACE}", " ") == "4.1 %"
     assert percent(1.0)[:3] == "100" and percent(0.9997)[:5] == "99.97"
-    assert [duration(seconds).replace("\N{NO-BREAK SPACE}", " ") for seconds in (9.5, 600, 9000, None)] == ["9.5 s", "10 min", "2.5 h", "–"]
+    assert [duration(seconds).replace("\N{NO-BREAK SPACE}", " ") for seconds in (9.5, 600, 9000, None)] == [
+        "9.5 s", "10 min", "2.5 h", "–",
+    ]
 
 
 def test_words_of_the_page_are_those_of_the_golden_page(reader):
-    """Compare with golden.txt beside this file; where a change is meant, delete golden.txt, run again, read it, and commit it."""
+    """Compare with golden.txt beside this file; where a change is meant, delete golden.txt, run again, read
+    it, and commit it."""
     golden = Path(__file__).with_name("golden.txt")
     text = re.sub(r"(.{1,110})(?:\s|$)", r"\1\n", " ".join(reader.words))
     if not golden.exists():
@@ -250,21 +276,33 @@ def test_words_of_the_page_are_those_of_the_golden_page(reader):
 
 
 def test_the_heights_the_decision_counts_on_are_told_by_region() -> None:
-    assert usual_heights((None, Height(216.3, 16.2), None), ("legs", "pelvis", "abdomen")) == "pelvis 216 ± 16 mm"
+    assert (
+        usual_heights((None, Height(216.3, 16.2), None), ("legs", "pelvis", "abdomen"))
+        == "pelvis 216 ± 16 mm"
+    )
     assert usual_heights((), ("legs", "pelvis")) == "not used"
 
 
 def test_networks_trained_further_are_not_called_found_by_a_search(page, html, make_page):
     """Nor the other way round; both the page and the card say so."""
     further = make_page(bootstrap=100, configuration=FURTHER)
-    assert "Each went on from a network of another ensemble" in pour(further) and "another ensemble" not in page.search.sentence
+    assert (
+        "Each went on from a network of another ensemble" in pour(further)
+        and "another ensemble" not in page.search.sentence
+    )
     paragraphs = [card(one)[0].paragraphs[0] for one in (page, further)]
-    assert "the search found nothing better" in html and "the search found nothing better" not in pour(further)
-    assert "found by a search" in paragraphs[0] and "trained further from those of another ensemble (shipped)" in paragraphs[1]
+    assert "the search found nothing better" in html and "the search found nothing better" not in pour(
+        further
+    )
+    assert (
+        "found by a search" in paragraphs[0]
+        and "trained further from those of another ensemble (shipped)" in paragraphs[1]
+    )
 
 
 def test_a_run_trained_further_is_an_update_and_has_no_start(make_page, planted):
-    """TRIPOD+AI 12f and 24 are about updated models; the first of networks that were each trained as they were is no start of a search."""
+    """TRIPOD+AI 12f and 24 are about updated models; the first of networks that were each trained as they
+    were is no start of a search."""
     trials = [
         Trial(Proposal(slot, slot, {}, 0, (), (), 1.0), Outcome("completed", score=0.5 - slot / 10))
         for slot in range(2)
@@ -273,7 +311,9 @@ def test_a_run_trained_further_is_an_update_and_has_no_start(make_page, planted)
     new, further = (make_page(cases, trials=trials, configuration=one) for one in ({}, FURTHER))
     items = [{row[0]: row[2] for row in page.method.checklists[1].table.rows} for page in (new, further)]
     assert [one["12f"] for one in items] == ["unfilled", "The search"] == [one["24"] for one in items]
-    assert "start configuration" in new.search.sentence and "start configuration" not in further.search.sentence
+    assert (
+        "start configuration" in new.search.sentence and "start configuration" not in further.search.sentence
+    )
 
 
 def test_a_volume_of_which_fovnet_could_not_say_is_drawn_as_a_guess(make_page, planted):
@@ -281,6 +321,8 @@ def test_a_volume_of_which_fovnet_could_not_say_is_drawn_as_a_guess(make_page, p
     cases = [planted.whole_body(rng, name, pictured=True) for name in ("sure", "unsure")]
     cases[1] = replace(cases[1], status="uncertain", message="not sure enough")
     drawn = {view.title: picture(view, DEFAULT) for view in make_page(cases).cases.pictures}
-    words = {name: " ".join(text.get_text() for text in figure.findobj(Text)) for name, figure in drawn.items()}
+    words = {
+        name: " ".join(text.get_text() for text in figure.findobj(Text)) for name, figure in drawn.items()
+    }
     assert "cannot say: not sure enough" in words["unsure"] and "guess" in words["unsure"]
     assert "cannot say" not in words["sure"] and "guess" not in words["sure"]

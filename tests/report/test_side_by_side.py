@@ -31,8 +31,11 @@ def loss(proposal):
 def test_a_search_is_charged_each_epoch_once_and_its_lowest_score_never_rises(schedule, name):
     one, trials = searched(schedule, 20, loss)
     assert one.contestant == name and (np.diff(one.lowest) <= 0).all() and (np.diff(one.spent) > 0).all()
-    trained = {trial.proposal.row: trial.proposal.epochs or 1 for trial in trials}             # the last of a row has the most
-    assert one.begun == len(trained) and one.spent[-1] == pytest.approx(sum(trained.values()) / schedule.epochs)
+    # the last of a row has the most
+    trained = {trial.proposal.row: trial.proposal.epochs or 1 for trial in trials}
+    assert one.begun == len(trained) and one.spent[-1] == pytest.approx(
+        sum(trained.values()) / schedule.epochs
+    )
     assert one.lowest[-1] == min(trial.score for trial in trials)
 
 

@@ -1,4 +1,5 @@
-"""What went in, who is in which split, what abstaining buys, and what failed: counted by hand here, and compared."""
+"""What went in, who is in which split, what abstaining buys, and what failed: counted by hand here, and
+compared."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -32,10 +33,15 @@ def row(subject, split="", status="ok", slices=10, code="", **attributes):
 @pytest.fixture
 def manifest():
     return [
-        row("a", "train", sex="female", age="31", plane="axial"), row("a", "train", sex="female", age="31", plane="sagittal"),
-        row("b", "train", sex="male", age="44", plane="axial"), row("c", "validation", sex="male", plane="axial"),
-        row("d", "test", sex="female", age="62", plane="coronal"), row("e", "test", sex="male", age="20", plane="coronal"),
-        row("f", slices=7), row("g", status="refused", code="volume-ct"), row("g", status="refused", code="volume-ct"),
+        row("a", "train", sex="female", age="31", plane="axial"),
+        row("a", "train", sex="female", age="31", plane="sagittal"),
+        row("b", "train", sex="male", age="44", plane="axial"),
+        row("c", "validation", sex="male", plane="axial"),
+        row("d", "test", sex="female", age="62", plane="coronal"),
+        row("e", "test", sex="male", age="20", plane="coronal"),
+        row("f", slices=7),
+        row("g", status="refused", code="volume-ct"),
+        row("g", status="refused", code="volume-ct"),
         row("h", status="refused", code="volume-rgb"),
     ]
 
@@ -66,7 +72,9 @@ class TestPeople:
     def test_what_belongs_to_a_person_is_counted_in_people(self, manifest):
         counted = {line[0]: line[1:] for line in people_table(manifest).rows}
         unit, train, validation, test = counted["sex: female"]
-        assert unit == "subjects" and (train.value, train.count[:2], validation.value, test.value) == ("1", "50", "0", "1")
+        assert unit == "subjects" and (train.value, train.count[:2], validation.value, test.value) == (
+            "1", "50", "0", "1",
+        )
 
     def test_what_differs_within_a_person_is_counted_in_volumes(self, manifest):
         unit, train, *_ = next(line[1:] for line in people_table(manifest).rows if line[0] == "plane: axial")
@@ -90,7 +98,9 @@ def test_published_figures_stand_beside_the_same_regions_alone():
     own = Vocabulary(tuple(region for region in DEFAULT.regions if region.name != "spine"))
     assert published_table(own).rows == ()
     baseline, best = published_table(DEFAULT).rows
-    assert (best[0], best[2], best[-1]) == ("best single network found", "93\u00a0%", "10\u00a0%") and baseline[-1] == "14\u00a0%"
+    assert (best[0], best[2], best[-1]) == (
+        "best single network found", "93\u00a0%", "10\u00a0%",
+    ) and baseline[-1] == "14\u00a0%"
 
 
 def test_the_reference_names_every_landmark_of_the_default_vocabulary():
@@ -107,11 +117,16 @@ def evaluation(pictured):
 
 class TestRisk:
     def test_curve_is_that_of_taking_the_surest_one_by_one(self, evaluation):
-        rows = sorted((one for one in evaluation.volumes if one.slices), key=lambda one: (-one.confidence, one.volume_id))
+        rows = sorted(
+            (one for one in evaluation.volumes if one.slices),
+            key=lambda one: (-one.confidence, one.volume_id),
+        )
         for kept, point in enumerate(risk_view(evaluation).points, start=1):
             taken = rows[:kept]
             assert point.coverage == pytest.approx(kept / len(rows))
-            assert point.slice_error == pytest.approx(sum(one.wrong for one in taken) / sum(one.slices for one in taken))
+            assert point.slice_error == pytest.approx(
+                sum(one.wrong for one in taken) / sum(one.slices for one in taken)
+            )
             assert point.wrong_sets == pytest.approx(sum(not one.right for one in taken) / kept)
 
     def test_everything_answered_errs_as_the_evaluation_says(self, evaluation):
@@ -127,7 +142,9 @@ def wrong(planted):
     """Three volumes: right, sure and wrong, unsure and wrong."""
     rng = np.random.default_rng(5)
     right = planted.whole_body(rng, "right", pictured=True, flicker=0.0, shift=0.0)
-    sure = planted.case(["legs"] * 6 + ["pelvis"] * 6, ["legs"] * 12, volume_id="sure", confidence=[0.99] * 12)
+    sure = planted.case(
+        ["legs"] * 6 + ["pelvis"] * 6, ["legs"] * 12, volume_id="sure", confidence=[0.99] * 12
+    )
     unsure = planted.case(["head"] * 8, ["chest"] * 8, volume_id="unsure", confidence=[0.55] * 8)
     return [right, sure, unsure]
 
@@ -141,12 +158,19 @@ class TestFailures:
     def test_a_spine_told_rightly_makes_no_failure_sure(self, planted):
         vague = planted.case(["spine+chest"] * 8, ["spine+head"] * 8, volume_id="vague", confidence=[1.0] * 8)
         vague = replace(vague, set_probability=0.4)
-        surely = replace(planted.case(["legs"] * 8, ["pelvis"] * 8, volume_id="surely", confidence=[0.9] * 8), set_probability=0.8)
-        rows = failures_view(evaluate([vague, surely], DEFAULT, bootstrap=20, seed=1), [vague, surely], 9, faces=True).table.rows
+        surely = replace(
+            planted.case(["legs"] * 8, ["pelvis"] * 8, volume_id="surely", confidence=[0.9] * 8),
+            set_probability=0.8,
+        )
+        rows = failures_view(
+            evaluate([vague, surely], DEFAULT, bootstrap=20, seed=1), [vague, surely], 9, faces=True
+        ).table.rows
         assert [row[:2] for row in rows] == [("surely", "0.80"), ("vague", "0.40")]
 
     def test_answers_come_before_those_that_said_they_could_not(self, planted):
-        doubted = planted.case(["head"] * 8, ["chest"] * 8, volume_id="doubted", confidence=[0.99] * 8, status="uncertain")
+        doubted = planted.case(
+            ["head"] * 8, ["chest"] * 8, volume_id="doubted", confidence=[0.99] * 8, status="uncertain"
+        )
         answered = planted.case(["legs"] * 8, ["pelvis"] * 8, volume_id="answered", confidence=[0.9] * 8)
         both = [doubted, answered]
         rows = failures_view(evaluate(both, DEFAULT, bootstrap=20, seed=1), both, 9, faces=True).table.rows

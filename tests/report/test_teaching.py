@@ -1,4 +1,5 @@
-"""What a search says of the earlier ones that taught it: facts against the search's own record, and the words for them."""
+"""What a search says of the earlier ones that taught it: facts against the search's own record, and the words
+for them."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -35,7 +36,11 @@ def run(losses, slots=14, **changes):
     search = replace(search_of(SPACE, "ranking", seed=1), prior=prior_of(losses), **changes)
 
     def outcome(one):
-        return Outcome("diverged") if one.row % 9 == 8 else Outcome("completed", score=float(LOSSES[one.row]), seconds=1.0)
+        return (
+            Outcome("diverged")
+            if one.row % 9 == 8
+            else Outcome("completed", score=float(LOSSES[one.row]), seconds=1.0)
+        )
 
     return search, path(search, outcome, slots)
 
@@ -74,15 +79,22 @@ def test_verdicts_worked_out_again_are_those_that_the_search_went_by(good, rever
     for search, trials in (good, reversed_order, run(-LOSSES, 20, schedule=Schedule("asha", 9))):
         steps = {one.proposal.slot: one.proposal.step for one in trials}
         verdicts = taught(search, trials).verdicts
-        assert verdicts and all((one.prior > one.process) == one.guarded == (steps[one.slot] == "gp-ei") for one in verdicts)
-        assert {slot for slot, step in steps.items() if step == "gp-ei"} == {one.slot for one in verdicts if one.guarded}
+        assert verdicts and all(
+            (one.prior > one.process) == one.guarded == (steps[one.slot] == "gp-ei") for one in verdicts
+        )
+        assert {slot for slot, step in steps.items() if step == "gp-ei"} == {
+            one.slot for one in verdicts if one.guarded
+        }
 
 
 def test_it_is_said_who_was_right_and_who_chose(good, reversed_order):
     search, trials = good
     words = teaching(taught(search, trials))
     assert f"learned from 1 earlier search: results/first ({SIZE} configurations with a score)" in words
-    assert f"The best configuration found stands at place {taught(search, trials).place_of_best} of {SIZE} in it" in words
+    assert (
+        f"The best configuration found stands at place {taught(search, trials).place_of_best} of {SIZE} in it"
+        in words
+    )
     told = teaching(taught(*reversed_order))
     slots = [one.proposal.slot for one in reversed_order[1] if one.proposal.step == "gp-ei"]
     assert f"{len(slots)} slots ({slots[0]}–{slots[-1]}) the process did, and chose in its place" in told
@@ -108,4 +120,6 @@ def test_a_taught_search_has_its_own_paragraph_and_table_and_another_has_none(go
     assert teaching(explanation.taught) == sentences(explanation)[1]
     assert [row[0] for row in explained_view(explanation).believed.rows] == ["1", "2", "3", "4", "5"]
     assert "What earlier searches taught</h3>" in pour(make_page(explanation=explanation))
-    assert "What earlier searches taught" not in pour(make_page(explanation=replace(explanation, taught=None)))
+    assert "What earlier searches taught" not in pour(
+        make_page(explanation=replace(explanation, taught=None))
+    )

@@ -6,14 +6,22 @@ from fovnet.records import read_tsv
 from fovnet.report.content.trainings import trainings_of
 from fovnet.search.trial import Outcome, Proposal, Trial
 
-PLAN = [                            # row, the slot continued, epochs, score, seconds
-    (4, None, 1, 2.0, 1.0), (7, None, 1, 3.0, 2.0), (4, 0, 3, 1.5, 4.0), (9, None, 1, None, 0.5), (4, 2, 9, 1.0, 12.0),
+PLAN = [  # row, the slot continued, epochs, score, seconds
+    (4, None, 1, 2.0, 1.0),
+    (7, None, 1, 3.0, 2.0),
+    (4, 0, 3, 1.5, 4.0),
+    (9, None, 1, None, 0.5),
+    (4, 2, 9, 1.0, 12.0),
 ]
 
 
 def trials(schedule=True):
     for slot, (row, before, epochs, score, seconds) in enumerate(PLAN):
-        places = (epochs, before, 0 if before is None else PLAN[before][2], 0, (1, 3, 9).index(epochs)) if schedule else ()
+        places = (
+            (epochs, before, 0 if before is None else PLAN[before][2], 0, (1, 3, 9).index(epochs))
+            if schedule
+            else ()
+        )
         proposal = Proposal(slot, row, {"axis": row}, 0, tuple(range(slot)), (), 2.0 * seconds, None, *places)
         status, curve = ("diverged", (9.0,)) if score is None else ("completed", (score,) * epochs)
         yield Trial(proposal, Outcome(status, curve, curve, score, seconds, 1000 - slot, "cpu"))
@@ -37,8 +45,8 @@ def test_trials_tsv_has_a_row_a_slot_and_the_columns_of_a_schedule_only_under_on
     write_trials(tmp_path / "trials.tsv", list(trials()))
     rows = read_tsv(tmp_path / "trials.tsv")
     assert [(one["slot"], one["continues"], one["bracket"], one["rung"], one["epochs"]) for one in rows] == [
-        ("0", "", "0", "0", "1"), ("1", "", "0", "0", "1"), ("2", "0", "0", "1", "3"), ("3", "", "0", "0", "1"),
-        ("4", "2", "0", "2", "9"),
+        ("0", "", "0", "0", "1"), ("1", "", "0", "0", "1"), ("2", "0", "0", "1", "3"),
+        ("3", "", "0", "0", "1"), ("4", "2", "0", "2", "9"),
     ]
     write_trials(tmp_path / "full.tsv", list(trials(schedule=False)))
     assert list(read_tsv(tmp_path / "full.tsv")[0]) == [

@@ -1,4 +1,5 @@
-"""The page of one volume and the index over a batch: one file each, right millimetres, readable without JavaScript."""
+"""The page of one volume and the index over a batch: one file each, right millimetres, readable without
+JavaScript."""
 
 import base64
 import io
@@ -61,14 +62,19 @@ def read(path):
 
 def body_of(case, **more):
     """The facts of a case as prediction writes them."""
-    spans = [{"region": one.region, "first_slice": one.first_slice, "last_slice": one.last_slice, "from_mm": one.from_mm,
-              "to_mm": one.to_mm, "confidence": one.confidence} for one in case.spans]
+    spans = [
+        {
+            "region": one.region, "first_slice": one.first_slice, "last_slice": one.last_slice,
+            "from_mm": one.from_mm, "to_mm": one.to_mm, "confidence": one.confidence,
+        }
+        for one in case.spans
+    ]
     return {
-        "volume_id": case.volume_id, "path": f"scans/{case.volume_id}.nii.gz", "status": case.status, "message": case.message,
-        "confidence": 0.9, "flipped_gain": 0.0, "spans": spans, "z_mm": case.z_mm, "side_mm": case.side_mm,
-        "counted": np.arange(len(case.z_mm)), "raw": case.raw, "smoothed": case.smoothed, "decided": case.decided.astype(int),
-        "slice_confidence": case.confidence, "notes": ("3 neighbouring slices averaged in each cut",), "model": "m", "checksum": "c" * 64,
-        **more,
+        "volume_id": case.volume_id, "path": f"scans/{case.volume_id}.nii.gz", "status": case.status,
+        "message": case.message, "confidence": 0.9, "flipped_gain": 0.0, "spans": spans, "z_mm": case.z_mm,
+        "side_mm": case.side_mm, "counted": np.arange(len(case.z_mm)), "raw": case.raw,
+        "smoothed": case.smoothed, "decided": case.decided.astype(int), "slice_confidence": case.confidence,
+        "notes": ("3 neighbouring slices averaged in each cut",), "model": "m", "checksum": "c" * 64, **more,
     }
 
 
@@ -83,14 +89,18 @@ def case(planted):
 @pytest.fixture(scope="module")
 def page(case):
     doubts = [{"code": "members-disagree", "sentence": "The networks disagree."}]
-    body = body_of(case, boundaries=BOUNDARIES, set_probability=0.87, doubts=doubts, status="uncertain", novelty=0.02, agreement=None)
+    body = body_of(
+        case, boundaries=BOUNDARIES, set_probability=0.87, doubts=doubts, status="uncertain", novelty=0.02,
+        agreement=None,
+    )
     return volume_page(body, case.pixels, DEFAULT)
 
 
 class TestViews:
     def test_from_the_side_feet_come_first_and_the_front_is_on_the_left(self):
         pixels = np.zeros((4, 128, 128), dtype=np.uint8)
-        pixels[0, :64, 60:68] = 200                   # a bright spot at the feet, in the first rows: the patient's front
+        # a bright spot at the feet, in the first rows: the patient's front
+        pixels[0, :64, 60:68] = 200
         view = sagittal_view(pixels)
         assert view[0, :64].min() > view[1:].max() and view[0, 64:].max() == 0
 
@@ -108,7 +118,9 @@ class TestDrawing:
     def test_millimetres_are_true_to_scale(self, case):
         drawing = body_drawing(case.pixels, case.z_mm, case.side_mm, case.smoothed, [], [], DEFAULT)
         tall_mm = case.z_mm[-1] - case.z_mm[0] + np.median(np.diff(case.z_mm))
-        assert (drawing.bottom - drawing.top) / drawing.panels[0].wide == pytest.approx(tall_mm / case.side_mm, rel=0.01)
+        assert (drawing.bottom - drawing.top) / drawing.panels[0].wide == pytest.approx(
+            tall_mm / case.side_mm, rel=0.01
+        )
         assert "true to scale" in drawing.note and drawing.panels[0].left == LEFT
 
     def test_a_flat_stack_is_stretched_and_says_so(self, case):
@@ -117,7 +129,9 @@ class TestDrawing:
 
     def test_spans_follow_each_other_from_the_bottom_to_the_top(self, page):
         boxes = page.drawing.spans
-        assert all(above.top + above.tall == pytest.approx(below.top, abs=0.2) for below, above in pairwise(boxes))
+        assert all(
+            above.top + above.tall == pytest.approx(below.top, abs=0.2) for below, above in pairwise(boxes)
+        )
         assert page.drawing.heights == tuple(sorted(page.drawing.heights, reverse=True))
 
     def test_intervals_lie_at_their_millimetres(self, page, case):
@@ -140,7 +154,11 @@ class TestVolumePage:
 
     def test_answer_doubts_and_intervals_are_in_words(self, page, tmp_path):
         words = " ".join(" ".join(read(write_volume_page(tmp_path / "a.html", page)).words).split())
-        assert "cannot say Best guess: legs to head" in words and "probability 0.87" in words and "The networks disagree." in words
+        assert (
+            "cannot say Best guess: legs to head" in words
+            and "probability 0.87" in words
+            and "The networks disagree." in words
+        )
         assert "90 mm to 112 mm" in words and "at least as unusual" in words
         assert "agreement of the networks" not in words, "what the answer lacks is left out"
 
@@ -149,8 +167,13 @@ class TestVolumePage:
         (sheet,) = (attrs for tag, attrs in reader.tags if tag == "img")
         picture = Image.open(io.BytesIO(base64.b64decode(sheet["src"].split(",")[1])))
         shown = len(page.viewer.mm)
-        assert shown == MOST_SLICES < len(case.z_mm) and picture.size == (128 * ACROSS, 128 * -(-shown // ACROSS))
-        assert dict(reader.tags[[tag for tag, _ in reader.tags].index("details")][1])["open"] is None, "open until a script closes it"
+        assert shown == MOST_SLICES < len(case.z_mm) and picture.size == (
+            128 * ACROSS,
+            128 * -(-shown // ACROSS),
+        )
+        assert dict(reader.tags[[tag for tag, _ in reader.tags].index("details")][1])["open"] is None, (
+            "open until a script closes it"
+        )
 
     def test_the_viewer_is_told_what_the_answer_says(self, page, case, tmp_path):
         reader = read(write_volume_page(tmp_path / "a.html", page))
@@ -170,25 +193,39 @@ class TestVolumePage:
         assert levels[0] == 1 and all(after - before <= 1 for before, after in pairwise(levels))
 
     def test_names_are_shown_and_never_obeyed(self, case, tmp_path):
-        body = body_of(case, message="</script><script>alert(1)</script>") | {"volume_id": "<img src=x onerror=alert(1)>"}
+        body = body_of(case, message="</script><script>alert(1)</script>") | {
+            "volume_id": "<img src=x onerror=alert(1)>"
+        }
         reader = read(write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT)))
-        assert len([tag for tag, _ in reader.tags if tag == "script"]) == 2 and not any("onerror" in attrs for _, attrs in reader.tags)
+        assert len([tag for tag, _ in reader.tags if tag == "script"]) == 2 and not any(
+            "onerror" in attrs for _, attrs in reader.tags
+        )
 
     def test_a_volume_without_a_region_has_a_page(self, planted, tmp_path):
         case = planted.case(["none"] * 5, pixels=np.zeros((5, 128, 128), dtype=np.uint8))
-        words = " ".join(read(write_volume_page(tmp_path / "a.html", volume_page(body_of(case), case.pixels, DEFAULT))).words)
+        words = " ".join(
+            read(
+                write_volume_page(tmp_path / "a.html", volume_page(body_of(case), case.pixels, DEFAULT))
+            ).words
+        )
         assert "Shows none of the regions" in words
 
     @pytest.mark.parametrize(("code", "whose"), [("", "scanner"), ("template low-confidence", "template")])
     def test_heights_are_those_that_they_are(self, case, tmp_path, code, whose):
         """A template's millimetres are nobody's height in a scanner."""
-        reader = read(write_volume_page(tmp_path / "a.html", volume_page(body_of(case, code=code), case.pixels, DEFAULT)))
+        reader = read(
+            write_volume_page(
+                tmp_path / "a.html", volume_page(body_of(case, code=code), case.pixels, DEFAULT)
+            )
+        )
         words = " ".join(" ".join(reader.words).split())
         assert f"of {whose} height" in words and f"Heights are the {whose}’s." in words
         assert {"scanner": "template height", "template": "scanner height"}[whose] not in words
 
     def test_same_volume_same_page(self, case):
-        assert volume_page(body_of(case), case.pixels, DEFAULT) == volume_page(body_of(case), case.pixels, DEFAULT)
+        assert volume_page(body_of(case), case.pixels, DEFAULT) == volume_page(
+            body_of(case), case.pixels, DEFAULT
+        )
 
 
 def test_how_sure_a_region_beside_the_spine_is_is_told_as_its_own(planted):
@@ -209,19 +246,31 @@ def test_the_contact_sheet_is_read_like_a_page():
 
 
 def spans_row(volume_id, status="ok", region="head", confidence=0.9, message="", volume_confidence=None):
-    row = {"region": region, "confidence": confidence, "message": message, "volume_confidence": volume_confidence or confidence}
+    row = {
+        "region": region, "confidence": confidence, "message": message,
+        "volume_confidence": volume_confidence or confidence,
+    }
     return {"volume_id": volume_id, "path": f"{volume_id}.nii", "status": status, **row}
 
 
 class TestIndex:
     @pytest.fixture
     def batch(self, tmp_path):
-        write_json(tmp_path / "c.json", {"status": "uncertain", "doubts": [{"code": "two-answers", "sentence": "Two answers fit alike."}]})
+        write_json(
+            tmp_path / "c.json",
+            {
+                "status": "uncertain",
+                "doubts": [{"code": "two-answers", "sentence": "Two answers fit alike."}],
+            },
+        )
         (tmp_path / "pages").mkdir()
         for name in "ac":
             (tmp_path / page_name(name)).write_text("a page")
         volumes = [
-            [spans_row("a", region="legs", confidence=0.3, volume_confidence=0.8), spans_row("a", region="pelvis", volume_confidence=0.8)],
+            [
+                spans_row("a", region="legs", confidence=0.3, volume_confidence=0.8),
+                spans_row("a", region="pelvis", volume_confidence=0.8),
+            ],
             [spans_row("b", status="refused", region=None, confidence=None, message="b.nii: a CT.")],
             [spans_row("c", status="uncertain", confidence=0.4, message="not this")],
             [spans_row("d", region=None, confidence=0.9, message="shows none of the regions")],
@@ -234,7 +283,9 @@ class TestIndex:
 
     def test_counts_are_volumes_by_answer_region_and_doubt(self, batch):
         page, _ = batch
-        assert dict(row[:2] for row in page.statuses.rows) == {"cannot say": "1/4", "refused": "1/4", "answered": "2/4"}
+        assert dict(row[:2] for row in page.statuses.rows) == {
+            "cannot say": "1/4", "refused": "1/4", "answered": "2/4",
+        }
         assert {row[0] for row in page.doubts.rows} == {"two answers nearly equal", "refused"}
 
     @pytest.mark.parametrize("turn", range(4))
@@ -245,7 +296,12 @@ class TestIndex:
         for at, shown in enumerate((codes, codes[::-1], codes[:2])):
             doubts = [{"code": code, "sentence": "why"} for code in shown]
             write_json(tmp_path / f"{at}.json", {"status": "uncertain", "doubts": doubts})
-        listed = [row[0] for row in index_page([[spans_row(str(at), status="uncertain")] for at in range(3)], tmp_path).doubts.rows]
+        listed = [
+            row[0]
+            for row in index_page(
+                [[spans_row(str(at), status="uncertain")] for at in range(3)], tmp_path
+            ).doubts.rows
+        ]
         words = [doubt_in_words(code) for code in codes]
         assert listed == (sorted(words[:2]) + sorted(words[2:]))[:NAMED_DOUBTS]
 
@@ -254,7 +310,10 @@ class TestIndex:
         assert [doubt_in_words(check.code) for check in CHECKS if check.status == "uncertain"] == [
             check.words for check in CHECKS if check.status == "uncertain"
         ]
-        assert doubt_in_words("volume-corrupt") == "refused: damaged" and doubt_in_words("never-heard-of") == "never heard of"
+        assert (
+            doubt_in_words("volume-corrupt") == "refused: damaged"
+            and doubt_in_words("never-heard-of") == "never heard of"
+        )
 
     def test_every_refusal_has_words(self):
         """Whatever the rooms that read volumes can refuse with, looked for in their sources; and networks
@@ -263,7 +322,9 @@ class TestIndex:
         sources = "".join(path.read_text(encoding="utf-8") for path in rooms.rglob("*.py"))
         refused = set(re.findall(r'"(volume-[a-z-]+)"', sources))
         refused |= {"engine-failed", "internal", "model-overflow"}
-        assert refused == {one.code for one in CODES.values() if one.status == "refused"} and len(refused) > 40
+        assert (
+            refused == {one.code for one in CODES.values() if one.status == "refused"} and len(refused) > 40
+        )
 
     def test_the_list_of_codes_has_all_each_with_a_meaning_and_something_to_try(self):
         head, *rows = [line.split("\t") for line in CliRunner().invoke(app, ["codes"]).stdout.splitlines()]
@@ -285,7 +346,9 @@ class TestIndex:
         assert {row[0]: row[1:] for row in batch[0].regions.rows} == answers
 
     def test_the_confidence_is_the_volumes_not_that_of_its_least_sure_region(self, batch):
-        assert {row.volume_id: row.confidence for row in batch[0].rows} == {"a": 0.8, "b": None, "c": 0.4, "d": 0.9}
+        assert {row.volume_id: row.confidence for row in batch[0].rows} == {
+            "a": 0.8, "b": None, "c": 0.4, "d": 0.9,
+        }
 
     def test_doubts_are_the_jsons_and_else_the_message(self, batch):
         doubts = {row.volume_id: row.doubt for row in batch[0].rows}
@@ -304,7 +367,9 @@ class TestIndex:
         assert page.aside.rows[0][2].startswith("40.0")
         words = " ".join(read(write_index(tmp_path / "index.html", page)).words)
         assert "found and not read" in words
-        assert "found and not read" not in " ".join(read(write_index(tmp_path / "i.html", index_page([[spans_row("a")]], tmp_path))).words)
+        assert "found and not read" not in " ".join(
+            read(write_index(tmp_path / "i.html", index_page([[spans_row("a")]], tmp_path))).words
+        )
 
     def test_addresses_are_quoted(self, tmp_path):
         (tmp_path / "pages").mkdir()
@@ -320,11 +385,18 @@ class TestIndex:
 
 
 def test_words_of_the_pages_are_those_of_the_golden_ones(page, tmp_path):
-    """Compare with golden-pages.txt; where a change is meant, delete it, run again, read it, and commit it.  The sheet is scrubbed."""
+    """Compare with golden-pages.txt; where a change is meant, delete it, run again, read it, and commit it.
+    The sheet is scrubbed."""
     golden = Path(__file__).with_name("golden-pages.txt")
-    rows = [[spans_row("body", status="uncertain", confidence=0.6, message="The networks disagree.")], [spans_row("sure")]]
+    rows = [
+        [spans_row("body", status="uncertain", confidence=0.6, message="The networks disagree.")],
+        [spans_row("sure")],
+    ]
     index = write_index(tmp_path / "index.html", index_page(rows, tmp_path))
-    read_words = [" ".join(" ".join(read(path).words).split()) for path in (write_volume_page(tmp_path / "a.html", page), index)]
+    read_words = [
+        " ".join(" ".join(read(path).words).split())
+        for path in (write_volume_page(tmp_path / "a.html", page), index)
+    ]
     text = re.sub(r"(.{1,110})(?:\s|$)", r"\1\n", "\n\n".join(read_words))
     if not golden.exists():
         golden.write_text(text, encoding="utf-8")

@@ -1,4 +1,5 @@
-"""The whole-body figure: true millimetres, feet at the bottom, right on the left, and PNG files that come whole or not at all."""
+"""The whole-body figure: true millimetres, feet at the bottom, right on the left, and PNG files that come
+whole or not at all."""
 
 import io
 from dataclasses import replace
@@ -14,7 +15,8 @@ from fovnet.report.figures.charts import coronal_view, png, save_png, svg, volum
 def drawn(case, truth=None, **more):
     pixels = case.pixels if case.pixels is not None else np.zeros((len(case.z_mm), 128, 128), dtype=np.uint8)
     return volume_figure(
-        case.volume_id, coronal_view(pixels), case.z_mm, case.side_mm, case.raw, case.smoothed, case.spans, DEFAULT, truth, **more
+        case.volume_id, coronal_view(pixels), case.z_mm, case.side_mm, case.raw, case.smoothed, case.spans,
+        DEFAULT, truth, **more,
     )
 
 
@@ -26,7 +28,8 @@ def body(planted):
 class TestCoronalView:
     def test_keeps_feet_first_and_right_first(self):
         pixels = np.zeros((4, 128, 128), dtype=np.uint8)
-        pixels[0, 60:68, :64] = 200                       # a bright spot at the feet, in the first columns: the patient's right
+        # a bright spot at the feet, in the first columns: the patient's right
+        pixels[0, 60:68, :64] = 200
         view = coronal_view(pixels)
         assert view.shape == (4, 128) and view.dtype == np.uint8
         assert view[0, :64].min() > view[1:].max() and view[0, 64:].max() == 0
@@ -46,7 +49,10 @@ class TestScale:
     def test_a_millimetre_across_is_a_millimetre_along(self, body):
         figure = drawn(body)
         panel = figure.axes[0]
-        width, height = panel.get_position().width * figure.get_figwidth(), panel.get_position().height * figure.get_figheight()
+        width, height = (
+            panel.get_position().width * figure.get_figwidth(),
+            panel.get_position().height * figure.get_figheight(),
+        )
         low, high = panel.get_ylim()
         assert width / body.side_mm == pytest.approx(height / (high - low), rel=1e-6)
         assert panel.get_xlabel() == "460 mm wide"
@@ -58,17 +64,24 @@ class TestScale:
     def test_all_panels_share_the_heights_of_the_scanner(self, body):
         figure = drawn(body, truth=body.spans)
         step = body.z_mm[1] - body.z_mm[0]
-        assert {axis.get_ylim() for axis in figure.axes} == {(body.z_mm[0] - step / 2, body.z_mm[-1] + step / 2)}
+        assert {axis.get_ylim() for axis in figure.axes} == {
+            (body.z_mm[0] - step / 2, body.z_mm[-1] + step / 2)
+        }
 
     def test_spans_lie_at_their_millimetres_in_their_colours(self, body):
         boxes = [box for box in drawn(body).axes[2].patches if box.get_height() < 1e5]
         assert [box.get_y() for box in boxes] == pytest.approx([span.from_mm for span in body.spans])
-        assert [box.get_y() + box.get_height() for box in boxes] == pytest.approx([span.to_mm for span in body.spans])
+        assert [box.get_y() + box.get_height() for box in boxes] == pytest.approx(
+            [span.to_mm for span in body.spans]
+        )
         assert len({box.get_facecolor() for box in boxes}) == len(body.spans)
 
     def test_a_name_is_written_where_its_box_has_room_for_it(self, body, planted):
-        """Every word drawn lies within the heights of its own box, and what is too low for a word has none."""
-        for names in (["spine+chest"] * 30 + ["chest"] * 2, ["pelvis"] + ["abdomen"] * 60, ["abdomen"] * 40 + ["chest"]):
+        """Every word drawn lies within the heights of its own box, and what is too low for a word has
+        none."""
+        for names in (
+            ["spine+chest"] * 30 + ["chest"] * 2, ["pelvis"] + ["abdomen"] * 60, ["abdomen"] * 40 + ["chest"],
+        ):
             case = planted.case(names)
             figure = drawn(case)
             figure.canvas.draw()
@@ -83,7 +96,9 @@ class TestScale:
         assert [text.get_text() for text in drawn(body).axes[2].texts] == [span.region for span in body.spans]
 
 
-@pytest.mark.parametrize("names", [["head"], ["none"] * 6, ["spine"] * 12, ["spine+chest"] * 6 + ["chest"] * 6])
+@pytest.mark.parametrize(
+    "names", [["head"], ["none"] * 6, ["spine"] * 12, ["spine+chest"] * 6 + ["chest"] * 6]
+)
 def test_any_volume_can_be_drawn(planted, names):
     case = planted.case(names)
     assert svg(drawn(case, truth=(), message="possibly flipped head to feet " * 9)).startswith("<svg")
@@ -99,20 +114,27 @@ def test_the_same_figure_is_the_same_file(body, tmp_path):
     assert png(drawn(body)) == png(drawn(body))
     assert "<dc:date>" not in svg(drawn(body))
     saved = save_png(drawn(body), tmp_path / "deep" / "body.png")
-    assert saved.read_bytes() == png(drawn(body)) and [path.name for path in saved.parent.iterdir()] == ["body.png"]
+    assert saved.read_bytes() == png(drawn(body)) and [path.name for path in saved.parent.iterdir()] == [
+        "body.png"
+    ]
     assert imread(io.BytesIO(saved.read_bytes())).shape[2] == 4
 
 
 class TestScripts:
     def test_a_name_in_a_script_the_font_lacks_is_drawn_as_boxes_without_a_warning(self, body):
         """Warnings are errors here.  Greek and Cyrillic are in the font, Han and Hangul are not."""
-        han, boxes, greek = (png(drawn(replace(body, volume_id=name)), dpi=50) for name in ("膝 무릎 α Ж", "□ □□ α Ж", "□ □□ a Ж"))
+        han, boxes, greek = (
+            png(drawn(replace(body, volume_id=name)), dpi=50)
+            for name in ("膝 무릎 α Ж", "□ □□ α Ж", "□ □□ a Ж")
+        )
         assert han == boxes != greek
 
 
 @pytest.mark.parametrize(("count", "letters"), [(6, 5), (13, 6), (24, 12)])
 def test_the_names_of_many_regions_stand_within_the_figure(planted, count, letters):
-    words = Vocabulary(tuple(Region(f"{'m' * letters}{number}", number, "#445566") for number in range(count)))
+    words = Vocabulary(
+        tuple(Region(f"{'m' * letters}{number}", number, "#445566") for number in range(count))
+    )
     k = len(words.classes)
     z_mm = 5.0 * np.arange(20)
     curves = np.full((20, k), 1 / k)
@@ -120,14 +142,24 @@ def test_the_names_of_many_regions_stand_within_the_figure(planted, count, lette
     figure.canvas.draw()
     box, whole = figure.legends[0].get_window_extent(), figure.bbox
     assert box.x0 >= 0 and box.x1 <= whole.x1
-    assert box.y1 < min(axis.get_tightbbox().y0 for axis in figure.axes) + 2, "names and axis labels do not meet"
+    assert box.y1 < min(axis.get_tightbbox().y0 for axis in figure.axes) + 2, (
+        "names and axis labels do not meet"
+    )
 
 
 def test_a_long_message_is_read_to_its_end_and_makes_the_figure_taller() -> None:
     """A refusal says last what to try."""
-    short, long = ("stack.nrrd: only 61 whole numbers.", " ".join(f"word{number}" for number in range(60)) + " Give the MR volume.")
-    figures = [volume_figure("v", np.zeros((0, 8), np.uint8), np.zeros(0), 1.0, *2 * [np.zeros((0, 7))], [], DEFAULT, message=one)
-               for one in (short, long)]
+    short, long = (
+        "stack.nrrd: only 61 whole numbers.",
+        " ".join(f"word{number}" for number in range(60)) + " Give the MR volume.",
+    )
+    figures = [
+        volume_figure(
+            "v", np.zeros((0, 8), np.uint8), np.zeros(0), 1.0, *2 * [np.zeros((0, 7))], [], DEFAULT,
+            message=one,
+        )
+        for one in (short, long)
+    ]
     assert [" ".join(figure.texts[1].get_text().split()) for figure in figures] == [short, long]
     assert figures[1].get_figheight() > figures[0].get_figheight() + 0.5
     for figure in figures:

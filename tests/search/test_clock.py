@@ -18,7 +18,8 @@ def sees(seconds, workers):
 
 
 def simulated(seconds, workers, initial=0, lead=1.0):
-    """(seen, pending) of the slot after the last: desks are served in order, time jumps from one end of work to the next."""
+    """(seen, pending) of the slot after the last: desks are served in order, time jumps from one end of work
+    to the next."""
     desks, finished, now, waiting = [None] * workers, set(), 0, list(range(len(seconds)))
     while True:
         for desk, job in enumerate(desks):
@@ -74,7 +75,8 @@ def test_fewer_are_pending_than_there_are_workers(seconds, workers):
 def test_the_first_slots_see_nothing_and_ends_at_the_same_moment_are_both_seen():
     assert sees([], 3) == ((), ())
     assert sees([5.0, 9.0], 3) == ((), (0, 1))
-    assert sees([0.1, 0.3, 0.2], 2) == ((0, 1, 2), ())             # 0.1 + 0.2 is 0.3 here, in whole microseconds
+    # 0.1 + 0.2 is 0.3 here, in whole microseconds
+    assert sees([0.1, 0.3, 0.2], 2) == ((0, 1, 2), ())
     assert sees([5.0, 9.0, 5.0], 2) == ((0, 1), (2,))
 
 
@@ -90,4 +92,6 @@ def test_a_slot_is_seen_once_it_has_ended(seconds, workers):
 @given(lists(floats(0.001, 100), max_size=30))
 def test_one_worker_is_done_after_the_sum_of_the_seconds(seconds):
     """Within half a microsecond for each."""
-    np.testing.assert_allclose(Clock(1, 3, 0.2).ends(seconds), np.cumsum(seconds), rtol=0, atol=0.5e-6 * len(seconds) + 1e-9)
+    np.testing.assert_allclose(
+        Clock(1, 3, 0.2).ends(seconds), np.cumsum(seconds), rtol=0, atol=0.5e-6 * len(seconds) + 1e-9
+    )

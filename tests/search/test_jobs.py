@@ -1,4 +1,5 @@
-"""Slots as jobs of their own: done in any order that their inputs allow, the trials of the search in one process."""
+"""Slots as jobs of their own: done in any order that their inputs allow, the trials of the search in one
+process."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from fovnet.search.spend.schedule import FULL, Kind, Schedule
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 SPACE = Space.of({"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]})
-SECONDS = np.random.default_rng(1).lognormal(0.0, 1.5, len(SPACE))                # durations span a hundredfold
+# durations span a hundredfold
+SECONDS = np.random.default_rng(1).lognormal(0.0, 1.5, len(SPACE))
 
 
 def searched(
@@ -35,18 +37,27 @@ def searched(
 
 
 def train(proposal: Proposal) -> Future[Outcome]:
-    """A loss that depends on the configuration and the training's seed alone; the deepest and widest diverge."""
+    """A loss that depends on the configuration and the training's seed alone; the deepest and widest
+    diverge."""
     depth, width = int(proposal.configuration["depth"]), int(proposal.configuration["width"])
-    loss = float((depth - 2) ** 2 + 0.3 * (width - 4) ** 2 + np.random.default_rng(proposal.seed).normal(0.0, 0.01))
+    loss = float(
+        (depth - 2) ** 2 + 0.3 * (width - 4) ** 2 + np.random.default_rng(proposal.seed).normal(0.0, 0.01)
+    )
     future: Future[Outcome] = Future()
-    future.set_result(Outcome("diverged", (2.0, float("nan"))) if depth + width >= 8 else Outcome("completed", (loss,), (loss,), loss))
+    future.set_result(
+        Outcome("diverged", (2.0, float("nan")))
+        if depth + width >= 8
+        else Outcome("completed", (loss,), (loss,), loss)
+    )
     return future
 
 
 def run_as_jobs(
-    folder: Path, search: Search, trials: int, order: np.random.Generator, source: str = "slices", stop: float | None = None
+    folder: Path, search: Search, trials: int, order: np.random.Generator, source: str = "slices",
+    stop: float | None = None,
 ) -> list[Trial]:
-    """The trials, each act called as soon as its inputs exist, one of all that could be called drawn by `order`."""
+    """The trials, each act called as soon as its inputs exist, one of all that could be called drawn by
+    `order`."""
     begin(search, folder, source)
     proposed, finished, ended = 0, set[int](), False
     while not ended or len(finished) < proposed:
@@ -66,14 +77,22 @@ def run_as_jobs(
     return gather(folder, trials)
 
 
-@pytest.mark.parametrize(("method", "trials", "workers"), [("random", 60, 4), ("random", 20, 1), ("gp-ei", 14, 3)])
-def test_slots_as_jobs_in_any_order_are_the_search_in_one_process(tmp_path: Path, method: str, trials: int, workers: int) -> None:
+@pytest.mark.parametrize(
+    ("method", "trials", "workers"), [("random", 60, 4), ("random", 20, 1), ("gp-ei", 14, 3)]
+)
+def test_slots_as_jobs_in_any_order_are_the_search_in_one_process(
+    tmp_path: Path, method: str, trials: int, workers: int
+) -> None:
     search = searched(method, workers)
     whole = go_on(search, trials=trials, journal=tmp_path / "whole", submit=train)
     for order in range(2):
         jobs = run_as_jobs(tmp_path / str(order), search, trials, np.random.default_rng(order))
-        assert repr(jobs) == repr(whole)              # nan, where a training diverged, equals nothing but its name
-    assert [replay(tmp_path / "0", slot) for slot in (0, trials - 1)] == [whole[0].proposal, whole[-1].proposal]
+        # nan, where a training diverged, equals nothing but its name
+        assert repr(jobs) == repr(whole)
+    assert [replay(tmp_path / "0", slot) for slot in (0, trials - 1)] == [
+        whole[0].proposal,
+        whole[-1].proposal,
+    ]
 
 
 @pytest.mark.parametrize(("kind", "method"), [("hyperband", "random"), ("asha", "random"), ("asha", "gp-ei")])
@@ -88,7 +107,8 @@ def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
         jobs = run_as_jobs(tmp_path / str(order), search, 6, np.random.default_rng(order))
         assert repr(jobs) == repr(whole)
     assert [replay(tmp_path / "0", slot) for slot in range(len(whole))] == [trial.proposal for trial in whole]
-    assert request_of(tmp_path / "1", len(whole)).trials == 6        # its proposals have the epochs of so many
+    # its proposals have the epochs of so many
+    assert request_of(tmp_path / "1", len(whole)).trials == 6
     more = run_as_jobs(tmp_path / "1", search, 8, np.random.default_rng(0))
     assert repr(more) == repr(go_on(search, trials=8, journal=tmp_path / "whole", submit=train))
     longer = replace(search, predicted_seconds=search.predicted_seconds * 1.01)
@@ -112,7 +132,9 @@ def test_under_a_schedule_too_a_space_used_up_ends_it_with_a_sentence(tmp_path: 
 def test_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path) -> None:
     trials = run_as_jobs(tmp_path, searched(fit=7), 20, np.random.default_rng(0))
     assert sorted(trial.proposal.row for trial in trials) == list(range(7))
-    assert json.loads((tmp_path / "proposal-0007.json").read_text())["ends"].startswith("The search ends after 7 trials: every feasible")
+    assert json.loads((tmp_path / "proposal-0007.json").read_text())["ends"].startswith(
+        "The search ends after 7 trials: every feasible"
+    )
     assert request_of(tmp_path, 7).ends_after == 7
     assert "start" in json.loads((tmp_path / "search.json").read_text())["notes"][0]
     for act in (lambda: propose(tmp_path, 8), lambda: finish(tmp_path, 7, train)):
@@ -124,14 +146,24 @@ def test_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path) -> None:
 def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gain(tmp_path: Path) -> None:
     search = searched("gp-ei", workers=2)
     whole = go_on(search, trials=30, journal=tmp_path / "whole", submit=train)
-    bound = float(np.median([trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast]))
+    bound = float(
+        np.median([trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast])
+    )
     stopped = go_on(search, trials=30, journal=tmp_path / "stopped", submit=train, stop_below_regret=bound)
     jobs = run_as_jobs(tmp_path / "jobs", search, 30, np.random.default_rng(0), stop=bound)
     assert 4 < len(stopped) < 30 and repr(jobs) == repr(stopped)
-    assert "expected to be gained" in json.loads((tmp_path / "jobs" / f"proposal-{len(stopped):04d}.json").read_text())["ends"]
+    assert (
+        "expected to be gained"
+        in json.loads((tmp_path / "jobs" / f"proposal-{len(stopped):04d}.json").read_text())["ends"]
+    )
     noted = request_of(tmp_path / "jobs", len(jobs))
-    assert noted.trials == noted.ends_after == len(stopped) and f"ends after {len(stopped)} trials" in noted.notes[-1]
-    assert explain(read_search(tmp_path / "jobs"), jobs, asked=noted.trials, notes=noted.notes).finished == len(stopped)
+    assert (
+        noted.trials == noted.ends_after == len(stopped)
+        and f"ends after {len(stopped)} trials" in noted.notes[-1]
+    )
+    assert explain(
+        read_search(tmp_path / "jobs"), jobs, asked=noted.trials, notes=noted.notes
+    ).finished == len(stopped)
 
 
 def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(tmp_path: Path) -> None:
@@ -143,7 +175,8 @@ def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(
     begin(search, tmp_path, "slices")
     assert repr(gather(tmp_path, 6)) == repr(before)
     assert (tmp_path / "search.json").read_bytes() == header
-    longer = replace(search, predicted_seconds=search.predicted_seconds * 1.01)        # more validation slices
+    # more validation slices
+    longer = replace(search, predicted_seconds=search.predicted_seconds * 1.01)
     with pytest.raises(SearchError, match="journal-of-another-search"):
         begin(longer, tmp_path, "slices")
     (tmp_path / "search.json").unlink()                 # as Snakemake does before a job that writes it
@@ -192,7 +225,9 @@ def test_what_is_missing_or_belongs_elsewhere_is_refused_by_name(tmp_path: Path)
     third = json.loads((tmp_path / "proposal-0002.json").read_text())
     (tmp_path / "proposal-0002.json").write_text(json.dumps({**third, "source": "others"}))
     assert code(propose, tmp_path, 3) == "proposal-of-another-search"
-    (tmp_path / "proposal-0002.json").write_text(json.dumps({**third, "proposal": {**third["proposal"], "seed": 1}}))
+    (tmp_path / "proposal-0002.json").write_text(
+        json.dumps({**third, "proposal": {**third["proposal"], "seed": 1}})
+    )
     assert code(propose, tmp_path, 3) == "slot-contradiction"
     finish(tmp_path, 2, train)                         # the trial of another proposal is trained anew
     assert gather(tmp_path, 3)[2].proposal.seed == 1

@@ -17,7 +17,8 @@ from fovnet.search.spend.schedule import FULL, Schedule, within_budget
 from fovnet.search.trial import Outcome, Trial
 
 SMALL = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
-LOOKS = [name for name, method in METHODS.items() if method.spend == "full"]       # the others are a look of these
+# the others are a look of these
+LOOKS = [name for name, method in METHODS.items() if method.spend == "full"]
 FAILURES = ("out_of_memory", "diverged", "timeout", "error")
 OUTCOMES = one_of(
     sampled_from(FAILURES).map(Outcome),
@@ -25,8 +26,10 @@ OUTCOMES = one_of(
 )
 
 
-def search_of(space, method, *, seed=0, workers=1, start=0, initial=4, seconds=None, feasible=None, lead=0.15, modelling=RECOMMENDED,
-              schedule=FULL):
+def search_of(
+    space, method, *, seed=0, workers=1, start=0, initial=4, seconds=None, feasible=None, lead=0.15,
+    modelling=RECOMMENDED, schedule=FULL,
+):
     seconds = np.ones(len(space)) if seconds is None else seconds
     feasible = np.ones(len(space), dtype=bool) if feasible is None else feasible
     return Search(space, method, seed, workers, start, initial, seconds, feasible, modelling, lead=lead,
@@ -34,7 +37,9 @@ def search_of(space, method, *, seed=0, workers=1, start=0, initial=4, seconds=N
 
 
 def view_of(space, trials, **changes):
-    rest = {"pending": (), "free": np.ones(len(space), dtype=bool), "slot": len(trials), "seed": 0, "initial": 4}
+    rest = {
+        "pending": (), "free": np.ones(len(space), dtype=bool), "slot": len(trials), "seed": 0, "initial": 4,
+    }
     return View(space, tuple(trials), **{**rest, "predicted_seconds": np.ones(len(space)), **changes})
 
 
@@ -48,13 +53,18 @@ def path(search, outcome_of, slots):
 
 
 @pytest.mark.parametrize("method", LOOKS)
-@given(outcomes=lists(OUTCOMES, min_size=12, max_size=12), workers=integers(1, 4), seed=integers(0, 99), blocked=integers(0, 24))
+@given(
+    outcomes=lists(OUTCOMES, min_size=12, max_size=12), workers=integers(1, 4), seed=integers(0, 99),
+    blocked=integers(0, 24),
+)
 @settings(max_examples=15)
 def test_rows_are_feasible_and_never_proposed_twice(method, outcomes, workers, seed, blocked):
     rng = np.random.default_rng(seed)
     feasible = np.ones(len(SMALL), dtype=bool)
     feasible[rng.choice(len(SMALL), blocked, replace=False)] = False
-    search = search_of(SMALL, method, seed=seed, workers=workers, seconds=rng.uniform(1, 9, len(SMALL)), feasible=feasible)
+    search = search_of(
+        SMALL, method, seed=seed, workers=workers, seconds=rng.uniform(1, 9, len(SMALL)), feasible=feasible
+    )
     rows = [trial.proposal.row for trial in path(search, lambda proposal: outcomes[proposal.slot], 12)]
     assert len(set(rows)) == 12 and feasible[rows].all()
 
@@ -64,7 +74,9 @@ def test_a_whole_space_is_searched_to_its_last_row_and_then_refused(method):
     search = search_of(SMALL, method, workers=3)
     trials = path(search, lambda proposal: Outcome("completed", score=float(proposal.row % 7)), len(SMALL))
     assert sorted(trial.proposal.row for trial in trials) == list(range(len(SMALL)))
-    with pytest.raises(SearchError, match=r"ask for no more trials, or give search.space more levels.*space-exhausted"):
+    with pytest.raises(
+        SearchError, match=r"ask for no more trials, or give search.space more levels.*space-exhausted"
+    ):
         propose_slot(search, [trial.proposal for trial in trials], dict(enumerate(trials)))
 
 
@@ -116,14 +128,18 @@ def falling(proposal):
 @every_schedule
 def test_under_a_schedule_too_a_proposal_follows_from_what_it_saw_and_none_comes_twice(method, how, kind):
     seconds = np.random.default_rng(0).uniform(1, 9, len(SMALL))
-    search = search_of(SMALL, method, workers=3, seconds=seconds, modelling=HOWS[how], schedule=Schedule(kind, 9))
+    search = search_of(
+        SMALL, method, workers=3, seconds=seconds, modelling=HOWS[how], schedule=Schedule(kind, 9)
+    )
     trials = trained(search, falling, 4 if method in DEAR else 7)
     proposals = [trial.proposal for trial in trials]
     for slot, proposal in enumerate(proposals):
         assert propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen}) == proposal
     begun = [one.row for one in proposals if one.continues is None]
     continued = [one for one in proposals if one.continues is not None]
-    assert len(set(begun)) == len(begun) > 4 and len({(one.row, one.epochs) for one in proposals}) == len(proposals)
+    assert len(set(begun)) == len(begun) > 4 and len({(one.row, one.epochs) for one in proposals}) == len(
+        proposals
+    )
     for one in continued:
         before = proposals[one.continues]
         assert one.continues in one.seen and trials[before.slot].score is not None
@@ -152,7 +168,8 @@ def test_under_a_schedule_too_a_whole_space_is_searched_and_everything_may_fail(
     assert {trial.proposal.row for trial in trials} == set(range(len(space)))
     failed = {trial.proposal.row for trial in trials if trial.score is None}
     ended = {trial.proposal.row for trial in trials if trial.proposal.epochs == 9}
-    assert len(failed | ended) >= len(space) - 1                          # one may be running when the other worker is done
+    # one may be running when the other worker is done
+    assert len(failed | ended) >= len(space) - 1
 
 
 @pytest.mark.parametrize("method", LOOKS)
@@ -168,7 +185,9 @@ def test_the_first_row_is_the_start_or_the_feasible_row_nearest_to_it(method):
 @pytest.mark.parametrize("method", LOOKS)
 def test_another_seed_takes_another_path_except_on_a_grid(method):
     def rows(seed):
-        trials = path(search_of(paper_space(), method, seed=seed), lambda proposal: Outcome("completed", score=1.0), 6)
+        trials = path(
+            search_of(paper_space(), method, seed=seed), lambda proposal: Outcome("completed", score=1.0), 6
+        )
         return [trial.proposal.row for trial in trials]
 
     assert rows(0) == rows(0) and (rows(0)[1:] == rows(1)[1:]) == (method == "grid")
@@ -182,7 +201,8 @@ def smooth_loss(space):
 
 
 def test_gp_ei_beats_random_on_a_smooth_loss_over_the_papers_space():
-    """30 trials each, five seeds: gp-ei ends below chance with the same seed, and in the median among the best 0.1 % of all rows."""
+    """30 trials each, five seeds: gp-ei ends below chance with the same seed, and in the median among the
+    best 0.1 % of all rows."""
     space = paper_space()
     loss = smooth_loss(space)
 
@@ -197,7 +217,8 @@ def test_gp_ei_beats_random_on_a_smooth_loss_over_the_papers_space():
 
 
 def test_gp_ei_learns_where_trainings_diverge():
-    """All rates above 1e-3 diverge, and the loss falls towards that cliff: few of the later trials go over it."""
+    """All rates above 1e-3 diverge, and the loss falls towards that cliff: few of the later trials go over
+    it."""
     space = paper_space()
     loss = smooth_loss(space) - space.unit_cube[:, 5]
 
@@ -208,13 +229,18 @@ def test_gp_ei_learns_where_trainings_diverge():
     trials = path(search_of(space, "gp-ei", start=space.row_of(BASELINE), initial=5), outcome, 40)
     late = [trial.outcome.status for trial in trials[15:]]
     assert late.count("diverged") <= 5
-    assert min(trial.score for trial in trials if trial.score is not None) < np.quantile(loss[space.rows[:, 5] <= 4], 0.01)
+    assert min(trial.score for trial in trials if trial.score is not None) < np.quantile(
+        loss[space.rows[:, 5] <= 4], 0.01
+    )
 
 
 def test_the_chance_to_train_is_high_where_it_did_and_low_where_it_failed():
     space = Space.of({"a": range(11), "b": range(11)})
     search = search_of(space, "gp-ei")
-    trials = path(search, lambda p: Outcome("diverged") if p.configuration["a"] > 5 else Outcome("completed", score=1.0), 25)
+    trials = path(
+        search,
+        lambda p: Outcome("diverged") if p.configuration["a"] > 5 else Outcome("completed", score=1.0), 25,
+    )
     view = view_of(space, trials)
     chance = np.exp(Chances(view).log_chance(np.arange(len(space))))
     assert chance[space.rows[:, 0] == 2].min() > 0.8 and chance[space.rows[:, 0] == 9].max() < 0.2
@@ -245,7 +271,10 @@ def test_pending_rows_push_the_next_worker_elsewhere():
         ({"method": "gp-eii"}, "search-method", "'gp-eii' is unknown; choose one of"),
         ({"workers": 0}, "search-workers", "workers 0"),
         ({"seconds": np.ones(3)}, "search-shape", "3 predicted seconds .*: give one of each"),
-        ({"seconds": np.where(np.arange(len(SMALL)) == 5, np.nan, 1.0)}, "search-seconds", "row 5 of .*take nan seconds, .*: give"),
+        (
+            {"seconds": np.where(np.arange(len(SMALL)) == 5, np.nan, 1.0)}, "search-seconds",
+            "row 5 of .*take nan seconds, .*: give",
+        ),
         ({"feasible": np.zeros(len(SMALL), dtype=bool)}, "no-feasible-row", "allow more memory"),
     ],
 )

@@ -57,7 +57,10 @@ def test_the_same_sources_and_seed_give_the_same_bytes_and_another_seed_others(p
 
 def test_a_file_gives_back_what_was_learned_to_the_last_bit(prior, tmp_path):
     again = read_prior(write_prior(prior, tmp_path / "prior.safetensors"), SPACE.axes)
-    assert all((one.flat == other.flat).all() for one, other in zip(again.ranker.parts, prior.ranker.parts, strict=True))
+    assert all(
+        (one.flat == other.flat).all()
+        for one, other in zip(again.ranker.parts, prior.ranker.parts, strict=True)
+    )
     assert again.sha256 == prior.sha256 and again.axes == SPACE.axes and again.facts == prior.facts
     assert all((one.losses == other.losses).all() and (one.levels == other.levels).all()
                for one, other in zip(again.sources, SOURCES, strict=True))
@@ -83,22 +86,35 @@ def without(tensors, *names):
     return {name: tensor for name, tensor in tensors.items() if name not in names}
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    (lambda t: {**t, "scorer.0.weight": t["scorer.0.weight"] * np.nan}, "not finite"),
-    (lambda t: {**t, "scorer.0.weight": t["scorer.0.weight"][:, 1:]}, "inputs"),
-    (lambda t: {**t, "scorer.1.bias": t["scorer.1.bias"][..., 1:]}, "shapes"),
-    (lambda t: {**t, "scorer.0.weight": t["scorer.0.weight"].astype(np.float32), "scorer.0.bias": t["scorer.0.bias"].astype(np.float32)},
-     "64 bits"),
-    (lambda t: without(t, "scorer.1.weight"), "scorer.1.weight"),
-    (lambda t: {name: tensor for name, tensor in t.items() if not name.startswith("scorer")}, "scorer"),
-    (lambda t: {**t, "source.0.levels": t["source.0.levels"] + 9}, "beyond the axes"),
-    (lambda t: {**t, "source.0.losses": t["source.0.losses"][1:]}, "source 0"),
-    (lambda t: without(t, "source.1.losses"), "source.1.losses"),
-])
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda t: {**t, "scorer.0.weight": t["scorer.0.weight"] * np.nan}, "not finite"),
+        (lambda t: {**t, "scorer.0.weight": t["scorer.0.weight"][:, 1:]}, "inputs"),
+        (lambda t: {**t, "scorer.1.bias": t["scorer.1.bias"][..., 1:]}, "shapes"),
+        (
+            lambda t: {
+                **t, "scorer.0.weight": t["scorer.0.weight"].astype(np.float32),
+                "scorer.0.bias": t["scorer.0.bias"].astype(np.float32),
+            },
+            "64 bits",
+        ),
+        (lambda t: without(t, "scorer.1.weight"), "scorer.1.weight"),
+        (lambda t: {name: tensor for name, tensor in t.items() if not name.startswith("scorer")}, "scorer"),
+        (lambda t: {**t, "source.0.levels": t["source.0.levels"] + 9}, "beyond the axes"),
+        (lambda t: {**t, "source.0.losses": t["source.0.losses"][1:]}, "source 0"),
+        (lambda t: without(t, "source.1.losses"), "source.1.losses"),
+    ],
+)
 def test_weights_and_sources_that_cannot_be_are_refused(prior, change, says, tmp_path):
     tensors = change({name: tensor.copy() for name, tensor in load(prior.data).items()})
     file = tmp_path / "prior.safetensors"
-    file.write_bytes(save({name: np.ascontiguousarray(one) for name, one in tensors.items()}, {FACTS: json.dumps(_metadata(prior.data))}))
+    file.write_bytes(
+        save(
+            {name: np.ascontiguousarray(one) for name, one in tensors.items()},
+            {FACTS: json.dumps(_metadata(prior.data))},
+        )
+    )
     with pytest.raises(SearchError, match=rf"no readable prior .*{says}.*prior-damaged"):
         read_prior(file, SPACE.axes)
 
@@ -109,12 +125,23 @@ def test_another_file_of_tensors_is_no_prior(tmp_path):
         read_prior(tmp_path / "p", SPACE.axes)
 
 
-@pytest.mark.parametrize(("axes", "says"), [
-    ({"a": range(9), "b": range(6), "c": ["x", "y", "z"]},
-     r"its axis 2 is b \(ordinal: 0, .*, 6\), that of the search b \(ordinal: 0, .*, 5\);"),
-    ({"a": range(9), "b": range(7)}, r"its axis 3 is c \(categorical: x, y, z\), that of the search missing"),
-    ({"a": range(9), "b": range(7), "c": ["x", "y", "z"], "d": [1, 2]}, "its axis 4 is missing, that of the search d "),
-])
+@pytest.mark.parametrize(
+    ("axes", "says"),
+    [
+        (
+            {"a": range(9), "b": range(6), "c": ["x", "y", "z"]},
+            r"its axis 2 is b \(ordinal: 0, .*, 6\), that of the search b \(ordinal: 0, .*, 5\);",
+        ),
+        (
+            {"a": range(9), "b": range(7)},
+            r"its axis 3 is c \(categorical: x, y, z\), that of the search missing",
+        ),
+        (
+            {"a": range(9), "b": range(7), "c": ["x", "y", "z"], "d": [1, 2]},
+            "its axis 4 is missing, that of the search d ",
+        ),
+    ],
+)
 def test_a_prior_of_other_axes_is_refused_with_the_first_that_differs(prior, axes, says, tmp_path):
     file = write_prior(prior, tmp_path / "prior.safetensors")
     with pytest.raises(SearchError, match=rf"{says}.*prior-space"):
@@ -122,7 +149,9 @@ def test_a_prior_of_other_axes_is_refused_with_the_first_that_differs(prior, axe
 
 
 def test_a_prior_that_is_not_there_says_how_it_is_made(tmp_path):
-    with pytest.raises(SearchError, match=r"`fovnet search learn JOURNAL.*--out .*none` makes it.*prior-missing"):
+    with pytest.raises(
+        SearchError, match=r"`fovnet search learn JOURNAL.*--out .*none` makes it.*prior-missing"
+    ):
         read_prior(tmp_path / "none", SPACE.axes)
 
 
@@ -130,7 +159,9 @@ def test_sources_of_few_rows_or_of_one_loss_teach_nothing():
     few, alike = source(loss_of(CENTRES[0]), np.arange(4)), source(np.ones(SIZE))
     assert unusable(few) == "4 configurations of this space with a score, 5 or more are wanted"
     assert unusable(alike) == "all its scores are equal" and unusable(SOURCES[0]) == ""
-    with pytest.raises(SearchError, match=r"a search: 4 config.*a search: all its scores are equal.*prior-no-sources"):
+    with pytest.raises(
+        SearchError, match=r"a search: 4 config.*a search: all its scores are equal.*prior-no-sources"
+    ):
         learn([few, alike], SPACE.axes, SHORT, 1)
     prior = learn([few, SOURCES[0], alike], SPACE.axes, replace(SHORT, steps=5), 1)
     assert [one.name for one in prior.sources] == ["search 0"] and prior.facts["held_out"] == []
@@ -141,7 +172,9 @@ def test_large_sources_are_thinned_to_a_third_of_the_best_and_others_evenly(monk
 
     monkeypatch.setattr(meta_training, "KEPT", 30)
     kept = learn(SOURCES[:1], SPACE.axes, replace(SHORT, steps=2), 1).sources[0]
-    assert kept.scored == SIZE and len(kept.losses) == 30 and (kept.losses[:10] == SOURCES[0].losses[:10]).all()
+    assert (
+        kept.scored == SIZE and len(kept.losses) == 30 and (kept.losses[:10] == SOURCES[0].losses[:10]).all()
+    )
     assert kept.losses[-1] == SOURCES[0].losses[-1] and (np.diff(kept.losses) > 0).all()
 
 
@@ -168,20 +201,38 @@ def test_a_journal_gives_its_scored_rows_from_the_best_and_counts_others(tmp_pat
     trials = finished(tmp_path, losses, 30)
     read = read_journal(tmp_path, SPACE.axes)
     scores = sorted(one.score for one in trials if one.score is not None)
-    assert read.source.losses.tolist() == scores and read.left_out == 0 and read.source.scored == len(scores) < 30
-    assert [SPACE.configuration(int(np.flatnonzero((SPACE.rows == row).all(axis=1))[0])) for row in read.source.levels] == [
-        one.proposal.configuration for one in sorted((one for one in trials if one.score is not None), key=lambda one: one.score)]
+    assert (
+        read.source.losses.tolist() == scores
+        and read.left_out == 0
+        and read.source.scored == len(scores) < 30
+    )
+    assert [
+        SPACE.configuration(int(np.flatnonzero((SPACE.rows == row).all(axis=1))[0]))
+        for row in read.source.levels
+    ] == [
+        one.proposal.configuration
+        for one in sorted((one for one in trials if one.score is not None), key=lambda one: one.score)
+    ]
     narrow = read_journal(tmp_path, Space.of({"a": range(5), "b": range(7), "c": ["x", "y", "z"]}).axes)
-    assert narrow.left_out == sum(row[0] >= 5 for row in read.source.levels) and narrow.source.scored + narrow.left_out == len(scores)
+    assert narrow.left_out == sum(
+        row[0] >= 5 for row in read.source.levels
+    ) and narrow.source.scored + narrow.left_out == len(scores)
     assert read_journal(tmp_path, SPACE.axes[:2]).source.scored == 0
     with pytest.raises(SearchError, match="journal-header"):
         read_journal(tmp_path / "none", SPACE.axes)
 
 
 def test_equal_losses_come_by_their_levels_whatever_the_order_of_the_journal():
-    rows = [({"a": 3, "b": 1, "c": "x"}, 0.5), ({"a": 1, "b": 2, "c": "y"}, 0.5), ({"a": 1, "b": 0, "c": "z"}, 0.1)]
+    rows = [
+        ({"a": 3, "b": 1, "c": "x"}, 0.5), ({"a": 1, "b": 2, "c": "y"}, 0.5),
+        ({"a": 1, "b": 0, "c": "z"}, 0.1),
+    ]
     one, other = (source_of("s", SPACE.axes, given).source for given in (rows, rows[::-1]))
-    assert (one.levels == other.levels).all() and one.sha256 == other.sha256 and one.levels[0].tolist() == [1, 0, 2]
+    assert (
+        (one.levels == other.levels).all()
+        and one.sha256 == other.sha256
+        and one.levels[0].tolist() == [1, 0, 2]
+    )
 
 
 def taught(prior, **changes):
@@ -226,11 +277,15 @@ def test_a_journal_of_another_prior_is_another_searchs(prior, tmp_path):
 def test_misranked_pairs_by_hand():
     assert misranked(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3])) == 0
     assert misranked(np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.2, 0.3])) == 3
-    assert misranked(np.array([1.0, 1.0, 1.0]), np.array([0.1, 0.2, 0.2])) == 1          # two halves; equal losses are no pair
+    # two halves; equal losses are no pair
+    assert misranked(np.array([1.0, 1.0, 1.0]), np.array([0.1, 0.2, 0.2])) == 1
 
 
 def reversed_prior():
-    return learn([source(-loss_of(centre, i)) for i, centre in enumerate(CENTRES[:4])], SPACE.axes, replace(SHORT, context=False), 1)
+    return learn(
+        [source(-loss_of(centre, i)) for i, centre in enumerate(CENTRES[:4])], SPACE.axes,
+        replace(SHORT, context=False), 1,
+    )
 
 
 def test_a_prior_that_misleads_is_not_followed_once_four_scores_are_known():
@@ -244,7 +299,10 @@ def test_with_a_prior_of_like_tasks_five_draws_leave_less_than_half_of_what_gp_e
     prior, left = learn(SOURCES, SPACE.axes, SHORT, 1), []
     for seed in range(6):
         losses = loss_of(CENTRES[4], 20 + seed)
-        trials = [path(replace(one, seed=seed), scored(losses), 5) for one in (taught(prior), search_of(SPACE, "gp-ei"))]
+        trials = [
+            path(replace(one, seed=seed), scored(losses), 5)
+            for one in (taught(prior), search_of(SPACE, "gp-ei"))
+        ]
         left.append([min(losses[trial.proposal.row] for trial in one) - losses.min() for one in trials])
     assert np.mean(left, axis=0)[0] < 0.5 * np.mean(left, axis=0)[1]
 

@@ -13,7 +13,9 @@ def recorded(path):
     table, kinds = read_npz(path), {"ord": "ordinal", "cat": "categorical"}
     levels = [np.unique(column, return_inverse=True) for column in table["X"].T]
     columns = zip(table["names"], levels, table["kinds"], strict=True)
-    axes = tuple(Axis(str(name), tuple(values.tolist()), kinds[str(kind)]) for name, (values, _), kind in columns)
+    axes = tuple(
+        Axis(str(name), tuple(values.tolist()), kinds[str(kind)]) for name, (values, _), kind in columns
+    )
     return Space(axes, np.column_stack([codes for _, codes in levels])), table["y"]
 
 

@@ -28,11 +28,15 @@ def trials(rows: Sequence[int], truth: np.ndarray) -> list[Trial]:
 
 def test_without_finished_trials_predictions_are_as_given() -> None:
     np.testing.assert_array_equal(refined(PREDICTED, FEATURES, []), PREDICTED)
-    np.testing.assert_array_equal(refined(PREDICTED, FEATURES, [trial(3, 50.0, "timeout"), trial(4, 0.0)]), PREDICTED)
+    np.testing.assert_array_equal(
+        refined(PREDICTED, FEATURES, [trial(3, 50.0, "timeout"), trial(4, 0.0)]), PREDICTED
+    )
 
 
 def test_trials_that_took_what_was_predicted_change_nothing() -> None:
-    np.testing.assert_allclose(refined(PREDICTED, FEATURES, trials(range(30), PREDICTED)), PREDICTED, rtol=1e-9)
+    np.testing.assert_allclose(
+        refined(PREDICTED, FEATURES, trials(range(30), PREDICTED)), PREDICTED, rtol=1e-9
+    )
 
 
 @given(st.floats(0.3, 3.0), st.integers(1, 60))
@@ -44,7 +48,10 @@ def test_a_device_that_is_so_much_slower_in_everything_is_found(factor: float, c
 
 def test_what_some_networks_take_more_of_is_found() -> None:
     truth = PREDICTED * np.exp(0.4 + 0.6 * (FEATURES[:, 1] - 0.5))
-    error = [abs(np.log(refined(PREDICTED, FEATURES, trials(range(n), truth)) / truth)).mean() for n in (0, 3, 10, 60)]
+    error = [
+        abs(np.log(refined(PREDICTED, FEATURES, trials(range(n), truth)) / truth)).mean()
+        for n in (0, 3, 10, 60)
+    ]
     assert error == sorted(error, reverse=True) and error[-1] < 0.03
 
 
@@ -55,12 +62,16 @@ def test_one_trial_on_a_busy_machine_does_not_speak_for_the_rest() -> None:
 
 def test_the_order_of_the_trials_makes_no_difference() -> None:
     truth = PREDICTED * RNG.lognormal(0.2, 0.1, 400)
-    there, back = (refined(PREDICTED, FEATURES, trials(order, truth)) for order in (range(25), range(24, -1, -1)))
+    there, back = (
+        refined(PREDICTED, FEATURES, trials(order, truth)) for order in (range(25), range(24, -1, -1))
+    )
     np.testing.assert_allclose(there, back, rtol=1e-9)
 
 
 def test_memory_is_refined_by_peaks_where_they_were_counted() -> None:
-    measured = [trial(row, 1.0, peak=int(1.3e9 * PREDICTED[row])) for row in range(20)] + [trial(21, 1.0, peak=0)]
+    measured = [trial(row, 1.0, peak=int(1.3e9 * PREDICTED[row])) for row in range(20)] + [
+        trial(21, 1.0, peak=0)
+    ]
 
     def pace(trial: Trial) -> float | None:
         peak = trial.outcome.peak_memory_bytes

@@ -26,12 +26,14 @@ from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Outcome, latest, to_facts
 
 SPACE = Space.of({"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]})
-SECONDS = np.random.default_rng(1).lognormal(0.0, 1.5, len(SPACE))                # durations span a hundredfold
+# durations span a hundredfold
+SECONDS = np.random.default_rng(1).lognormal(0.0, 1.5, len(SPACE))
 START = {"depth": 2, "width": 2, "kind": "a", "flag": False}
 
 
 def toy(proposal):
-    """A loss that depends on the configuration and the training's seed alone; the deepest and widest diverge."""
+    """A loss that depends on the configuration and the training's seed alone; the deepest and widest
+    diverge."""
     at = proposal.configuration
     if at["depth"] + at["width"] >= 8:
         return Outcome("diverged", training_loss=(2.0, float("inf"), float("nan")))
@@ -51,7 +53,10 @@ def search(journal, submit=at_once, **changes):
     trials, start = changes.pop("trials", 18), SPACE.row_of(changes.pop("start", START))
     plan = {"method": "gp-ei", "seed": 3, "workers": 2, "initial": 4, "predicted_seconds": SECONDS,
             "feasible": np.ones(len(SPACE), dtype=bool)}
-    return go_on(Search(SPACE, start=start, **{**plan, **changes}), trials=trials, journal=journal, submit=submit, **running)
+    return go_on(
+        Search(SPACE, start=start, **{**plan, **changes}), trials=trials, journal=journal, submit=submit,
+        **running,
+    )
 
 
 def lasting(folder):
@@ -91,7 +96,8 @@ def test_the_path_does_not_depend_on_timing(tmp_path, method, workers):
 def test_every_recorded_slot_can_be_replayed_from_the_journal_alone(tmp_path, method):
     trials = search(tmp_path, method=method, workers=3, trials=10)
     assert [replay(tmp_path, slot) for slot in range(10)] == [trial.proposal for trial in trials]
-    (tmp_path / "slot-0008.json").unlink()                                 # a slot still in the air is worked out as well
+    # a slot still in the air is worked out as well
+    (tmp_path / "slot-0008.json").unlink()
     assert replay(tmp_path, 8) == trials[8].proposal
     if 8 in trials[9].proposal.pending:
         assert replay(tmp_path, 9) == trials[9].proposal
@@ -135,7 +141,16 @@ def test_a_second_owner_is_noticed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b'{"proposal": {', b"[]", b'{"proposal": {}}', b"\xff\xfe", b'{"proposal": 3}', b'{"proposal": null}']
+    "damage",
+    [
+        b"",
+        b'{"proposal": {',
+        b"[]",
+        b'{"proposal": {}}',
+        b"\xff\xfe",
+        b'{"proposal": 3}',
+        b'{"proposal": null}',
+    ],
 )
 def test_a_damaged_slot_is_put_aside_and_done_again(tmp_path, damage):
     search(tmp_path)
@@ -148,7 +163,9 @@ def test_a_damaged_slot_is_put_aside_and_done_again(tmp_path, damage):
     assert (tmp_path / "slot-0005.json.damaged").read_bytes() == damage
 
 
-@pytest.mark.parametrize("change", [{"seen": []}, {"pending": [1, 2]}, {"seed": 1}, {"row": 0}, {"row": 999}, {"slot": 4}])
+@pytest.mark.parametrize(
+    "change", [{"seen": []}, {"pending": [1, 2]}, {"seed": 1}, {"row": 0}, {"row": 999}, {"slot": 4}]
+)
 def test_a_slot_that_contradicts_the_clock_is_refused(tmp_path, change):
     search(tmp_path)
     path = tmp_path / "slot-0005.json"
@@ -159,7 +176,9 @@ def test_a_slot_that_contradicts_the_clock_is_refused(tmp_path, change):
         search(tmp_path)
 
 
-@pytest.mark.parametrize("fault", [ConnectionError("the node is gone"), Outcome("error", message="the node is gone")])
+@pytest.mark.parametrize(
+    "fault", [ConnectionError("the node is gone"), Outcome("error", message="the node is gone")]
+)
 def test_a_machine_failure_is_tried_again_twice_and_leaves_its_traces(tmp_path, fault):
     """Slot 2 succeeds at its third attempt; slot 6 never does, and its error is on record."""
     attempts = []
@@ -197,7 +216,9 @@ def test_what_landed_beside_a_full_disk_is_written_down(tmp_path):
     """Four workers end at once, one of them for want of room: whichever is looked at first."""
     def submit(proposal):
         future = Future()
-        future.set_exception(SearchError("disk-full", "no room")) if proposal.slot == 1 else future.set_result(toy(proposal))
+        future.set_exception(
+            SearchError("disk-full", "no room")
+        ) if proposal.slot == 1 else future.set_result(toy(proposal))
         return future
 
     for number in range(8):
@@ -275,11 +296,15 @@ with ThreadPoolExecutor(2) as pool:
 
 @pytest.mark.parametrize("slots_before_the_kill", [1, 7])
 def test_killed_at_any_moment_and_started_again_it_ends_with_the_same_trials(tmp_path, slots_before_the_kill):
-    """A real SIGKILL of a real process, in the midst of two trainings; then again a little later; then left in peace."""
+    """A real SIGKILL of a real process, in the midst of two trainings; then again a little later; then left
+    in peace."""
     search(tmp_path / "undisturbed")
     journal, here = tmp_path / "killed", Path(__file__)
     code = ALONE.format(here=str(here.parent), module=here.stem, journal=str(journal))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here.parents[2]), os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(here.parents[2]), os.environ.get("PYTHONPATH", "")]),
+    }
     for slots in (slots_before_the_kill, slots_before_the_kill + 3):
         process = subprocess.Popen([sys.executable, "-c", code], env=environment)
         while len(list(journal.glob("slot-*.json"))) < slots:
@@ -298,20 +323,30 @@ def test_a_search_ends_where_little_is_left_to_gain_and_says_so(tmp_path):
     whole = search(tmp_path / "whole", workers=1, trials=40)
     regrets = [trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast]
     bound = sorted(regrets)[len(regrets) // 3]
-    scores = np.cumsum([trial.score is not None for trial in whole])        # one worker sees all that came before
-    first = next(trial.proposal.slot for trial in whole if trial.proposal.forecast and trial.proposal.forecast.expected_regret < bound
-                 and scores[trial.proposal.slot - 1] >= ENOUGH_SCORES * len(SPACE.axes))
+    # one worker sees all that came before
+    scores = np.cumsum([trial.score is not None for trial in whole])
+    first = next(
+        trial.proposal.slot
+        for trial in whole
+        if trial.proposal.forecast
+        and trial.proposal.forecast.expected_regret < bound
+        and scores[trial.proposal.slot - 1] >= ENOUGH_SCORES * len(SPACE.axes)
+    )
     stopped = search(tmp_path / "stopped", workers=1, trials=40, stop_below_regret=bound)
     assert len(stopped) == first
     header = json.loads((tmp_path / "stopped" / "search.json").read_text())
-    assert header["ends_after"] == first and any(f"ends after {first} trials" in note for note in header["notes"])
+    assert header["ends_after"] == first and any(
+        f"ends after {first} trials" in note for note in header["notes"]
+    )
     assert len(search(tmp_path / "stopped", workers=1, trials=40)) == 40
     assert lasting(tmp_path / "stopped") == lasting(tmp_path / "whole")
-    assert len(search(tmp_path / "whole", workers=1, trials=40, stop_below_regret=bound)) == first      # what is recorded is kept
+    # what is recorded is kept
+    assert len(search(tmp_path / "whole", workers=1, trials=40, stop_below_regret=bound)) == first
 
 
 def test_scores_that_are_alike_by_chance_end_no_search(tmp_path):
-    """Networks that learn nothing lie at the loss of guessing, a ten thousandth apart; the good ones have other learning rates.
+    """Networks that learn nothing lie at the loss of guessing, a ten thousandth apart; the good ones have
+    other learning rates.
 
     Of eight such searches two ended after their third trial, before a model needed four scores an axis.
     """
@@ -320,15 +355,21 @@ def test_scores_that_are_alike_by_chance_end_no_search(tmp_path):
     def guessing(proposal):
         rate, blocks, filters = proposal.configuration.values()
         noise = np.random.default_rng(proposal.row).normal(0, 1e-4)
-        loss = float((np.log(7) if rate <= -3 else 0.3 + 0.1 * abs(blocks - 3) + 0.05 * abs(filters - 6)) + noise)
+        loss = float(
+            (np.log(7) if rate <= -3 else 0.3 + 0.1 * abs(blocks - 3) + 0.05 * abs(filters - 6)) + noise
+        )
         done = Future()
         done.set_result(Outcome("completed", (loss,), (loss,), loss))
         return done
 
     for seed in range(8):
-        whole = Search(space, "gp-ei", seed, 1, space.row_of({"rate": -3, "blocks": 5, "filters": 6}), None, np.ones(len(space)),
-                       np.ones(len(space), dtype=bool))
-        trials = go_on(whole, trials=20, journal=tmp_path / str(seed), submit=guessing, stop_below_regret=0.01)
+        whole = Search(
+            space, "gp-ei", seed, 1, space.row_of({"rate": -3, "blocks": 5, "filters": 6}), None,
+            np.ones(len(space)), np.ones(len(space), dtype=bool),
+        )
+        trials = go_on(
+            whole, trials=20, journal=tmp_path / str(seed), submit=guessing, stop_below_regret=0.01
+        )
         assert len(trials) >= 12 and min(trial.score for trial in trials) < 1.0
 
 
@@ -341,7 +382,8 @@ def test_the_number_asked_for_last_is_recorded(tmp_path):
 
 
 def test_the_regret_that_is_left_is_seldom_less_than_what_was_gained(tmp_path):
-    """In how many of the slots of eight searches the later gain exceeded the expected regret: it is an upper bound on average."""
+    """In how many of the slots of eight searches the later gain exceeded the expected regret: it is an upper
+    bound on average."""
     gaps = []
     for seed in range(8):
         trials = search(tmp_path / str(seed), workers=1, trials=30, seed=seed)
@@ -349,7 +391,10 @@ def test_the_regret_that_is_left_is_seldom_less_than_what_was_gained(tmp_path):
         for trial in trials:
             if trial.proposal.forecast:
                 slot = trial.proposal.slot
-                gaps.append(trial.proposal.forecast.expected_regret - max(0.0, min(scores[:slot]) - min(scores[slot:])))
+                gaps.append(
+                    trial.proposal.forecast.expected_regret
+                    - max(0.0, min(scores[:slot]) - min(scores[slot:]))
+                )
     assert np.mean(gaps) > 0.0
 
 
@@ -386,7 +431,9 @@ def test_the_path_of_a_schedule_does_not_depend_on_timing_nor_on_a_crash(tmp_pat
     search(tmp_path / "crashed", **plan)
     assert any(trial.proposal.continues is not None for trial in calm)
     assert lasting(tmp_path / "calm") == lasting(tmp_path / "shuffled") == lasting(tmp_path / "crashed")
-    assert [replay(tmp_path / "crashed", slot) for slot in range(len(calm))] == [trial.proposal for trial in calm]
+    assert [replay(tmp_path / "crashed", slot) for slot in range(len(calm))] == [
+        trial.proposal for trial in calm
+    ]
 
 
 @every_schedule
@@ -413,7 +460,9 @@ def test_a_journal_of_before_schedules_goes_on_and_is_refused_to_one(tmp_path):
     assert not {"epochs", "continues", "begun", "bracket", "rung"} & set(facts["proposal"])
     assert "epoch_seconds" not in facts["outcome"]
     header = json.loads((tmp_path / "old" / "search.json").read_text())
-    assert not {"schedule", "candidates"} & set(header) and not {"choose", "fidelity"} & set(header["modelling"])
+    assert not {"schedule", "candidates"} & set(header) and not {"choose", "fidelity"} & set(
+        header["modelling"]
+    )
     with pytest.raises(SearchError, match="schedule = None"):
         search(tmp_path / "old", trials=12, schedule=SCHEDULES[0])
     search(tmp_path / "old", trials=12)
@@ -428,8 +477,8 @@ def test_a_journal_of_before_schedules_goes_on_and_is_refused_to_one(tmp_path):
     "change",
     [
         {"epochs": 4}, {"epochs": None}, {"begun": 0}, {"begun": 2}, {"rung": 0}, {"rung": 3}, {"rung": -1},
-        {"continues": None}, {"continues": 1}, {"continues": 999}, {"continues": -1}, {"seed": 1}, {"bracket": -1},
-        {"continues": 999, "seen": [999]}, {"predicted_seconds": 1.0},
+        {"continues": None}, {"continues": 1}, {"continues": 999}, {"continues": -1}, {"seed": 1},
+        {"bracket": -1}, {"continues": 999, "seen": [999]}, {"predicted_seconds": 1.0},
     ],
     ids=str,
 )
@@ -451,12 +500,15 @@ def test_a_schedule_that_uses_the_space_up_says_so_and_ends_there_again(tmp_path
     header = json.loads((tmp_path / "search.json").read_text())
     assert {trial.proposal.row for trial in trials} == set(range(7))
     assert header["ends_after"] == len(trials) and f"ends after {len(trials)} slots" in header["notes"][-1]
-    assert [trial.proposal for trial in search(tmp_path, None, **plan)] == [trial.proposal for trial in trials]
+    assert [trial.proposal for trial in search(tmp_path, None, **plan)] == [
+        trial.proposal for trial in trials
+    ]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES[1:3], ids=lambda one: one.kind)
 def test_what_the_machine_interrupts_on_a_higher_rung_leaves_the_row_its_earlier_score(tmp_path, schedule):
-    """Tried three times, recorded as an error, never continued; the models still see what was reached before."""
+    """Tried three times, recorded as an error, never continued; the models still see what was reached
+    before."""
     def submit(proposal):
         future = Future()
         future.set_exception(ConnectionError("the node is gone"))

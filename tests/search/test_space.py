@@ -109,7 +109,9 @@ def test_an_axis_says_of_what_kind_it_is():
     assert Axis.of("a", ["x", "y"]).kind == Axis.of("a", {"categorical": [1, 2]}).kind == "categorical"
 
 
-@pytest.mark.parametrize("levels", [[], [1, 1], [1.0, float("inf")], {"log": {"low": 2.0, "high": 1.0, "levels": 3}}])
+@pytest.mark.parametrize(
+    "levels", [[], [1, 1], [1.0, float("inf")], {"log": {"low": 2.0, "high": 1.0, "levels": 3}}]
+)
 def test_levels_that_cannot_be_meant_are_refused(levels):
     with pytest.raises(SearchError, match="space-levels"):
         Axis.of("a", levels)

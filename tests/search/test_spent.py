@@ -1,4 +1,5 @@
-"""What a schedule spent on what: counted by hand on a journal of ten slots, and laws on searches of their own."""
+"""What a schedule spent on what: counted by hand on a journal of ten slots, and laws on searches of their
+own."""
 
 from itertools import combinations
 
@@ -18,7 +19,9 @@ SECONDS = np.random.default_rng(1).lognormal(0.0, 1.0, len(SPACE))
 
 
 def search_of(kind="asha", workers=1, method="random", **changes):
-    return Search(SPACE, method, 0, workers, 0, 4, SECONDS, SECONDS > 0, schedule=Schedule(kind, 9, 3), **changes)
+    return Search(
+        SPACE, method, 0, workers, 0, 4, SECONDS, SECONDS > 0, schedule=Schedule(kind, 9, 3), **changes
+    )
 
 
 def loss(proposal):
@@ -39,7 +42,8 @@ def spent(search, trials, outcome_of=loss):
 
 
 def planted():
-    """Row 1 was passed over for row 2 and ended better; rows 0 and 4 were stopped, 0 by the machine; 3 failed."""
+    """Row 1 was passed over for row 2 and ended better; rows 0 and 4 were stopped, 0 by the machine; 3
+    failed."""
     plan = [                                                    # row, rung, the slot continued, score
         (0, 0, None, 5.0), (1, 0, None, 4.0), (2, 0, None, 3.0), (2, 1, 2, 2.5), (3, 0, None, "diverged"),
         (1, 1, 1, 2.0), (2, 2, 3, 2.2), (1, 2, 5, 1.0), (4, 0, None, 4.5), (0, 1, 0, "error"),
@@ -47,15 +51,18 @@ def planted():
     for slot, (row, rung, before, score) in enumerate(plan):
         begun = 0 if before is None else 3 ** (rung - 1)
         yield Trial(
-            Proposal(slot, row, SPACE.configuration(row), 0, tuple(range(slot)), (), 1.0, None, 3**rung, before, begun,
-                     0, rung),
+            Proposal(
+                slot, row, SPACE.configuration(row), 0, tuple(range(slot)), (), 1.0, None, 3**rung, before,
+                begun, 0, rung,
+            ),
             Outcome(score) if isinstance(score, str) else Outcome("completed", score=score, seconds=1.0),
         )
 
 
 def test_ten_slots_are_counted_as_by_hand():
     found = what_was_spent(search_of(), list(planted()))
-    assert found.rungs == (                                     # trained, failed, went on, stopped, spent; pairs, alike
+    # trained, failed, went on, stopped, spent; pairs, alike
+    assert found.rungs == (
         Rung(1, 5, 1, 2, 2, 5, 1, 0), Rung(3, 3, 1, 2, 0, 6, 1, 1), Rung(9, 2, 0, 0, 0, 12, 0, 0),
     )
     assert (found.begun, found.ended, found.epochs, found.full_trainings) == (5, 2, 23, 2.56)
@@ -78,9 +85,15 @@ def test_every_epoch_and_every_training_is_counted_once(kind, workers):
     ended = {trial.proposal.row for trial in final if trial.proposal.rung == 2 and trial.score is not None}
     on_ended = sum(own_epochs(trial.proposal, 9) for trial in trials if trial.proposal.row in ended)
     total = sum(own_epochs(trial.proposal, 9) for trial in trials)
-    assert found.epochs == total == sum(one.spent for one in found.rungs) == found.on_stopped + found.on_failed + on_ended
+    assert (
+        found.epochs
+        == total
+        == sum(one.spent for one in found.rungs)
+        == found.on_stopped + found.on_failed + on_ended
+    )
     assert len(found.stopped) == sum(one.stopped for one in found.rungs) > 0 and len(ended) == found.ended
-    for one in found.slots:                                     # on the clock a training goes on after it was seen
+    # on the clock a training goes on after it was seen
+    for one in found.slots:
         before = trials[one.slot].proposal.continues
         assert before is None or found.slots[before].ends <= one.begins + 1e-5
 
@@ -90,7 +103,11 @@ def test_pairs_are_those_that_both_ended_and_constant_scores_keep_their_order():
     trials = spent(search, 14)
     at = {(one.proposal.row, one.proposal.rung): one.score for one in trials}
     for rung, found in enumerate(what_was_spent(search, trials).rungs[:-1]):
-        both = [row for row, last in at if last == 2 and at[row, 2] is not None and at.get((row, rung)) is not None]
+        both = [
+            row
+            for row, last in at
+            if last == 2 and at[row, 2] is not None and at.get((row, rung)) is not None
+        ]
         alike = [(at[a, rung] < at[b, rung]) == (at[a, 2] < at[b, 2]) for a, b in combinations(both, 2)]
         assert (found.pairs, found.alike) == (len(alike), sum(alike)) and alike
     steady = spent(search, 14, lambda proposal: Outcome("completed", score=float(proposal.row)))
@@ -110,7 +127,10 @@ def test_the_explanation_counts_what_was_asked_in_full_trainings_and_time_in_own
     assert (found.done, found.finished, found.begun) == (10, len(trials), len(latest(trials)))
     assert found.pace == (1.5, 1.5, 1.5) and found.seconds.refined.count >= found.seconds.refined.total - 2
     left = 12 * 9 - found.spending.epochs
-    an_epoch = sum(SECONDS[one.proposal.row] * own_epochs(one.proposal, 9) / 9 for one in trials) / found.spending.epochs
+    an_epoch = (
+        sum(SECONDS[one.proposal.row] * own_epochs(one.proposal, 9) / 9 for one in trials)
+        / found.spending.epochs
+    )
     assert found.seconds.left == pytest.approx(1.5 * an_epoch * left / 2, rel=0.02)
     assert not found.more_than_asked and explain(search, trials, asked=9).more_than_asked
     assert explain(search, trials, asked=12, ends_after=len(trials)).seconds.left == 0.0
@@ -122,17 +142,29 @@ def test_a_forecast_of_the_end_is_held_against_scores_at_the_end_only():
     at_end = {one.proposal.row: one.score for one in trials if one.proposal.rung == 2}
     made = {one.proposal.slot: one.proposal for one in trials if one.proposal.forecast}
     found = explain(search, trials, asked=10).forecasts
-    assert {one.slot: one.score for one in found.slots} == {slot: at_end.get(one.row) for slot, one in made.items()}
+    assert {one.slot: one.score for one in found.slots} == {
+        slot: at_end.get(one.row) for slot, one in made.items()
+    }
     assert any(one.score is not None for one in found.slots) and any(one.score is None for one in found.slots)
     assert all(isinstance(one.forecast, Forecast) and one.inside is (None if one.score is None else
                one.forecast.holds(one.score)) for one in found.slots)
 
 
 def test_where_all_that_scored_diverged_later_there_is_an_explanation_without_a_model():
-    trials = spent(search_of(), 3, lambda one: loss(one) if one.rung == 0 and one.slot % 9 != 4 else Outcome("diverged"))
+    trials = spent(
+        search_of(), 3, lambda one: loss(one) if one.rung == 0 and one.slot % 9 != 4 else Outcome("diverged")
+    )
     rows = {one.proposal.row for one in trials if one.score is None}
     kept = [one for one in trials if one.proposal.row in rows]
-    again = [Trial(Proposal(slot, one.proposal.row, one.proposal.configuration, 0, (), (), 1.0, None, one.proposal.epochs,
-                            None, 0, 0, one.proposal.rung), one.outcome) for slot, one in enumerate(kept)]
+    again = [
+        Trial(
+            Proposal(
+                slot, one.proposal.row, one.proposal.configuration, 0, (), (), 1.0, None, one.proposal.epochs,
+                None, 0, 0, one.proposal.rung,
+            ),
+            one.outcome,
+        )
+        for slot, one in enumerate(kept)
+    ]
     found = explain(search_of(), again, asked=3)
     assert found.matter is None and found.best_slot is None and found.scored > 0

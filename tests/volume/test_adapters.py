@@ -45,7 +45,8 @@ BODY = {    # organ: first and last slice of a person whose ends are known, colu
     "heart": (124, 134, (20, 28), (12, 20)),
     "brain": (160, 174, (17, 31), (8, 22)),
 }
-BORDERS = (82, 104, 127, 149)                   # first slice of pelvis, abdomen, chest, head, by the convention
+# first slice of pelvis, abdomen, chest, head, by the convention
+BORDERS = (82, 104, 127, 149)
 FEET, CROWN = 2, 176                            # first and last slice of the skin
 
 
@@ -64,11 +65,17 @@ def person() -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
 def extents(first: int, last: int, left: int = 0, right: int = WIDE, without: tuple[str, ...] = ()):
     """The organs in a segmentation of a part of the person: slices first..last, columns left..right."""
     masks = person()[0]
-    return {name: extent(mask[left:right, :, first : last + 1], SPACING_MM) for name, mask in masks.items() if name not in without}
+    return {
+        name: extent(mask[left:right, :, first : last + 1], SPACING_MM)
+        for name, mask in masks.items()
+        if name not in without
+    }
 
 
 def regions_seen(first: int, last: int, left: int = 0, right: int = WIDE, without: tuple[str, ...] = ()):
-    return regions_of(extents(first, last, left, right, without), last - first + 1, (right - left) * SPACING_MM[0])
+    return regions_of(
+        extents(first, last, left, right, without), last - first + 1, (right - left) * SPACING_MM[0]
+    )
 
 
 def test_the_whole_body_has_the_borders_of_the_convention():
@@ -82,8 +89,14 @@ def test_a_part_of_the_body_is_labelled_as_in_the_whole_or_not_at_all(draw):
     """Any field of view, any organs that nobody outlined: no border is ever invented."""
     first = draw.draw(integers(0, TALL - 2))
     last = draw.draw(integers(first, TALL - 1))
-    left, right = draw.draw(sampled_from(((0, WIDE), (0, WIDE), (11, WIDE), (0, WIDE - 11), (11, WIDE - 11), (20, WIDE - 20))))
-    without = draw.draw(sampled_from(((), (), ("hip_left", "hip_right"), ("liver",), ("lung_left", "lung_right"), ("lung_right",))))
+    left, right = draw.draw(
+        sampled_from(((0, WIDE), (0, WIDE), (11, WIDE), (0, WIDE - 11), (11, WIDE - 11), (20, WIDE - 20)))
+    )
+    without = draw.draw(
+        sampled_from(
+            ((), (), ("hip_left", "hip_right"), ("liver",), ("lung_left", "lung_right"), ("lung_right",))
+        )
+    )
     rungs, reason = regions_seen(first, last, left, right, without)
     assert bool(reason) != bool(len(rungs))
     if len(rungs):
@@ -109,10 +122,16 @@ def test_usual_fields_of_view_are_labelled(first, last, regions):
 
 def test_what_cannot_be_known_is_reported_and_not_guessed():
     assert "no organ tells" in regions_seen(95, 125, without=("hip_left", "hip_right"))[1]
-    assert "no organ tells" in regions_seen(95, 110, left=20, right=28)[1]       # a narrow field beside the hips
-    assert "no organ tells" in regions_seen(113, 172, left=20, without=("lung_right",))[1]      # neither lung, and only one was looked for
-    assert "no organ tells" in regions_seen(107, 148, left=20)[1]                # the apex of one lung, the other beside the field
-    assert regions_seen(112, 119)[1] == "" and "no organ tells" in regions_seen(104, 106, without=("hip_left", "hip_right"))[1]
+    # a narrow field beside the hips
+    assert "no organ tells" in regions_seen(95, 110, left=20, right=28)[1]
+    # neither lung, and only one was looked for
+    assert "no organ tells" in regions_seen(113, 172, left=20, without=("lung_right",))[1]
+    # the apex of one lung, the other beside the field
+    assert "no organ tells" in regions_seen(107, 148, left=20)[1]
+    assert (
+        regions_seen(112, 119)[1] == ""
+        and "no organ tells" in regions_seen(104, 106, without=("hip_left", "hip_right"))[1]
+    )
     organs = extents(0, TALL - 1)
     assert "contradict" in regions_of({**organs, "liver": extents(0, TALL - 1)["brain"]}, TALL, 400.0)[1]
 
@@ -152,21 +171,30 @@ def save(path: Path, voxels: np.ndarray, affine: np.ndarray | None = None) -> Pa
     return path
 
 
-def save_case(folder: Path, first: int, last: int, image: str = "mri.nii.gz", *, flipped: bool = False) -> Path:
+def save_case(
+    folder: Path, first: int, last: int, image: str = "mri.nii.gz", *, flipped: bool = False
+) -> Path:
     """A part of the person as a case; `flipped` stores it from head to feet, the affine saying so."""
     masks, voxels, _ = person()
     step, affine = slice(None, None, -1 if flipped else 1), np.diag([*SPACING_MM, 1.0])
     if flipped:
         affine[2, 2], affine[2, 3] = -10.0, 10.0 * (last - first)
     for name, mask in masks.items():
-        save(folder / "segmentations" / f"{name}.nii.gz", mask[:, :, first : last + 1][:, :, step].astype(np.uint8), affine)
-    save(folder / "segmentations" / "aorta.nii.gz", np.zeros((2, 2, 2), np.uint8))      # tells no region and is never opened
+        save(
+            folder / "segmentations" / f"{name}.nii.gz",
+            mask[:, :, first : last + 1][:, :, step].astype(np.uint8), affine,
+        )
+    # tells no region and is never opened
+    save(folder / "segmentations" / "aorta.nii.gz", np.zeros((2, 2, 2), np.uint8))
     return save(folder / image, voxels[:, :, first : last + 1][:, :, step], affine)
 
 
 def labels(folder: Path) -> dict[str, list[tuple[str, int, int]]]:
     collection = read_collection(folder)
-    return {name: [(row.region, int(row.first), int(row.last)) for row in rows] for name, rows in collection.regions.items()}
+    return {
+        name: [(row.region, int(row.first), int(row.last)) for row in rows]
+        for name, rows in collection.regions.items()
+    }
 
 
 def asides(folder: Path) -> dict[str, str]:
@@ -184,7 +212,9 @@ def test_totalsegmentators_layout(tmp_path):
     save_case(tree / "s0006", 104, 106)
     for name in ("hip_left", "hip_right"):
         (tree / "s0006/segmentations" / f"{name}.nii.gz").unlink()
-    (tree / "meta.csv").write_text("image_id;age;institute;split;manufacturer;field_strength\ns0001;44;C;train;ge;1.50\n")
+    (tree / "meta.csv").write_text(
+        "image_id;age;institute;split;manufacturer;field_strength\ns0001;44;C;train;ge;1.50\n"
+    )
     output = run("totalsegmentator", tree, "--out", out, status=3)
     assert "3 volumes of 3 subjects, 2 labelled" in output
     assert labels(out) == {
@@ -197,7 +227,9 @@ def test_totalsegmentators_layout(tmp_path):
     }
     assert volumes["s0001"].path == tree / "s0001/mri.nii.gz" and volumes["s0001"].split == ""
     kinds = [(row["kind"], row["code"]) for row in read_tsv(out / "aside.tsv")]
-    assert kinds == [("broken", "volume-empty"), ("broken", "mask-grid"), ("left out", ""), ("not labelled", "")]
+    assert kinds == [
+        ("broken", "volume-empty"), ("broken", "mask-grid"), ("left out", ""), ("not labelled", ""),
+    ]
 
 
 def test_one_file_of_numbered_labels_gives_the_same_regions(tmp_path):
@@ -208,7 +240,9 @@ def test_one_file_of_numbered_labels_gives_the_same_regions(tmp_path):
         numbered[mask[:, :, 95:136]] = number
     save(tmp_path / "b" / "case" / "segmentations.nii.gz", numbered)
     save(tmp_path / "b" / "case" / "t1.nii.gz", image[:, :, 95:136])
-    (tmp_path / "labels.tsv").write_text("number\tname\n" + "".join(f"{n}\t{name}\n" for n, name in enumerate(masks, start=1)))
+    (tmp_path / "labels.tsv").write_text(
+        "number\tname\n" + "".join(f"{n}\t{name}\n" for n, name in enumerate(masks, start=1))
+    )
     for tree, more in (("a", ()), ("b", ("--labels", tmp_path / "labels.tsv"))):
         run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables", *more)
     assert labels(tmp_path / "a-tables") == labels(tmp_path / "b-tables") != {}
@@ -229,7 +263,9 @@ def test_a_slice_in_which_an_organ_is_outlined_is_never_none(tmp_path, dim):
     save(tmp_path / "b" / "case" / "mri.nii.gz", image)
     for tree in ("a", "b"):
         run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables")
-        assert labels(tmp_path / f"{tree}-tables") == {"case": [("pelvis", 0, 8), ("abdomen", 9, 31), ("chest", 32, 40)]}
+        assert labels(tmp_path / f"{tree}-tables") == {
+            "case": [("pelvis", 0, 8), ("abdomen", 9, 31), ("chest", 32, 40)]
+        }
 
 
 def test_hidden_files_are_neither_images_nor_masks(tmp_path):
@@ -242,7 +278,8 @@ def test_hidden_files_are_neither_images_nor_masks(tmp_path):
 
 
 def test_masks_of_one_organ_are_joined(tmp_path):
-    """A liver in two files, and in two numbers: its dome is that of the higher part, whichever is read last."""
+    """A liver in two files, and in two numbers: its dome is that of the higher part, whichever is read
+    last."""
     masks, image, _ = person()
     save_case(tmp_path / "a" / "case", 95, 135)
     liver, parts = masks["liver"][:, :, 95:136], tmp_path / "a" / "case" / "segmentations"
@@ -256,10 +293,14 @@ def test_masks_of_one_organ_are_joined(tmp_path):
     numbered[lower & (numbered == 1 + list(masks).index("liver"))] = 99
     save(tmp_path / "b" / "case" / "segmentations.nii.gz", numbered)
     save(tmp_path / "b" / "case" / "t1.nii.gz", image[:, :, 95:136])
-    (tmp_path / "labels.tsv").write_text("".join(f"{n}\t{name}\n" for n, name in enumerate(masks, start=1)) + "99\tliver\n")
+    (tmp_path / "labels.tsv").write_text(
+        "".join(f"{n}\t{name}\n" for n, name in enumerate(masks, start=1)) + "99\tliver\n"
+    )
     for tree, more in (("a", ()), ("b", ("--labels", tmp_path / "labels.tsv"))):
         run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables", *more)
-        assert labels(tmp_path / f"{tree}-tables") == {"case": [("pelvis", 0, 8), ("abdomen", 9, 31), ("chest", 32, 40)]}
+        assert labels(tmp_path / f"{tree}-tables") == {
+            "case": [("pelvis", 0, 8), ("abdomen", 9, 31), ("chest", 32, 40)]
+        }
 
 
 def test_sessions_of_one_person_are_one_subject(tmp_path):
@@ -299,21 +340,33 @@ def test_masks_are_known_whatever_their_capitals_and_hyphens_and_a_misspelt_one_
     for tree in ("a", "b"):
         save_case(tmp_path / tree / "case", 95, 135)
     masks = tmp_path / "b" / "case" / "segmentations"
-    for name, other in (("hip_left", "Hip-Left"), ("lung_right", "LUNG right"), ("kidney_left", "kidny_left")):
+    for name, other in (
+        ("hip_left", "Hip-Left"), ("lung_right", "LUNG right"), ("kidney_left", "kidny_left"),
+    ):
         (masks / f"{name}.nii.gz").rename(masks / f"{other}.nii.gz")
     for tree in ("a", "b"):
         run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables")
     assert labels(tmp_path / "a-tables") == labels(tmp_path / "b-tables") != {}
     aside = read_tsv(tmp_path / "b-tables" / "aside.tsv")
-    assert [row["reason"] for row in aside] == ["'kidny_left' is no organ that marks a region; is 'kidney_left' meant?"]
+    assert [row["reason"] for row in aside] == [
+        "'kidny_left' is no organ that marks a region; is 'kidney_left' meant?"
+    ]
 
 
 def test_organs_of_other_names_ask_nothing_and_a_case_that_has_no_others_says_what_to_call_them():
     """Of what TotalSegmentator outlines besides, nothing is taken for a misspelling."""
-    others = ("kidney_cyst_left", "kidney_cyst_right", "heart_atrium", "brainstem", "vertebrae_T9", "vertebrae_L4", "humerus_left", "colon",
-              "scapula_left", "clavicula_right", "stomach", "esophagus", "iliac_artery_left", "spinal_cord", "gluteus_maximus_left")
-    assert all(organ_called(name) is None and not get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE) for name in others)
-    assert {organ_called(name) for name in ("Vertebrae-t7", " liver ", "HIP LEFT")} == {"vertebrae_T7", "liver", "hip_left"}
+    others = (
+        "kidney_cyst_left", "kidney_cyst_right", "heart_atrium", "brainstem", "vertebrae_T9", "vertebrae_L4",
+        "humerus_left", "colon", "scapula_left", "clavicula_right", "stomach", "esophagus",
+        "iliac_artery_left", "spinal_cord", "gluteus_maximus_left",
+    )
+    assert all(
+        organ_called(name) is None and not get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE)
+        for name in others
+    )
+    assert {organ_called(name) for name in ("Vertebrae-t7", " liver ", "HIP LEFT")} == {
+        "vertebrae_T7", "liver", "hip_left",
+    }
 
 
 def test_a_case_without_an_organ_that_tells_is_listed_with_what_to_call_its_masks(tmp_path):
@@ -323,14 +376,17 @@ def test_a_case_without_an_organ_that_tells_is_listed_with_what_to_call_its_mask
         path.rename(masks / f"structure{number}.nii.gz")
     gathered = gather_masked(tmp_path)
     assert len(gathered.volumes) == 1 and not gathered.regions
-    assert [one.kind for one in gathered.aside] == ["not labelled"] and "such as liver, hip_left" in gathered.aside[0].reason
+    assert [one.kind for one in gathered.aside] == [
+        "not labelled"
+    ] and "such as liver, hip_left" in gathered.aside[0].reason
 
 
 def save_meta(path: Path, size: tuple[int, int, int]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     image = SimpleITK.GetImageFromArray(np.zeros(size[::-1], np.int16))
     image.SetSpacing((4.0, 0.9, 0.8))
-    image.SetDirection((0, 0, 1, 1, 0, 0, 0, -1, 0))      # first axis to the back, second to the feet, third to the left (LPS)
+    # first axis to the back, second to the feet, third to the left (LPS)
+    image.SetDirection((0, 0, 1, 1, 0, 0, 0, -1, 0))
     SimpleITK.WriteImage(image, str(path))
 
 
@@ -342,7 +398,8 @@ def test_spiders_layout(tmp_path):
             save_meta(tree / "masks" / f"{name}.mha", (12, 31 if name == "1_t2" else 30, 15))
     (tree / "images" / "readme.txt").write_text("x")
     run("spider", tree, "--out", out, status=3)
-    assert labels(out) == {"1_t1": [("spine", 0, 29)], "2_t2_SPACE": [("spine", 0, 29)]}       # the second axis runs to the feet
+    # the second axis runs to the feet
+    assert labels(out) == {"1_t1": [("spine", 0, 29)], "2_t2_SPACE": [("spine", 0, 29)]}
     rows = {row.volume_id: row for row in read_collection(out).volumes}
     assert (rows["2_t2_SPACE"].subject_id, rows["2_t2_SPACE"].attributes["sequence"]) == ("2", "t2_SPACE")
     assert asides(out) == {"1_t2.mha": "broken", "3_t1.mha": "broken", "readme.txt": "left out"}
@@ -371,16 +428,21 @@ def test_ixi_layout(tmp_path):
         save(tree / f"{name}.nii.gz", image[:, :, 150:])
     (tree / "IXI600-IOP-0001-T2.nii.gz").write_bytes(b"\x1f\x8b garbage")
     run("ixi", tree, "--out", out, status=3)
-    assert labels(out) == {"IXI002-Guys-0828-T1": [("head", 0, CROWN - 150)], "IXI013-HH-1212-MRA": [("head", 0, CROWN - 150)]}
+    assert labels(out) == {
+        "IXI002-Guys-0828-T1": [("head", 0, CROWN - 150)],
+        "IXI013-HH-1212-MRA": [("head", 0, CROWN - 150)],
+    }
     row = read_collection(out).volumes[1]
     assert (row.subject_id, row.attributes["site"], row.attributes["field_strength"]) == ("IXI013", "HH", "3")
     assert asides(out) == {
-        "IXI002-Guys-0828-DTI-07.nii.gz": "left out", "other.nii.gz": "left out", "IXI600-IOP-0001-T2.nii.gz": "broken"
+        "IXI002-Guys-0828-DTI-07.nii.gz": "left out", "other.nii.gz": "left out",
+        "IXI600-IOP-0001-T2.nii.gz": "broken",
     }
 
 
 def test_a_bids_tree(tmp_path):
-    """The nearest sidecar wins; one for another acquisition does not apply; what is no anatomical image is set aside with a reason."""
+    """The nearest sidecar wins; one for another acquisition does not apply; what is no anatomical image is
+    set aside with a reason."""
     tree, out = tmp_path / "ds", tmp_path / "tables"
     voxels = np.random.default_rng(0).random((6, 7, 8)).astype(np.float32)
     thick = np.diag([5.0, 1.0, 1.0, 1.0])
@@ -401,28 +463,35 @@ def test_a_bids_tree(tmp_path):
     }
     for name, facts in sidecars.items():
         (tree / name).write_text(json.dumps(facts))
-    (tree / "sub-02" / "sub-02_T1w.json").write_text("[" * 100_000)              # json fails of that with another error than of "{"
+    # json fails of that with another error than of "{"
+    (tree / "sub-02" / "sub-02_T1w.json").write_text("[" * 100_000)
     os.mkfifo(tree / "sub-02" / "anat" / "sub-02_T1w.json")
     (tree / "participants.tsv").write_text("participant_id\tage\tsex\tsite\nsub-01\t61\tF\tOslo\n")
     run("bids", tree, "--out", out, status=3)
     rows = {row.volume_id: (row.subject_id, {name: value for name, value in row.attributes.items() if value})
             for row in read_collection(out).volumes}
     assert rows == {
-        "sub-01_ses-b_T1w": ("sub-01", {"site": "Oslo", "manufacturer": "Siemens", "field_strength": "1.5", "sequence": "T1w",
-                                        "plane": "sagittal", "sex": "F"}),
+        "sub-01_ses-b_T1w": (
+            "sub-01",
+            {
+                "site": "Oslo", "manufacturer": "Siemens", "field_strength": "1.5", "sequence": "T1w",
+                "plane": "sagittal", "sex": "F",
+            },
+        ),
         "sub-01_ses-b_acq-low_T2w": ("sub-01", {"site": "Oslo", "sequence": "T2w", "sex": "F"}),
         "sub-02_T1w": ("sub-02", {"manufacturer": "Siemens", "field_strength": "3", "sequence": "T1w"}),
     }
     assert asides(out) == {
-        "derivatives": "left out", "func": "left out", "sub-01_ses-b_part-phase_T2w.nii": "left out", "sub-01_ses-b_T1map.nii": "left out",
-        "sub-02": "left out", "sub-03_T1w.nii.gz": "left out", "sub-02_T2w.nii.gz": "broken", "sub-02_PDw.nii.gz": "broken",
-        "sub-02_T1w.json": "broken",
+        "derivatives": "left out", "func": "left out", "sub-01_ses-b_part-phase_T2w.nii": "left out",
+        "sub-01_ses-b_T1map.nii": "left out", "sub-02": "left out", "sub-03_T1w.nii.gz": "left out",
+        "sub-02_T2w.nii.gz": "broken", "sub-02_PDw.nii.gz": "broken", "sub-02_T1w.json": "broken",
     }
     assert "Zebulon" not in "".join(path.read_text() for path in out.iterdir())
 
 
 def test_a_broken_sidecar_of_many_images_is_one_entry_and_takes_none_of_them_away(tmp_path):
-    """Inherited from the top of the data set.  Status 3 all the same: what it says of the scanner is in no subgroup."""
+    """Inherited from the top of the data set.  Status 3 all the same: what it says of the scanner is in no
+    subgroup."""
     voxels = np.random.default_rng(0).random((6, 7, 8)).astype(np.float32)
     for subject in ("sub-01", "sub-02", "sub-03"):
         save(tmp_path / "ds" / subject / "anat" / f"{subject}_T1w.nii.gz", voxels)
@@ -435,7 +504,8 @@ def test_a_broken_sidecar_of_many_images_is_one_entry_and_takes_none_of_them_awa
 
 
 def test_the_labels_count_slices_as_the_slicer_does(tmp_path):
-    """A volume stored from head to feet: the row of its head is at the end of the slices, counted from the feet."""
+    """A volume stored from head to feet: the row of its head is at the end of the slices, counted from the
+    feet."""
     save_case(tmp_path / "s0001", 140, 179, flipped=True)
     run("totalsegmentator", tmp_path, "--out", tmp_path / "tables")
     (chest, head) = read_collection(tmp_path / "tables").regions["s0001"]
@@ -465,9 +535,13 @@ def test_tables_corrected_by_hand_are_not_written_over(tmp_path):
     before = (tmp_path / "in" / "volumes.tsv").read_bytes()
     with pytest.raises(CollectionError) as refusal:
         write_tables(tmp_path / "in", Gathered([VolumeRow("b", "s", tmp_path / "b.nii")]))
-    assert refusal.value.code == "collection-exists" and (tmp_path / "in" / "volumes.tsv").read_bytes() == before
+    assert (
+        refusal.value.code == "collection-exists" and (tmp_path / "in" / "volumes.tsv").read_bytes() == before
+    )
     write_tables(tmp_path / "in", Gathered([VolumeRow("b", "s", tmp_path / "b.nii")]), replace=True)
-    assert [row.volume_id for row in read_collection(tmp_path / "in").volumes] == ["b"] and read_collection(tmp_path / "in").regions == {}
+    assert [row.volume_id for row in read_collection(tmp_path / "in").volumes] == ["b"] and read_collection(
+        tmp_path / "in"
+    ).regions == {}
 
 
 def test_a_tree_without_volumes_says_so(tmp_path):
@@ -486,8 +560,11 @@ def test_an_image_without_masks_is_set_aside_with_what_it_lacks(tmp_path, made):
 
 @pytest.mark.parametrize("axes", list(permutations(range(3))))
 @pytest.mark.parametrize("flips", list(product([1, -1], repeat=3)))
-def test_a_mask_turned_by_45_degrees_is_counted_as_its_image_is(tmp_path: Path, axes: Sequence[int], flips: Sequence[int]) -> None:
-    """Where two axes are as close, the order they are stored in must not decide: a liver would lie along the left-right axis."""
+def test_a_mask_turned_by_45_degrees_is_counted_as_its_image_is(
+    tmp_path: Path, axes: Sequence[int], flips: Sequence[int]
+) -> None:
+    """Where two axes are as close, the order they are stored in must not decide: a liver would lie along the
+    left-right axis."""
     turn = np.array([[1.0, 0, 0], [0, np.sqrt(0.5), -np.sqrt(0.5)], [0, np.sqrt(0.5), np.sqrt(0.5)]])
     affine = np.eye(4)
     affine[:3, :3] = (turn * flips)[:, list(axes)]
@@ -495,4 +572,7 @@ def test_a_mask_turned_by_45_degrees_is_counted_as_its_image_is(tmp_path: Path, 
     nibabel.save(nibabel.Nifti1Image(voxels, affine), tmp_path / "liver.nii.gz")
     grid = Grid((5, 6, 7), affine)
     marked, _ = mask_in_ras(tmp_path / "liver.nii.gz", grid)
-    assert np.array_equal(marked, closest_canonical(Volume(voxels, affine, "image")).voxels) and marked.shape[2] == grid.slices
+    assert (
+        np.array_equal(marked, closest_canonical(Volume(voxels, affine, "image")).voxels)
+        and marked.shape[2] == grid.slices
+    )

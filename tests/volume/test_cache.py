@@ -26,7 +26,10 @@ def collection(folder: Path, volumes: int = 3) -> Path:
     for number in range(volumes):
         voxels = np.random.default_rng(number).integers(0, 900, (9, 8, 7)).astype(np.int16)
         nibabel.save(nibabel.Nifti1Image(voxels, np.diag([5.0, 5.0, 6.0, 1.0])), folder / f"v{number}.nii")
-    rows = [{"volume_id": f"v{number}", "subject_id": f"s{number}", "path": f"v{number}.nii"} for number in range(volumes)]
+    rows = [
+        {"volume_id": f"v{number}", "subject_id": f"s{number}", "path": f"v{number}.nii"}
+        for number in range(volumes)
+    ]
     write_tsv(folder / "volumes.tsv", list(rows[0]), rows)
     return folder
 
@@ -45,7 +48,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def sealed(tmp_path_factory):
     path = cache.entry(tmp_path_factory.mktemp("cache"), {"volume": 1})
-    cache.write(path, {"pixels": np.arange(4000, dtype=np.uint8).reshape(10, 400), "z_mm": np.linspace(0, 1, 10)})
+    cache.write(
+        path, {"pixels": np.arange(4000, dtype=np.uint8).reshape(10, 400), "z_mm": np.linspace(0, 1, 10)}
+    )
     return path, path.read_bytes()
 
 
@@ -92,12 +97,16 @@ def test_renamed_and_touched_volumes_are_hits_and_changed_ones_are_not(tmp_path)
     (at / "v1.nii").rename(at / "v0.nii")
     (at / "spare").rename(at / "v1.nii")
     assert "3 volumes from an earlier run" in cache_messages(at, out)[-1]
-    assert contents(out)["pixels.npy"] != before["pixels.npy"]              # the two changed places, and so did their slices
+    # the two changed places, and so did their slices
+    assert contents(out)["pixels.npy"] != before["pixels.npy"]
     content = bytearray((at / "v2.nii").read_bytes())
     content[-1] ^= 4
     (at / "v2.nii").write_bytes(content)
     assert "2 volumes from an earlier run, 1 cut now" in cache_messages(at, out)[-1]
-    assert "0 volumes from an earlier run, 3 cut now" in cache_messages(at, out, slicing=Slicing(target_spacing_mm=4.0))[-1]
+    assert (
+        "0 volumes from an earlier run, 3 cut now"
+        in cache_messages(at, out, slicing=Slicing(target_spacing_mm=4.0))[-1]
+    )
 
 
 def test_a_damaged_entry_that_still_unpacks_is_reported_and_made_again(tmp_path):

@@ -12,14 +12,30 @@ from fovnet.volume.changed import stamp_of_volumes
 
 
 def table(folder: Path, path: str) -> Path:
-    return write_tsv(folder / "volumes.tsv", ["volume_id", "subject_id", "path"], [{"volume_id": "a", "subject_id": "a", "path": path}])
+    return write_tsv(
+        folder / "volumes.tsv", ["volume_id", "subject_id", "path"],
+        [{"volume_id": "a", "subject_id": "a", "path": path}],
+    )
 
 
-@pytest.mark.parametrize(("named", "part"), [
-    ("p.hdr", "p.img"), ("p.img", "p.hdr"), ("p.hdr", "p.mat"), ("n.nhdr", "n.raw.gz"), ("m.mhd", "m.raw"), ("m.mhd", "m.zraw"),
-    ("A.HDR", "A.IMG"), ("A.IMG.gz", "A.HDR.gz"), ("A.hdr.GZ", "A.img.GZ"), ("A.MHD", "A.RAW"),
-    ("t1.nii.gz", "t1.nii.gz"), ("series", "series/part/im0.dcm"), ("series#0123456789ab", "series/part/im0.dcm"),
-])
+@pytest.mark.parametrize(
+    ("named", "part"),
+    [
+        ("p.hdr", "p.img"),
+        ("p.img", "p.hdr"),
+        ("p.hdr", "p.mat"),
+        ("n.nhdr", "n.raw.gz"),
+        ("m.mhd", "m.raw"),
+        ("m.mhd", "m.zraw"),
+        ("A.HDR", "A.IMG"),
+        ("A.IMG.gz", "A.HDR.gz"),
+        ("A.hdr.GZ", "A.img.GZ"),
+        ("A.MHD", "A.RAW"),
+        ("t1.nii.gz", "t1.nii.gz"),
+        ("series", "series/part/im0.dcm"),
+        ("series#0123456789ab", "series/part/im0.dcm"),
+    ],
+)
 def test_the_stamp_goes_by_every_part(tmp_path: Path, named: str, part: str) -> None:
     for name in {named.partition("#")[0], part, "other.img"}:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -19,9 +19,13 @@ from fovnet.volume.slices import SliceStack, groups
 
 def tables(folder: Path, volumes: str, regions: str | None = None) -> Path:
     """A collection written with | for tabs, so that the tests can be read."""
-    (folder / "volumes.tsv").write_text("\n".join(line.strip() for line in volumes.strip().splitlines()).replace("|", "\t") + "\n")
+    (folder / "volumes.tsv").write_text(
+        "\n".join(line.strip() for line in volumes.strip().splitlines()).replace("|", "\t") + "\n"
+    )
     if regions is not None:
-        (folder / "regions.tsv").write_text("\n".join(line.strip() for line in regions.strip().splitlines()).replace("|", "\t") + "\n")
+        (folder / "regions.tsv").write_text(
+            "\n".join(line.strip() for line in regions.strip().splitlines()).replace("|", "\t") + "\n"
+        )
     return folder
 
 
@@ -51,7 +55,9 @@ VOLUMES = """
 def test_paths_are_relative_to_the_table_and_further_columns_are_attributes(tmp_path):
     collection = read_collection(tables(tmp_path, VOLUMES))
     assert [row.volume_id for row in collection.volumes] == ["one", "two", "three"]
-    assert [row.path for row in collection.volumes] == [tmp_path / "a/one.nii.gz", Path("/elsewhere/two.nii"), tmp_path / "three.nii"]
+    assert [row.path for row in collection.volumes] == [
+        tmp_path / "a/one.nii.gz", Path("/elsewhere/two.nii"), tmp_path / "three.nii",
+    ]
     assert dict(collection.volumes[0].attributes) == {"site": "Oslo"}
     assert collection.regions == {}
     assert read_collection(tmp_path / "volumes.tsv") == collection
@@ -67,7 +73,9 @@ def test_regions_are_read_by_any_of_their_names(tmp_path):
         three|none|0|5||
     """
     rows = read_collection(tables(tmp_path, VOLUMES, regions)).regions
-    assert rows["one"] == (RegionRow("one", "legs", 0, 9), RegionRow("one", "pelvis", 10, 20), RegionRow("one", "spine", 15, 30))
+    assert rows["one"] == (
+        RegionRow("one", "legs", 0, 9), RegionRow("one", "pelvis", 10, 20), RegionRow("one", "spine", 15, 30),
+    )
     assert rows["two"] == (RegionRow("two", "chest", -20.5, 80, in_mm=True),)
     assert rows["three"] == (RegionRow("three", "none", 0, 5),)
     assert region_named("NONE", DEFAULT) == "none" and region_named("elbow", DEFAULT) is None
@@ -104,7 +112,8 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
         "volumes.tsv, line 6, split 'test': its subject is in 'train' in line 2",
         "regions.tsv, line 2, volume_id 'onee': is not in volumes.tsv; did you mean 'one'?",
         "regions.tsv, line 3, region 'abdomn': did you mean 'abdomen'?",
-        "regions.tsv, line 4, last_slice '5': lies below first_slice 9; ranges run from feet to head. Are the two swapped?",
+        "regions.tsv, line 4, last_slice '5': lies below first_slice 9; ranges run from feet to head. Are "
+        "the two swapped?",
         "regions.tsv, line 5, first_slice '-1': a whole slice number",
         "regions.tsv, line 5, last_slice '5.5': a whole slice number",
         "regions.tsv, line 6: give first_slice and last_slice, or from_mm and to_mm",
@@ -117,7 +126,8 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
     assert len(found) == len(expected)
     named = [re.match(r"(.*), line (\d+)", one.strip()).groups() for one in found]
     places = [(table.endswith("regions.tsv"), int(line)) for table, line in named]
-    assert places == sorted(places)                             # as somebody mends them: table by table, downwards
+    # as somebody mends them: table by table, downwards
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize("name", ["regions.tsv", "of line 7", "mine, line 90"])
@@ -125,21 +135,34 @@ def test_faults_are_in_order_whatever_the_folder_is_called(tmp_path, name):
     (tmp_path / name).mkdir()
     volumes = "volume_id|subject_id|path\none|anna|one.nii\ntwo|anna|two.nii\nthree||three.nii"
     found = faults(tables(tmp_path / name, volumes, "volume_id|region|from_mm|to_mm\none|hed|0|5\ntwo||0|5"))
-    assert [re.findall(r"(\w+)\.tsv, line (\d), ", one)[-1] for one in found] == [("volumes", "4"), ("regions", "2"), ("regions", "3")]
+    assert [re.findall(r"(\w+)\.tsv, line (\d), ", one)[-1] for one in found] == [
+        ("volumes", "4"), ("regions", "2"), ("regions", "3"),
+    ]
 
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ("first_slice|last_slise", "no column last_slice among volume_id, region, first_slice, last_slise. Is 'last_slise' meant?"),
+        (
+            "first_slice|last_slise",
+            "no column last_slice among volume_id, region, first_slice, last_slise. Is 'last_slise' meant?",
+        ),
         ("from_mm|till_mm", "no column to_mm among volume_id, region, from_mm, till_mm"),
-        ("a|b", "no column first_slice, last_slice among volume_id, region, a, b. Rows need first_slice and last_slice, or from_mm"),
+        (
+            "a|b",
+            "no column first_slice, last_slice among volume_id, region, a, b. Rows need first_slice and "
+            "last_slice, or from_mm",
+        ),
     ],
 )
-def test_a_column_of_labels_that_is_misspelt_is_one_fault_of_the_header_and_not_one_of_every_row(tmp_path, columns, message):
+def test_a_column_of_labels_that_is_misspelt_is_one_fault_of_the_header_and_not_one_of_every_row(
+    tmp_path, columns, message
+):
     rows = "".join(f"one|head|{at}|{at}\n" for at in range(20))
-    (found,) = faults(tables(tmp_path, "volume_id|subject_id|path\none|a|a.nii", f"volume_id|region|{columns}\n{rows}"))
+    (found,) = faults(
+        tables(tmp_path, "volume_id|subject_id|path\none|a|a.nii", f"volume_id|region|{columns}\n{rows}")
+    )
     assert "regions.tsv, line 1: " + message in found
 
 
@@ -181,15 +204,27 @@ def test_a_table_that_is_none_is_refused(tmp_path, text, code, message):
 
 def test_a_wrong_header_is_one_fault_and_hides_no_other(tmp_path):
     """The rows of regions.tsv are not called unknown where nobody can know the names."""
-    regions = "volume_id|region|first_slice|last_slice\n" + "\n".join(f"v{n}|legs|0|5" for n in range(50)) + "\nv1|abdomn|6|9"
+    regions = (
+        "volume_id|region|first_slice|last_slice\n"
+        + "\n".join(f"v{n}|legs|0|5" for n in range(50))
+        + "\nv1|abdomn|6|9"
+    )
     found = faults(tables(tmp_path, "volumeid|subject_id|path|split\nv0|a|x.nii|Train", regions))
     assert len(found) == 3
     assert "no column volume_id among volumeid, subject_id, path, split. Is 'volumeid' meant?" in found[0]
-    assert "volumes.tsv, line 2, split 'Train'" in found[1] and "regions.tsv, line 52, region 'abdomn'" in found[2]
+    assert (
+        "volumes.tsv, line 2, split 'Train'" in found[1]
+        and "regions.tsv, line 52, region 'abdomn'" in found[2]
+    )
     regions = "volume_id|regions|first_slice|last_slice\nv9|legs|0|5"
     found = faults(tables(tmp_path, "volume_id|subject_id|file|split\nv0|a|x.nii|Train", regions))
     assert len(found) == 4
-    assert "no column path" in found[0] and "'Train'" in found[1] and "no column region among" in found[2] and "'v9'" in found[3]
+    assert (
+        "no column path" in found[0]
+        and "'Train'" in found[1]
+        and "no column region among" in found[2]
+        and "'v9'" in found[3]
+    )
 
 
 def test_an_open_quotation_mark_swallows_no_line(tmp_path):
@@ -207,7 +242,9 @@ def test_a_name_that_begins_as_a_formula_is_the_same_in_a_table_that_fovnet_wrot
     row = {"volume_id": "=1+1", "subject_id": "@x", "path": "-scans/=1+1.nii", "note": "'=y"}
     write_tsv(tmp_path / "volumes.tsv", list(row), [row])
     (read,) = read_collection(tmp_path).volumes
-    assert (read.volume_id, read.subject_id, read.attributes["note"]) == ("=1+1", "@x", "'=y") and read.path == tmp_path / row["path"]
+    assert (read.volume_id, read.subject_id, read.attributes["note"]) == (
+        "=1+1", "@x", "'=y",
+    ) and read.path == tmp_path / row["path"]
 
 
 def test_a_row_under_a_long_one_is_seen_to_overlap_it(tmp_path):
@@ -216,15 +253,23 @@ def test_a_row_under_a_long_one_is_seen_to_overlap_it(tmp_path):
     assert ["line 3" in found[0], "line 4" in found[1], len(found)] == [True, True, 2]
 
 
-CLEAN = 8       # volumes, each with pelvis 0-4, abdomen 5-9, chest 10-14; volume 0 stays as it is, to be contradicted
+# volumes, each with pelvis 0-4, abdomen 5-9, chest 10-14; volume 0 stays as it is, to be contradicted
+CLEAN = 8
 
 
 def clean():
     """(volumes, regions) as lists of cells by column; a subject a volume, all of them training."""
-    volumes = [{"volume_id": f"v{n}", "subject_id": f"s{n}", "path": f"{n}.nii", "split": "train", "site": "Oslo"} for n in range(CLEAN)]
+    volumes = [
+        {"volume_id": f"v{n}", "subject_id": f"s{n}", "path": f"{n}.nii", "split": "train", "site": "Oslo"}
+        for n in range(CLEAN)
+    ]
     regions = [
-        {"volume_id": f"v{n}", "region": name, "first_slice": str(5 * rung), "last_slice": str(5 * rung + 4), "from_mm": "", "to_mm": ""}
-        for n in range(CLEAN) for rung, name in enumerate(("pelvis", "abdomen", "chest"))
+        {
+            "volume_id": f"v{n}", "region": name, "first_slice": str(5 * rung),
+            "last_slice": str(5 * rung + 4), "from_mm": "", "to_mm": "",
+        }
+        for n in range(CLEAN)
+        for rung, name in enumerate(("pelvis", "abdomen", "chest"))
     ]
     return volumes, regions
 
@@ -246,7 +291,8 @@ def region_cells(n, rung, **cells):
     return lambda volumes, regions: regions[3 * n + rung].update(cells)
 
 
-FAULTS = {      # kind: (table, what is planted in volume n, row of the table that is at fault, column or sentence)
+# kind: (table, what is planted in volume n, row of the table that is at fault, column or sentence)
+FAULTS = {
     "no subject": lambda n: ("volumes", volume_cells(n, subject_id=""), n, "subject_id ''"),
     "no path": lambda n: ("volumes", volume_cells(n, path=""), n, "path ''"),
     "no file name": lambda n: ("volumes", named(n, f"a/b{n}"), n, f"volume_id 'a/b{n}'"),
@@ -259,25 +305,43 @@ FAULTS = {      # kind: (table, what is planted in volume n, row of the table th
     "an open quote": lambda n: ("volumes", volume_cells(n, site='"Oslo'), n, "a quotation mark"),
     "unknown volume": lambda n: ("regions", region_cells(n, 1, volume_id="w"), 3 * n + 1, "volume_id 'w'"),
     "no volume": lambda n: ("regions", region_cells(n, 1, volume_id=""), 3 * n + 1, "volume_id ''"),
-    "unknown region": lambda n: ("regions", region_cells(n, 2, region="abdomn"), 3 * n + 2, "region 'abdomn'"),
-    "upside down range": lambda n: ("regions", region_cells(n, 0, first_slice="4", last_slice="3"), 3 * n, "last_slice '3'"),
+    "unknown region": lambda n: (
+        "regions", region_cells(n, 2, region="abdomn"), 3 * n + 2, "region 'abdomn'",
+    ),
+    "upside down range": lambda n: (
+        "regions", region_cells(n, 0, first_slice="4", last_slice="3"), 3 * n, "last_slice '3'",
+    ),
     "a half slice": lambda n: ("regions", region_cells(n, 0, last_slice="3.5"), 3 * n, "last_slice '3.5'"),
-    "a comma": lambda n: ("regions", region_cells(n, 0, first_slice="", last_slice="", from_mm="1,5", to_mm="9"), 3 * n, "from_mm '1,5'"),
-    "no range": lambda n: ("regions", region_cells(n, 1, first_slice="", last_slice=""), 3 * n + 1, "give first_slice and last_slice"),
+    "a comma": lambda n: (
+        "regions", region_cells(n, 0, first_slice="", last_slice="", from_mm="1,5", to_mm="9"), 3 * n,
+        "from_mm '1,5'",
+    ),
+    "no range": lambda n: (
+        "regions", region_cells(n, 1, first_slice="", last_slice=""), 3 * n + 1,
+        "give first_slice and last_slice",
+    ),
     "two ranges": lambda n: ("regions", region_cells(n, 1, from_mm="1", to_mm="2"), 3 * n + 1, "not both"),
-    "overlap": lambda n: ("regions", region_cells(n, 1, first_slice="4"), 3 * n + 1, "region 'abdomen': overlaps pelvis"),
-    "upside down": lambda n: ("regions", region_cells(n, 2, region="legs"), 3 * n + 2, "region 'legs': lies above abdomen"),
+    "overlap": lambda n: (
+        "regions", region_cells(n, 1, first_slice="4"), 3 * n + 1, "region 'abdomen': overlaps pelvis",
+    ),
+    "upside down": lambda n: (
+        "regions", region_cells(n, 2, region="legs"), 3 * n + 2, "region 'legs': lies above abdomen",
+    ),
     "two units": lambda n: (
-        "regions", region_cells(n, 2, first_slice="", last_slice="", from_mm="10", to_mm="14"), 3 * n + 2, "from_mm '10'"
+        "regions", region_cells(n, 2, first_slice="", last_slice="", from_mm="10", to_mm="14"), 3 * n + 2,
+        "from_mm '10'",
     ),
     "said twice": lambda n: (
-        "regions", region_cells(n, 1, region="pelvis", first_slice="0", last_slice="4"), 3 * n + 1, "region 'pelvis': the same"
+        "regions", region_cells(n, 1, region="pelvis", first_slice="0", last_slice="4"), 3 * n + 1,
+        "region 'pelvis': the same",
     ),
 }
 
 
 @settings(max_examples=150)
-@given(lists(sampled_from(sorted(FAULTS)), min_size=1, max_size=5, unique=True), permutations(range(1, CLEAN)))
+@given(
+    lists(sampled_from(sorted(FAULTS)), min_size=1, max_size=5, unique=True), permutations(range(1, CLEAN))
+)
 def test_every_planted_fault_is_reported_on_its_line_and_nothing_else(tmp_path_factory, kinds, places):
     volumes, regions = clean()
     expected = []
@@ -291,14 +355,18 @@ def test_every_planted_fault_is_reported_on_its_line_and_nothing_else(tmp_path_f
         (folder / f"{name}.tsv").write_text(text + "\n")
     found = faults(folder)
     for line, message in expected:
-        assert any(f"{line}, {message}" in fault or (f"{line}: " in fault and message in fault) for fault in found), (line, message, found)
+        assert any(
+            f"{line}, {message}" in fault or (f"{line}: " in fault and message in fault) for fault in found
+        ), (line, message, found)
     assert len(found) == len(expected), found
 
 
 def test_the_tables_before_planting_have_no_fault(tmp_path):
     volumes, regions = clean()
     for name, rows in (("volumes", volumes), ("regions", regions)):
-        (tmp_path / f"{name}.tsv").write_text("\n".join(["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]))
+        (tmp_path / f"{name}.tsv").write_text(
+            "\n".join(["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)])
+        )
     assert len(read_collection(tmp_path).regions) == CLEAN
 
 
@@ -315,7 +383,10 @@ def test_slices_outside_every_row_are_none_and_spine_stands_beside_the_chain():
     rows = [RegionRow("v", "chest", 2, 5), RegionRow("v", "spine", 4, 7)]
     shown = truth(stack_of(10, 5.0), rows)
     names = [{DEFAULT.classes[k] for k in np.flatnonzero(row)} for row in shown]
-    assert names == [{"none"}] * 2 + [{"chest"}] * 2 + [{"chest", "spine"}] * 2 + [{"spine"}] * 2 + [{"none"}] * 2
+    assert (
+        names
+        == [{"none"}] * 2 + [{"chest"}] * 2 + [{"chest", "spine"}] * 2 + [{"spine"}] * 2 + [{"none"}] * 2
+    )
 
 
 @settings(max_examples=100)
@@ -325,16 +396,22 @@ def test_a_cut_shows_the_region_of_its_middle_slice(draw):
     slices = draw.draw(integers(1, 80))
     border = draw.draw(integers(0, slices - 1))
     stack = stack_of(slices, draw.draw(integers(5, 60)) / 10)
-    rows = [RegionRow("v", "legs", 0, border)] + ([RegionRow("v", "pelvis", border + 1, slices - 1)] if border + 1 < slices else [])
+    rows = [RegionRow("v", "legs", 0, border)] + (
+        [RegionRow("v", "pelvis", border + 1, slices - 1)] if border + 1 < slices else []
+    )
     by_slice = ["legs"] * (border + 1) + ["pelvis"] * (slices - border - 1)
     shown = truth(stack, rows)
     assert (shown.sum(axis=1) == 1).all()
-    assert [DEFAULT.classes[k] for k in shown.argmax(axis=1)] == [by_slice[(first + last) // 2] for first, last in stack.covers.tolist()]
+    assert [DEFAULT.classes[k] for k in shown.argmax(axis=1)] == [
+        by_slice[(first + last) // 2] for first, last in stack.covers.tolist()
+    ]
 
 
 def test_millimetres_hold_the_cuts_between_them_and_the_lower_region_has_the_border():
     stack = stack_of(6, 10.0, bottom_mm=-20.0)
-    shown = truth(stack, [RegionRow("v", "legs", -20, 0, in_mm=True), RegionRow("v", "pelvis", 0, 25, in_mm=True)])
+    shown = truth(
+        stack, [RegionRow("v", "legs", -20, 0, in_mm=True), RegionRow("v", "pelvis", 0, 25, in_mm=True)]
+    )
     assert [DEFAULT.classes[k] for k in shown.argmax(axis=1)] == ["legs"] * 3 + ["pelvis"] * 2 + ["none"]
     assert (shown.sum(axis=1) == 1).all()
 

@@ -22,20 +22,28 @@ from fovnet.volume.memory import bytes_to_read
 from fovnet.volume.sources import read, source_of
 
 
-def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passed_over(tmp_path: Path) -> None:
+def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passed_over(
+    tmp_path: Path,
+) -> None:
     for name in ("a.nii.gz", "b.MGZ", "notes.txt", ".hidden.nii", "deep/c.nii", "deep/scan.dcm"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"x")
     (tmp_path / "IM0001").write_bytes(b"\0" * 128 + b"DICM")
     (tmp_path / "README").write_bytes(b"no volume")
-    os.mkfifo(tmp_path / "pipe")                                # nobody writes into it: to open it would wait for ever
+    # nobody writes into it: to open it would wait for ever
+    os.mkfifo(tmp_path / "pipe")
     found = [path.relative_to(tmp_path).as_posix() for path in find([tmp_path]).volumes]
     assert found == ["IM0001", "a.nii.gz", "b.MGZ", "deep/c.nii", "deep/scan.dcm"]
-    assert find([tmp_path / "notes.txt", tmp_path / "gone.nii"]).volumes == [tmp_path / "notes.txt", tmp_path / "gone.nii"]
+    assert find([tmp_path / "notes.txt", tmp_path / "gone.nii"]).volumes == [
+        tmp_path / "notes.txt",
+        tmp_path / "gone.nii",
+    ]
 
 
-def test_what_is_named_twice_is_read_and_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_named_twice_is_read_and_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However it is spelt; a link is a volume of its own."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.nii").write_bytes(b"x")
@@ -43,9 +51,17 @@ def test_what_is_named_twice_is_read_and_counted_once(tmp_path: Path, monkeypatc
     (tmp_path / "link.nii").symlink_to(tmp_path / "in" / "a.nii")
     monkeypatch.chdir(tmp_path)
     once = find([Path("in"), Path("link.nii")])
-    found = find([Path("in"), Path("link.nii"), Path("in/a.nii"), tmp_path / "in" / "a.nii", Path("in/../in"), tmp_path / "in"])
+    found = find(
+        [
+            Path("in"), Path("link.nii"), Path("in/a.nii"), tmp_path / "in" / "a.nii", Path("in/../in"),
+            tmp_path / "in",
+        ]
+    )
     assert (found.volumes, found.series) == (once.volumes, once.series)
-    assert found.volumes == [Path("in/a.nii"), Path("in/broken.dcm"), Path("link.nii")] and len(found.series) == 1
+    assert (
+        found.volumes == [Path("in/a.nii"), Path("in/broken.dcm"), Path("link.nii")]
+        and len(found.series) == 1
+    )
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
@@ -63,7 +79,8 @@ def test_a_link_into_a_closed_folder_stops_nothing(tmp_path: Path) -> None:
 
 
 def test_a_pipe_that_is_called_a_volume_is_refused_and_one_that_is_not_is_told(tmp_path: Path) -> None:
-    """Nobody writes into them: to open one would wait for ever.  A link to a device is neither; a link that leads nowhere is called one."""
+    """Nobody writes into them: to open one would wait for ever.  A link to a device is neither; a link that
+    leads nowhere is called one."""
     (tmp_path / "a.nii").write_bytes(b"x")
     for name in ("p.nii.gz", "p.dcm", "pipe"):
         os.mkfifo(tmp_path / name)
@@ -72,8 +89,10 @@ def test_a_pipe_that_is_called_a_volume_is_refused_and_one_that_is_not_is_told(t
     found = find([tmp_path])
     assert {path.name for path in found.volumes} == {"a.nii", "p.nii.gz", "p.dcm", "zero.nii", "gone.nii"}
     assert [path.name for path in found.passed] == ["pipe"]
-    for name, code in (("p.nii.gz", "volume-unreadable"), ("p.dcm", "volume-unreadable"), ("zero.nii", "volume-unreadable"),
-                       ("gone.nii", "volume-missing")):
+    for name, code in (
+        ("p.nii.gz", "volume-unreadable"), ("p.dcm", "volume-unreadable"), ("zero.nii", "volume-unreadable"),
+        ("gone.nii", "volume-missing"),
+    ):
         assert bytes_to_read(source_of(tmp_path / name)) < 2**27
         with pytest.raises(VolumeError) as fault:
             read(tmp_path / name)
@@ -101,19 +120,26 @@ for path in found:
         print(fault.code)
 """
     (tmp_path / "lock").chmod(0)
-    as_anybody = [] if os.geteuid() else ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]       # root may look into every folder
+    # root may look into every folder
+    as_anybody = [] if os.geteuid() else ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
     if as_anybody and not shutil.which(as_anybody[0]):
-        # no folder is closed to root; setpriv, of util-linux, which macOS lacks, starts a process that it is closed to
+        # no folder is closed to root; setpriv, of util-linux, which macOS lacks, starts a process that it is
+        # closed to
         pytest.skip("root, and no setpriv to give up its rights with")
     try:
-        done = subprocess.run([*as_anybody, sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*as_anybody, sys.executable, "-c", script], capture_output=True, text=True, check=False
+        )
     finally:
         (tmp_path / "lock").chmod(0o700)
     assert done.stdout.split() == ["link", "c", "volume-permission", "volume-permission"], done.stderr
 
 
 def test_what_is_passed_over_is_told_but_for_what_belongs_to_a_volume(tmp_path: Path, made) -> None:
-    for name in ("a.nii", "a.json", "a.bval", "scan.nii.gz.bak", "tree.tar.gz", "deep/a.json", "notes", "DICOMDIR", ".hidden"):
+    for name in (
+        "a.nii", "a.json", "a.bval", "scan.nii.gz.bak", "tree.tar.gz", "deep/a.json", "notes", "DICOMDIR",
+        ".hidden",
+    ):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"no volume")
@@ -137,7 +163,9 @@ def test_a_folder_that_holds_links_to_folders_alone_is_refused_with_the_link_to_
     (tmp_path / "away" / "a.nii").write_bytes(b"x")
     (tmp_path / "scans").mkdir()
     (tmp_path / "scans" / "linked").symlink_to(tmp_path / "away", target_is_directory=True)
-    with pytest.raises(VolumeError, match=r"links to folders are not followed, name .*/scans/linked itself") as fault:
+    with pytest.raises(
+        VolumeError, match=r"links to folders are not followed, name .*/scans/linked itself"
+    ) as fault:
         find([tmp_path / "scans"])
     assert fault.value.code == "volumes-none"
     assert find([tmp_path / "scans" / "linked"]).volumes == [tmp_path / "scans" / "linked" / "a.nii"]
@@ -162,7 +190,8 @@ def test_nothing_to_read_is_said(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_volume_beside_another_path_is_given_and_refused_by_name(tmp_path: Path) -> None:
-    """A share that is not mounted is an empty folder: alone it is an error, and beside others it is not forgotten."""
+    """A share that is not mounted is an empty folder: alone it is an error, and beside others it is not
+    forgotten."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "a.nii").write_bytes(b"x")
     assert find([tmp_path / "empty", tmp_path / "a.nii"]).volumes == [tmp_path / "a.nii", tmp_path / "empty"]
@@ -177,11 +206,18 @@ def test_a_file_that_is_not_there_is_no_series(tmp_path: Path) -> None:
 
 
 def test_files_of_one_name_in_two_folders_get_two_ids() -> None:
-    assert name_volumes([Path("a/T1.nii"), Path("b/T1.nii.gz"), Path("T1-2.nii"), Path("c/T1.nii")]) == ["T1", "T1-2", "T1-2-2", "T1-3"]
+    assert name_volumes([Path("a/T1.nii"), Path("b/T1.nii.gz"), Path("T1-2.nii"), Path("c/T1.nii")]) == [
+        "T1", "T1-2", "T1-2-2", "T1-3",
+    ]
 
 
 def test_an_id_is_what_a_table_gives_back_and_no_other_file_beside_the_answers(tmp_path: Path) -> None:
-    names = name_volumes([Path("a/tab\tnew\nline.nii"), Path("b/ Ann .nii"), Path("found.nii"), Path("Found.nii.gz"), Path("c/\t.nii")])
+    names = name_volumes(
+        [
+            Path("a/tab\tnew\nline.nii"), Path("b/ Ann .nii"), Path("found.nii"), Path("Found.nii.gz"),
+            Path("c/\t.nii"),
+        ]
+    )
     assert names == ["tab new line", "Ann", "found-2", "Found-3", "volume"]
     rows = read_tsv(write_tsv(tmp_path / "t.tsv", ["volume_id"], [{"volume_id": name} for name in names]))
     assert [row["volume_id"] for row in rows] == names
@@ -204,8 +240,12 @@ def test_volumes_of_other_formats_inside_an_archive_are_named_not_passed_over(tm
         archive.writestr("inner.zip", nested.getvalue())
         archive.writestr("readme.txt", b"nothing to read")
     found = find([tmp_path / "study.zip"])
-    assert found.volumes == [tmp_path / "study.zip"]              # nothing of it can be read, and it says so itself
-    assert sorted(row["path"].partition(", member ")[2] for row in found.series) == ["brain.nii.gz", "inner.zip"]
+    # nothing of it can be read, and it says so itself
+    assert found.volumes == [tmp_path / "study.zip"]
+    assert sorted(row["path"].partition(", member ")[2] for row in found.series) == [
+        "brain.nii.gz",
+        "inner.zip",
+    ]
     with pytest.raises(VolumeError, match="of an archive only DICOM is read"):
         read(tmp_path / "study.zip")
 
@@ -225,9 +265,12 @@ def test_digits_that_cannot_be_a_series_are_called_so(tmp_path, digits):
 
 
 def test_a_dicom_file_that_is_named_is_never_passed_over_for_the_one_named_beside_it(tmp_path, write):
-    """One is a stack, the other an image by itself: set aside, it is still given to the reader, who says why."""
+    """One is a stack, the other an image by itself: set aside, it is still given to the reader, who says
+    why."""
     frames = write.noise((20, 24, 9)).transpose(2, 1, 0).copy()
-    write.save(tmp_path, [write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(9)])], "stack")
+    write.save(
+        tmp_path, [write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(9)])], "stack"
+    )
     write.save(tmp_path, write.images(write.noise((20, 24, 1)), series=9), "alone")
     named = [tmp_path / "alone000.dcm", tmp_path / "stack000.dcm"]
     assert sorted(find(named).volumes) == named

@@ -23,12 +23,17 @@ def zipped(*members: str) -> bytes:
     outer = io.BytesIO()
     with zipfile.ZipFile(outer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in members:
-            archive.writestr(name, inner.getvalue() if name.endswith((".xlsx", ".jar", ".zip", ".apk", ".bin")) else b"x" * 90)
+            archive.writestr(
+                name,
+                inner.getvalue() if name.endswith((".xlsx", ".jar", ".zip", ".apk", ".bin")) else b"x" * 90,
+            )
     return outer.getvalue()
 
 
 DOCUMENTS = {
-    "report.pptx": ("[Content_Types].xml", "ppt/embeddings/Microsoft_Excel_Sheet1.xlsx", "ppt/slides/slide1.xml"),
+    "report.pptx": (
+        "[Content_Types].xml", "ppt/embeddings/Microsoft_Excel_Sheet1.xlsx", "ppt/slides/slide1.xml",
+    ),
     "macro.pptm": ("[Content_Types].xml", "ppt/embeddings/oleObject1.bin"),
     "letter.docx": ("_rels/.rels", "[Content_Types].xml", "word/embeddings/chart.xlsx"),
     "table.xlsx": ("xl/workbook.xml", "[Content_Types].xml", "xl/embeddings/other.zip"),
@@ -57,20 +62,29 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_beside_a_volume_is_passed_over_and_named_itself_refused_as_one(tmp_path: Path, made, name: str) -> None:
+def test_a_document_beside_a_volume_is_passed_over_and_named_itself_refused_as_one(
+    tmp_path: Path, made, name: str
+) -> None:
     made.nifti(tmp_path / "body.nii.gz", made.body())
     (tmp_path / name).write_bytes(zipped(*DOCUMENTS[name]))
     found = find([tmp_path])
     assert found.volumes == [tmp_path / "body.nii.gz"] and not found.series
     assert found.passed == [tmp_path / name]
     assert find([tmp_path / name]).volumes == [tmp_path / name]
-    with pytest.raises(VolumeError, match=r"this is an? .*, not an archive of images|no DICOM image in this archive") as refusal:
+    with pytest.raises(
+        VolumeError, match=r"this is an? .*, not an archive of images|no DICOM image in this archive"
+    ) as refusal:
         read(tmp_path / name)
     assert refusal.value.code == "volume-no-dicom"
 
 
-@pytest.mark.parametrize("name", ["study.zip", "study.ZIP", "study", "1.2.840.99", "study.osirixzip", "study.dat", "study.jar",
-                                  "study.docx", "study.backup"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "study.zip", "study.ZIP", "study", "1.2.840.99", "study.osirixzip", "study.dat", "study.jar",
+        "study.docx", "study.backup",
+    ],
+)
 def test_an_archive_of_images_is_read_by_any_name(tmp_path: Path, write: ModuleType, name: str) -> None:
     voxels = write.noise()
     write.save(tmp_path / "in", write.images(voxels))
@@ -80,8 +94,12 @@ def test_an_archive_of_images_is_read_by_any_name(tmp_path: Path, write: ModuleT
     assert np.array_equal(read(path).voxels, voxels)
 
 
-@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name not in ("odd.xyz", "without suffix", "fake.pptx")])
-def test_a_document_within_an_archive_of_images_is_no_loss(tmp_path: Path, write: ModuleType, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [name for name in DOCUMENTS if name not in ("odd.xyz", "without suffix", "fake.pptx")]
+)
+def test_a_document_within_an_archive_of_images_is_no_loss(
+    tmp_path: Path, write: ModuleType, name: str
+) -> None:
     """As a viewer's programs on a medium, and a report among the images."""
     write.save(tmp_path / "in", write.images(write.noise()))
     (tmp_path / "in" / name).write_bytes(zipped(*DOCUMENTS[name]))
@@ -91,7 +109,9 @@ def test_a_document_within_an_archive_of_images_is_no_loss(tmp_path: Path, write
     assert np.array_equal(volume.voxels, write.noise()) and not volume.notes
 
 
-def test_the_images_that_a_program_is_tested_with_are_not_the_study_s(tmp_path: Path, write: ModuleType, made) -> None:
+def test_the_images_that_a_program_is_tested_with_are_not_the_study_s(
+    tmp_path: Path, write: ModuleType, made
+) -> None:
     write.save(tmp_path / "wheel" / "tool" / "tests", write.images(write.noise()))
     (tmp_path / "wheel" / "tool-1.0.dist-info").mkdir()
     (tmp_path / "wheel" / "tool-1.0.dist-info" / "WHEEL").write_bytes(b"x")

@@ -1,4 +1,5 @@
-"""Label maps of any number of labels are refused, MR of few values is not; a constant fill is no air of a CT."""
+"""Label maps of any number of labels are refused, MR of few values is not; a constant fill is no air of a
+CT."""
 
 from __future__ import annotations
 
@@ -12,7 +13,15 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import GATHERED, PARCEL_FLATNESS, _flatness, _gathered, _glance, _grounds, refuse_labels
+from fovnet.volume.checks import (
+    GATHERED,
+    PARCEL_FLATNESS,
+    _flatness,
+    _gathered,
+    _glance,
+    _grounds,
+    refuse_labels,
+)
 from fovnet.volume.sources import read
 from fovnet.volume.volume import Volume
 
@@ -55,7 +64,9 @@ def anatomy(levels: int, noise: float, seed: int = 0, fall_off: float = 0.0) -> 
     """MR of 40 organs, each of one brightness but for a scanner's noise, perhaps darker away from a coil; of
     so many grey levels."""
     rng = np.random.default_rng(seed)
-    clean = named(parcels(40, seed), rng.uniform(0.3, 1, 40)) * np.exp(-fall_off * np.indices((SIDE,) * 3)[1] / SIDE)
+    clean = named(parcels(40, seed), rng.uniform(0.3, 1, 40)) * np.exp(
+        -fall_off * np.indices((SIDE,) * 3)[1] / SIDE
+    )
     image = np.hypot(clean + rng.normal(0, noise, clean.shape), rng.normal(0, noise, clean.shape))
     return np.rint(image / image.max() * (levels - 1))
 
@@ -73,7 +84,9 @@ LABEL_MAPS: dict[str, Callable[[], np.ndarray]] = {
     "400 parcels": lambda: named(parcels(400), np.arange(1, 401)),
     "660 labels": lambda: named(parcels(660), np.arange(1, 661)),
     "1000 parcels of a cortex": lambda: named(parcels(1000, where=ribbon()), np.arange(1, 1001)),
-    "600 parcels of a cortex, left as right": lambda: mirrored(named(parcels(1200, where=ribbon()), np.arange(1, 1201))),
+    "600 parcels of a cortex, left as right": lambda: mirrored(
+        named(parcels(1200, where=ribbon()), np.arange(1, 1201))
+    ),
     "numbers from 11,101 to 14,175": lambda: named(parcels(700), 11_101 + any_numbers(700, 3074)),
     "numbers up to 6e8": lambda: named(parcels(900), any_numbers(900, 600_000_000)),
     "negative numbers": lambda: named(parcels(800), -np.arange(1, 801)),
@@ -90,7 +103,9 @@ MR: dict[str, Callable[[], np.ndarray]] = {
     "16 levels": lambda: anatomy(16, 0.05),
     "16 bits": lambda: anatomy(65_536, 0.02),
     "masked": lambda: np.where(INSIDE, anatomy(4096, 0.02), 0),
-    "masked twice": lambda: np.where(INSIDE, np.pad(anatomy(1024, 0.02)[8:-8], ((8, 8), (0, 0), (0, 0)), constant_values=-500), 0),
+    "masked twice": lambda: np.where(
+        INSIDE, np.pad(anatomy(1024, 0.02)[8:-8], ((8, 8), (0, 0), (0, 0)), constant_values=-500), 0
+    ),
     "a coil on one side": lambda: anatomy(4096, 0.02, fall_off=3.0),
     "8 bits of a coil on one side, enlarged 4 times": lambda: enlarged(anatomy(256, 0.03, fall_off=3.0), 4),
     "12 bits, enlarged twice": lambda: enlarged(anatomy(4096, 0.02), 2),
@@ -129,13 +144,21 @@ def test_values_of_mr_lie_anywhere_and_labels_in_places_of_their_own() -> None:
     """The two measures, each with room on either side of its limit: of maps of more than 100 labels, and of
     all MR."""
     maps = [measured(LABEL_MAPS[name]()) for name in list(LABEL_MAPS)[3:]]
-    assert min(flat for flat, _ in maps) > PARCEL_FLATNESS + 0.1 and min(gathered for _, gathered in maps) > GATHERED + 0.2
-    assert max(gathered for _, gathered in (measured(MR[name]()) for name in MR if "enlarged" in name)) < GATHERED - 0.2
+    assert (
+        min(flat for flat, _ in maps) > PARCEL_FLATNESS + 0.1
+        and min(gathered for _, gathered in maps) > GATHERED + 0.2
+    )
+    assert (
+        max(gathered for _, gathered in (measured(MR[name]()) for name in MR if "enlarged" in name))
+        < GATHERED - 0.2
+    )
 
 
 def test_labels_are_refused_from_a_file_of_any_integers(tmp_path: Path) -> None:
     for dtype in (np.int16, np.uint16, np.int32, np.uint32, np.float32, np.float64):
-        nibabel.save(nibabel.Nifti1Image(LABEL_MAPS["660 labels"]().astype(dtype), np.eye(4)), tmp_path / "a.nii")
+        nibabel.save(
+            nibabel.Nifti1Image(LABEL_MAPS["660 labels"]().astype(dtype), np.eye(4)), tmp_path / "a.nii"
+        )
         with pytest.raises(VolumeError, match="661 different whole numbers"):
             read(tmp_path / "a.nii")
 
@@ -154,7 +177,9 @@ def refusal(path: Path) -> str:
 
 @pytest.mark.parametrize("fill", [-1, -100, -1000, -1024, -2000, -2048, -3024, -9999, -32768])
 @pytest.mark.parametrize("brightest", [255, 4000])
-def test_a_constant_fill_is_read_as_the_black_that_it_stands_for(tmp_path: Path, fill: int, brightest: int) -> None:
+def test_a_constant_fill_is_read_as_the_black_that_it_stands_for(
+    tmp_path: Path, fill: int, brightest: int
+) -> None:
     """-1 or -100 beneath greys up to 4000 stays: such a value may be the zero of an image shifted to another
     mean."""
     image = anatomy(brightest + 1, 0.02)
@@ -164,7 +189,9 @@ def test_a_constant_fill_is_read_as_the_black_that_it_stands_for(tmp_path: Path,
         assert found.voxels.min() == fill and not found.notes
         return
     assert np.array_equal(found.voxels, plain)
-    assert found.notes == (f"{1 - INSIDE.mean():.0%} of the voxels are exactly {fill}, a constant fill; set to 0",)
+    assert found.notes == (
+        f"{1 - INSIDE.mean():.0%} of the voxels are exactly {fill}, a constant fill; set to 0",
+    )
 
 
 @pytest.mark.parametrize("brightest", [1.0, 30_000.0])
@@ -181,7 +208,9 @@ def test_what_was_interpolated_between_image_and_fill_is_black_too(tmp_path: Pat
     moved[:, :, :9] = -1024
     assert moved.min() < -1024 and ((moved < 0) & (moved > -1024)).any()
     found = read(saved(tmp_path / "a.nii", moved.astype(np.float32)))
-    assert found.voxels.min() == 0 and np.array_equal(found.voxels[moved >= 0], moved[moved >= 0].astype(np.float32))
+    assert found.voxels.min() == 0 and np.array_equal(
+        found.voxels[moved >= 0], moved[moved >= 0].astype(np.float32)
+    )
 
 
 def ct(fill: float = 0.0, air: float = -1000.0) -> np.ndarray:
@@ -202,7 +231,9 @@ def test_a_ct_stays_one_whatever_it_is_filled_with(tmp_path: Path, fill: int) ->
 def test_a_fill_beneath_values_of_either_sign_is_named(tmp_path: Path) -> None:
     """Of a normalised volume nobody knows what is black: it is refused, and the message names the fill and
     what to do."""
-    normalised = np.where(INSIDE, np.random.default_rng(0).normal(0, 1, INSIDE.shape), -9999).astype(np.float32)
+    normalised = np.where(INSIDE, np.random.default_rng(0).normal(0, 1, INSIDE.shape), -9999).astype(
+        np.float32
+    )
     said = refusal(saved(tmp_path / "a.nii", normalised))
     assert "100% of them exactly -9999, a constant fill" in said and "fill with 0 instead" in said
 

@@ -1,7 +1,9 @@
-"""One body, one answer: format, axis order, plane, number type and byte order change nothing about the slices.
+"""One body, one answer: format, axis order, plane, number type and byte order change nothing about the
+slices.
 
-{NIfTI-1, NIfTI-2, NRRD, MetaImage, MGH} × 48 axis orders × {axial, coronal, sagittal, oblique} × number types × byte orders are 16,320
-files.  Here every order and plane is met in every format, the types in turn (960 files); FOVNET_MATRIX=all takes them all.
+{NIfTI-1, NIfTI-2, NRRD, MetaImage, MGH} × 48 axis orders × {axial, coronal, sagittal, oblique} × number types
+× byte orders are 16,320 files.  Here every order and plane is met in every format, the types in turn (960
+files); FOVNET_MATRIX=all takes them all.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ def cases(made, name: str, plane: str):
     if WHOLE:
         yield from product(made.FORTY_EIGHT, types)
         return
-    start = 5 * list(made.PLANES).index(plane)                  # 48 and 20 share a factor: else half the types met two planes only
+    # 48 and 20 share a factor: else half the types met two planes only
+    start = 5 * list(made.PLANES).index(plane)
     for turn, storage in enumerate(made.FORTY_EIGHT):
         yield storage, types[(turn + start) % len(types)]
 
@@ -47,7 +50,8 @@ def test_the_same_body_gives_the_same_slices(tmp_path, made, expected, name, pla
         stack = slice_volume(made.write(name, tmp_path / "body", on_grid(order, flips), dtype))
         case = (order, flips, dtype)
         apart = np.abs(stack.pixels.astype(int) - wanted.pixels).max()
-        assert apart <= (1 if plane == "oblique" else 0), case          # only the oblique one is resampled, from a float32 affine
+        # only the oblique one is resampled, from a float32 affine
+        assert apart <= (1 if plane == "oblique" else 0), case
         assert np.array_equal(stack.covers, wanted.covers), case
         assert np.array_equal(stack.middle, wanted.middle), case
         assert stack.counted_slices == wanted.counted_slices, case
@@ -79,5 +83,7 @@ def test_the_files_of_the_matrix_have_the_byte_order_they_claim(tmp_path, made, 
 def test_numbers_beyond_float32_are_rounded_not_wrapped(tmp_path, made, name, dtype):
     body = made.body()
     large = (body.voxels.astype(np.float64) + 1) * 2.0**55
-    voxels = read(made.write(name, tmp_path / "large", type(body)(large, body.vox_to_ras, "large"), dtype)).voxels
+    voxels = read(
+        made.write(name, tmp_path / "large", type(body)(large, body.vox_to_ras, "large"), dtype)
+    ).voxels
     assert np.array_equal(voxels, large.astype(np.float32))

@@ -20,7 +20,8 @@ from fovnet.volume.slices import slice_volume
 from fovnet.volume.sources import source_of
 from fovnet.volume.volume import Volume
 
-THIN = (1.0, 99.9, 0.051), (64, 64, 16), (45.0, 0.0)          # 18 kB as a file, and 254 million voxels along the scanner's axes
+# 18 kB as a file, and 254 million voxels along the scanner's axes
+THIN = (1.0, 99.9, 0.051), (64, 64, 16), (45.0, 0.0)
 GRIDS = {
     "a thin plate": THIN,
     "three slices": ((0.5, 0.5, 2.5), (250, 150, 3), (0.0, 44.0)),
@@ -40,7 +41,9 @@ def turned(spacing: tuple[float, ...], shape: tuple[int, ...], degrees: tuple[fl
 
 
 @pytest.mark.parametrize("form", ["nifti", "nrrd", "metaimage", "mgh", "analyze"])
-def test_what_an_oblique_volume_takes_is_within_its_estimate_in_every_format(made: ModuleType, tmp_path: Path, form: str) -> None:
+def test_what_an_oblique_volume_takes_is_within_its_estimate_in_every_format(
+    made: ModuleType, tmp_path: Path, form: str
+) -> None:
     volume = turned(*GRIDS["three slices"])
     suffix = {"nifti": "nii.gz", "nrrd": "nrrd", "metaimage": "mha", "mgh": "mgz", "analyze": "hdr"}[form]
     path = getattr(made, form)(tmp_path / f"v.{suffix}", volume)
@@ -50,7 +53,9 @@ def test_what_an_oblique_volume_takes_is_within_its_estimate_in_every_format(mad
 
 
 @pytest.mark.parametrize("grid", GRIDS)
-def test_what_an_oblique_volume_takes_is_within_its_estimate_on_every_grid(made: ModuleType, tmp_path: Path, grid: str) -> None:
+def test_what_an_oblique_volume_takes_is_within_its_estimate_on_every_grid(
+    made: ModuleType, tmp_path: Path, grid: str
+) -> None:
     path = made.nifti(tmp_path / "v.nii.gz", turned(*GRIDS[grid]))
     assert peak(path) < bytes_to_read(source_of(path)) < 2**28
 
@@ -67,10 +72,14 @@ def peak(path: Path) -> int:
 
 @settings(max_examples=60)
 @given(
-    tuples(*[floats(0.05, 100.0)] * 3), tuples(*[integers(2, 60)] * 3), tuples(floats(-44, 44), floats(-44, 44)),
+    tuples(*[floats(0.05, 100.0)] * 3),
+    tuples(*[integers(2, 60)] * 3),
+    tuples(floats(-44, 44), floats(-44, 44)),
     sampled_from([(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)]),
 )
-def test_a_straight_grid_covers_the_volume_and_is_never_out_of_proportion(spacing, shape, degrees, order) -> None:  # type: ignore[no-untyped-def]
+def test_a_straight_grid_covers_the_volume_and_is_never_out_of_proportion(
+    spacing, shape, degrees, order
+) -> None:  # type: ignore[no-untyped-def]
     volume = turned(spacing, shape, degrees)
     affine, sides = volume.vox_to_ras[:, (*order, 3)], tuple(shape[axis] for axis in order)
     axes = affine[:3, np.argsort(orient.closest_axes(affine)[:, 0])]
@@ -91,7 +100,9 @@ def test_the_spacings_of_a_usual_volume_are_kept_and_those_of_a_thin_plate_widen
     assert 0.4 < to_ras(turned(*THIN)).spacing_mm.min() < 1.0
 
 
-def test_a_grid_that_cannot_be_straightened_counts_as_it_is_stored_and_a_damaged_one_takes_little(made: ModuleType, tmp_path: Path) -> None:
+def test_a_grid_that_cannot_be_straightened_counts_as_it_is_stored_and_a_damaged_one_takes_little(
+    made: ModuleType, tmp_path: Path
+) -> None:
     volume = turned((0.05, 0.05, 90.0), (64, 64, 200), (45.0, 0.0))
     with pytest.raises(VolumeError, match="volume-too-large"):
         to_ras(volume)

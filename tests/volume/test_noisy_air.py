@@ -47,7 +47,9 @@ def eroded(where: NDArray[np.bool_], by: int) -> NDArray[np.bool_]:
 def test_noise_is_found_around_a_body_and_not_in_it(kind: str, radius: float, seed: int) -> None:
     """Except near its outline, where a neighbourhood holds both."""
     within = body(radius)
-    plane = np.where(within, tissue(), KINDS[kind](np.random.default_rng(seed), within.shape)).astype(np.float32)
+    plane = np.where(within, tissue(), KINDS[kind](np.random.default_rng(seed), within.shape)).astype(
+        np.float32
+    )
     found = noise(plane, SPACING_MM)
     assert found[eroded(~within, NEAR)].mean() > 0.95
     assert found[eroded(within, NEAR)].mean() < 0.02
@@ -56,8 +58,8 @@ def test_noise_is_found_around_a_body_and_not_in_it(kind: str, radius: float, se
 @settings(max_examples=30, deadline=None)
 @given(floats(0.0, 0.5), integers(0, 999))
 def test_noise_is_coarse_from_its_own_share_of_the_mean_on(grain: float, seed: int) -> None:
-    """The standard deviation of Gaussian noise is known, and the same whatever the mean, if that is not dim; NEAR × NEAR voxels tell it to
-    a third."""
+    """The standard deviation of Gaussian noise is known, and the same whatever the mean, if that is not dim;
+    NEAR × NEAR voxels tell it to a third."""
     assume(abs(grain - COARSE) > COARSE / 3 + 0.01)
     rng = np.random.default_rng(seed)
     for mean in (1.5 * DIM, 0.6):
@@ -73,7 +75,9 @@ def test_noise_is_found_also_if_it_was_interpolated(finer: int) -> None:
     lines = np.fft.fftshift(np.fft.fft2(rng.uniform(0, 1, (64, 64))))
     wide = np.pad(lines, 32 * (finer - 1))
     plane = np.clip(np.fft.ifft2(np.fft.ifftshift(wide)).real * finer**2, 0, 1).astype(np.float32)
-    apart, neighbours = (noise(plane, np.array([mm, mm, 5.0])).mean() for mm in (STEP_MM / finer, STEP_MM * 2))
+    apart, neighbours = (
+        noise(plane, np.array([mm, mm, 5.0])).mean() for mm in (STEP_MM / finer, STEP_MM * 2)
+    )
     assert apart > 0.8 and neighbours < 0.5
 
 
@@ -89,10 +93,13 @@ def test_only_bright_noise_around_something_surrounds_it(kind: str) -> None:
     within, bright = body(38), KINDS[kind](np.random.default_rng(3), (WIDE, DEEP, 6))
     assert surrounds(volume(within, tissue(), bright), 0, 900)
     nothing = np.zeros((WIDE, DEEP), dtype=bool)
-    assert not surrounds(volume(nothing, tissue(), bright), 0, 900)                             # noise alone surrounds nothing
-    assert not surrounds(volume(within, tissue(), bright * 0.6 * DIM / bright.mean()), 0, 900)  # of a magnitude image
+    # noise alone surrounds nothing
+    assert not surrounds(volume(nothing, tissue(), bright), 0, 900)
+    # of a magnitude image
+    assert not surrounds(volume(within, tissue(), bright * 0.6 * DIM / bright.mean()), 0, 900)
     assert not surrounds(volume(within, tissue(), np.zeros((1, 1, 1))), 0, 900)
-    assert not surrounds(volume(~nothing, tissue(), bright), 0, 900)                            # a body fills the picture
+    # a body fills the picture
+    assert not surrounds(volume(~nothing, tissue(), bright), 0, 900)
     assert not surrounds(volume(nothing, tissue(), np.zeros((1, 1, 1))), 0, 900)
 
 
@@ -128,10 +135,13 @@ def test_slices_of_a_map_are_those_of_the_masked_map_and_say_so() -> None:
     within, bright = body(38), np.random.default_rng(1).uniform(0, 1, (WIDE, DEEP, 6))
     made, masked = cut(volume(within, tissue(), bright)), cut(volume(within, tissue(), np.zeros((1, 1, 1))))
     assert made.noise_blackened and NOTE in made.notes and not masked.noise_blackened
-    assert (np.abs(made.pixels.astype(int) - masked.pixels) > 12).mean() < 0.06              # along the outline
+    # along the outline
+    assert (np.abs(made.pixels.astype(int) - masked.pixels) > 12).mean() < 0.06
     kept = cut(volume(within, tissue(), bright), blacken_noise=False)
     assert not kept.noise_blackened and kept.pixels[:, 20:30, 5:20].mean() > 60
-    np.testing.assert_array_equal(masked.pixels, cut(volume(within, tissue(), np.zeros((1, 1, 1))), blacken_noise=False).pixels)
+    np.testing.assert_array_equal(
+        masked.pixels, cut(volume(within, tissue(), np.zeros((1, 1, 1))), blacken_noise=False).pixels
+    )
 
 
 def test_a_network_of_before_is_valid_for_slices_with_the_setting() -> None:

@@ -26,7 +26,9 @@ def rotation(axis: int, degrees: float) -> np.ndarray:
     return turned
 
 
-def oblique(degrees: float, axis: int = 0, shape=(18, 22, 14), spacing=(1.5, 1.25, 2.0), seed: int = 0) -> Volume:
+def oblique(
+    degrees: float, axis: int = 0, shape=(18, 22, 14), spacing=(1.5, 1.25, 2.0), seed: int = 0
+) -> Volume:
     """Noise on a tilted grid; whole numbers, so that sums do not depend on their order."""
     affine = np.eye(4)
     affine[:3, :3] = rotation(axis, degrees) @ np.diag(spacing)
@@ -43,7 +45,9 @@ def stored(volume: Volume, order, flips) -> Volume:
     return Volume(np.ascontiguousarray(voxels), affine, volume.source)
 
 
-@pytest.mark.parametrize("degrees", [0.0, 12.0, 31.0, 45.0], ids=["straight", "within the limit", "beyond it", "a tie"])
+@pytest.mark.parametrize(
+    "degrees", [0.0, 12.0, 31.0, 45.0], ids=["straight", "within the limit", "beyond it", "a tie"]
+)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_forty_eight_storage_orders_give_identical_slices(degrees, axis):
     volume = oblique(degrees, axis)
@@ -102,17 +106,27 @@ def test_resampling_a_linear_ramp_is_exact_inside_the_volume(degrees):
     place = nibabel.affines.apply_affine(straight.vox_to_ras, index)
     original = nibabel.affines.apply_affine(np.linalg.inv(volume.vox_to_ras), place)
     inside = ((original >= 0) & (original <= np.asarray(ramp.shape) - 1)).all(axis=1)
-    np.testing.assert_allclose(straight.voxels.ravel()[inside], 1000 + place[inside] @ [2.0, -3.0, 5.0], atol=0.01)
-    corners = nibabel.affines.apply_affine(volume.vox_to_ras, np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray(ramp.shape) - 1))
+    np.testing.assert_allclose(
+        straight.voxels.ravel()[inside], 1000 + place[inside] @ [2.0, -3.0, 5.0], atol=0.01
+    )
+    corners = nibabel.affines.apply_affine(
+        volume.vox_to_ras, np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray(ramp.shape) - 1)
+    )
     reach = nibabel.affines.apply_affine(np.linalg.inv(straight.vox_to_ras), corners)
     assert (reach > -1).all() and (reach < np.asarray(straight.voxels.shape)).all()
 
 
 @pytest.mark.parametrize("low", [-1000.0, -32768.0])
 def test_a_broken_voxel_does_not_brighten_a_volume_that_is_straightened(low):
-    """What lies outside the oblique volume was as dark as its darkest voxel, and all of the body white beside it."""
+    """What lies outside the oblique volume was as dark as its darkest voxel, and all of the body white beside
+    it."""
     rng = np.random.default_rng(0)
-    voxels = np.where(np.hypot(*np.meshgrid(np.linspace(-1, 1, 40), np.linspace(-1, 1, 44), indexing="ij"))[:, :, None] < 0.7, 900.0, 0.0)
+    voxels = np.where(
+        np.hypot(*np.meshgrid(np.linspace(-1, 1, 40), np.linspace(-1, 1, 44), indexing="ij"))[:, :, None]
+        < 0.7,
+        900.0,
+        0.0,
+    )
     voxels = (voxels + rng.rayleigh(20.0, (40, 44, 30))).astype(np.float32)
     affine = np.eye(4)
     affine[:3, :3] = rotation(0, 30.0) * 4.0
@@ -123,9 +137,13 @@ def test_a_broken_voxel_does_not_brighten_a_volume_that_is_straightened(low):
 
 
 def test_a_grid_that_would_not_fit_is_refused_before_it_is_made():
-    """32 slices 400 mm apart of pixels of 0.01 mm, turned by 45° about the second axis: 8.77 m, in hundredths of a millimetre."""
+    """32 slices 400 mm apart of pixels of 0.01 mm, turned by 45° about the second axis: 8.77 m, in hundredths
+    of a millimetre."""
     along = (399 * 0.01 + 31 * 400) / np.sqrt(2)
-    grid = f"{np.ceil(along / 0.01) + 1:.0f} × 400 × {np.ceil(along / 400) + 1:.0f} voxels along the scanner axes"
+    grid = (
+        f"{np.ceil(along / 0.01) + 1:.0f} × 400 × {np.ceil(along / 400) + 1:.0f} voxels along the scanner "
+        "axes"
+    )
     with pytest.raises(VolumeError, match=f"{grid}; the limit is 536,870,912") as refusal:
         to_ras(oblique(45, axis=1, shape=(400, 400, 32), spacing=(0.01, 0.01, 400.0)))
     assert refusal.value.code == "volume-too-large"
@@ -152,27 +170,33 @@ def test_a_cut_is_as_high_in_the_scanner_as_the_middle_of_its_slices(degrees, ax
 
 
 def test_what_lies_beside_an_oblique_volume_is_black_whatever_number_black_is():
-    """Intensities have no zero: a volume less 5,000 is the same volume, and the corners about it are not 5,000 brighter than its air."""
+    """Intensities have no zero: a volume less 5,000 is the same volume, and the corners about it are not
+    5,000 brighter than its air."""
     volume = oblique(30.0, shape=(40, 44, 30))
     shifted = Volume(volume.voxels - 5000, volume.vox_to_ras, "less 5,000")
     one, other = (cut(to_ras(either)).pixels.astype(int) for either in (volume, shifted))
     assert np.abs(one - other).max() <= 1
 
 
-@pytest.mark.parametrize("thin", [(1, 40, 40), (40, 1, 40), (40, 40, 1)], ids=["sagittal", "coronal", "axial"])
+@pytest.mark.parametrize(
+    "thin", [(1, 40, 40), (40, 1, 40), (40, 40, 1)], ids=["sagittal", "coronal", "axial"]
+)
 @pytest.mark.parametrize("degrees", [21.0, 30.0, 44.0])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_single_slice_fills_no_space_and_stays_as_it_is_however_oblique(thin, degrees, axis):
     volume = oblique(degrees, axis, shape=thin, spacing=(2.0, 2.0, 2.0))
     kept = to_ras(volume)
-    assert kept.voxels.shape == closest_canonical(volume).voxels.shape and "too thin to be resampled" in kept.notes[-1]
+    assert (
+        kept.voxels.shape == closest_canonical(volume).voxels.shape
+        and "too thin to be resampled" in kept.notes[-1]
+    )
     assert np.array_equal(np.sort(kept.voxels, axis=None), np.sort(volume.voxels, axis=None))
 
 
 @settings(max_examples=300)
 @given(
-    shape=tuples(*[integers(1, 6)] * 3), spacing=tuples(*[floats(0.3, 40.0)] * 3), angles=tuples(*[floats(-180.0, 180.0)] * 3),
-    seed=integers(0, 99),
+    shape=tuples(*[integers(1, 6)] * 3), spacing=tuples(*[floats(0.3, 40.0)] * 3),
+    angles=tuples(*[floats(-180.0, 180.0)] * 3), seed=integers(0, 99),
 )
 def test_every_small_geometry_is_cut_into_slices_that_show_something(shape, spacing, angles, seed):
     """Also slabs so thin that no point of a grid along the scanner axes lies in them."""
@@ -180,7 +204,9 @@ def test_every_small_geometry_is_cut_into_slices_that_show_something(shape, spac
     voxels = rng.integers(0, 1000, shape).astype(np.float32)
     voxels.flat[0] = 1000.0
     affine = np.eye(4)
-    affine[:3, :3] = rotation(0, angles[0]) @ rotation(1, angles[1]) @ rotation(2, angles[2]) @ np.diag(spacing)
+    affine[:3, :3] = (
+        rotation(0, angles[0]) @ rotation(1, angles[1]) @ rotation(2, angles[2]) @ np.diag(spacing)
+    )
     volume = Volume(voxels, affine, "noise")
     if np.ptp(voxels) == 0:
         return

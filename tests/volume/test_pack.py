@@ -22,21 +22,37 @@ FILES = ("pixels.npy", "slices.npz", "volumes.json", "manifest.tsv")
 
 
 def collection(folder: Path, volumes: int = 12, prefix: str = "v", **column: str) -> Path:
-    """Small labelled volumes of six subjects; every fifth is truncated, one has no file, one no labels, one too few slices."""
+    """Small labelled volumes of six subjects; every fifth is truncated, one has no file, one no labels, one
+    too few slices."""
     folder.mkdir(parents=True)
     rows, labels = [], []
     for number in range(volumes):
         name = f"{prefix}{number:02d}"
         rng = np.random.default_rng([number, *prefix.encode()])
         path = folder / f"{name}.nii.gz"
-        image = nibabel.Nifti1Image(rng.integers(0, 900, (16, 14, 8 + number)).astype(np.int16), np.diag([3.0, 3.0, 2.0 + number, 1.0]))
+        image = nibabel.Nifti1Image(
+            rng.integers(0, 900, (16, 14, 8 + number)).astype(np.int16),
+            np.diag([3.0, 3.0, 2.0 + number, 1.0]),
+        )
         nibabel.save(image, path)
         if number % 5 == 4:
             path.write_bytes(path.read_bytes()[:900])
-        rows.append({"volume_id": name, "subject_id": f"subject{number % 6}", "path": path.name, "site": "Oslo", **column})
+        rows.append(
+            {
+                "volume_id": name, "subject_id": f"subject{number % 6}", "path": path.name, "site": "Oslo",
+                **column,
+            }
+        )
         if number != 2:
-            labels.append({"volume_id": name, "region": "pelvis", "first_slice": 0, "last_slice": 40 if number == 3 else 5})
-    rows.append({"volume_id": f"{prefix}gone", "subject_id": "subject9", "path": "gone.nii", "site": "Rome", **column})
+            labels.append(
+                {
+                    "volume_id": name, "region": "pelvis", "first_slice": 0,
+                    "last_slice": 40 if number == 3 else 5,
+                }
+            )
+    rows.append(
+        {"volume_id": f"{prefix}gone", "subject_id": "subject9", "path": "gone.nii", "site": "Rome", **column}
+    )
     write_tsv(folder / "volumes.tsv", list(rows[0]), rows)
     write_tsv(folder / "regions.tsv", list(labels[0]), labels)
     return folder
@@ -56,7 +72,10 @@ def made(tmp_path_factory):
 
 def test_two_workers_write_the_same_bytes_as_one(made, tmp_path):
     calls = []
-    slice_collections({"cohort": made[0]}, tmp_path, seed=7, workers=2, progress=lambda done, total: calls.append((done, total)))
+    slice_collections(
+        {"cohort": made[0]}, tmp_path, seed=7, workers=2,
+        progress=lambda done, total: calls.append((done, total)),
+    )
     assert contents(tmp_path) == contents(made[1].folder)
     assert calls == [(done, 13) for done in range(1, 14)]
 
@@ -64,10 +83,17 @@ def test_two_workers_write_the_same_bytes_as_one(made, tmp_path):
 def test_broken_volumes_are_recorded_and_the_others_are_as_if_alone(made):
     at, pack = made
     codes = {record.volume_id: record.code for record in pack.records if record.status == "refused"}
-    assert codes == {"v03": "collection-slices", "v04": "volume-truncated", "v09": "volume-truncated", "vgone": "volume-missing"}
+    assert codes == {
+        "v03": "collection-slices", "v04": "volume-truncated", "v09": "volume-truncated",
+        "vgone": "volume-missing",
+    }
     for index, record in enumerate(pack.records):
         if record.status == "refused":
-            others = {one.split for one in pack.records if one.subject == record.subject and one.status == "ok" and one.labelled}
+            others = {
+                one.split
+                for one in pack.records
+                if one.subject == record.subject and one.status == "ok" and one.labelled
+            }
             assert record.message and record.slices == 0 and record.split == (others.pop() if others else "")
             with pytest.raises(VolumeError):
                 pack.stack(index)
@@ -168,7 +194,10 @@ def test_one_folder_under_two_names_is_refused(tmp_path):
 
 
 def test_each_collection_is_split_by_itself(tmp_path):
-    oslo, rome = collection(tmp_path / "oslo", volumes=6, prefix="o"), collection(tmp_path / "rome", volumes=6, prefix="r")
+    oslo, rome = (
+        collection(tmp_path / "oslo", volumes=6, prefix="o"),
+        collection(tmp_path / "rome", volumes=6, prefix="r"),
+    )
     alone = slice_collections({"oslo": oslo}, tmp_path / "alone", seed=3)
     both = slice_collections({"oslo": oslo, "rome": rome}, tmp_path / "both", seed=3)
     assert both.records[: len(alone.records)] == alone.records
@@ -208,7 +237,10 @@ def test_a_resampled_volume_keeps_the_count_of_its_labels(tmp_path):
     c, s = np.cos(np.deg2rad(35)), np.sin(np.deg2rad(35))
     turn[1:3, 1:3] = 4.0 * np.array([[c, -s], [s, c]])
     rng = np.random.default_rng(0)
-    nibabel.save(nibabel.Nifti1Image(rng.integers(1, 900, (12, 14, 20)).astype(np.int16), turn), tmp_path / "tilted.nii.gz")
+    nibabel.save(
+        nibabel.Nifti1Image(rng.integers(1, 900, (12, 14, 20)).astype(np.int16), turn),
+        tmp_path / "tilted.nii.gz",
+    )
     volume = {"volume_id": "t", "subject_id": "s", "path": "tilted.nii.gz"}
     write_tsv(tmp_path / "volumes.tsv", list(volume), [volume])
     write_tsv(tmp_path / "regions.tsv", ["volume_id", "region", "first_slice", "last_slice"],
@@ -221,7 +253,9 @@ def test_a_resampled_volume_keeps_the_count_of_its_labels(tmp_path):
 
 def test_one_scan_of_two_subjects_is_refused_before_they_stand_in_two_splits(tmp_path):
     """The same voxels in another file: names and checksums differ, the slices do not."""
-    image = nibabel.Nifti1Image(np.random.default_rng(0).integers(0, 900, (16, 14, 8)).astype(np.int16), np.diag([3.0, 3.0, 2.0, 1.0]))
+    image = nibabel.Nifti1Image(
+        np.random.default_rng(0).integers(0, 900, (16, 14, 8)).astype(np.int16), np.diag([3.0, 3.0, 2.0, 1.0])
+    )
     for name in ("a.nii", "b.nii.gz"):
         nibabel.save(image, tmp_path / name)
     (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\na\ts1\ta.nii\nb\ts2\tb.nii.gz\n")

@@ -54,7 +54,8 @@ def test_large_jobs_go_through_one_by_one_and_results_keep_their_order():
     for done, result in enumerate(in_order(abs, jobs(), 2, abs, size=lambda job: 10, budget=15), start=1):
         assert result == 13 - done
         ahead.append(len(drawn) - done)
-    assert max(ahead) <= 1          # one under way beside the one taken, or looked at and sent away from the door
+    # one under way beside the one taken, or looked at and sent away from the door
+    assert max(ahead) <= 1
     assert max(ahead) < READ_AHEAD
 
 
@@ -74,7 +75,11 @@ def test_what_no_header_tells_is_judged_by_its_size_and_what_is_not_there_takes_
     assert bytes_to_read(source_of(tmp_path / "v.mha")) == LEAST_BYTES + BYTES_PER_VOXEL * 100_000
     (tmp_path / "v.txt").write_bytes(b"no volume" * 10_000)
     assert bytes_to_read(source_of(tmp_path / "v.txt")) == LEAST_BYTES
-    assert bytes_to_read(source_of(tmp_path / "gone")) == bytes_to_read(source_of(Path("null\0byte"))) == LEAST_BYTES
+    assert (
+        bytes_to_read(source_of(tmp_path / "gone"))
+        == bytes_to_read(source_of(Path("null\0byte")))
+        == LEAST_BYTES
+    )
 
 
 def test_a_script_without_a_guard_is_told_so_and_no_job_is_blamed(tmp_path: Path):
@@ -96,7 +101,8 @@ def test_processes_end_with_the_one_that_began_them(tmp_path: Path):
         "import os, time\nfrom fovnet.volume.parallel import in_order\n"
         "def work(job):\n    return os.getpid()\n"
         "if __name__ == '__main__':\n"
-        "    for pid in in_order(work, range(1000), 2, abs):\n        print(pid, flush=True)\n        time.sleep(0.2)\n"
+        "    for pid in in_order(work, range(1000), 2, abs):\n        print(pid, flush=True)\n        "
+        "time.sleep(0.2)\n"
     )
     with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as begun:
         assert begun.stdout is not None
@@ -113,4 +119,8 @@ def alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:3] if Path(f"/proc/{pid}").exists() else True
+    return (
+        "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:3]
+        if Path(f"/proc/{pid}").exists()
+        else True
+    )

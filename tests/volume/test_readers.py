@@ -33,7 +33,9 @@ def noise(shape=(20, 24, 9), dtype=np.int16, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 1000, shape).astype(dtype)
 
 
-def saved(path: Path, voxels: np.ndarray, affine=AFFINE, *, kind=nibabel.Nifti1Image, **header: object) -> Path:
+def saved(
+    path: Path, voxels: np.ndarray, affine=AFFINE, *, kind=nibabel.Nifti1Image, **header: object
+) -> Path:
     image = kind(voxels, affine)
     image.header.set_sform(affine, code=1)
     for name, value in header.items():
@@ -106,7 +108,8 @@ def test_a_file_is_known_by_its_content_not_by_its_name(tmp_path):
 
 @pytest.mark.parametrize("first", [0, 100])
 def test_gzip_of_several_members_is_read_however_short_the_first(tmp_path, first):
-    """RFC 1952, 2.2: a file is a series of members, which unpack one after the other; an empty one is a member too."""
+    """RFC 1952, 2.2: a file is a series of members, which unpack one after the other; an empty one is a
+    member too."""
     plain = saved(tmp_path / "volume.nii", noise())
     data, packed = plain.read_bytes(), tmp_path / "packed.nii.gz"
     packed.write_bytes(gzip.compress(data[:first]) + gzip.compress(data[first:]))
@@ -136,7 +139,9 @@ def test_millions_of_frames_without_anything_are_given_up_soon(tmp_path):
 
 
 def test_the_first_usable_frame_is_taken_with_a_note(tmp_path):
-    frames = np.stack([np.zeros((8, 8, 5)), noise((8, 8, 5)), noise((8, 8, 5), seed=1)], axis=-1).astype(np.float32)
+    frames = np.stack([np.zeros((8, 8, 5)), noise((8, 8, 5)), noise((8, 8, 5), seed=1)], axis=-1).astype(
+        np.float32
+    )
     volume = read(saved(tmp_path / "four.nii.gz", frames))
     assert np.array_equal(volume.voxels, frames[..., 1])
     assert volume.notes == ("frame 2 of 3, the first usable one",)
@@ -144,22 +149,34 @@ def test_the_first_usable_frame_is_taken_with_a_note(tmp_path):
 
 
 def test_noise_or_next_to_nothing_before_a_far_brighter_frame_is_passed_over(tmp_path):
-    """A scan of noise, and a frame of one voxel in a thousand; not the b 1000 of a diffusion series before its tenfold brighter b 0."""
+    """A scan of noise, and a frame of one voxel in a thousand; not the b 1000 of a diffusion series before
+    its tenfold brighter b 0."""
     rng, body = np.random.default_rng(0), noise((16, 16, 12), np.float32)
     nearly_empty = np.where(rng.random(body.shape) < 0.001, 1, 0)
-    for first, note in ((rng.normal(0, 5, body.shape), r"is [1-4]\.\d% as bright, perhaps noise"), (nearly_empty, r"is 0\.0% as bright")):
-        volume = read(saved(tmp_path / "a.nii", np.stack([first, body, 10 * body], axis=-1).astype(np.float32)))
+    for first, note in (
+        (rng.normal(0, 5, body.shape), r"is [1-4]\.\d% as bright, perhaps noise"),
+        (nearly_empty, r"is 0\.0% as bright"),
+    ):
+        volume = read(
+            saved(tmp_path / "a.nii", np.stack([first, body, 10 * body], axis=-1).astype(np.float32))
+        )
         assert np.array_equal(volume.voxels, body)
         assert re.match(f"frame 2 of 3; the one before {note}", volume.notes[0])
-    for following in (10 * body, body / 10, nearly_empty, np.full_like(body, np.nan), np.full_like(body, 1e6)):
-        volume = read(saved(tmp_path / "a.nii", np.stack([body, following, 1e3 * body], axis=-1).astype(np.float32)))
+    for following in (
+        10 * body, body / 10, nearly_empty, np.full_like(body, np.nan), np.full_like(body, 1e6),
+    ):
+        volume = read(
+            saved(tmp_path / "a.nii", np.stack([body, following, 1e3 * body], axis=-1).astype(np.float32))
+        )
         assert np.array_equal(volume.voxels, body) and volume.notes == ("frame 1 of 3, the first usable one",)
 
 
 def test_damage_behind_the_frame_that_is_used_changes_nothing(tmp_path):
     path = saved(tmp_path / "a.nii", np.stack([noise(), noise(seed=1)], axis=-1))
     data = path.read_bytes()
-    for packed in (gzip.compress(data[:-100]), gzip.compress(data, 0)[:-100], gzip.compress(data[:-100]) + b"nothing"):
+    for packed in (
+        gzip.compress(data[:-100]), gzip.compress(data, 0)[:-100], gzip.compress(data[:-100]) + b"nothing",
+    ):
         path.with_suffix(".nii.gz").write_bytes(packed)
         assert np.array_equal(read(path.with_suffix(".nii.gz")).voxels, noise())
 
@@ -185,14 +202,21 @@ def test_a_broken_voxel_makes_no_hole_darker_and_no_mr_a_ct(tmp_path):
 
 def test_a_volume_no_body_is_as_long_as_is_refused_before_its_slices_take_memory(tmp_path):
     """4 kB of voxels of 0.05 × 100 mm took 4 GB."""
-    for shape, mm in (((2, 1000, 2), (0.05, 100.0, 3.0)), ((2, 2, 4000), (1.0, 1.0, 3.0)), ((2, 20_000, 2), (0.05, 0.2, 3.0))):
-        image = nibabel.Nifti1Image(np.arange(np.prod(shape), dtype=np.float32).reshape(shape), np.diag([*mm, 1.0]))
+    for shape, mm in (
+        ((2, 1000, 2), (0.05, 100.0, 3.0)), ((2, 2, 4000), (1.0, 1.0, 3.0)),
+        ((2, 20_000, 2), (0.05, 0.2, 3.0)),
+    ):
+        image = nibabel.Nifti1Image(
+            np.arange(np.prod(shape), dtype=np.float32).reshape(shape), np.diag([*mm, 1.0])
+        )
         nibabel.save(image, tmp_path / "long.nii")
         with pytest.raises(VolumeError, match=r"are believed.*volume-geometry"):
             slice_volume(tmp_path / "long.nii")
 
 
-@pytest.mark.parametrize(("bits", "scale"), [(2 | 64, 1.0), (2 | 56, 1.0), (4, 1.0), (1 | 8, 1000.0), (3 | 128, 0.001), (0, 1.0)])
+@pytest.mark.parametrize(
+    ("bits", "scale"), [(2 | 64, 1.0), (2 | 56, 1.0), (4, 1.0), (1 | 8, 1000.0), (3 | 128, 0.001), (0, 1.0)]
+)
 def test_units_of_time_and_spare_bits_are_no_fault_of_the_units_of_space(tmp_path, bits, scale):
     """nifti1.h: XYZT_TO_SPACE is the lowest three bits."""
     path = saved(tmp_path / "a.nii", noise())
@@ -206,7 +230,8 @@ def test_units_of_time_and_spare_bits_are_no_fault_of_the_units_of_space(tmp_pat
 
 @pytest.mark.parametrize(("place", "damage"), [(88, np.nan), (80, np.nan), (256, 3.0)])
 def test_a_damaged_qform_is_noted_and_does_not_hide_that_left_is_right(tmp_path, place, damage):
-    """pixdim 3 and 1, and a quaternion longer than 1, beside a good sform; and beside one that is mirrored."""
+    """pixdim 3 and 1, and a quaternion longer than 1, beside a good sform; and beside one that is
+    mirrored."""
     image = nibabel.Nifti1Image(noise(), np.diag([1.5, 1.5, 4.0, 1.0]))
     image.set_sform(image.affine, code=1)
     image.set_qform(image.affine, code=1)
@@ -224,7 +249,9 @@ def test_a_damaged_qform_is_noted_and_does_not_hide_that_left_is_right(tmp_path,
             read(path)
 
 
-@pytest.mark.parametrize(("intent", "code"), [(1003, "volume-labels"), (2003, "volume-rgb"), (2004, "volume-rgb")])
+@pytest.mark.parametrize(
+    ("intent", "code"), [(1003, "volume-labels"), (2003, "volume-rgb"), (2004, "volume-rgb")]
+)
 def test_what_the_header_calls_no_intensities_is_refused(tmp_path, intent, code):
     path = saved(tmp_path / "a.nii", noise())
     raw = bytearray(path.read_bytes())
@@ -253,16 +280,23 @@ def test_a_qform_elsewhere_is_noted_and_the_sform_counts(tmp_path):
 
 @pytest.mark.parametrize(("factor", "axis"), [(2.5, 2), (0.5, 0), (1.3, 1), (0.75, 2)])
 def test_two_forms_of_voxels_of_other_sizes_are_refused_but_for_what_a_template_needs(tmp_path, factor, axis):
-    """An sform kept while every second slice was left out makes a body of half its height; one to a template scales by up to 1.3."""
+    """An sform kept while every second slice was left out makes a body of half its height; one to a template
+    scales by up to 1.3."""
     sized = AFFINE @ np.diag(np.where(np.arange(4) == axis, factor, 1.0))
     image = nibabel.Nifti1Image(noise(), sized)
     image.header.set_qform(AFFINE, code=1)
     image.header.set_sform(sized, code=2)
     nibabel.save(image, tmp_path / "two.nii")
     if 1 / 1.5 < factor < 1.5:
-        assert np.allclose(read(tmp_path / "two.nii").vox_to_ras, sized) and "disagree by up to" in read(tmp_path / "two.nii").notes[0]
+        assert (
+            np.allclose(read(tmp_path / "two.nii").vox_to_ras, sized)
+            and "disagree by up to" in read(tmp_path / "two.nii").notes[0]
+        )
         return
-    with pytest.raises(VolumeError, match=r"1.5 × 1.5 × 4 mm by the qform, (2|2.5) times apart \(limit 1.5\).*volume-geometry"):
+    with pytest.raises(
+        VolumeError,
+        match=r"1.5 × 1.5 × 4 mm by the qform, (2|2.5) times apart \(limit 1.5\).*volume-geometry",
+    ):
         read(tmp_path / "two.nii")
     assert read(patched(tmp_path / "two.nii", 80 + 4 * axis, "<f", 0.0)).notes, "a pixdim of 0 is ignored"
 
@@ -331,8 +365,14 @@ BROKEN = {
     "empty": (lambda at: write_bytes(at / "empty.nii", b""), "volume-empty"),
     "an empty gzip": (lambda at: write_bytes(at / "empty.nii.gz", gzip.compress(b"")), "volume-empty"),
     "text": (lambda at: write_bytes(at / "text.nii", b"volume_id\tpath\n" * 40), "volume-format"),
-    "packed text": (lambda at: write_bytes(at / "text.nii.gz", gzip.compress(b"hello " * 90)), "volume-format"),
-    "noise": (lambda at: write_bytes(at / "noise.nii", np.random.default_rng(0).bytes(4000)), "volume-format"),
+    "packed text": (
+        lambda at: write_bytes(at / "text.nii.gz", gzip.compress(b"hello " * 90)),
+        "volume-format",
+    ),
+    "noise": (
+        lambda at: write_bytes(at / "noise.nii", np.random.default_rng(0).bytes(4000)),
+        "volume-format",
+    ),
     "dicom": (lambda at: write_bytes(at / "image.dcm", bytes(128) + b"DICM" + bytes(500)), "volume-format"),
     "zip": (lambda at: zipped(at / "series.zip"), "volume-no-dicom"),
     "analyze": (analyze, "volume-orientation"),
@@ -340,26 +380,47 @@ BROKEN = {
     "half a plain file": (lambda at: truncated(saved(at / "half.nii", noise()), 0.5), "volume-truncated"),
     "only a header": (lambda at: truncated(saved(at / "head.nii", noise()), 0.045), "volume-truncated"),
     "a wrong gzip checksum": (lambda at: flipped_bit(saved(at / "bit.nii.gz", noise())), "volume-corrupt"),
-    "an unknown data type": (lambda at: patched(saved(at / "type.nii", noise()), 70, "<h", 4711), "volume-corrupt"),
+    "an unknown data type": (
+        lambda at: patched(saved(at / "type.nii", noise()), 70, "<h", 4711),
+        "volume-corrupt",
+    ),
     "nine dimensions": (lambda at: patched(saved(at / "dims.nii", noise()), 40, "<h", 9), "volume-corrupt"),
-    "a negative dimension": (lambda at: patched(saved(at / "dims.nii", noise()), 44, "<h", -5), "volume-corrupt"),
-    "absurd dimensions": (lambda at: patched(saved(at / "huge.nii", noise()), 42, "<3h", 32000, 32000, 32000), "volume-too-large"),
+    "a negative dimension": (
+        lambda at: patched(saved(at / "dims.nii", noise()), 44, "<h", -5),
+        "volume-corrupt",
+    ),
+    "absurd dimensions": (
+        lambda at: patched(saved(at / "huge.nii", noise()), 42, "<3h", 32000, 32000, 32000),
+        "volume-too-large",
+    ),
     "no voxels": (lambda at: patched(saved(at / "none.nii", noise()), 44, "<h", 0), "volume-shape"),
     "one sagittal image": (lambda at: saved(at / "one.nii", noise((1, 20, 20))), "volume-shape"),
     "one line of voxels": (lambda at: patched(saved(at / "line.nii", noise()), 40, "<h", 1), "volume-shape"),
-    "vectors": (lambda at: saved(at / "warp.nii", noise((8, 8, 8, 1, 3), np.float32), intent_code=1007), "volume-shape"),
+    "vectors": (
+        lambda at: saved(at / "warp.nii", noise((8, 8, 8, 1, 3), np.float32), intent_code=1007),
+        "volume-shape",
+    ),
     "colours": (lambda at: saved(at / "rgb.nii", colours()), "volume-rgb"),
     "complex": (lambda at: saved(at / "complex.nii", noise(dtype=np.complex64)), "volume-complex"),
     "no form": (lambda at: without_forms(at / "nowhere.nii"), "volume-geometry"),
-    "singular": (lambda at: with_affine(at / "flat.nii", [[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 3, 0]]), "volume-geometry"),
+    "singular": (
+        lambda at: with_affine(at / "flat.nii", [[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 3, 0]]),
+        "volume-geometry",
+    ),
     "all zero": (lambda at: with_affine(at / "zero.nii", np.zeros((3, 4))), "volume-geometry"),
     "nan affine": (lambda at: with_affine(at / "nan.nii", np.full((3, 4), np.nan)), "volume-geometry"),
     "sheared": (lambda at: with_affine(at / "shear.nii", SHEARED), "volume-geometry"),
-    "coplanar axes": (lambda at: with_affine(at / "plane.nii", [[1, 0, 0.7, 0], [0, 1, 0.7, 0], [0, 0, 0, 0]]), "volume-geometry"),
+    "coplanar axes": (
+        lambda at: with_affine(at / "plane.nii", [[1, 0, 0.7, 0], [0, 1, 0.7, 0], [0, 0, 0, 0]]),
+        "volume-geometry",
+    ),
     "kilometres": (lambda at: with_affine(at / "far.nii", np.eye(4)[:3] * 1e3), "volume-geometry"),
     "nanometres": (lambda at: with_affine(at / "near.nii", np.eye(4)[:3] * 1e-3), "volume-geometry"),
     "constant": (lambda at: saved(at / "flat.nii", np.full((9, 9, 9), 7, np.int16)), "volume-constant"),
-    "all frames constant": (lambda at: saved(at / "flat4.nii", np.zeros((9, 9, 9, 3), np.int16)), "volume-constant"),
+    "all frames constant": (
+        lambda at: saved(at / "flat4.nii", np.zeros((9, 9, 9, 3), np.int16)),
+        "volume-constant",
+    ),
     "all nan": (lambda at: saved(at / "nan.nii", np.full((9, 9, 9), np.nan, np.float32)), "volume-nonfinite"),
     "ct": (lambda at: saved(at / "ct.nii.gz", ct()), "volume-ct"),
     "labels": (lambda at: saved(at / "labels.nii.gz", labels()), "volume-labels"),
@@ -369,10 +430,14 @@ BROKEN = {
 
 
 def test_what_gunzip_would_mend_is_named(tmp_path):
-    """Packed twice, a file unpacks to gzip; what hangs behind one gunzip leaves out, and warns.  Zeros are padding to both."""
+    """Packed twice, a file unpacks to gzip; what hangs behind one gunzip leaves out, and warns.  Zeros are
+    padding to both."""
     packed = saved(tmp_path / "a.nii.gz", noise()).read_bytes()
     followed = packed + b"nothing " * 9
-    for data, message in ((gzip.compress(packed), "packed twice with gzip"), (followed, r"extra bytes follow .*gunzip -c")):
+    for data, message in (
+        (gzip.compress(packed), "packed twice with gzip"),
+        (followed, r"extra bytes follow .*gunzip -c"),
+    ):
         with pytest.raises(VolumeError, match=message):
             read(write_bytes(tmp_path / "b.nii.gz", data))
     assert np.array_equal(read(write_bytes(tmp_path / "b.nii.gz", packed + bytes(512))).voxels, noise())
@@ -381,7 +446,8 @@ def test_what_gunzip_would_mend_is_named(tmp_path):
 @pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
 @pytest.mark.parametrize("shape", [(64, 80, 40), (256, 120, 20), (512, 512, 5), (40, 300, 9)])
 def test_a_grid_too_small_for_its_voxels_is_refused_and_padding_is_not(tmp_path, suffix, shape):
-    """With a column less than there is every plane shears; a page of padding, and frames that no header counts, move nothing."""
+    """With a column less than there is every plane shears; a page of padding, and frames that no header
+    counts, move nothing."""
     voxels = noise(shape)
     plain = saved(tmp_path / "made.nii", voxels).read_bytes()
     path = tmp_path / f"one{suffix}"
@@ -396,7 +462,9 @@ def test_a_grid_too_small_for_its_voxels_is_refused_and_padding_is_not(tmp_path,
     for behind, expected in ((4095, ""), (2 * voxels.nbytes, "2 more frames")):
         volume = read(written(shape[0], behind))
         np.testing.assert_array_equal(volume.voxels, nibabel.load(tmp_path / "made.nii").get_fdata())
-        assert expected in " ".join(volume.notes) and (expected or not any("frames" in note for note in volume.notes))
+        assert expected in " ".join(volume.notes) and (
+            expected or not any("frames" in note for note in volume.notes)
+        )
 
 
 def test_frames_that_no_header_counts_are_let_be_however_many(tmp_path):
@@ -406,10 +474,15 @@ def test_frames_that_no_header_counts_are_let_be_however_many(tmp_path):
     assert read(path).voxels.shape == (64, 64, 33)
 
 
-@pytest.mark.parametrize("header", ["ObjectType = Image\nNDims = 3\nDimSize = {} 80 40\nElementType = MET_SHORT\nElementSpacing = 1 1 3\n"
-                                    "Offset = 0 0 0\nTransformMatrix = 1 0 0 0 1 0 0 0 1\nElementDataFile = LOCAL\n",
-                                    "NRRD0004\ntype: short\ndimension: 3\nsizes: {} 80 40\nencoding: raw\nendian: little\nspace: RAS\n"
-                                    "space directions: (1,0,0) (0,1,0) (0,0,3)\nspace origin: (0,0,0)\n\n"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        "ObjectType = Image\nNDims = 3\nDimSize = {} 80 40\nElementType = MET_SHORT\nElementSpacing = 1 1 3\n"
+        "Offset = 0 0 0\nTransformMatrix = 1 0 0 0 1 0 0 0 1\nElementDataFile = LOCAL\n",
+        "NRRD0004\ntype: short\ndimension: 3\nsizes: {} 80 40\nencoding: raw\nendian: little\nspace: RAS\n"
+        "space directions: (1,0,0) (0,1,0) (0,0,3)\nspace origin: (0,0,0)\n\n",
+    ],
+)
 def test_so_it_is_in_other_formats(tmp_path, header):
     path = tmp_path / "one"
     for columns, code in ((64, None), (60, "volume-corrupt")):
@@ -428,7 +501,8 @@ def test_a_broken_file_is_refused_with_its_code_and_a_sentence(tmp_path, make, c
 @pytest.mark.parametrize("ground", [0, -500, 50_000])
 @pytest.mark.parametrize("air", [0, 50_000])
 def test_mr_is_no_label_map_however_flat_the_ground_it_stands_on(tmp_path, ground, air):
-    """Masked to any number, and padded with another: only the body counts, of 200 greys, of dozens of flat labels or of one."""
+    """Masked to any number, and padded with another: only the body counts, of 200 greys, of dozens of flat
+    labels or of one."""
     inside = np.linalg.norm(np.indices((40, 40, 40)).T - 19.5, axis=-1) < 16
     greys = np.random.default_rng(0).integers(100, 300, inside.shape)
     bodies = {"mr": greys, "map": 100 + labels(), "mask": np.full(inside.shape, 100)}
@@ -464,10 +538,16 @@ except VolumeError as fault:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the size of a process is read from /proc")
 def test_a_volume_within_the_limits_is_no_larger_for_a_moments_lack_of_memory(tmp_path):
-    """100 MB of voxels where 32 MB are left: nothing is wrong with the volume, and it is refused as one to be tried again."""
-    small, large = saved(tmp_path / "small.nii", noise()), saved(tmp_path / "large.nii", noise((512, 512, 200)))
+    """100 MB of voxels where 32 MB are left: nothing is wrong with the volume, and it is refused as one to be
+    tried again."""
+    small, large = (
+        saved(tmp_path / "small.nii", noise()),
+        saved(tmp_path / "large.nii", noise((512, 512, 200))),
+    )
     assert slice_volume(large).pixels.shape == (200, 128, 128)
-    codes = subprocess.run([sys.executable, "-c", SHORT, small, large], capture_output=True, text=True, check=True).stdout.split()
+    codes = subprocess.run(
+        [sys.executable, "-c", SHORT, small, large], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert codes == ["volume-memory"] and "volume-memory" in PASSING
 
 
@@ -504,22 +584,26 @@ def test_the_stack_names_its_source_and_checksum(tmp_path):
 
 
 def test_a_volume_is_named_by_its_file_without_suffix():
-    names = {"a.nii.gz": "a", "a.b.nii": "a.b", "A.NII.GZ": "A", "x.img": "x", "plain": "plain", "x.dcm": "x", ".nii": ".nii"}
+    names = {
+        "a.nii.gz": "a", "a.b.nii": "a.b", "A.NII.GZ": "A", "x.img": "x", "plain": "plain", "x.dcm": "x",
+        ".nii": ".nii",
+    }
     assert {name: volume_name(Path("folder", name)) for name in names} == names
 
 
 REFUSED = {
-    "ct_slicerio_chest4": "volume-ct", "ct_ts_example": "volume-ct",
-    "lab_spl_abdomen": "volume-labels", "lab_spl_brain": "volume-labels", "lab_spl_headneck": "volume-labels",
-    "lab_spl_knee": "volume-labels",
-    "abd_dbdicom_loc": "volume-localizer", "pelvis_px0218_loc": "volume-localizer", "leg_knee_fodicom_enh": "volume-single",
+    "ct_slicerio_chest4": "volume-ct", "ct_ts_example": "volume-ct", "lab_spl_abdomen": "volume-labels",
+    "lab_spl_brain": "volume-labels", "lab_spl_headneck": "volume-labels", "lab_spl_knee": "volume-labels",
+    "abd_dbdicom_loc": "volume-localizer", "pelvis_px0218_loc": "volume-localizer",
+    "leg_knee_fodicom_enh": "volume-single",
 }
 """Of the real volumes: CT, label maps, localisers, and nineteen images of one slice over time."""
 
 
 @pytest.mark.slow
 def test_real_volumes_become_slices_or_a_sentence(shared):
-    """And what was seen in them by eye, in slice numbers of another program's RAS volume, lies within the slices that are counted here."""
+    """And what was seen in them by eye, in slice numbers of another program's RAS volume, lies within the
+    slices that are counted here."""
     last_seen: dict[str, int] = {}
     for row in read_tsv(shared / "data" / "regions.tsv"):
         last_seen[row["volume_id"]] = max(int(row["last_slice"]), last_seen.get(row["volume_id"], 0))
@@ -536,7 +620,8 @@ def test_real_volumes_become_slices_or_a_sentence(shared):
 
 @pytest.mark.parametrize("digits", ["12", "0123456789ab"])
 def test_a_file_that_holds_no_series_wants_no_digits(tmp_path, digits):
-    """Digits name a DICOM series of a folder, an archive or an object; behind a NIfTI there is none to look for."""
+    """Digits name a DICOM series of a folder, an archive or an object; behind a NIfTI there is none to look
+    for."""
     volume = tmp_path / "calf.nii.gz"
     nibabel.save(nibabel.Nifti1Image(np.random.default_rng(0).normal(size=(20, 20, 20)), np.eye(4)), volume)
     with pytest.raises(VolumeError) as refusal:

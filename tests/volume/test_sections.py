@@ -1,4 +1,5 @@
-"""Sections through a volume, told from its slices: sizes in millimetres whatever the stack, every slice in its own row."""
+"""Sections through a volume, told from its slices: sizes in millimetres whatever the stack, every slice in
+its own row."""
 
 from __future__ import annotations
 
@@ -13,8 +14,11 @@ from fovnet.volume.sections import PIXEL_MM, middle, rows_along, sections, secti
 SPHERE_MM = 90.0
 
 
-def ball(side_mm: float, step_mm: float, at_mm: tuple[float, float] = (0.0, 0.0)) -> tuple[np.ndarray, np.ndarray]:
-    """Slices of a white ball of 90 mm radius, its middle so far down and to the right of theirs; their heights from the ball's middle."""
+def ball(
+    side_mm: float, step_mm: float, at_mm: tuple[float, float] = (0.0, 0.0)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Slices of a white ball of 90 mm radius, its middle so far down and to the right of theirs; their
+    heights from the ball's middle."""
     z_mm = np.arange(-120.0, 120.0 + step_mm / 2, step_mm)
     across = (np.arange(128) + 0.5) / 128 * side_mm - side_mm / 2
     far = np.sqrt((across[:, None] - at_mm[0]) ** 2 + (across - at_mm[1]) ** 2 + z_mm[:, None, None] ** 2)
@@ -26,9 +30,15 @@ def of_one(side_mm: float, z_mm: np.ndarray) -> Placing:
 
 
 @settings(max_examples=20)
-@given(side_mm=st.floats(250, 700), step_mm=st.floats(2, 9), down_mm=st.floats(-30, 30), right_mm=st.floats(-30, 30))
-def test_both_sections_of_a_ball_are_discs_of_its_size(side_mm: float, step_mm: float, down_mm: float, right_mm: float) -> None:
-    """π 90² mm² in pixels of 4 x 4 mm, whatever the field of view, the spacing and the place; the middle of 9 pixels' mean is smaller."""
+@given(
+    side_mm=st.floats(250, 700), step_mm=st.floats(2, 9), down_mm=st.floats(-30, 30),
+    right_mm=st.floats(-30, 30),
+)
+def test_both_sections_of_a_ball_are_discs_of_its_size(
+    side_mm: float, step_mm: float, down_mm: float, right_mm: float
+) -> None:
+    """π 90² mm² in pixels of 4 x 4 mm, whatever the field of view, the spacing and the place; the middle of 9
+    pixels' mean is smaller."""
     pixels, z_mm = ball(side_mm, step_mm, (down_mm, right_mm))
     found = sections(pixels, of_one(side_mm, z_mm)).pixels / 255.0
     slab = (np.arange(-4, 5) * side_mm / 128) ** 2
@@ -36,7 +46,8 @@ def test_both_sections_of_a_ball_are_discs_of_its_size(side_mm: float, step_mm: 
     assert found.sum(axis=(1, 2)) * PIXEL_MM**2 == pytest.approx([expected, expected], rel=0.04)
     weight = found.sum(axis=1)
     places = (weight * (np.arange(128) - 63.5)).sum(axis=1) / weight.sum(axis=1) * PIXEL_MM
-    assert places == pytest.approx([down_mm, right_mm], abs=2.0)             # sagittal columns run to the back, coronal ones to the left
+    # sagittal columns run to the back, coronal ones to the left
+    assert places == pytest.approx([down_mm, right_mm], abs=2.0)
 
 
 @settings(max_examples=40)
@@ -47,7 +58,8 @@ def test_every_slice_stands_in_the_row_that_holds_its_height(steps: list[float],
     low = z_mm[0] - np.median(np.diff(z_mm)) / 2
     assert weights.sum(axis=1) == pytest.approx(np.ones(len(weights)), rel=1e-5)
     assert (np.diff(row) >= 0).all() and row[-1] < len(weights)
-    inside = row < len(weights) - 1                                         # the last row is whatever is left of 4 mm
+    # the last row is whatever is left of 4 mm
+    inside = row < len(weights) - 1
     assert (np.abs(low + (row[inside] + 0.5) * PIXEL_MM - z_mm[inside]) <= PIXEL_MM / 2 + 1e-6).all()
 
 

@@ -24,8 +24,13 @@ def straight(voxels: np.ndarray, spacing=(1.0, 1.0, 3.0), origin=(0.0, 0.0, 0.0)
 def blob(spacing: tuple[float, float, float], extent_mm: float = 240.0) -> Volume:
     """A smooth body sampled on any grid over the same box: two Gaussians that drift with height."""
     shape = [round(extent_mm / mm) for mm in spacing]
-    x, y, z = np.meshgrid(*[(np.arange(n) + 0.5) * mm - extent_mm / 2 for n, mm in zip(shape, spacing, strict=True)], indexing="ij")
-    body = np.exp(-(((x - z / 6) / 55) ** 2 + (y / 40) ** 2)) + 0.5 * np.exp(-(((x + 30) / 15) ** 2 + ((y - z / 10) / 20) ** 2))
+    x, y, z = np.meshgrid(
+        *[(np.arange(n) + 0.5) * mm - extent_mm / 2 for n, mm in zip(shape, spacing, strict=True)],
+        indexing="ij",
+    )
+    body = np.exp(-(((x - z / 6) / 55) ** 2 + (y / 40) ** 2)) + 0.5 * np.exp(
+        -(((x + 30) / 15) ** 2 + ((y - z / 10) / 20) ** 2)
+    )
     return straight(1000 * body, spacing, origin=[(mm - extent_mm) / 2 for mm in spacing])
 
 
@@ -50,14 +55,18 @@ def test_slices_are_counted_from_the_feet():
 @given(integers(1, 700), floats(0.05, 20), floats(0.5, 10))
 def test_every_slice_is_in_exactly_one_group(slices, spacing_mm, target_mm):
     covers = groups(slices, spacing_mm, target_mm)
-    assert np.array_equal(np.concatenate([np.arange(first, last + 1) for first, last in covers]), np.arange(slices))
+    assert np.array_equal(
+        np.concatenate([np.arange(first, last + 1) for first, last in covers]), np.arange(slices)
+    )
 
 
 @settings(max_examples=50)
 @given(integers(1, 40), floats(0.3, 12), floats(-500, 500))
 def test_cuts_reach_from_the_lowest_face_to_the_topmost_without_gaps(slices, spacing_mm, bottom_mm):
     """Also where the last cut stands for more slices than the others, and where there is but one."""
-    stack = cut(straight(np.random.default_rng(0).random((4, 4, slices)), (2, 2, spacing_mm), (0, 0, bottom_mm)))
+    stack = cut(
+        straight(np.random.default_rng(0).random((4, 4, slices)), (2, 2, spacing_mm), (0, 0, bottom_mm))
+    )
     first, last = stack.covers.T
     np.testing.assert_allclose(stack.edges_mm[:-1], bottom_mm + (first - 0.5) * spacing_mm, atol=1e-5)
     np.testing.assert_allclose(stack.edges_mm[1:], bottom_mm + (last + 0.5) * spacing_mm, atol=1e-5)
@@ -74,7 +83,10 @@ def test_cuts_stand_at_least_three_millimetres_apart_less_a_tenth_of_a_slice(sli
     assert (sizes[:-1] == sizes[0]).all() and (len(sizes) == 1 or sizes[0] <= sizes[-1] < 2 * sizes[0])
 
 
-@pytest.mark.parametrize(("spacing_mm", "n"), [(0.5, 6), (1.0, 3), (1.2, 3), (1.5, 2), (2.0, 2), (2.8, 1), (3.0, 1), (5.0, 1), (10.0, 1)])
+@pytest.mark.parametrize(
+    ("spacing_mm", "n"),
+    [(0.5, 6), (1.0, 3), (1.2, 3), (1.5, 2), (2.0, 2), (2.8, 1), (3.0, 1), (5.0, 1), (10.0, 1)],
+)
 def test_so_many_slices_make_one_cut(spacing_mm, n):
     assert groups(120, spacing_mm, 3.0)[0].tolist() == [0, n - 1]
 
@@ -117,7 +129,9 @@ def test_resizing_agrees_with_pillow(shape):
     top, left = (side - picture.shape[0]) // 2, (side - picture.shape[1]) // 2
     square[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
     expected = np.asarray(Image.fromarray(square).resize((SIDE, SIDE), Image.Resampling.BILINEAR))
-    got = resize_weights(picture.shape[0], 1.0, side) @ picture @ resize_weights(picture.shape[1], 1.0, side).T
+    got = (
+        resize_weights(picture.shape[0], 1.0, side) @ picture @ resize_weights(picture.shape[1], 1.0, side).T
+    )
     np.testing.assert_allclose(got, expected, atol=2e-6)
 
 
@@ -154,7 +168,9 @@ def test_padding_is_centred_in_millimetres_also_with_oblong_pixels():
 def test_a_ball_stays_round_whatever_the_pixels():
     for spacing in ((1.0, 1.0, 3.0), (1.0, 3.0, 3.0), (2.5, 0.8, 5.0)):
         shape = [round(180 / mm) for mm in spacing]
-        x, y, z = np.meshgrid(*[(np.arange(n) + 0.5) * mm - 90 for n, mm in zip(shape, spacing, strict=True)], indexing="ij")
+        x, y, z = np.meshgrid(
+            *[(np.arange(n) + 0.5) * mm - 90 for n, mm in zip(shape, spacing, strict=True)], indexing="ij"
+        )
         inside = cut(straight(np.hypot(np.hypot(x, y), z) < 50, spacing)).pixels[shape[2] // 2] > 127
         height, width = inside.any(axis=1).sum(), inside.any(axis=0).sum()
         assert abs(int(height) - int(width)) <= 2

@@ -25,14 +25,21 @@ def test_everybody_has_one_split_whatever_the_order_of_the_rows(subjects, seed, 
 
 @given(integers(0, 500), sampled_from([FRACTIONS, (0.7, 0.15, 0.15), (0.9, 0.02, 0.08)]))
 def test_the_fractions_are_met_to_within_one_subject(people, fractions):
-    counts = Counter(split_subjects([f"s{n}" for n in range(people)], "cohort", 1, fractions=fractions).values())
+    counts = Counter(
+        split_subjects([f"s{n}" for n in range(people)], "cohort", 1, fractions=fractions).values()
+    )
     for name, fraction in zip(SPLITS, fractions, strict=True):
         assert abs(counts[name] - fraction * people) < 1
     assert sum(counts.values()) == people
 
 
-@pytest.mark.parametrize(("people", "expected"), [(0, [0, 0, 0]), (1, [1, 0, 0]), (2, [1, 1, 0]), (3, [1, 1, 1]), (4, [2, 1, 1]),
-                                                  (6, [3, 2, 1]), (10, [5, 3, 2]), (100, [50, 25, 25])])
+@pytest.mark.parametrize(
+    ("people", "expected"),
+    [
+        (0, [0, 0, 0]), (1, [1, 0, 0]), (2, [1, 1, 0]), (3, [1, 1, 1]), (4, [2, 1, 1]), (6, [3, 2, 1]),
+        (10, [5, 3, 2]), (100, [50, 25, 25]),
+    ],
+)
 def test_largest_remainders(people, expected):
     assert shares(people) == expected
 

@@ -23,10 +23,13 @@ class Shell:
 
     folder: Path
 
-    def __call__(self, *words: str | Path, check: bool = True, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+    def __call__(
+        self, *words: str | Path, check: bool = True, timeout: float = 600
+    ) -> subprocess.CompletedProcess[str]:
         line = list(map(str, words))
         done = subprocess.run(
-            line, capture_output=True, text=True, timeout=timeout, cwd=self.folder, env=self.environment, check=False
+            line, capture_output=True, text=True, timeout=timeout, cwd=self.folder, env=self.environment,
+            check=False,
         )
         said = f"{' '.join(line)}: status {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
         assert not check or done.returncode == 0, said
@@ -57,6 +60,10 @@ def smoke(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
         take(lock, wait=True)
         if not (made / "results" / "smoke" / "report.html").exists():
             maker = Shell(made)
-            maker("snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile", ROOT / "configs/smoke.yaml")
-    shutil.copytree(made, shell.folder, dirs_exist_ok=True)         # with the times of files, by which Snakemake judges
+            maker(
+                "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile",
+                ROOT / "configs/smoke.yaml",
+            )
+    # with the times of files, by which Snakemake judges
+    shutil.copytree(made, shell.folder, dirs_exist_ok=True)
     return shell.folder / "results" / "smoke"

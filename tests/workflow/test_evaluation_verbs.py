@@ -1,4 +1,5 @@
-"""The verbs around an evaluation, as a user types them: ablate, compare, bench intervals, and what stops them."""
+"""The verbs around an evaluation, as a user types them: ablate, compare, bench intervals, and what stops
+them."""
 
 from __future__ import annotations
 
@@ -41,25 +42,36 @@ def test_ablate_writes_every_step_with_its_gain(copied: tuple[Path, Path], shell
     decided = {row["measure"]: row["value"] for row in rates
                if (row["group"], row["stage"]) == ("all", "decided") and row["region"] in ("", "regions")}
     for measure in ("slice_error", "exact_set", "span_f1", "border_within_10_mm", "border_abs_mean_mm"):
-        last = {row["value"] for row in rows if row["measure"] == measure and row["arm"] in ("exact + none", "ensemble")}
+        last = {
+            row["value"]
+            for row in rows
+            if row["measure"] == measure and row["arm"] in ("exact + none", "ensemble")
+        }
         assert last == {decided[measure]}, "the last arm is the decision that was evaluated"
     assert float(decided["slice_error_not_dark"]) >= 0, "decisions tell which slices are dark"
     facts = read_json(results / "evaluation" / "ablation.json")
     assert all(step["gains"] for step in facts["steps"] if step["against"])
 
 
-def test_an_ablation_of_another_rule_is_no_part_of_the_report(copied: tuple[Path, Path], shell: Shell) -> None:
+def test_an_ablation_of_another_rule_is_no_part_of_the_report(
+    copied: tuple[Path, Path], shell: Shell
+) -> None:
     results, config = copied
     assert "left out" not in shell("fovnet", "report", "--config", config).stdout
     assert 'id="ablation"' in results.joinpath("report.html").read_text()
     rule = results / "ensemble" / "decision.json"
     rule.write_text(rule.read_text().replace('"sigma_mm"', '"sigma_mm" '))
     told = shell("fovnet", "report", "--config", config, check=False)
-    assert told.returncode == 2 and "decisions-of-others" in told.stderr and "ensemble/decision.json" in told.stderr
+    assert (
+        told.returncode == 2
+        and "decisions-of-others" in told.stderr
+        and "ensemble/decision.json" in told.stderr
+    )
     (results / "decisions" / "earlier.json").write_text("{}")           # on a volume that left the test split
     shell("fovnet", "decide", "--config", config)
-    assert {path.stem for path in (results / "decisions").glob("*.json")} == {row["volume_id"] for row in read_tsv(
-        results / "decisions" / "spans.tsv")}
+    assert {path.stem for path in (results / "decisions").glob("*.json")} == {
+        row["volume_id"] for row in read_tsv(results / "decisions" / "spans.tsv")
+    }
     assert "`fovnet ablate` makes it anew" in shell("fovnet", "report", "--config", config).stdout
     assert 'id="ablation"' not in results.joinpath("report.html").read_text()
 
@@ -72,7 +84,9 @@ def test_the_workflow_makes_the_ablation_when_it_is_asked_for_by_name(smoke: Pat
     assert "Searching with" not in dry.stdout + dry.stderr
 
 
-def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(smoke: Path, tmp_path: Path, shell: Shell) -> None:
+def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(
+    smoke: Path, tmp_path: Path, shell: Shell
+) -> None:
     """The journal keeps the others, for when they are asked for again."""
     results, config = copy_of(smoke, tmp_path)
     slots = list(results.glob("search/*/slot-*.json"))
@@ -82,11 +96,16 @@ def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(smoke: Path, t
     shell("fovnet", "search", "--config", fewer)
     assert len(slots) == 4 and len(read_tsv(results / "search" / "trials.tsv")) == 2
     shell("fovnet", "ensemble", "--config", fewer)
-    assert {member["slot"] for member in read_json(results / "ensemble" / "ensemble.json")["members"]} <= {0, 1}
+    assert {member["slot"] for member in read_json(results / "ensemble" / "ensemble.json")["members"]} <= {
+        0,
+        1,
+    }
     other = config.with_name("other.yaml")
     other.write_text(yaml.safe_dump({**raw, "ensemble": {**raw.get("ensemble", {}), "members": 1}}))
     told = shell("fovnet", "tune", "--config", other, check=False)
-    assert told.returncode == 2 and "ensemble-other-settings" in told.stderr, "the report would state settings that nothing was made with"
+    assert told.returncode == 2 and "ensemble-other-settings" in told.stderr, (
+        "the report would state settings that nothing was made with"
+    )
     told = shell("fovnet", "search", "explain", results).stdout
     assert "2 are finished" in " ".join(told.split())
     shell("fovnet", "search", "--config", config)
@@ -103,10 +122,15 @@ def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(smoke: Path, t
 def test_a_run_is_read_by_the_settings_it_was_made_with(
     smoke: Path, tmp_path: Path, shell: Shell, section: str, change: object, verbs: tuple[str, ...], code: str
 ) -> None:
-    """Six regions by other names would be told as such, and a report would state what nothing was made with.  Nothing is touched."""
+    """Six regions by other names would be told as such, and a report would state what nothing was made with.
+    Nothing is touched."""
     results, config = copy_of(smoke, tmp_path)
-    regions = [{"name": name, "rung": rung} for rung, name in enumerate(["foot", "knee", "hip", "elbow", "hand"])]
-    (tmp_path / "limbs.yaml").write_text(yaml.safe_dump({"regions": [*regions, {"name": "shoulder", "rung": None}]}))
+    regions = [
+        {"name": name, "rung": rung} for rung, name in enumerate(["foot", "knee", "hip", "elbow", "hand"])
+    ]
+    (tmp_path / "limbs.yaml").write_text(
+        yaml.safe_dump({"regions": [*regions, {"name": "shoulder", "rung": None}]})
+    )
     raw, before = yaml.safe_load(config.read_text()), contents(results)
     mine = str(tmp_path / change) if isinstance(change, str) else {**(raw.get(section) or {}), **change}  # type: ignore[dict-item]
     config.write_text(yaml.safe_dump({**raw, section: mine}))
@@ -120,16 +144,21 @@ def test_networks_of_another_search_are_in_no_report(smoke: Path, tmp_path: Path
     """And what they said of slices does not outlive them, where the next ensemble was killed half-way."""
     results, config = copy_of(smoke, tmp_path)
     facts = results / "ensemble" / "ensemble.json"
-    facts.write_text(facts.read_text().replace(f'"journal": "{read_json(facts)["journal"]}"', '"journal": "of another"'))
+    facts.write_text(
+        facts.read_text().replace(f'"journal": "{read_json(facts)["journal"]}"', '"journal": "of another"')
+    )
     told = shell("fovnet", "report", "--config", config, check=False)
     assert told.returncode == 2 and "ensemble-other-search" in told.stderr
-    elsewhere = config.with_name("elsewhere.yaml")                      # a device that is not there stops it once the members are in place
+    # a device that is not there stops it once the members are in place
+    elsewhere = config.with_name("elsewhere.yaml")
     elsewhere.write_text(config.read_text().replace("device: auto", "device: cuda"))
     assert shell("fovnet", "ensemble", "--config", elsewhere, check=False).returncode == 2
     assert read_json(facts)["journal"] != "of another" and not (results / "probabilities.npz").exists()
 
 
-def test_a_secret_put_beside_a_finished_run_is_not_passed_over(smoke: Path, tmp_path: Path, shell: Shell) -> None:
+def test_a_secret_put_beside_a_finished_run_is_not_passed_over(
+    smoke: Path, tmp_path: Path, shell: Shell
+) -> None:
     """The old names are hashes that a list of ids undoes."""
     results, config = copy_of(smoke, tmp_path)
     (results / "identifiers.key").write_text("a secret")
@@ -139,25 +168,38 @@ def test_a_secret_put_beside_a_finished_run_is_not_passed_over(smoke: Path, tmp_
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file() and "logs" not in path.parts}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "logs" not in path.parts
+    }
 
 
-def test_a_network_that_was_lost_is_trained_again_once_its_slot_is_removed(smoke: Path, tmp_path: Path, shell: Shell) -> None:
+def test_a_network_that_was_lost_is_trained_again_once_its_slot_is_removed(
+    smoke: Path, tmp_path: Path, shell: Shell
+) -> None:
     """To the same weights."""
     results, config = copy_of(smoke, tmp_path)
     lost = next(results.glob("search/*/networks/slot-0000.safetensors"))
-    before, others = lost.read_bytes(), {path.name: path.read_bytes() for path in results.glob("search/*/networks/*.safetensors")}
+    before, others = (
+        lost.read_bytes(),
+        {path.name: path.read_bytes() for path in results.glob("search/*/networks/*.safetensors")},
+    )
     lost.unlink()
     told = shell("fovnet", "ensemble", "--config", config, check=False)
     slot = lost.parent.parent / "slot-0000.json"
     assert told.returncode == 2 and slot.name in told.stderr
     slot.unlink()
     told = shell("fovnet", "ensemble", "--config", config, check=False)
-    assert told.returncode == 2 and "is gone, of a search that has finished" in told.stderr, "the best trial was left out without a word"
+    assert told.returncode == 2 and "is gone, of a search that has finished" in told.stderr, (
+        "the best trial was left out without a word"
+    )
     (lost.parent.parent / "search.npz").write_bytes(b"")
     shell("fovnet", "search", "--config", config)
     assert lost.read_bytes() == before
-    assert {path.name: path.read_bytes() for path in results.glob("search/*/networks/*.safetensors")} == others
+    assert {
+        path.name: path.read_bytes() for path in results.glob("search/*/networks/*.safetensors")
+    } == others
     shell("fovnet", "propose", lost.parent.parent, "--slot", "1")
     current = results / "search" / "current.json"
     for wrong in ({"journal": 5, "trials": "x"}, {"journal": "a"}, []):
@@ -176,7 +218,9 @@ def test_the_people_learned_from_are_kept_beside_the_model_and_a_leak_stops_the_
     assert facts["subjects"] == read_json(results / "ensemble" / "ensemble.json")["subjects"]
     manifest = read_tsv(results / "slices" / "manifest.tsv")
     for split in ("train", "validation"):
-        known = {mark(f"{row['collection']}/{row['subject_id']}") for row in manifest if row["split"] == split}
+        known = {
+            mark(f"{row['collection']}/{row['subject_id']}") for row in manifest if row["split"] == split
+        }
         assert set(facts["subjects"][split]) == known
     tested = next(row for row in manifest if row["split"] == "test" and row["status"] == "ok")
     facts["subjects"]["validation"].append(mark(f"{tested['collection']}/{tested['subject_id']}"))
@@ -198,7 +242,9 @@ def test_labels_changed_after_the_cut_stop_the_evaluation(copied: tuple[Path, Pa
     assert done.returncode == 2 and "evaluate-truth-changed" in done.stderr
 
 
-def test_compare_says_that_a_run_does_not_differ_from_itself(copied: tuple[Path, Path], smoke: Path, shell: Shell, tmp_path: Path) -> None:
+def test_compare_says_that_a_run_does_not_differ_from_itself(
+    copied: tuple[Path, Path], smoke: Path, shell: Shell, tmp_path: Path
+) -> None:
     shown = shell("fovnet", "compare", smoke, copied[0], "--out", tmp_path).stdout
     assert "no volume differs" in shown and (tmp_path / "comparison.tsv").stat().st_size > 0
     done = shell("fovnet", "compare", smoke, tmp_path, check=False)

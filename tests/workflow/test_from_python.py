@@ -17,7 +17,9 @@ SAME = ("search/trials.tsv", "decisions/spans.tsv", "evaluation/rates.tsv", "eva
 
 def steady(path: Path) -> list[dict[str, str]]:
     """A table without what depends on the clock or the place."""
-    return [{key: value for key, value in row.items() if key not in ("seconds", "path")} for row in read_tsv(path)]
+    return [
+        {key: value for key, value in row.items() if key not in ("seconds", "path")} for row in read_tsv(path)
+    ]
 
 
 @pytest.mark.slow

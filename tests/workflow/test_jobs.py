@@ -1,4 +1,5 @@
-"""The search with every slot a Snakemake job of its own: the proposals and scores of the search in one job, whatever happens on the way."""
+"""The search with every slot a Snakemake job of its own: the proposals and scores of the search in one job,
+whatever happens on the way."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ def sliced(smoke: Path, folder: Path, **search: object) -> tuple[Path, list[str]
     (folder / "jobs.yaml").write_text(yaml.safe_dump(raw))
     for name in ("phantom", "slices"):
         shutil.copytree(smoke / name, folder / "results" / name)
-    words = ["snakemake", folder / "results/search/trials.tsv", "--snakefile", ROOT / "Snakefile", "--directory", folder]
+    words = [
+        "snakemake", folder / "results/search/trials.tsv", "--snakefile", ROOT / "Snakefile", "--directory",
+        folder,
+    ]
     return folder / "results", list(map(str, [*words, "--configfile", folder / "jobs.yaml"]))
 
 
@@ -47,7 +51,8 @@ def slots(results: Path) -> list[tuple[str, object]]:
 
 @pytest.fixture(scope="module")
 def jobs(smoke: Path, shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """A search of three trials as jobs on three cores, killed in the midst of two trainings, gone on with on two; and its command."""
+    """A search of three trials as jobs on three cores, killed in the midst of two trainings, gone on with on
+    two; and its command."""
     results, command = sliced(smoke, tmp_path_factory.mktemp("jobs"), trials=3)
     first = [*command, "--cores", "3"]
     run = subprocess.Popen(first, env=shell.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # type: ignore[attr-defined]
@@ -63,8 +68,11 @@ def jobs(smoke: Path, shell: Shell, tmp_path_factory: pytest.TempPathFactory) ->
     return results, command
 
 
-def test_slots_as_jobs_have_the_proposals_and_scores_of_the_search_in_one_job(smoke: Path, jobs: tuple[Path, list[str]]) -> None:
-    """Other numbers of cores, and a kill whose orphans train on while the same slots are started again, change nothing."""
+def test_slots_as_jobs_have_the_proposals_and_scores_of_the_search_in_one_job(
+    smoke: Path, jobs: tuple[Path, list[str]]
+) -> None:
+    """Other numbers of cores, and a kill whose orphans train on while the same slots are started again,
+    change nothing."""
     results, _ = jobs
     assert slots(results) == slots(smoke)[:3]
     told, wanted = (read_tsv(folder / "search/trials.tsv") for folder in (results, smoke))
@@ -74,7 +82,9 @@ def test_slots_as_jobs_have_the_proposals_and_scores_of_the_search_in_one_job(sm
     assert not list(results.glob("search/*/.*.part"))
 
 
-def test_more_trials_train_those_that_are_missing(smoke: Path, jobs: tuple[Path, list[str]], shell: Shell) -> None:
+def test_more_trials_train_those_that_are_missing(
+    smoke: Path, jobs: tuple[Path, list[str]], shell: Shell
+) -> None:
     results, command = jobs
     config = results.parent / "jobs.yaml"
     raw = yaml.safe_load(config.read_text())
@@ -86,7 +96,9 @@ def test_more_trials_train_those_that_are_missing(smoke: Path, jobs: tuple[Path,
     assert "Nothing to be done" in again.stdout + again.stderr
 
 
-def test_a_search_whose_slots_were_jobs_is_explained_as_any_other(smoke: Path, jobs: tuple[Path, list[str]], shell: Shell) -> None:
+def test_a_search_whose_slots_were_jobs_is_explained_as_any_other(
+    smoke: Path, jobs: tuple[Path, list[str]], shell: Shell
+) -> None:
     results, _ = jobs
     shell("fovnet", "search", "explain", results)
     told = shell("fovnet", "search", "--config", results.parent / "jobs.yaml", check=False)
@@ -95,12 +107,18 @@ def test_a_search_whose_slots_were_jobs_is_explained_as_any_other(smoke: Path, j
     assert told["finished"] == len(slots(results)) and told["failures"] == []
 
 
-def test_a_slot_trains_on_the_rows_where_its_slices_lie_now(smoke: Path, jobs: tuple[Path, list[str]], shell: Shell) -> None:
-    """Row numbers of an earlier pack, in which other volumes lay before these: the slot would learn from those under these labels."""
+def test_a_slot_trains_on_the_rows_where_its_slices_lie_now(
+    smoke: Path, jobs: tuple[Path, list[str]], shell: Shell
+) -> None:
+    """Row numbers of an earlier pack, in which other volumes lay before these: the slot would learn from
+    those under these labels."""
     results, _ = jobs
     folder, slot = journal(results), 2
     rows = read_npz(folder / "rows.npz")
-    write_npz(folder / "rows.npz", **{**rows, "train": rows["train"][::-1] + 5, "validation": rows["validation"] + 1})
+    write_npz(
+        folder / "rows.npz",
+        **{**rows, "train": rows["train"][::-1] + 5, "validation": rows["validation"] + 1},
+    )
     (folder / f"slot-{slot:04d}.json").unlink()
     shell("fovnet", "slot", "train", "--config", results / "config.yaml", "--slot", str(slot))
     assert slots(results)[slot] == slots(smoke)[slot]

@@ -1,4 +1,5 @@
-"""`fovnet train`: one configuration by hand, killed and gone on with, and the network that a search would have trained."""
+"""`fovnet train`: one configuration by hand, killed and gone on with, and the network that a search would
+have trained."""
 
 from __future__ import annotations
 
@@ -35,10 +36,15 @@ def line(smoke: Path, tmp_path: Path) -> list[str | Path]:
 def test_a_trial_of_the_search_trained_by_hand_is_the_same_network(
     smoke: Path, line: list[str | Path], shell: Shell, tmp_path: Path
 ) -> None:
-    """Killed on the way, gone on with, and then done: the third time the record is read and nothing trained."""
+    """Killed on the way, gone on with, and then done: the third time the record is read and nothing
+    trained."""
     (journal,) = (path.parent for path in (smoke / "search").glob("*/search.json"))
     trial = read_json(journal / "slot-0001.json")
-    levels = [word for name, level in trial["proposal"]["configuration"].items() for word in ("--set", f"{name}={level}")]
+    levels = [
+        word
+        for name, level in trial["proposal"]["configuration"].items()
+        for word in ("--set", f"{name}={level}")
+    ]
     whole = [*line, *levels, "--seed", str(trial["proposal"]["seed"])]
     environment = shell.environment  # type: ignore[attr-defined]
     run = subprocess.Popen(whole, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -63,8 +69,12 @@ def test_a_trial_of_the_search_trained_by_hand_is_the_same_network(
     assert "epoch" not in shell(*whole).stderr
 
 
-def test_a_network_of_another_configuration_gives_way_and_that_is_told(line: list[str | Path], shell: Shell) -> None:
-    first, again, other = (shell(*line, "--epochs", "1", "--set", f"log2_filters={filters}").stderr for filters in (2, 2, 3))
+def test_a_network_of_another_configuration_gives_way_and_that_is_told(
+    line: list[str | Path], shell: Shell
+) -> None:
+    first, again, other = (
+        shell(*line, "--epochs", "1", "--set", f"log2_filters={filters}").stderr for filters in (2, 2, 3)
+    )
     assert ["of another training" in said for said in (first, again, other)] == [False, False, True]
     assert "log2 filters 2" in other
 
@@ -76,19 +86,27 @@ def test_two_trainings_never_share_a_folder(line: list[str | Path], shell: Shell
     assert second.returncode == 2 and "journal-owned" in second.stderr
 
 
-def test_no_device_is_calibrated_by_trials_of_another_training(smoke: Path, line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
+def test_no_device_is_calibrated_by_trials_of_another_training(
+    smoke: Path, line: list[str | Path], shell: Shell, tmp_path: Path
+) -> None:
     raw = yaml.safe_load((tmp_path / "mine.yaml").read_text())
     raw["training"]["slices_per_epoch"] *= 100
     (tmp_path / "next.yaml").write_text(yaml.safe_dump({**raw, "results": str(tmp_path / "next")}))
     (tmp_path / "next").mkdir()
     done = shell("fovnet", "calibrate", "--config", tmp_path / "next.yaml", "--from", smoke, check=False)
     assert done.returncode == 2 and "calibration-training" in done.stderr
-    elsewhere = {**raw, "training": {**yaml.safe_load((tmp_path / "mine.yaml").read_text())["training"], "device": "cuda"}}
+    elsewhere = {
+        **raw,
+        "training": {**yaml.safe_load((tmp_path / "mine.yaml").read_text())["training"], "device": "cuda"},
+    }
     (tmp_path / "cuda.yaml").write_text(yaml.safe_dump(elsewhere))
-    assert journal_of_same_training(load(tmp_path / "cuda.yaml"), smoke).parent == smoke / "search"       # each trial tells its own device
+    # each trial tells its own device
+    assert journal_of_same_training(load(tmp_path / "cuda.yaml"), smoke).parent == smoke / "search"
 
 
-def test_what_does_not_complete_has_a_record_and_status_3(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
+def test_what_does_not_complete_has_a_record_and_status_3(
+    line: list[str | Path], shell: Shell, tmp_path: Path
+) -> None:
     """And is not done again, though it left no network."""
     done = shell(*line, "--set", "learning_rate=1e38", check=False)
     assert done.returncode == 3 and done.stdout.startswith("diverged after 1 epoch:")
@@ -100,19 +118,32 @@ def test_what_does_not_complete_has_a_record_and_status_3(line: list[str | Path]
 
 
 @pytest.mark.parametrize(
-    ("change", "code"), [("log2_filter=4", "space-axes"), ("blocks=9", "space-level"), ("blocks", "train-set"), ("blocks={", "train-set"),
-                         ("blocks=2024-02-31", "train-set")]
+    ("change", "code"),
+    [
+        ("log2_filter=4", "space-axes"),
+        ("blocks=9", "space-level"),
+        ("blocks", "train-set"),
+        ("blocks={", "train-set"),
+        ("blocks=2024-02-31", "train-set"),
+    ],
 )
-def test_a_change_that_cannot_be_meant_is_refused_by_name(line: list[str | Path], shell: Shell, change: str, code: str) -> None:
+def test_a_change_that_cannot_be_meant_is_refused_by_name(
+    line: list[str | Path], shell: Shell, change: str, code: str
+) -> None:
     done = shell(*line, "--set", change, check=False)
     assert done.returncode == 2 and code in done.stderr
 
 
-def test_an_axis_set_twice_and_a_seed_that_no_generator_takes_are_refused(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
+def test_an_axis_set_twice_and_a_seed_that_no_generator_takes_are_refused(
+    line: list[str | Path], shell: Shell, tmp_path: Path
+) -> None:
     """And what was trained there before stays: its record, and the network beside it."""
     shell(*line)
     before = {path.name: path.read_bytes() for path in (tmp_path / "mine").iterdir()}
-    for words, code in ((("--set", "blocks=1", "--set", "blocks=2"), "train-set"), (("--seed", str(2**64)), "wrong-usage")):
+    for words, code in (
+        (("--set", "blocks=1", "--set", "blocks=2"), "train-set"),
+        (("--seed", str(2**64)), "wrong-usage"),
+    ):
         done = shell(*line, *words, check=False)
         assert done.returncode == 2 and (code in done.stderr or "--seed" in done.stderr)
     assert {path.name: path.read_bytes() for path in (tmp_path / "mine").iterdir()} == before
@@ -124,7 +155,9 @@ def test_without_slices_it_says_what_to_run_first(shell: Shell, tmp_path: Path) 
     assert done.returncode == 2 and "fovnet phantom" in done.stderr and "fovnet slice --config" in done.stderr
 
 
-def test_the_networks_of_a_run_are_trained_further_each_as_it_was(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+def test_the_networks_of_a_run_are_trained_further_each_as_it_was(
+    smoke: Path, shell: Shell, tmp_path: Path
+) -> None:
     """The new ensemble knows whom the old one learned from, so that nobody of those is evaluated on."""
     raw = yaml.safe_load((smoke / "config.yaml").read_text()) | {"results": str(tmp_path / "further")}
     raw["training"] |= {"begin": str(smoke / "ensemble"), "epochs": 1}
@@ -132,16 +165,25 @@ def test_the_networks_of_a_run_are_trained_further_each_as_it_was(smoke: Path, s
     raw["ensemble"] = {**raw.get("ensemble", {}), "blend": 0.5}
     (tmp_path / "further.yaml").write_text(yaml.safe_dump(raw))
     shutil.copytree(smoke / "slices", tmp_path / "further" / "slices")
-    assert "all of which will be tried" in shell("fovnet", "check", "--config", tmp_path / "further.yaml").stdout
+    assert (
+        "all of which will be tried" in shell("fovnet", "check", "--config", tmp_path / "further.yaml").stdout
+    )
     for verb in ("search", "ensemble"):
         shell("fovnet", verb, "--config", tmp_path / "further.yaml")
-    before, after = (read_json(folder / "ensemble" / "ensemble.json") for folder in (smoke, tmp_path / "further"))
+    before, after = (
+        read_json(folder / "ensemble" / "ensemble.json") for folder in (smoke, tmp_path / "further")
+    )
     assert after["begun_with"]["networks"] == [member["sha256"] for member in before["members"]]
     begun = [member["configuration"] for member in before["members"]]
     first = after["members"][0]
     was = next(member for member in before["members"] if member["configuration"] == first["configuration"])
-    trained_weights = next((tmp_path / "further" / "search").glob(f"*/networks/slot-{first['slot']:04d}.safetensors"))
-    files = smoke / "ensemble" / was["weights"], trained_weights, tmp_path / "further" / "ensemble" / first["weights"]
+    trained_weights = next(
+        (tmp_path / "further" / "search").glob(f"*/networks/slot-{first['slot']:04d}.safetensors")
+    )
+    files = (
+        smoke / "ensemble" / was["weights"], trained_weights,
+        tmp_path / "further" / "ensemble" / first["weights"],
+    )
     earlier, later, mixed = (load_tensors(file)[0]["classes.weight"].float() for file in files)
     torch.testing.assert_close(mixed, (earlier + later) / 2)
     slots = (tmp_path / "further" / "search").glob("*/slot-*.json")
@@ -152,7 +194,12 @@ def test_the_networks_of_a_run_are_trained_further_each_as_it_was(smoke: Path, s
     own = shell("fovnet", "check", "--config", tmp_path / "itself.yaml", check=False)
     assert own.returncode == 2 and "[begin-in-results]" in own.stderr
     rate = ["--set", "log10_learning_rate=-5"]
-    by_hand = shell("fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", *rate)
+    by_hand = shell(
+        "fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", *rate
+    )
     assert by_hand.stdout.startswith("completed after 1 epoch,")
-    other = shell("fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", "--set", "kernel=5", check=False)
+    other = shell(
+        "fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", "--set",
+        "kernel=5", check=False,
+    )
     assert other.returncode != 0 and "begin-none-fits" in other.stderr + other.stdout

@@ -58,7 +58,10 @@ def race_figure(views: Sequence[RaceView]) -> Figure:
                 if name not in names:
                     handles.append(handle)
                     names.append(name)
-        figure.legend(handles, names, loc="upper left", bbox_to_anchor=(0.05, 1.0), ncols=columns, frameon=False, columnspacing=1.6)
+        figure.legend(
+            handles, names, loc="upper left", bbox_to_anchor=(0.05, 1.0), ncols=columns, frameon=False,
+            columnspacing=1.6,
+        )
         return figure
 
 
@@ -78,8 +81,10 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
     all runs have found it."""
     at = np.arange(view.most + 1)
     if len(view.chance):
-        axis.step(at, np.concatenate([[0.0], view.chance]), where="post", color=INK, linewidth=0.9, linestyle=(0, (4, 2)),
-                  label="random, exact", zorder=3)
+        axis.step(
+            at, np.concatenate([[0.0], view.chance]), where="post", color=INK, linewidth=0.9,
+            linestyle=(0, (4, 2)), label="random, exact", zorder=3,
+        )
     for curve in view.curves:
         colour = shades[label(curve)]
         low, high = (np.concatenate([[0.0], end]) for end in (curve.low, curve.high))
@@ -102,24 +107,38 @@ def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
         if place % 2:
             axis.axhspan(place - 0.5, place + 0.5, color="#f3f6f8", linewidth=0, zorder=0)
         if len(view.chance):
-            axis.plot([rows[0].chance] * 2, [place - 0.42, place + 0.42], color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
+            axis.plot(
+                [rows[0].chance] * 2, [place - 0.42, place + 0.42], color=INK, linewidth=0.9,
+                linestyle=(0, (4, 2)),
+            )
         for row in rows:
             mean, *ends = _interval(view, row)
             lane = place + 0.7 * ((lanes.index(label(row)) + 0.5) / len(lanes) - 0.5)
             axis.plot(ends, [lane, lane], color=shades[label(row)], linewidth=1.3)
             axis.plot([mean], [lane], color=shades[label(row)], marker="o", markersize=3.6)
-    ends_and_means = [number for row in view.standings for number in _interval(view, row) if np.isfinite(number)]
+    ends_and_means = [
+        number for row in view.standings for number in _interval(view, row) if np.isfinite(number)
+    ]
     most = max(ends_and_means + [row.chance for row in view.standings if len(view.chance)])
     axis.set_yticks(range(len(GOALS)), GOALS)
-    axis.set(ylim=(len(GOALS) - 0.5, -0.5), xlim=(0, 1.04 * most), xlabel=f"{view.unit} until the goal, mean and its 95 % interval")
+    axis.set(
+        ylim=(len(GOALS) - 0.5, -0.5), xlim=(0, 1.04 * most),
+        xlabel=f"{view.unit} until the goal, mean and its 95 % interval",
+    )
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
-    axis.set_title(f"{_runs(view)}, 95 % intervals; one without it counts as {view.most:,} {view.unit}", loc="left")
+    axis.set_title(
+        f"{_runs(view)}, 95 % intervals; one without it counts as {view.most:,} {view.unit}", loc="left"
+    )
 
 
 def _interval(view: RaceView, row: Standing) -> tuple[float, float, float]:
     """The mean of a standing in the view's unit, and the ends of its interval."""
-    return (row.mean, row.low, row.high) if view.unit == "draws" else (row.epochs, row.epochs_low, row.epochs_high)
+    return (
+        (row.mean, row.low, row.high)
+        if view.unit == "draws"
+        else (row.epochs, row.epochs_low, row.epochs_high)
+    )
 
 
 def _runs(view: RaceView) -> str:

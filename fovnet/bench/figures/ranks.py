@@ -41,7 +41,10 @@ def ranks_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
         lost.set(xlim=(0, end), xlabel="draws", ylabel="mean regret", yscale="log")
         lost.set_ylim(bottom=FLOOR if any(row["regret"] <= FLOOR for row in rows) else None)
         lost.set_title(f"regret, 0 the best; drawn from {FLOOR:g} up", loc="left")
-        figure.legend(*ranked.get_legend_handles_labels(), loc="upper left", bbox_to_anchor=(0.05, 1.0), ncols=4, frameon=False)
+        figure.legend(
+            *ranked.get_legend_handles_labels(), loc="upper left", bbox_to_anchor=(0.05, 1.0), ncols=4,
+            frameon=False,
+        )
         return figure
 
 
@@ -72,7 +75,10 @@ def _draw_test(axis: Axes, test: Critical, height: float) -> None:
     k, line = len(test.methods), 0.55
     axis.set(xlim=(1, k), ylim=(height, 0))
     axis.set_axis_off()
-    axis.text(-0.55, 0.14, f"after {test.draw} draws: {test.sentence}", transform=axis.get_yaxis_transform(), va="center")
+    axis.text(
+        -0.55, 0.14, f"after {test.draw} draws: {test.sentence}", transform=axis.get_yaxis_transform(),
+        va="center",
+    )
     axis.plot([1, k], [line, line], color=INK, linewidth=0.9, clip_on=False)
     for place in range(1, k + 1):
         axis.plot([place, place], [line - 0.05, line], color=INK, linewidth=0.9, clip_on=False)
@@ -80,11 +86,15 @@ def _draw_test(axis: Axes, test: Critical, height: float) -> None:
     order, below = np.argsort(test.ranks, kind="stable").tolist(), line + 0.14 + 0.1 * len(test.groups)
     for number, group in enumerate(test.groups):
         ends = [test.ranks[group[0]] - 0.03, test.ranks[group[-1]] + 0.03]
-        axis.plot(ends, [line + 0.1 * (number + 1)] * 2, color=INK, linewidth=3.0, solid_capstyle="butt", zorder=3)
+        axis.plot(
+            ends, [line + 0.1 * (number + 1)] * 2, color=INK, linewidth=3.0, solid_capstyle="butt", zorder=3
+        )
     for place, method in enumerate(order):
         left = place < -(-k // 2)
         y = below + 0.19 * (place if left else k - 1 - place)
         x, edge = test.ranks[method], 1 if left else k
         axis.plot([x, x, edge], [line, y, y], color=FAINT, linewidth=0.8, clip_on=False)
-        axis.text(-0.02 if left else 1.02, y, f"{test.methods[method]}  {x:.2f}", ha="right" if left else "left", va="center",
-                  transform=axis.get_yaxis_transform())
+        axis.text(
+            -0.02 if left else 1.02, y, f"{test.methods[method]}  {x:.2f}", ha="right" if left else "left",
+            va="center", transform=axis.get_yaxis_transform(),
+        )

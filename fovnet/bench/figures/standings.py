@@ -16,12 +16,14 @@ from fovnet.drawing.canvas import save_png
 from fovnet.records import write_tsv
 
 RUNS = ("table", "method", "seed", "setting", "best", "median", "draw", "row", "loss", "epochs", "spent")
-"""Columns of runs.tsv: the table's lowest loss and the median of those that converged; of every slot the row, its
-loss at the end of a full training, the epochs to which the slot has trained it, and the epochs spent by then in all."""
+"""Columns of runs.tsv: the table's lowest loss and the median of those that converged; of every slot the row,
+its loss at the end of a full training, the epochs to which the slot has trained it, and the epochs spent by
+then in all."""
 
 
 def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> list[RaceView]:
-    """The results of the race, one view per table; writes standings.tsv, runs.tsv and standings.png to `folder`."""
+    """The results of the race, one view per table; writes standings.tsv, runs.tsv and standings.png to
+    `folder`."""
     rows: list[Standing] = []
     views = []
     for path, table in tables.items():
@@ -35,8 +37,13 @@ def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]
         chance = chance_curve(table, mine[0][0].draws if table.epochs == 1 else 0)
         views.append(RaceView(table.name, len(table.space), chance, curves, stood))
         rows += stood
-    write_tsv(folder / "standings.tsv", [field.name for field in fields(Standing)], [asdict(row) for row in rows])
-    write_tsv(folder / "runs.tsv", RUNS, [line for entry, replay in results for line in _lines(tables[entry.table], entry, replay)])
+    write_tsv(
+        folder / "standings.tsv", [field.name for field in fields(Standing)], [asdict(row) for row in rows]
+    )
+    write_tsv(
+        folder / "runs.tsv", RUNS,
+        [line for entry, replay in results for line in _lines(tables[entry.table], entry, replay)],
+    )
     save_png(race_figure(views), folder / "standings.png")
     return views
 
@@ -47,7 +54,7 @@ def _lines(table: Any, entry: Entry, replay: Replay) -> Iterator[dict[str, Any]]
     numbers = zip(replay.rows, replay.loss, replay.epochs, replay.spent, strict=True)
     for draw, (row, loss, epochs, spent) in enumerate(numbers, start=1):
         yield {
-            "table": entry.table.stem, "method": entry.contestant, "seed": entry.seed, "setting": entry.setting,
-            "best": repr(table.best), "median": repr(median), "draw": draw, "row": int(row),
-            "loss": repr(float(loss)), "epochs": int(epochs), "spent": int(spent),
+            "table": entry.table.stem, "method": entry.contestant, "seed": entry.seed,
+            "setting": entry.setting, "best": repr(table.best), "median": repr(median), "draw": draw,
+            "row": int(row), "loss": repr(float(loss)), "epochs": int(epochs), "spent": int(spent),
         }

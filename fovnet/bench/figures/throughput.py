@@ -1,4 +1,5 @@
-"""The figure of a throughput measurement: images per second beside MONAI's pipeline, and where a step's time and memory go."""
+"""The figure of a throughput measurement: images per second beside MONAI's pipeline, and where a step's time
+and memory go."""
 
 from __future__ import annotations
 
@@ -21,11 +22,19 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
         figure = Figure(figsize=(11.0, 1.1 + 0.27 * max(4, len(measured))))
         speed, share, memory = figure.subplots(1, 3, sharey=True, width_ratios=(1.4, 1, 1))
         _speeds(speed, measured, lanes)
-        share.barh(lanes - 0.16, _column(measured, "matrix_share"), height=0.3, color=ACCENT, label="of the matrix rate")
-        share.barh(lanes + 0.16, _column(measured, "handling_share"), height=0.3, color=WARN, label="of the step: its data")
+        share.barh(
+            lanes - 0.16, _column(measured, "matrix_share"), height=0.3, color=ACCENT,
+            label="of the matrix rate",
+        )
+        share.barh(
+            lanes + 0.16, _column(measured, "handling_share"), height=0.3, color=WARN,
+            label="of the step: its data",
+        )
         share.xaxis.set_major_formatter(PercentFormatter(1.0))
         share.set_title("shares", loc="left")
-        memory.plot(_column(measured, "predicted_mb"), lanes, "o", color=FAINT, label="predicted", markersize=5)
+        memory.plot(
+            _column(measured, "predicted_mb"), lanes, "o", color=FAINT, label="predicted", markersize=5
+        )
         memory.plot(_column(measured, "peak_mb"), lanes, "x", color=ACCENT, label="measured", markersize=5)
         memory.set(xscale="log", xlabel="MB")
         memory.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -36,16 +45,23 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
             axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=2, frameon=False)
             axis.tick_params(axis="y", length=0)
         height = figure.get_figheight()
-        figure.subplots_adjust(left=0.215, right=0.99, top=1 - 0.62 / height, bottom=0.48 / height, wspace=0.08)
+        figure.subplots_adjust(
+            left=0.215, right=0.99, top=1 - 0.62 / height, bottom=0.48 / height, wspace=0.08
+        )
         return figure
 
 
 def _speeds(axis: Axes, measured: Sequence[Throughput], lanes: np.ndarray) -> None:
-    ours, theirs, ratio = (_column(measured, name) for name in ("images_per_second", "monai_images_per_second", "ratio"))
+    ours, theirs, ratio = (
+        _column(measured, name) for name in ("images_per_second", "monai_images_per_second", "ratio")
+    )
     axis.plot(ours, lanes, "o", color=ACCENT, label="fovnet")
     axis.plot(theirs, lanes, "o", color=FAINT, label="MONAI's pipeline")
     for lane in lanes[np.isfinite(ratio)]:
-        axis.annotate(f"{ratio[lane]:.1f} ×", (max(ours[lane], theirs[lane]), lane), (6, 0), textcoords="offset points", va="center")
+        axis.annotate(
+            f"{ratio[lane]:.1f} ×", (max(ours[lane], theirs[lane]), lane), (6, 0), textcoords="offset points",
+            va="center",
+        )
     axis.set(xscale="log", xlabel="images per second, median", ylim=(len(measured) - 0.5, -0.5))
     axis.margins(x=0.15)
     axis.set_yticks(lanes, [row.label for row in measured])

@@ -1,8 +1,8 @@
 """Pictures that show a phantom and no body: smooth inside, as water is, or round in most slices, as bottles
 are, with air all around.
 
-    roughness   deviation of grey values from the mean about them, WIDE pixels across, as a share of their mean;
-                inside the outline
+    roughness   deviation of grey values from the mean about them, WIDE pixels across, as a share of their
+                mean; inside the outline
     roundness   overlap (intersection over union) of the largest outline with the disc of same area and centre
 
 Median roughness of a volume's slices, measured: simulated bottles of water up to 0.03, two of a 3 T scanner,
@@ -45,7 +45,8 @@ def sentences(resembles: bool, rule: Rule) -> Iterator[str]:
 
 
 def resembles_phantom(pixels: NDArray[np.uint8]) -> bool:
-    """Whether slices (s, 128, 128) show a phantom rather than a body; False where too little is shown to tell."""
+    """Whether slices (s, 128, 128) show a phantom rather than a body; False where too little is shown to
+    tell."""
     lit = np.flatnonzero((pixels >= SIGNAL).sum(axis=(1, 2)) >= LEAST_PIXELS)
     if not len(lit):
         return False

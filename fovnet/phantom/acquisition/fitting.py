@@ -1,4 +1,5 @@
-"""Fields of view fitted to the body: ending at the trunk's skin, with air on one side only, or of any size about one organ."""
+"""Fields of view fitted to the body: ending at the trunk's skin, with air on one side only, or of any size
+about one organ."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ STEP_MM, EVERY_MM = 6.0, 30.0       # voxel sizes for measuring outlines: across
 
 @dataclass(frozen=True)
 class Contour:
-    """The outline of a person without arms and head at `heights` (n,) above the soles: `low` and `high` (n, 2), x and y in mm of the
-    person."""
+    """The outline of a person without arms and head at `heights` (n,) above the soles: `low` and `high` (n,
+    2), x and y in mm of the person."""
 
     heights: NDArray[np.float64]
     low: NDArray[np.float64]
@@ -39,7 +40,11 @@ def contour(person: Person) -> Contour:
     affine = np.diag([STEP_MM, STEP_MM, EVERY_MM, 1.0])
     affine[:3, 3] = -390, -300, 0
     grid = Grid((131, 117, 70), affine)
-    body = [paint for paint in (*trunk.wall(person), *skin_folds.rolls(person), *limbs.legs(person)) if paint.layer == Layer.SKIN]
+    body = [
+        paint
+        for paint in (*trunk.wall(person), *skin_folds.rolls(person), *limbs.legs(person))
+        if paint.layer == Layer.SKIN
+    ]
     seen = np.asarray(rasterise(pieces_of(body), grid, person.morph) > 0)
     there = np.flatnonzero(seen.any(axis=(0, 1)))
     ends = []
@@ -48,7 +53,9 @@ def contour(person: Person) -> Contour:
         last = len(along) - 1 - along[::-1].argmax(axis=0)
         ends.append((first + STEP_MM * (along.argmax(axis=0) - 0.5), first + STEP_MM * (last + 0.5)))
     (left, right), (back, front) = ends
-    return Contour(EVERY_MM * there.astype(float), np.stack([left, back], axis=1), np.stack([right, front], axis=1))
+    return Contour(
+        EVERY_MM * there.astype(float), np.stack([left, back], axis=1), np.stack([right, front], axis=1)
+    )
 
 
 CLOSE_MM = (-20.0, 20.0)        # distance of a fitted field's end outside the skin
@@ -58,10 +65,12 @@ OFF_CENTRE, ALL_ROUND = 0.28, 0.3
 
 
 def fitted(plain: Plan, person: Person, rng: np.random.Generator) -> Plan:
-    """The field ending near the skin of the trunk or the legs at both sides, or at one side with much air on the other.
+    """The field ending near the skin of the trunk or the legs at both sides, or at one side with much air on
+    the other.
 
-    It is fitted to the body's widest place in it, or, in half of the fields shorter than 60 cm, to the outline at a random height: wider
-    parts are cut off.  Voxel sizes stay the same.  A field above the neck is not changed.
+    It is fitted to the body's widest place in it, or, in half of the fields shorter than 60 cm, to the
+    outline at a random height: wider parts are cut off.  Voxel sizes stay the same.  A field above the neck
+    is not changed.
     """
     z = _heights_mm(plain.grid)
     body = contour(person).between(*z)
@@ -96,21 +105,25 @@ def _middle_mm(grid: Grid) -> NDArray[np.float64]:
 
 
 def _ending(grid: Grid, axis: int, low_mm: float, high_mm: float) -> Grid:
-    """The grid cut or extended along an axis to end at these mm of the person, with the same voxel size; for tilts of up to 8°."""
+    """The grid cut or extended along an axis to end at these mm of the person, with the same voxel size; for
+    tilts of up to 8°."""
     step = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
     edge = _middle_mm(grid)[axis] - grid.shape[axis] * step / 2
     return recut(grid, axis, low_mm - edge, max(4, round((high_mm - low_mm) / step)), step)
 
 
-SIZES_MM = (90.0, 420.0)        # of images of one organ, from cropped to the whole trunk, the same range for all organs
+# of images of one organ, from cropped to the whole trunk, the same range for all organs
+SIZES_MM = (90.0, 420.0)
 ASTRAY = 0.1                    # largest offset of such an image from its organ, as a share of its size
 
 
 def of_any_size(plain: Plan, rng: np.random.Generator) -> Plan:
-    """The field about the same place with an image size from SIZES_MM and the same matrix, so that size does not reveal the organ.
+    """The field about the same place with an image size from SIZES_MM and the same matrix, so that size does
+    not reveal the organ.
 
-    Large ones are moved by up to four fifths of the way to the middle of the body, as in practice.  "Image" is a slice, or for cubic voxels
-    the axial plane; number and thickness of slices stay the same.  The elements of a coil around the field move apart with it.
+    Large ones are moved by up to four fifths of the way to the middle of the body, as in practice.  "Image"
+    is a slice, or for cubic voxels the axial plane; number and thickness of slices stay the same.  The
+    elements of a coil around the field move apart with it.
     """
     grid = plain.grid
     through = 2 if plain.plane == "isotropic" else slice_axis(plain)

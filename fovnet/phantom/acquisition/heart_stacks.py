@@ -22,7 +22,8 @@ HEART_SEQUENCES: tuple[tuple[Sequence, float], ...] = (
     (Sequence("cine, spoiled", "inflow", 15, 1.5, flip_deg=18), 0.1),       # blood 1, fat 0.57, muscle 0.2
     (Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True), 0.08),
 )
-"""Sequences for stacks along the heart's own axes, and shares; the rest keep theirs.  Free contrasts leave three in four unchanged."""
+"""Sequences for stacks along the heart's own axes, and shares; the rest keep theirs.  Free contrasts leave
+three in four unchanged."""
 
 
 def short_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Plan:
@@ -45,15 +46,20 @@ def along_the_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> 
     up = np.cross(right, along)
     through = _planned(up / np.linalg.norm(up) if rng.random() < 0.6 else right, rng)
     middle = apex + (base - apex) * rng.uniform(0.6, 1.1)
-    return _own_axes(acquired, LONG_AXIS, middle, through, (rng.uniform(5.0, 8.0), int(rng.integers(3, 9))), rng)
+    return _own_axes(
+        acquired, LONG_AXIS, middle, through, (rng.uniform(5.0, 8.0), int(rng.integers(3, 9))), rng
+    )
 
 
 def _own_axes(
-    acquired: Plan, name: str, middle: NDArray[np.float64], through: NDArray[np.float64], cuts: tuple[float, int], rng: np.random.Generator
+    acquired: Plan, name: str, middle: NDArray[np.float64], through: NDArray[np.float64],
+    cuts: tuple[float, int], rng: np.random.Generator,
 ) -> Plan:
-    """A stack of `cuts` (mm, slices) about `middle`, its images with the head on top, apart from an in-plane rotation.
+    """A stack of `cuts` (mm, slices) about `middle`, its images with the head on top, apart from an in-plane
+    rotation.
 
-    The scanner keeps a double-oblique image as near to upright as it can; one in four is rotated further, along the septum.
+    The scanner keeps a double-oblique image as near to upright as it can; one in four is rotated further,
+    along the septum.
     """
     up = np.array([0.0, 0.0, 1.0]) - through * through[2]
     if np.linalg.norm(up) < 0.5:        # nearly axial: anterior on top
@@ -62,18 +68,25 @@ def _own_axes(
     turn = np.deg2rad(rng.normal(0, 12) if rng.random() < 0.75 else rng.uniform(-60, 60))
     up = up * np.cos(turn) + np.cross(through, up) * np.sin(turn)
     wide, (thick, slices) = _heart_field_mm(rng), cuts
-    fine, tall = max(wide / 256, rng.uniform(1.2, 2.0)), wide * (rng.uniform(0.75, 1.0) if wide > 170 else 1.0)
+    fine, tall = (
+        max(wide / 256, rng.uniform(1.2, 2.0)),
+        wide * (rng.uniform(0.75, 1.0) if wide > 170 else 1.0),
+    )
     shape = (round(wide / fine), round(tall / fine), slices)
     affine = np.eye(4)
     affine[:3, :3] = np.column_stack([np.cross(up, through) * fine, up * fine, through * thick])
-    inwards = -middle * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((wide - 170) / 200, 0, 1)    # large fields move to the chest
+    # large fields move to the chest
+    inwards = -middle * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((wide - 170) / 200, 0, 1)
     centre = middle + inwards - through * (inwards @ through) + rng.normal(0, 6, 3)
     affine[:3, 3] = centre - affine[:3, :3] @ ((np.asarray(shape) - 1) / 2)
     stack = regridded(acquired, canonical(Grid(shape, affine)))
     plane = ("sagittal", "coronal", "axial")[int(np.abs(through).argmax())]
     family = replace(acquired.family, name=name)
     sequence = _heart_sequence(acquired.sequence, rng)
-    return replace(stack, family=family, plane=plane, sequence=sequence, tilted=True, truthful=bool(rng.random() < TRUE_HEADERS))
+    return replace(
+        stack, family=family, plane=plane, sequence=sequence, tilted=True,
+        truthful=bool(rng.random() < TRUE_HEADERS),
+    )
 
 
 def _planned(direction: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -83,7 +96,8 @@ def _planned(direction: NDArray[np.float64], rng: np.random.Generator) -> NDArra
 
 
 def _heart_field_mm(rng: np.random.Generator) -> float:
-    """Field of view of a heart image: cropped to the left ventricle, zoomed, or the whole chest as scanned."""
+    """Field of view of a heart image: cropped to the left ventricle, zoomed, or the whole chest as
+    scanned."""
     return float(rng.uniform(*((100, 170), (170, 260), (260, 400))[int(rng.choice(3, p=[0.45, 0.25, 0.3]))]))
 
 
@@ -93,5 +107,7 @@ def _heart_sequence(other: Sequence, rng: np.random.Generator) -> Sequence:
     for sequence, share in HEART_SEQUENCES:
         dice -= share
         if dice < 0:
-            return replace(sequence, tr=sequence.tr * rng.uniform(0.85, 1.15), ti=sequence.ti * rng.uniform(0.85, 1.15))
+            return replace(
+                sequence, tr=sequence.tr * rng.uniform(0.85, 1.15), ti=sequence.ti * rng.uniform(0.85, 1.15)
+            )
     return other

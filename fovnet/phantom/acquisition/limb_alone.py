@@ -19,11 +19,14 @@ STEP_MM = 15.0
 
 
 def arm_alone(person: Person, grid: Grid, fine: bool = True) -> LabelVolume:
-    """The labels of the person's arms on the grid, without the rest of the body; `fine` as for `limbs.arms`."""
+    """The labels of the person's arms on the grid, without the rest of the body; `fine` as for
+    `limbs.arms`."""
     return LabelVolume(rasterise(_arms(person, fine), grid, person.morph), grid.vox_to_ras)
 
 
-def arm_plan(person: Person, marks: Landmarks, site: Site, rng: np.random.Generator, fine: bool = True) -> Plan:
+def arm_plan(
+    person: Person, marks: Landmarks, site: Site, rng: np.random.Generator, fine: bool = True
+) -> Plan:
     """An acquisition of 10 to 24 cm about a point of one arm: a hand, a wrist, an elbow."""
     affine = np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
     affine[:3, 3] = 0, -300, 300
@@ -33,8 +36,10 @@ def arm_plan(person: Person, marks: Landmarks, site: Site, rng: np.random.Genera
     half, wide, deep = rng.uniform(100, 240, 3) / [2, 1, 1]
     x, y, z = middle.tolist()
     offset_x, offset_y = as_offsets(person, x, y)
-    family = Family("arm", ("sole", z - half, z - half), ("sole", z + half, z + half), (wide, wide), (deep, deep), "aasc",
-                    offset_x=offset_x, offset_y=offset_y)
+    family = Family(
+        "arm", ("sole", z - half, z - half), ("sole", z + half, z + half), (wide, wide), (deep, deep), "aasc",
+        offset_x=offset_x, offset_y=offset_y,
+    )
     return plan(person, marks, family, site, rng)
 
 

@@ -32,7 +32,10 @@ SEQUENCES: tuple[Sequence, ...] = (
     Sequence("T1 gradient echo", "gradient echo", 150, 4.6, flip_deg=65),
     Sequence("T1 gradient echo, opposed phase", "gradient echo", 150, 2.3, flip_deg=65, fat="opposed phase"),
     Sequence("T1 gradient echo, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12, fat="suppressed"),
-    Sequence("T1 gradient echo, contrast, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12, fat="suppressed", contrast=True),
+    Sequence(
+        "T1 gradient echo, contrast, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12, fat="suppressed",
+        contrast=True,
+    ),
     Sequence("Dixon water", "gradient echo", 7, 2.4, flip_deg=10, fat="water only"),
     Sequence("Dixon fat", "gradient echo", 7, 2.4, flip_deg=10, fat="fat only"),
     Sequence("T2* gradient echo", "gradient echo", 500, 15, flip_deg=25),
@@ -47,12 +50,16 @@ HEAD_SEQUENCES: tuple[Sequence, ...] = (
 )
 
 BREAST_SEQUENCES: tuple[Sequence, ...] = (
-    *SEQUENCES[7:9], *SEQUENCES[7:9], SEQUENCES[8], SEQUENCES[2], SEQUENCES[4], SEQUENCES[9], SEQUENCES[5], SEQUENCES[1],
+    *SEQUENCES[7:9], *SEQUENCES[7:9], SEQUENCES[8], SEQUENCES[2], SEQUENCES[4], SEQUENCES[9], SEQUENCES[5],
+    SEQUENCES[1],
 )
 """For breasts: eight in ten with suppressed fat, half of all quick gradient echoes of a dynamic series."""
 
-MASS_SEQUENCES: tuple[Sequence, ...] = (SEQUENCES[2], SEQUENCES[2], SEQUENCES[4], SEQUENCES[4], SEQUENCES[0], SEQUENCES[8], SEQUENCES[1])
-"""For masses in a leg: half with bright water and dark fat, in which little of the leg beside the mass is visible."""
+MASS_SEQUENCES: tuple[Sequence, ...] = (
+    SEQUENCES[2], SEQUENCES[2], SEQUENCES[4], SEQUENCES[4], SEQUENCES[0], SEQUENCES[8], SEQUENCES[1],
+)
+"""For masses in a leg: half with bright water and dark fat, in which little of the leg beside the mass is
+visible."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +87,11 @@ class Plan:
 
     grid         of the acquired voxels, axes near RAS+, in mm of the person (z from the soles)
     isocentre_mm (3,) the point of the person at the scanner's origin
-    stored_axes  (3, 2) for each canonical axis the stored axis it becomes and its direction, nibabel's orientation array
+    stored_axes  (3, 2) for each canonical axis the stored axis it becomes and its direction, nibabel's
+                 orientation array
     finish       processing of the image afterwards
-    tilted       whether the slices are far from the scanner's planes;  truthful  whether the header states the true orientation
+    tilted       whether the slices are far from the scanner's planes;  truthful  whether the header states
+        the true orientation
     turn         the axes claimed by a header of plain voxel sizes; () for a header that states the true axes
     """
 
@@ -102,7 +111,9 @@ class Plan:
 
 def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator) -> Plan:
     """One acquisition of that family at that site, all else drawn at random."""
-    plane = {"a": "axial", "c": "coronal", "s": "sagittal", "i": "isotropic"}[str(rng.choice(list(family.planes)))]
+    plane = {"a": "axial", "c": "coronal", "s": "sagittal", "i": "isotropic"}[
+        str(rng.choice(list(family.planes)))
+    ]
     low, high = _field(person, marks, family, rng)
     spacing = _spacing(family, plane, site, high - low, rng)
     shape = np.maximum(np.rint((high - low) / spacing), 4).astype(int)
@@ -132,26 +143,38 @@ def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.r
     )
 
 
-def _field(person: Person, marks: Landmarks, family: Family, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _field(
+    person: Person, marks: Landmarks, family: Family, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Lowest and highest corner of the field of view, mm of the person."""
     (lower, *low), (upper, *high) = family.low, family.high
     z0 = getattr(marks, lower) + rng.uniform(low[0], low[1])
     z1 = getattr(marks, upper) + rng.uniform(high[0], high[1])
-    trunk = 2 * (172 + 1.4 * person.fat_mm + person.figure.wider_mm(person.fat_mm)) * person.morph.trunk_at_most[0]
+    trunk = (
+        2
+        * (172 + 1.4 * person.fat_mm + person.figure.wider_mm(person.fat_mm))
+        * person.morph.trunk_at_most[0]
+    )
     belly = 2.6 * person.fat_mm + max(person.belly_mm, 0) + person.figure.deeper_mm(person.fat_mm)
     depth = (225 + belly) * person.morph.trunk_at_most[1] + 25
-    wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)  # with, without, or with half an arm
+    # with, without, or with half an arm
+    wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)
     deep = rng.uniform(*family.deep) if family.deep[1] else depth + rng.uniform(0, 60)
-    x = rng.uniform(*family.offset_x) * float(rng.choice([-1, 1]) if family.offset_x[0] > 0 and family.either_side else 1)
+    x = rng.uniform(*family.offset_x) * float(
+        rng.choice([-1, 1]) if family.offset_x[0] > 0 and family.either_side else 1
+    )
     y = rng.uniform(*family.offset_y) if family.offset_y[0] else float(rng.uniform(-6, 6))
-    if person.morph.lift_mm and not family.offset_y[0]:         # without an offset the field follows bent legs
+    # without an offset the field follows bent legs
+    if person.morph.lift_mm and not family.offset_y[0]:
         ahead = person.morph.ahead_mm(z0, z1)
         y, deep = y + sum(ahead) / 2, deep + (0.0 if family.deep[1] else ahead[1] - ahead[0])
     x, y = (x + float(rng.uniform(-6, 6))) * person.morph.trunk[0], y * person.morph.trunk[1]
     return np.array([x - wide / 2, y - deep / 2, z0]), np.array([x + wide / 2, y + deep / 2, z1])
 
 
-def _spacing(family: Family, plane: str, site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _spacing(
+    family: Family, plane: str, site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.float64]:
     """(3,) mm between voxels along x, y, z: fine for small fields, coarse for whole bodies."""
     fine = float(np.clip(np.sort(size_mm)[1] / rng.uniform(110, 170), 1.0, 3.0))
     along = float(size_mm[2])
@@ -176,7 +199,8 @@ def _spacing(family: Family, plane: str, site: Site, size_mm: NDArray[np.float64
 
 
 def _tilt(site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """(3, 3) rotation of the scan planes: none, or up to 8° about each of x and z for fields shorter than half a metre."""
+    """(3, 3) rotation of the scan planes: none, or up to 8° about each of x and z for fields shorter than
+    half a metre."""
     if rng.random() > site.oblique or size_mm[2] > 500:
         return np.eye(3)
     a, b = np.deg2rad(np.clip(rng.normal(0, (4, 2.5)), -8, 8))
@@ -186,7 +210,8 @@ def _tilt(site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator) ->
 
 
 def label_voxels(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> tuple[int, int, int]:
-    """(3,) label voxels per voxel: smaller than FINE_MM as far as MOST_LABELS allows, the thickest axis first."""
+    """(3,) label voxels per voxel: smaller than FINE_MM as far as MOST_LABELS allows, the thickest axis
+    first."""
     factors = np.ones(3, dtype=int)
     while True:
         size = spacing / factors
@@ -216,34 +241,54 @@ def _sequences(family: Family) -> tuple[Sequence, ...]:
     return HEAD_SEQUENCES if family.high[0] == "vertex" and not family.long else SEQUENCES
 
 
-def _coil(family: Family, low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator) -> Coil:
-    """Elements behind the back for a spine, otherwise around the body; a long field of view is scanned in stations, so without fall along
-    z."""
+def _coil(
+    family: Family, low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator
+) -> Coil:
+    """Elements behind the back for a spine, otherwise around the body; a long field of view is scanned in
+    stations, so without fall along z."""
     middle = (low + high) / 2
     fall = 1e6 if high[2] - low[2] > 450 else float(rng.uniform(230, 330))
     heights = np.arange(low[2], high[2] + 1, 90.0)
     if family.protocol:
-        return Coil(tuple((float(middle[0]), float(low[1]) - 25.0, float(z)) for z in heights), 110.0, float(rng.uniform(0.7, 1.0)), fall)
+        return Coil(
+            tuple((float(middle[0]), float(low[1]) - 25.0, float(z)) for z in heights), 110.0,
+            float(rng.uniform(0.7, 1.0)), fall,
+        )
     if family.hanging:
         return _breast_coil(low, high, fall, rng)
     around = [(0.55, 0.0), (-0.55, 0.0), (0.0, 0.6), (0.0, -0.6)]
     size = high - low
-    places = [(float(middle[0] + a * size[0]), float(middle[1] + b * size[1]), float(z)) for a, b in around for z in heights[::2]]
+    places = [
+        (float(middle[0] + a * size[0]), float(middle[1] + b * size[1]), float(z))
+        for a, b in around
+        for z in heights[::2]
+    ]
     first = int(rng.integers(0, 3))  # with elements off, one side is darker
-    return Coil(tuple(places[first * len(heights[::2]) // 2 :]), float(rng.uniform(120, 260)), float(rng.uniform(0.0, 0.9)), fall)
+    return Coil(
+        tuple(places[first * len(heights[::2]) // 2 :]), float(rng.uniform(120, 260)),
+        float(rng.uniform(0.0, 0.9)), fall,
+    )
 
 
-def _breast_coil(low: NDArray[np.float64], high: NDArray[np.float64], fall_mm: float, rng: np.random.Generator) -> Coil:
-    """Elements on both sides of each breast, in the front third of the field; the skin is bright, the depth of the chest nearly dark."""
+def _breast_coil(
+    low: NDArray[np.float64], high: NDArray[np.float64], fall_mm: float, rng: np.random.Generator
+) -> Coil:
+    """Elements on both sides of each breast, in the front third of the field; the skin is bright, the depth
+    of the chest nearly dark."""
     middle, size = (low + high) / 2, high - low
     beside = (-0.5, 0.5) if size[0] < 200 else (-0.45, -0.08, 0.08, 0.45)
     y = float(low[1] + rng.uniform(0.6, 0.85) * size[1])
-    places = [(float(middle[0] + a * size[0]), y, float(z)) for a in beside for z in middle[2] + np.array([-45.0, 45.0])]
+    places = [
+        (float(middle[0] + a * size[0]), y, float(z))
+        for a in beside
+        for z in middle[2] + np.array([-45.0, 45.0])
+    ]
     return Coil(tuple(places), float(rng.uniform(45, 110)), float(rng.uniform(0.85, 1.0)), fall_mm)
 
 
 def _storage(plane: str, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(3, 2) axis order and directions of the stored volume: half in the usual order of the plane, half in any; directions are random."""
+    """(3, 2) axis order and directions of the stored volume: half in the usual order of the plane, half in
+    any; directions are random."""
     usual = {"axial": (0, 1, 2), "coronal": (0, 2, 1), "sagittal": (2, 0, 1), "isotropic": (2, 0, 1)}[plane]
     order = np.array(usual) if rng.random() < 0.5 else rng.permutation(3)
     return np.stack([order, rng.choice([-1, 1], 3)], axis=1).astype(np.int64)

@@ -62,4 +62,6 @@ def slice_axis(acquired: Plan) -> int:
 def regridded(plain: Plan, grid: Grid) -> Plan:
     """The plan on that grid, with the label voxels for its spacing."""
     spacing = np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0)
-    return replace(plain, grid=grid, acquisition=replace(plain.acquisition, average=label_voxels(spacing, grid.shape)))
+    return replace(
+        plain, grid=grid, acquisition=replace(plain.acquisition, average=label_voxels(spacing, grid.shape))
+    )

@@ -1,4 +1,5 @@
-"""The organs of abdomen and pelvis: liver, spleen, kidneys, pancreas, stomach, bowel, bladder, and the sexual organs."""
+"""The organs of abdomen and pelvis: liver, spleen, kidneys, pancreas, stomach, bowel, bladder, and the sexual
+organs."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ def cavity(person: Person) -> Loft:
 def _domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
     """The right and the left half of the diaphragm, 3 mm thick, the right one 3 mm above the liver."""
     top = dome_mm(person) + 3.0
-    return Ellipsoid((64.0, 6.0, top - 155), (92.0, 104.0, 155.0)), Ellipsoid((-66.0, 4.0, top - 18 - 140), (90.0, 100.0, 140.0))
+    return Ellipsoid((64.0, 6.0, top - 155), (92.0, 104.0, 155.0)), Ellipsoid(
+        (-66.0, 4.0, top - 18 - 140), (90.0, 100.0, 140.0)
+    )
 
 
 def space(person: Person, fine: bool = False) -> list[Paint]:
@@ -59,59 +62,82 @@ def space(person: Person, fine: bool = False) -> list[Paint]:
             (side * 90, 40, 925),
             (side * 104, 20, 880),
         ]
-        plain = tube(line, [r * person.brawn * person.build.loin for r in (10, 19, 22, 21, 17, 9)], step_mm=30)
-        loin = tube([(side * 68, -64, 1048), (side * 62, -66, 1110), (side * 50, -68, 1175)], [25 * person.brawn, 22 * person.brawn, 13.0])
+        plain = tube(
+            line, [r * person.brawn * person.build.loin for r in (10, 19, 22, 21, 17, 9)], step_mm=30
+        )
+        loin = tube(
+            [(side * 68, -64, 1048), (side * 62, -66, 1110), (side * 50, -68, 1175)],
+            [25 * person.brawn, 22 * person.brawn, 13.0],
+        )
         made += flat_loin(person, side) if fine else [paint(loin, "muscle", Layer.CAVITY)]
         made.append(paint(psoas(person, side) if fine else plain, "muscle", Layer.CAVITY))
     return made
 
 
 def liver(person: Person) -> Solid:
-    """Right lobe under the right dome, cut off below by a plane that rises to the left; left lobe in front of the stomach."""
+    """Right lobe under the right dome, cut off below by a plane that rises to the left; left lobe in front of
+    the stomach."""
     rng = person.generator(31)
     top = dome_mm(person)
     deep = top - rng.uniform(150, 185)
-    right = _domes(person)[0].shrunk(3.0) & Side((-0.55, 0.12, -1.0), -deep - 0.55 * 110) & cavity(person).shrunk(2.0)
-    left = Ellipsoid((-14.0, 44.0, top - 62), (72 * rng.uniform(0.8, 1.15), 36.0, 38.0), (0.0, 14.0, 8.0)) & cavity(person).shrunk(2.0)
+    right = (
+        _domes(person)[0].shrunk(3.0)
+        & Side((-0.55, 0.12, -1.0), -deep - 0.55 * 110)
+        & cavity(person).shrunk(2.0)
+    )
+    left = Ellipsoid(
+        (-14.0, 44.0, top - 62), (72 * rng.uniform(0.8, 1.15), 36.0, 38.0), (0.0, 14.0, 8.0)
+    ) & cavity(person).shrunk(2.0)
     return (right - Side((1.0, 0.0, 0.0), -24.0)) | left
 
 
 def lobes(person: Person) -> list[Paint]:
-    """A liver with natural variation: lobes of any size, fat in the fissure between them, and a space at the hilum and behind the caudate
-    lobe.
+    """A liver with natural variation: lobes of any size, fat in the fissure between them, and a space at the
+    hilum and behind the caudate lobe.
 
-    The right lobe is 11 to 20 cm from dome to tip, the left one ends at the middle or reaches the spleen (Wolf (1990), Clinical Methods,
-    3rd ed., chapter 94: 6 to 12 cm along the mid-clavicular line are normal, without the part under the lung).
+    The right lobe is 11 to 20 cm from dome to tip, the left one ends at the middle or reaches the spleen
+    (Wolf (1990), Clinical Methods, 3rd ed., chapter 94: 6 to 12 cm along the mid-clavicular line are normal,
+    without the part under the lung).
     """
     rng, top, room = person.generator(37), dome_mm(person), cavity(person).shrunk(2.0)
     deep, slope, lean = top - rng.uniform(118, 200), rng.uniform(0.1, 0.5), rng.uniform(0.45, 0.75)
     deep = deep if person.organs.liver_mm is None else top - person.organs.liver_mm
     right = _domes(person)[0].shrunk(3.0) & Side((-slope, 0.12, -1.0), -deep - slope * 110) & room
-    middle = Side((0.83, lean, 0.0), float(rng.uniform(-4, 8)))                     # liver ends before spine and crura
-    left = Ellipsoid((-18.0, 46.0, top - 66), (float(rng.uniform(38, 82)), 30.0, 44.0), (0.0, 14.0, -8.0)) & room
+    # liver ends before spine and crura
+    middle = Side((0.83, lean, 0.0), float(rng.uniform(-4, 8)))
+    left = (
+        Ellipsoid((-18.0, 46.0, top - 66), (float(rng.uniform(38, 82)), 30.0, 44.0), (0.0, 14.0, -8.0)) & room
+    )
     hollow = Ellipsoid((8.0, -6.0, top - 138), (float(rng.uniform(38, 52)), 46.0, 60.0), (0.0, 12.0, 0.0))
-    fissure = Ellipsoid((float(rng.uniform(-14, 6)), 64.0, top - 92), (float(rng.uniform(1.5, 5.0)), 36.0, 40.0), (0.0, 0.0, 18.0))
+    fissure = Ellipsoid(
+        (float(rng.uniform(-14, 6)), 64.0, top - 92), (float(rng.uniform(1.5, 5.0)), 36.0, 40.0),
+        (0.0, 0.0, 18.0),
+    )
     made = [paint(((right - middle) | left) - hollow, "liver", Layer.ORGAN)]
     made.append(paint(fissure, "visceral fat", Layer.ORGAN, over=("liver",)))
     return made if person.generator(922).random() > TONGUED else [*made, _tongue(person)]
 
 
 TONGUED = 0.2
-"""Share of livers with Riedel's lobe: 3 to 31 % by the definition, more in women.  Source: Kudo (2000), Intern Med 39:87."""
+"""Share of livers with Riedel's lobe: 3 to 31 % by the definition, more in women.  Source: Kudo (2000),
+Intern Med 39:87."""
 
 
 def _tongue(person: Person) -> Paint:
-    """Riedel's lobe: a tongue of the right lobe along the flank, 2 to 4 cm thick, ending between 5 cm above the crest and 2 cm below it."""
+    """Riedel's lobe: a tongue of the right lobe along the flank, 2 to 4 cm thick, ending between 5 cm above
+    the crest and 2 cm below it."""
     rng = person.generator(923)
     end, thick, deep = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
     high = dome_mm(person) - 110.0                      # within the shortest right lobe, which is 118 mm high
     out = 104.0 + 0.25 * max(person.belly_mm, 0.0)
     lobe = Ellipsoid((out - thick, 14.0, high), (thick + 8.0, deep, high - end), (0.0, 4.0, 0.0))
-    return paint(lobe & cavity(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), high), "liver", Layer.ORGAN)      # the lobe above is the liver
+    # the lobe above is the liver
+    return paint(lobe & cavity(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), high), "liver", Layer.ORGAN)
 
 
 def kidney_fat_mm(person: Person) -> float:
-    """Thickness of the perirenal fat: a few mm in lean people and in most women, 2 to 4 cm in men with a large belly.
+    """Thickness of the perirenal fat: a few mm in lean people and in most women, 2 to 4 cm in men with a
+    large belly.
 
     Men have about twice as much as women: Eisner et al. (2010), Surg Radiol Anat 32:879.
     """
@@ -127,19 +153,30 @@ def upper_organs(person: Person, fine: bool = False) -> list[Paint]:
     for x, y in ((84, 30), (58, -34), (30, 40)):
         vein = tube([(24, -4, top - 28), ((x + 24) / 2, y / 2, top - 48), (x, y, top - 78)], [4.5, 4.0, 2.0])
         made.append(paint(vein, "venous blood", Layer.CONTENT, over=("liver",)))
-    portal = tube([(4, 8, top - 120), (28, 4, top - 105), (52, 0, top - 95), (90, -10, top - 92)], [6.5, 6.5, 5.0, 2.5])
+    portal = tube(
+        [(4, 8, top - 120), (28, 4, top - 105), (52, 0, top - 95), (90, -10, top - 92)], [6.5, 6.5, 5.0, 2.5]
+    )
     made.append(paint(portal, "venous blood", Layer.CONTENT))
     gall = Ellipsoid((58.0, 52.0, top - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0))
     made += [] if "gall bladder" in person.missing else [paint(gall, "bile", Layer.CONTENT)]
     size = rng.uniform(0.85, 1.2)
-    spleen = Ellipsoid((-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)) & cavity(person).shrunk(2.0)
+    spleen = Ellipsoid(
+        (-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)
+    ) & cavity(person).shrunk(2.0)
     made += [] if "spleen" in person.missing else [paint(spleen, "spleen", Layer.ORGAN)]
     if fine:
         made += kidneys(person, top, kidney_fat_mm(person))
     for side in () if fine else (1, -1):
         z, size = top - (132 if side > 0 else 118) + 0.4 * person.breath_mm, float(rng.uniform(0.88, 1.1))
-        made += [] if ("right kidney" if side > 0 else "left kidney") in person.missing else _kidney(side, z, size)
-    pancreas = tube([(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)], [14, 11, 9, 9, 7], step_mm=15)
+        made += (
+            []
+            if ("right kidney" if side > 0 else "left kidney") in person.missing
+            else _kidney(side, z, size)
+        )
+    pancreas = tube(
+        [(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)],
+        [14, 11, 9, 9, 7], step_mm=15,
+    )
     return [*made, paint(pancreas, "pancreas", Layer.ORGAN), *_stomach(person, top)]
 
 
@@ -148,13 +185,23 @@ def _kidney(side: int, z: float, size: float) -> list[Paint]:
     y = column_y(z) + 2
     turn = (-12.0, -12.0 * side, 28.0 * side)
     capsule = Ellipsoid((side * 74.0, y, z), (29 * size, 25 * size, 55 * size), turn)
-    made = [paint(capsule.shrunk(-8.0), "visceral fat", Layer.CAVITY), paint(capsule, "kidney cortex", Layer.CONTENT)]
+    made = [
+        paint(capsule.shrunk(-8.0), "visceral fat", Layer.CAVITY),
+        paint(capsule, "kidney cortex", Layer.CONTENT),
+    ]
     for step in (-26, -9, 9, 26):
         for out in (8, -6):
-            made.append(paint(Ellipsoid((side * (74.0 + out), y + out, z + step * size), (6.5, 7.0, 7.0)), "kidney medulla", Layer.VESSEL))
+            made.append(
+                paint(
+                    Ellipsoid((side * (74.0 + out), y + out, z + step * size), (6.5, 7.0, 7.0)),
+                    "kidney medulla", Layer.VESSEL,
+                )
+            )
     pelvis = Ellipsoid((side * 62.0, y + 6, z), (13 * size, 9 * size, 24 * size), turn)
     made += [paint(pelvis, "visceral fat", Layer.VESSEL), paint(pelvis.shrunk(5.5), "urine", Layer.VESSEL)]
-    vessel = tube([(side * 12, column_y(z) + 32, z + 8), (side * 40, y + 20, z + 4), (side * 62, y + 8, z)], 4.0)
+    vessel = tube(
+        [(side * 12, column_y(z) + 32, z + 8), (side * 40, y + 20, z + 4), (side * 62, y + 8, z)], 4.0
+    )
     return [*made, paint(vessel, "venous blood", Layer.CONTENT)]
 
 
@@ -175,7 +222,8 @@ def _stomach(person: Person, top: float) -> list[Paint]:
         paint(bag, "bowel wall", Layer.ORGAN, (*IN_FAT, "liver")),
         paint(bag.shrunk(4.0), "stomach content", Layer.CONTENT, ("bowel wall",)),
     ]
-    air = bag.shrunk(4.0) & Side((0.0, -1.0, 0.0), -float(rng.uniform(44, 62)))  # supine, gas rises to the front
+    # supine, gas rises to the front
+    air = bag.shrunk(4.0) & Side((0.0, -1.0, 0.0), -float(rng.uniform(44, 62)))
     return [*made, paint(air, "gas", Layer.VESSEL, ("stomach content",))]
 
 
@@ -204,7 +252,11 @@ def colon(person: Person) -> list[Paint]:
         (0, -46, 896),
         (0, -42, 868),
     ]
-    gut = tube(frame, np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8]) * rng.uniform(0.85, 1.2), step_mm=16)
+    gut = tube(
+        frame,
+        np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8]) * rng.uniform(0.85, 1.2),
+        step_mm=16,
+    )
     made: list[Paint] = []
     for at, part in enumerate(gut.parts()):
         grow = -2.5 * (1 + np.sin(2.1 * at))  # haustra: every third piece bulges
@@ -218,9 +270,11 @@ def colon(person: Person) -> list[Paint]:
 
 
 def small_bowel(person: Person, fine: bool = False) -> list[Paint]:
-    """Short loops of small bowel between the colon and the bladder, seventy in a plain person, mostly filled with fluid.
+    """Short loops of small bowel between the colon and the bladder, seventy in a plain person, mostly filled
+    with fluid.
 
-    With `fine` up to nine loops of ten are collapsed, showing mucosa, and mesenteric vessels run to them through the fat.
+    With `fine` up to nine loops of ten are collapsed, showing mucosa, and mesenteric vessels run to them
+    through the fat.
     """
     rng = person.generator(36)
     inner = person.generator(925)
@@ -232,25 +286,42 @@ def small_bowel(person: Person, fine: bool = False) -> list[Paint]:
         radius = person.gut * rng.uniform(11, 16)
         bend = rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
         loop = tube(
-            [(x + bend[0, 0], y + bend[0, 1], z + bend[0, 2]), (x, y, z), (x + bend[1, 0], y + bend[1, 1], z + bend[1, 2])],
+            [
+                (x + bend[0, 0], y + bend[0, 1], z + bend[0, 2]), (x, y, z),
+                (x + bend[1, 0], y + bend[1, 1], z + bend[1, 2]),
+            ],
             radius,
             step_mm=16,
         )
         content = str(rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1]))
         content = "mucosa" if fine and inner.random() < collapsed else content
-        made += [paint(loop, "bowel wall", Layer.ORGAN, IN_FAT), paint(loop.shrunk(2.2), content, Layer.CONTENT, ("bowel wall",))]
+        made += [
+            paint(loop, "bowel wall", Layer.ORGAN, IN_FAT),
+            paint(loop.shrunk(2.2), content, Layer.CONTENT, ("bowel wall",)),
+        ]
     return [*made, *_mesentery(person)] if fine else made
 
 
 def _mesentery(person: Person) -> list[Paint]:
-    """The superior mesenteric vessels in front of the aorta, 6 to 10 mm wide, and branches into the fat between the loops."""
+    """The superior mesenteric vessels in front of the aorta, 6 to 10 mm wide, and branches into the fat
+    between the loops."""
     rng, belly = person.generator(926), max(person.belly_mm, 0.0)
-    root = [(2, 22, 1150), (4, 32 + 0.3 * belly, 1105), (16, 34 + 0.4 * belly, 1065), (36, 26 + 0.2 * belly, 1030)]
-    made = [paint(tube([(x + dx, y, z) for x, y, z in root], [r, r, 0.8 * r, 2.0], step_mm=25), blood, Layer.CONTENT, ("visceral fat",))
-            for dx, r, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood"))]
+    root = [
+        (2, 22, 1150), (4, 32 + 0.3 * belly, 1105), (16, 34 + 0.4 * belly, 1065),
+        (36, 26 + 0.2 * belly, 1030),
+    ]
+    made = [
+        paint(
+            tube([(x + dx, y, z) for x, y, z in root], [r, r, 0.8 * r, 2.0], step_mm=25), blood,
+            Layer.CONTENT, ("visceral fat",),
+        )
+        for dx, r, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood"))
+    ]
     for at in np.linspace(0.3, 2.9, 10):
         start = np.array([np.interp(at, range(4), axis) for axis in zip(*root, strict=True)])
-        far = rng.uniform((-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly, -10.0)) + np.array([0.0, 0.0, start[2]])
+        far = rng.uniform((-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly, -10.0)) + np.array(
+            [0.0, 0.0, start[2]]
+        )
         way = [start, (start + far) / 2 + rng.normal(0, 8, 3), far]
         made.append(paint(tube(way, [2.6, 2.0, 1.2]), "venous blood", Layer.CONTENT, ("visceral fat",)))
     return made
@@ -260,13 +331,20 @@ def pelvic_organs(person: Person) -> list[Paint]:
     """Bladder, and prostate with seminal vesicles and testes, or uterus with ovaries and vagina."""
     rng = person.generator(35)
     full = rng.uniform(0.65, 1.25)
-    bladder = Ellipsoid((float(rng.normal(0, 4)), 26.0, 918.0 + 22 * full), (38 * full, 30 * full, 27 * full), square=0.2)
+    bladder = Ellipsoid(
+        (float(rng.normal(0, 4)), 26.0, 918.0 + 22 * full), (38 * full, 30 * full, 27 * full), square=0.2
+    )
     made = hollow(bladder, 3.0, "muscle", "urine")
     floor = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0))
-    made.append(paint(floor.shrunk(-2) - Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0)), "muscle", Layer.ORGAN))
+    made.append(
+        paint(floor.shrunk(-2) - Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0)), "muscle", Layer.ORGAN)
+    )
     for side in (1, -1):
         made.append(
-            paint(Ellipsoid((side * 58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0 * side)), "muscle", Layer.ORGAN)
+            paint(
+                Ellipsoid((side * 58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0 * side)), "muscle",
+                Layer.ORGAN,
+            )
         )  # obturator
     return made + (_womb(rng) if person.female else _manhood(rng, person.age))
 
@@ -276,7 +354,11 @@ def _womb(rng: np.random.Generator) -> list[Paint]:
     body = Ellipsoid((lean / 2, -8.0, 958.0), (27 * size, 21 * size, 33 * size), (-38.0, lean, 0.0))
     lining = Ellipsoid((lean / 2, -8.0, 960.0), (11 * size, 4.0, 20 * size), (-38.0, lean, 0.0))
     neck = tube([(0, -18, 936), (0, -22, 916), (0, -14, 872)], [13, 11, 9])
-    made = [paint(body, "myometrium", Layer.CONTENT), paint(lining, "endometrium", Layer.VESSEL), paint(neck, "myometrium", Layer.CONTENT)]
+    made = [
+        paint(body, "myometrium", Layer.CONTENT),
+        paint(lining, "endometrium", Layer.VESSEL),
+        paint(neck, "myometrium", Layer.CONTENT),
+    ]
     for side in (1, -1):
         made.append(paint(Ellipsoid((side * 46.0, -8.0, 962.0), (15.0, 10.0, 18.0)), "gonad", Layer.CONTENT))
     return made
@@ -300,8 +382,16 @@ def _manhood(rng: np.random.Generator, age: float) -> list[Paint]:
     penis = tube([(0, 86, 872), (0, 112, 850), (4, 118, 812)], [13.0, 14.0, 12.0])
     made += [paint(penis.shrunk(-2.5), "skin", Layer.SKIN), paint(penis, "gonad", Layer.SEAM)]
     for side in (1, -1):
-        made.append(paint(tube([mirrored(p, side) for p in ((6, -10, 912), (34, -16, 924))], [6, 5]), "gonad", Layer.CONTENT))
+        made.append(
+            paint(
+                tube([mirrored(p, side) for p in ((6, -10, 912), (34, -16, 924))], [6, 5]), "gonad",
+                Layer.CONTENT,
+            )
+        )
         testis = Ellipsoid((side * 18.0, 88.0, 806.0), (13.0, 15.0, 21.0))
         sac = tube([(side * 10, 80, 850), (side * 17, 86, 808)], [16.0, 20.0])
-        made += [paint(sac.shrunk(-3.0), "skin", Layer.SKIN), paint(sac, "fat", Layer.FAT), paint(testis, "gonad", Layer.SEAM)]
+        made += [
+            paint(sac.shrunk(-3.0), "skin", Layer.SKIN), paint(sac, "fat", Layer.FAT),
+            paint(testis, "gonad", Layer.SEAM),
+        ]
     return made

@@ -1,7 +1,9 @@
-"""The brain: folded cortex over white matter, ventricles, deep nuclei, cerebellum with folia, brainstem, and the CSF around them.
+"""The brain: folded cortex over white matter, ventricles, deep nuclei, cerebellum with folia, brainstem, and
+the CSF around them.
 
-Sulci are the zero lines of random waves on the brain's surface, cut straight down towards the middle of each hemisphere; the distance
-from the nearest of them, from the surface and from the great fissures determines CSF, grey or white matter.  In mm of the written head.
+Sulci are the zero lines of random waves on the brain's surface, cut straight down towards the middle of each
+hemisphere; the distance from the nearest of them, from the surface and from the great fissures determines
+CSF, grey or white matter.  In mm of the written head.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ FLOOR_STEP_MM = 0.5
 
 @dataclass(frozen=True)
 class Vault(Levelled):
-    """The inside or outside of a skull: a superellipsoid with flattened sides, `semi` (3,) mm, widest behind its middle."""
+    """The inside or outside of a skull: a superellipsoid with flattened sides, `semi` (3,) mm, widest behind
+    its middle."""
 
     semi: tuple[float, float, float]
     centre: tuple[float, float, float] = (0.0, -5.0, 1666.0)
@@ -45,8 +48,11 @@ class Vault(Levelled):
         a, b, c = (np.float32(1 / semi) for semi in self.semi)
         v, w = (y - np.float32(self.centre[1])) * b, (z - np.float32(self.centre[2])) * c
         behind = v + np.float32(0.3)
-        # Below the brow the skull is narrowed by the temporal fossae, which hold the muscle beside the orbits.
-        low = np.float32(self.narrow) * (1 + np.float32(1.3) * ((1656 - z) * np.float32(1 / 24)).clip(0, 1) * (behind > 0))
+        # Below the brow the skull is narrowed by the temporal fossae, which hold the muscle beside the
+        # orbits.
+        low = np.float32(self.narrow) * (
+            1 + np.float32(1.3) * ((1656 - z) * np.float32(1 / 24)).clip(0, 1) * (behind > 0)
+        )
         u = x * a / (1 - low * behind * behind)
         u, v, w = u * u, v * v, w * w
         return np.asarray(0.72 * (u + v + w) + 0.28 * (u * u + v * v + w * w))
@@ -64,7 +70,8 @@ def _ramp(values: Floats, start: float, end: float) -> Floats:
 
 @dataclass(frozen=True)
 class Base:
-    """The skull base in three levels, mm: orbital gyri over the orbits, straight gyri lower between them, temporal poles lowest.
+    """The skull base in three levels, mm: orbital gyri over the orbits, straight gyri lower between them,
+    temporal poles lowest.
 
     pole    height of the temporal lobes' lowest point       ahead   y of the front of the poles
     rectus  height of the straight gyri                      roof    height of the orbital roofs above these
@@ -81,7 +88,8 @@ class Base:
         front = self.rectus + dome + 0.12 * np.maximum(x - 40, 0) + 0.02 * np.maximum(y - 60, 0) ** 2
         height = _over_the_tent(front, x, y)
         rounded = np.hypot((x - 37) / np.where(x < 37, 22, 33), np.maximum(y + 5, 0) / (self.ahead + 8))
-        # The floor of the temporal lobes rises backwards over the petrous bones: the lowest slices show two islands.
+        # The floor of the temporal lobes rises backwards over the petrous bones: the lowest slices show two
+        # islands.
         fossa = self.pole + 0.014 * (x - 37) ** 2 + 0.3 * np.maximum(-y, 0) + 0.1 * np.maximum(y - 10, 0)
         lobe = _ramp(rounded, 1.06, 0.7) * _ramp(y, -66, -26)
         return np.asarray((1 - lobe) * height + lobe * fossa)
@@ -96,7 +104,8 @@ def _over_the_tent(front: Floats, x: Floats, y: Floats) -> Floats:
 
 @lru_cache(maxsize=3)
 def _floor(base: Base | None) -> tuple[Table, Table]:
-    """(i, j) height in mm of the hemispheres' lower surface at |x| and y on a mesh of FLOOR_STEP_MM, and the cosine of its slope.
+    """(i, j) height in mm of the hemispheres' lower surface at |x| and y on a mesh of FLOOR_STEP_MM, and the
+    cosine of its slope.
 
     Orbital roofs in front, temporal fossae beside them, the tentorium behind.
     """
@@ -114,7 +123,8 @@ def _floor(base: Base | None) -> tuple[Table, Table]:
 
 @dataclass(frozen=True)
 class Hemispheres(Solid):
-    """Points deeper than `mm` below the smooth surface of both hemispheres: the hull over the gyri, or the CSF around it."""
+    """Points deeper than `mm` below the smooth surface of both hemispheres: the hull over the gyri, or the
+    CSF around it."""
 
     vault: Vault
     gap: float = 0.6       # half the width of the fissure between the hemispheres
@@ -140,7 +150,8 @@ class Hemispheres(Solid):
         return np.asarray(np.minimum(above, (1 - np.sqrt(level)) * np.float32(self.vault.semi[0] + 8)))
 
     def parted(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """Distance in mm from the interhemispheric fissure, which ends above the corpus callosum, and depth into the middle below that."""
+        """Distance in mm from the interhemispheric fissure, which ends above the corpus callosum, and depth
+        into the middle below that."""
         v, w = (y + 4) * np.float32(1 / 41), (z - 1668) * np.float32(1 / 26)
         below = (1 - np.sqrt(v * v + w * w)) * 30
         waver = np.float32(0.9) * np.sin(y * np.float32(0.11)) * np.sin(z * np.float32(0.07))
@@ -155,7 +166,8 @@ class Hemispheres(Solid):
 
 @dataclass(frozen=True)
 class Cortex(Solid):
-    """Points deeper than `mm` below the folded surface: 0 is grey and white matter, the cortex's thickness is white matter alone.
+    """Points deeper than `mm` below the folded surface: 0 is grey and white matter, the cortex's thickness is
+    white matter alone.
 
     wide_mm    half the width of a sulcus at its mouth      seed  of the person's folds
     deeper_mm  added to the depth of every sulcus
@@ -180,7 +192,8 @@ class Cortex(Solid):
 
     @cached_property
     def folds(self) -> tuple[Table, Table]:
-        """(4, CELLS, CELLS) mm along the surface to the nearest sulcus, and the depth of sulci there; left and right, below and above."""
+        """(4, CELLS, CELLS) mm along the surface to the nearest sulcus, and the depth of sulci there; left
+        and right, below and above."""
         return _folds(self.seed)
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
@@ -192,24 +205,32 @@ class Cortex(Solid):
         sideways, deep, size = self._sulci(x, y, z)
         crown = (1 - sideways * np.float32(1 / 3.5)).clip(0, 1) * (middle < -9)
         depth = depth - np.float32(1.6) * crown * crown            # gyri are rounded towards their sulci
-        beyond = np.maximum(depth - deep, 0) + np.maximum(middle + 9 - np.float32(0.5) * np.maximum(np.abs(x) - 16, 0), 0)
+        beyond = np.maximum(depth - deep, 0) + np.maximum(
+            middle + 9 - np.float32(0.5) * np.maximum(np.abs(x) - 16, 0), 0
+        )
         from_sulcus = np.sqrt((sideways * size) ** 2 + beyond * beyond)
         from_sulcus -= np.float32(self.wide_mm) * (1.25 - 0.9 * (depth / deep).clip(0, 1))
         pial = np.minimum(np.minimum(depth, from_sulcus), _sylvian(x, y, z) - np.float32(0.7 + self.wide_mm))
         return np.asarray(pial >= self.mm)
 
     def _sulci(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """Distance in mm to the nearest sulcus at the surface, the depth of sulci there, and the factor by which distances shrink at this
-        point."""
+        """Distance in mm to the nearest sulcus at the surface, the depth of sulci there, and the factor by
+        which distances shrink at this point."""
         p: list[Floats] = [(np.abs(x) - MIDDLE[0]) * np.float32(1 / REACH[0])]
         along = y - np.float32(MIDDLE[1])
-        p.append((along - (np.float32(FOLLOWS) * along).clip(-AHEAD_MM, AHEAD_MM)) * np.float32(1 / (REACH[1] - AHEAD_MM)))
+        p.append(
+            (along - (np.float32(FOLLOWS) * along).clip(-AHEAD_MM, AHEAD_MM))
+            * np.float32(1 / (REACH[1] - AHEAD_MM))
+        )
         p.append((z - np.float32(MIDDLE[2])) * np.float32(1 / REACH[2]))
         half = np.float32(CELLS / 2 - 0.51) / (np.abs(p[0]) + np.abs(p[1]) + np.abs(p[2]) + np.float32(1e-6))
         i, j = ((value * half + np.float32(CELLS / 2)).astype(np.intp) for value in p[:2])
         at = ((2 * (x > 0) + (p[2] > 0)) * CELLS + i) * CELLS + j
         near, deep = (table.ravel()[at] for table in self.folds)
-        return near, deep + np.float32(self.deeper_mm), np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).clip(0.3, 1.0)
+        return (
+            near, deep + np.float32(self.deeper_mm),
+            np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).clip(0.3, 1.0),
+        )
 
     def shrunk(self, mm: float) -> Cortex:
         return Cortex(self.hull, self.mm + mm, self.wide_mm, self.seed, self.deeper_mm, self.wind)
@@ -219,11 +240,16 @@ WINDING = ((43.0, 3.6), (21.0, 1.3))      # mm: wavelength and amplitude of the 
 
 
 def _wound(x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]) -> tuple[Floats, Floats, Floats]:
-    """The points displaced by waves of WINDING, different in each hemisphere, without lateral displacement at the fissure."""
+    """The points displaced by waves of WINDING, different in each hemisphere, without lateral displacement at
+    the fissure."""
     side, wide = np.sign(x), np.abs(x)
     a, b, c, d = (np.float32(phase) for phase in phases)
     (k, far), (fine, near) = ((np.float32(2 * np.pi / length), np.float32(size)) for length, size in WINDING)
-    out = far * np.sin(k * (np.float32(0.8) * y - np.float32(0.6) * z) + (a + side)) * (wide * np.float32(1 / 8)).clip(0, 1)
+    out = (
+        far
+        * np.sin(k * (np.float32(0.8) * y - np.float32(0.6) * z) + (a + side))
+        * (wide * np.float32(1 / 8)).clip(0, 1)
+    )
     ahead = far * np.sin(k * np.float32(0.7) * (z + wide) + (b + side))
     up = far * np.sin(k * (np.float32(0.6) * wide + np.float32(0.8) * y) + (c - side))
     ripple = near * np.sin(fine * (np.float32(0.8) * wide + np.float32(0.4) * (y + z)) + (d + side))
@@ -232,7 +258,8 @@ def _wound(x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]) -> tuple[
 
 @lru_cache(maxsize=2)
 def _folds(seed: tuple[int, ...]) -> tuple[Table, Table]:
-    """See `Cortex.folds`: |g| / |grad g| of a sum g of waves of one length, whose nodal lines wind like sulci."""
+    """See `Cortex.folds`: |g| / |grad g| of a sum g of waves of one length, whose nodal lines wind like
+    sulci."""
     rng = np.random.default_rng(seed)
     axis = (np.arange(CELLS, dtype=np.float32) + 0.5 - CELLS / 2) / np.float32(CELLS / 2)
     u, v = np.meshgrid(axis, axis, indexing="ij")
@@ -260,9 +287,15 @@ def _folds(seed: tuple[int, ...]) -> tuple[Table, Table]:
 
 
 def _sylvian(x: Floats, y: Floats, z: Floats) -> Floats:
-    """Distance in mm from the lateral fissure: a slit from the side, rising backwards, and the gap lateral to the insula at its end."""
+    """Distance in mm from the lateral fissure: a slit from the side, rising backwards, and the gap lateral to
+    the insula at its end."""
     wide = np.abs(x)
-    rise = z - (1641 + np.float32(0.42) * (28 - y)) - np.float32(0.4) * (wide - 45) + np.float32(1.5) * np.sin(wide * np.float32(0.35))
+    rise = (
+        z
+        - (1641 + np.float32(0.42) * (28 - y))
+        - np.float32(0.4) * (wide - 45)
+        + np.float32(1.5) * np.sin(wide * np.float32(0.35))
+    )
     ends = np.maximum(np.maximum(-38 - y, y - 36), 0)
     insula = np.float32(39) - np.float32(0.006) * (y - 4) ** 2 + np.float32(0.6) * np.sin(y * np.float32(0.6))
     slit = np.sqrt((0.92 * rise) ** 2 + ends * ends + np.maximum(insula - wide, 0) ** 2)
@@ -291,15 +324,22 @@ class Folia(Solid):
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        depth = np.max([(1 - np.sqrt(lobe.level(x, y, z))) * min(lobe.semi[1:]) for lobe in self.lobes], axis=0)
+        depth = np.max(
+            [(1 - np.sqrt(lobe.level(x, y, z))) * min(lobe.semi[1:]) for lobe in self.lobes], axis=0
+        )
         back = self.axis[0] - y - np.float32(0.007) * x * x + np.float32(0.05) * np.abs(x)
         up = z - self.axis[1] + np.float32(0.006) * x * x
         out = np.hypot(back, up)
         along = 34 * np.arctan2(up, back) + 1.2 * np.sin(0.13 * x + self.phase) + 1.5 * np.sin(0.31 * out)
         pial = depth
-        # (spacing, depth and half width of the clefts): between folia, between lobules, and the few large fissures
+        # (spacing, depth and half width of the clefts): between folia, between lobules, and the few large
+        # fissures
         for spacing, deep, wide in ((4.4, 4.5, 0.25), (11.0, 11.0, 0.4), (29.0, 15.0, 0.5)):
-            cleft = np.abs((along + self.phase) / spacing % 1 - 0.5) * spacing * (out * np.float32(1 / 34)).clip(0.3, 1)
+            cleft = (
+                np.abs((along + self.phase) / spacing % 1 - 0.5)
+                * spacing
+                * (out * np.float32(1 / 34)).clip(0.3, 1)
+            )
             pial = np.minimum(pial, np.hypot(cleft, np.maximum(depth - deep, 0)) - wide)
         return np.asarray((pial >= self.mm) & (depth > 0))
 
@@ -309,7 +349,8 @@ class Folia(Solid):
 
 @dataclass(frozen=True)
 class Speckled(Solid):
-    """Random points of an ellipsoid, `share` of them inside and fewer towards its edge: a mix of two tissues."""
+    """Random points of an ellipsoid, `share` of them inside and fewer towards its edge: a mix of two
+    tissues."""
 
     base: Ellipsoid
     share: float
@@ -320,7 +361,9 @@ class Speckled(Solid):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         level = self.base.level(x, y, z)
-        dice = np.sin(x * np.float32(12.99) + y * np.float32(78.23) + z * np.float32(37.72)) * np.float32(4375.85)
+        dice = np.sin(x * np.float32(12.99) + y * np.float32(78.23) + z * np.float32(37.72)) * np.float32(
+            4375.85
+        )
         return np.asarray(dice - np.floor(dice) < self.share * (3.2 * (1.12 - level)).clip(0, 1))
 
     def shrunk(self, mm: float) -> Speckled:
@@ -329,7 +372,8 @@ class Speckled(Solid):
 
 @dataclass(frozen=True)
 class Traits:
-    """What varies between brains: mm of CSF over the gyri, half width of sulci, size of the ventricles (1 on average), cortex in mm.
+    """What varies between brains: mm of CSF over the gyri, half width of sulci, size of the ventricles (1 on
+    average), cortex in mm.
 
     phase  of the folia, mm
     """
@@ -353,14 +397,21 @@ def traits(person: Person) -> Traits:
 
 
 def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
-    """Everything within the inner surface of a skull; older brains have more CSF.  `fine`: with its parts of 1 to 10 mm."""
+    """Everything within the inner surface of a skull; older brains have more CSF.  `fine`: with its parts of
+    1 to 10 mm."""
     own = traits(person)
     rim, wide = own.rim, own.wide
     seed = (*person.seed, 53)
     base, wider, deeper, wind = (skull_base(person), *_sulci_of(person)) if fine else (None, 0.0, 0.0, ())
     hull = Hemispheres(inner.shrunk(rim), 0.5 + 0.4 * wide, base=base)
-    water = paint(hull.shrunk(-rim), "cerebrospinal fluid", Layer.MARROW, ("cortical bone", "red marrow", "mixed marrow"))
-    fossa = paint(Ellipsoid((0.0, -52.0, 1622.0), (52.0, 36.0, 26.0)) & inner, "cerebrospinal fluid", Layer.MARROW, ("cortical bone",))
+    water = paint(
+        hull.shrunk(-rim), "cerebrospinal fluid", Layer.MARROW,
+        ("cortical bone", "red marrow", "mixed marrow"),
+    )
+    fossa = paint(
+        Ellipsoid((0.0, -52.0, 1622.0), (52.0, 36.0, 26.0)) & inner, "cerebrospinal fluid", Layer.MARROW,
+        ("cortical bone",),
+    )
     cortex = Cortex(hull, 0.0, wide + wider, seed, deeper, wind)
     made = [
         water,
@@ -372,19 +423,24 @@ def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
 
 
 def _sulci_of(person: Person) -> tuple[float, float, tuple[float, ...]]:
-    """What is added to the half width and to the depth of sulci, mm, and the phases of their bends; wide sulci are rarer."""
+    """What is added to the half width and to the depth of sulci, mm, and the phases of their bends; wide
+    sulci are rarer."""
     share, deeper = person.generator(59).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
     return 0.1 + 0.5 * share * share, deeper, tuple(person.generator(592).uniform(0, 2 * np.pi, 4).tolist())
 
 
 def skull_base(person: Person) -> Base:
-    """This person's skull base; the straight gyri lie about 2 cm above the lowest point of the temporal lobes."""
-    pole, ahead, rectus, roof = person.generator(56).uniform((1612, 28, 1632, 8), (1622, 38, 1641, 15)).tolist()
+    """This person's skull base; the straight gyri lie about 2 cm above the lowest point of the temporal
+    lobes."""
+    pole, ahead, rectus, roof = (
+        person.generator(56).uniform((1612, 28, 1632, 8), (1622, 38, 1641, 15)).tolist()
+    )
     return Base(pole, ahead, rectus, roof)
 
 
 def _nuclei() -> list[Paint]:
-    """Thalamus, putamen, pallidum and caudate around the internal capsule, hippocampus beside the temporal horn; callosum above all."""
+    """Thalamus, putamen, pallidum and caudate around the internal capsule, hippocampus beside the temporal
+    horn; callosum above all."""
     def one(side: int) -> list[Paint]:
         made = []
         rows = (
@@ -396,11 +452,21 @@ def _nuclei() -> list[Paint]:
         for centre, semi, turn, share in rows:
             base = Ellipsoid(mirrored(centre, side), semi, (0.0, 0.0, side * turn))
             made.append(paint(Speckled(base, share), "grey matter", Layer.DETAIL, ("white matter",)))
-        tail = tube([mirrored(p, side) for p in ((14, 14, 1683), (17, -6, 1688), (20, -24, 1685))], [4.0, 2.6, 1.8])
-        hippocampus = tube([mirrored(p, side) for p in ((22, 4, 1636), (26, -12, 1638), (25, -30, 1646))], [6.0, 4.5, 3.5])
-        return [*made, *(paint(part, "grey matter", Layer.DETAIL, ("white matter",)) for part in (tail, hippocampus))]
+        tail = tube(
+            [mirrored(p, side) for p in ((14, 14, 1683), (17, -6, 1688), (20, -24, 1685))], [4.0, 2.6, 1.8]
+        )
+        hippocampus = tube(
+            [mirrored(p, side) for p in ((22, 4, 1636), (26, -12, 1638), (25, -30, 1646))], [6.0, 4.5, 3.5]
+        )
+        return [
+            *made,
+            *(paint(part, "grey matter", Layer.DETAIL, ("white matter",)) for part in (tail, hippocampus)),
+        ]
 
-    arch = tube([(0, 30, 1664), (0, 33, 1674), (0, 24, 1687), (0, 0, 1692), (0, -26, 1688), (0, -41, 1678)], [3, 5, 3.2, 2.8, 3, 5])
+    arch = tube(
+        [(0, 30, 1664), (0, 33, 1674), (0, 24, 1687), (0, 0, 1692), (0, -26, 1688), (0, -41, 1678)],
+        [3, 5, 3.2, 2.8, 3, 5],
+    )
     made = []
     for dx in (-9.0, -3.0, 3.0, 9.0):
         shifted = tube([(dx, y, z + 0.25 * abs(dx)) for _, y, z in arch.points], list(arch.radii))
@@ -409,21 +475,30 @@ def _nuclei() -> list[Paint]:
 
 
 def _ventricles(wide: float) -> list[Paint]:
-    """Frontal horns, bodies, trigones with occipital and temporal horns, third ventricle; `wide` is 1 on average."""
+    """Frontal horns, bodies, trigones with occipital and temporal horns, third ventricle; `wide` is 1 on
+    average."""
     root = wide**0.5
     over = ("grey matter", "white matter")
 
     def one(side: int) -> list[Paint]:
         horns = (
-            ((7.5 + 1.5 * wide, 21.0, 1680.0), (2.2 * wide + 0.6, 14.0 * root, 8.0 * root), -22.0, 18.0),     # frontal horn
-            ((9.0 + 1.5 * wide, -6.0, 1687.0), (4.0 * wide + 1.0, 25.0, 3.2 * wide + 0.8), 12.0, 20.0),      # body
-            ((22.0, -40.0, 1677.0), (3.6 * wide + 1.0, 10.0 * root, 8.5 * root), 24.0, 0.0),                 # trigone
-            ((24.0, -56.0, 1673.0), (1.9 * wide, 13.0 * root, 4.5 * root), 4.0, 0.0),                       # occipital horn
+            # frontal horn
+            ((7.5 + 1.5 * wide, 21.0, 1680.0), (2.2 * wide + 0.6, 14.0 * root, 8.0 * root), -22.0, 18.0),
+            # body
+            ((9.0 + 1.5 * wide, -6.0, 1687.0), (4.0 * wide + 1.0, 25.0, 3.2 * wide + 0.8), 12.0, 20.0),
+            # trigone
+            ((22.0, -40.0, 1677.0), (3.6 * wide + 1.0, 10.0 * root, 8.5 * root), 24.0, 0.0),
+            # occipital horn
+            ((24.0, -56.0, 1673.0), (1.9 * wide, 13.0 * root, 4.5 * root), 4.0, 0.0),
         )
         solids: list[Solid] = [
-            Ellipsoid(mirrored(centre, side), semi, (0.0, side * roll, side * turn)) for centre, semi, turn, roll in horns
+            Ellipsoid(mirrored(centre, side), semi, (0.0, side * roll, side * turn))
+            for centre, semi, turn, roll in horns
         ]
-        bends = ((13, -24, 1688), (19, -36, 1684), (23, -42, 1676), (27, -34, 1655), (30, -14, 1644), (30, 0, 1640))
+        bends = (
+            (13, -24, 1688), (19, -36, 1684), (23, -42, 1676), (27, -34, 1655), (30, -14, 1644),
+            (30, 0, 1640),
+        )
         link = [mirrored(p, side) for p in bends]
         solids.append(tube(link, [w * wide for w in (3.6, 4.5, 4.5, 2.4, 1.6, 1.2)]))
         return [paint(solid, "cerebrospinal fluid", Layer.DETAIL, over) for solid in solids]
@@ -441,23 +516,39 @@ LOBES = (
 
 
 def _hind(phase: float) -> list[Paint]:
-    """Cerebellum with vermis and white core, midbrain, pons and medulla in their cisterns, fourth ventricle, pituitary."""
+    """Cerebellum with vermis and white core, midbrain, pons and medulla in their cisterns, fourth ventricle,
+    pituitary."""
     made = [paint(lobe.shrunk(-1.8), "cerebrospinal fluid", Layer.DETAIL) for lobe in LOBES]
-    around = tube([(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)], [15, 15, 15, 14, 12])
-    made.append(paint(around, "cerebrospinal fluid", Layer.DETAIL, ("cortical bone", "red marrow", "muscle", "fat")))
+    around = tube(
+        [(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)], [15, 15, 15, 14, 12]
+    )
+    made.append(
+        paint(around, "cerebrospinal fluid", Layer.DETAIL, ("cortical bone", "red marrow", "muscle", "fat"))
+    )
     leaves = Folia(LOBES, 0.0, phase)
     made.append(paint(leaves, "grey matter", Layer.DETAIL, WATER))
     made.append(paint(leaves.shrunk(1.9), "white matter", Layer.DETAIL, ("grey matter",)))
     for side in (1, -1):
-        arm = tube([mirrored(p, side) for p in ((9, -15, 1626), (18, -27, 1622), (22, -44, 1617))], [8, 8.5, 9])       # to the cerebellum
-        leg = tube([mirrored(p, side) for p in ((5, -15, 1646), (11, -8, 1656), (17, -8, 1664))], [7.0, 6.5, 5.0])     # peduncle
+        # to the cerebellum
+        arm = tube(
+            [mirrored(p, side) for p in ((9, -15, 1626), (18, -27, 1622), (22, -44, 1617))], [8, 8.5, 9]
+        )
+        # peduncle
+        leg = tube(
+            [mirrored(p, side) for p in ((5, -15, 1646), (11, -8, 1656), (17, -8, 1664))], [7.0, 6.5, 5.0]
+        )
         made += [paint(part, "white matter", Layer.DETAIL) for part in (arm, leg)]
-    stem = tube([(0, -22, 1650), (0, -19, 1642), (0, -20, 1612), (0, -22, 1600), (0, -31, 1582)], [9.5, 9.0, 8.0, 7.0, 5.8])
+    stem = tube(
+        [(0, -22, 1650), (0, -19, 1642), (0, -20, 1612), (0, -22, 1600), (0, -31, 1582)],
+        [9.5, 9.0, 8.0, 7.0, 5.8],
+    )
     pons = Ellipsoid((0.0, -13.0, 1627.0), (16.0, 11.5, 13.0), (-10.0, 0.0, 0.0))
     made += [paint(solid, "white matter", Layer.DETAIL) for solid in (stem, pons)]
     made += [
-        paint(solid, "cerebrospinal fluid", Layer.DETAIL) for solid in (
-            Ellipsoid((0.0, -33.0, 1620.0), (6.5, 4.0, 11.0)), Ellipsoid((0.0, -29.5, 1643.0), (1.2, 1.2, 12.0)),
+        paint(solid, "cerebrospinal fluid", Layer.DETAIL)
+        for solid in (
+            Ellipsoid((0.0, -33.0, 1620.0), (6.5, 4.0, 11.0)),
+            Ellipsoid((0.0, -29.5, 1643.0), (1.2, 1.2, 12.0)),
             Ellipsoid((0.0, 6.0, 1640.0), (12.0, 9.0, 5.0)),
         )
     ]

@@ -1,4 +1,5 @@
-"""Breasts: cones and domes under their skin, hanging or lying, and the gland within, in strands towards the nipple."""
+"""Breasts: cones and domes under their skin, hanging or lying, and the gland within, in strands towards the
+nipple."""
 
 from __future__ import annotations
 
@@ -20,15 +21,18 @@ LONGEST_MM = 160.0
 """From chest wall to nipple, of a slender breast; a coil has no room for more."""
 
 HANGS_MM = 1345.0
-"""Height of the middle of a hanging breast, at the fourth rib: it is displaced cranially, and its lower edge is above the liver's dome."""
+"""Height of the middle of a hanging breast, at the fourth rib: it is displaced cranially, and its lower edge
+is above the liver's dome."""
 
 
 @dataclass(frozen=True)
 class Strands(Solid):
     """Sheets within a dome that converge at its nipple, thicker towards its middle until they merge.
 
-    thin  thickness of the sheets everywhere (0.1 fills about 7 %)    mass  added to it in the middle of the gland
-    fine  factor by which they are finer than sheets 4 cm apart    ragged  how far the sheets wind and fray, 0 for smooth ones
+    thin  thickness of the sheets everywhere (0.1 fills about 7 %)    mass  added to it in the middle of the
+        gland
+    fine  factor by which they are finer than sheets 4 cm apart    ragged  how far the sheets wind and fray, 0
+        for smooth ones
     """
 
     dome: Dome
@@ -54,12 +58,17 @@ class Strands(Solid):
         Y = f * 9 * w * ahead + self.phase[1] + np.sin(4 * t + 4 * u)
         Z = f * 8 * t + self.phase[2] + np.sin(3 * u - 4 * w)
         if self.ragged:
-            wound = [frayed * np.sin(np.float32(per) * other) for per, other in ((2.7, Y + 0.4), (2.9, Z + 0.7), (3.1, X))]
+            wound = [
+                frayed * np.sin(np.float32(per) * other)
+                for per, other in ((2.7, Y + 0.4), (2.9, Z + 0.7), (3.1, X))
+            ]
             X, Y, Z = X + wound[0], Y + wound[1], Z + wound[2]
         g = np.abs(np.sin(X) * np.cos(Y) + np.sin(Y) * np.cos(Z) + np.sin(Z) * np.cos(X))
         middle = np.clip(1 - 2.2 * (u * u + w * w) - 2.6 * np.square(t - np.float32(0.5)), 0, 1)
         if self.ragged:
-            middle *= np.clip(1 + frayed * np.sin(np.float32(1.3) * X) * np.sin(np.float32(1.7) * Y + Z), 0, 2)
+            middle *= np.clip(
+                1 + frayed * np.sin(np.float32(1.3) * X) * np.sin(np.float32(1.7) * Y + Z), 0, 2
+            )
         return np.asarray((g <= self.thin + self.mass * middle) & self.dome.inside(x, y, z))
 
     def shrunk(self, mm: float) -> Solid:
@@ -76,35 +85,48 @@ def breast(person: Person, side: int) -> Dome:
     size = 0.25 if person.age < 12 else size * float(person.generator(72 + (side > 0)).uniform(0.93, 1.07))
     wide, front = size**0.38, 84 + 0.5 * person.fat_mm
     if person.prone:
-        plain = Dome((side * 86.0, front, HANGS_MM), (56 * wide, 60 * wide), 42 + 56 * size, (side * 4.0, -14.0 * low), power, point)
+        plain = Dome(
+            (side * 86.0, front, HANGS_MM), (56 * wide, 60 * wide), 42 + 56 * size, (side * 4.0, -14.0 * low),
+            power, point,
+        )
         return _hung(plain, person.generator(74))
     half = (60 * wide, 60 * wide)
-    return Dome((side * 86.0, front, 1308.0), half, 16 + 34 * size, (side * 14 * size, -24.0 * low * size), 2.0, 0.5 + 0.5 * point)
+    return Dome(
+        (side * 86.0, front, 1308.0), half, 16 + 34 * size, (side * 14 * size, -24.0 * low * size), 2.0,
+        0.5 + 0.5 * point,
+    )
 
 
 def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
-    """The shape of a breast hanging into a coil: three in ten a column with a round end, four in ten a dome as broad as its side of the
-    chest, others pears and cones, half of these and of the columns flattened by plates.
+    """The shape of a breast hanging into a coil: three in ten a column with a round end, four in ten a dome
+    as broad as its side of the chest, others pears and cones, half of these and of the columns flattened by
+    plates.
 
-    What it loses in width it gains in length, up to LONGEST_MM, and in height.  Both breasts of a woman have the same parameters.
-    A dome is 12 to 18 cm across and half to once as long as its radius: in axial slices a half moon, at whose ends skin meets chest.
+    What it loses in width it gains in length, up to LONGEST_MM, and in height.  Both breasts of a woman have
+    the same parameters. A dome is 12 to 18 cm across and half to once as long as its radius: in axial slices
+    a half moon, at whose ends skin meets chest.
     """
     kind, plates = rng.random(2)
     slender, flat, blunt, flare = rng.uniform((0.72, 0.62, 3.0, -0.25), (1.15, 0.9, 6.0, 0.5)).tolist()
     if kind > 0.6:
         across, long, point = rng.uniform((1.1, 0.55, 0.75), (1.4, 1.05, 1.1)).tolist()
         half = float(np.clip(plain.half[0] * across, 55, 92)), float(np.clip(plain.half[1] * across, 55, 88))
-        return replace(plain, half=half, length=max(0.8 * plain.length, half[0] * long), point=point, flare=abs(flare))
+        return replace(
+            plain, half=half, length=max(0.8 * plain.length, half[0] * long), point=point, flare=abs(flare)
+        )
     if kind < 0.3:
         plain = replace(plain, power=blunt, point=1.0)
         slender, flare = slender * 0.92, abs(flare) + 0.1
     across = slender * (flat if plates < 0.5 else 1.0)
     half = plain.half[0] * across, plain.half[1] * 1.12 / (flat**0.4 if plates < 0.5 else 1.0)
-    return replace(plain, half=half, length=max(plain.length, min(plain.length / slender**0.8, LONGEST_MM)), flare=flare)
+    return replace(
+        plain, half=half, length=max(plain.length, min(plain.length / slender**0.8, LONGEST_MM)), flare=flare
+    )
 
 
 def outside(person: Person, muscle: Loft) -> list[Paint]:
-    """Skin and fat of both breasts, with their gland: a plain one unless they are `of_a_kind`; `muscle` is the trunk under its fat."""
+    """Skin and fat of both breasts, with their gland: a plain one unless they are `of_a_kind`; `muscle` is
+    the trunk under its fat."""
     if of_a_kind(person):
         return _of_a_kind(person, muscle)
     made: list[Paint] = []
@@ -120,7 +142,10 @@ def _of_a_kind(person: Person, muscle: Loft) -> list[Paint]:
     made: list[Paint] = []
     for side in (1, -1):
         whole = shaped(person, side)
-        made += [paint(whole.shrunk(-bust(person).skin_mm), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT)]
+        made += [
+            paint(whole.shrunk(-bust(person).skin_mm), "skin", Layer.SKIN),
+            paint(whole, "fat", Layer.FAT),
+        ]
     chest = front(person, muscle)
     return made + pectoral(chest) + axilla.armpits(person) + gland.glands(person, chest)
 
@@ -132,7 +157,8 @@ def gland_of(whole: Dome) -> Ellipsoid:
 
 
 def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
-    """From nearly all fat to nearly all gland; ligaments, veins, nipple and thickened skin around it; an implant if there is one."""
+    """From nearly all fat to nearly all gland; ligaments, veins, nipple and thickened skin around it; an
+    implant if there is one."""
     if of_a_kind(person):
         return _inner_of_a_kind(person)
     dense = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
@@ -142,13 +168,21 @@ def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
         whole = breast(person, side)
         made.append(paint(gland_of(whole), "fat", Layer.SEAM, over=("gland",)))
         phase = tuple(float(value) for value in rng.uniform(0, 2 * np.pi, 3))
-        thin = 0.03 + 0.16 * dense if person.prone else 0.07 + 0.12 * dense         # a fatty breast has few strands
-        strands = Strands(whole.shrunk(3.0), thin, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]), fine, ragged)
+        # a fatty breast has few strands
+        thin = 0.03 + 0.16 * dense if person.prone else 0.07 + 0.12 * dense
+        strands = Strands(
+            whole.shrunk(3.0), thin, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]), fine, ragged
+        )
         made.append(paint(strands, "gland", Layer.CAVITY, over=("fat",)))
         made += _nipple(whole) + _veins(whole, rng)
         if "natural breasts" in person.missing and person.age > 20:
-            bag = Ellipsoid(whole.within_mm(0.3), (0.72 * whole.half[0], 0.42 * whole.length, 0.72 * whole.half[1]))
-            made += [paint(bag, "tendon", Layer.ORGAN, ("fat", "gland")), paint(bag.shrunk(1.2), "silicone", Layer.ORGAN, ("tendon",))]
+            bag = Ellipsoid(
+                whole.within_mm(0.3), (0.72 * whole.half[0], 0.42 * whole.length, 0.72 * whole.half[1])
+            )
+            made += [
+                paint(bag, "tendon", Layer.ORGAN, ("fat", "gland")),
+                paint(bag.shrunk(1.2), "silicone", Layer.ORGAN, ("tendon",)),
+            ]
     return made
 
 
@@ -165,8 +199,11 @@ def _nipple(whole: Dome) -> list[Paint]:
     x, y, z = whole.tip
     areola = Ellipsoid((x, y, z), (17.0, 4.0, 17.0)) & whole
     ducts = tube([(x, y, z), whole.within_mm(0.72)], [3.0, 6.0])
-    return [paint(Ellipsoid((x, y + 1.5, z), (5.0, 6.0, 5.0)), "skin", Layer.SKIN), paint(areola, "skin", Layer.CAVITY, over=("fat",)),
-            paint(ducts & whole, "gland", Layer.CAVITY, over=("fat",))]
+    return [
+        paint(Ellipsoid((x, y + 1.5, z), (5.0, 6.0, 5.0)), "skin", Layer.SKIN),
+        paint(areola, "skin", Layer.CAVITY, over=("fat",)),
+        paint(ducts & whole, "gland", Layer.CAVITY, over=("fat",)),
+    ]
 
 
 def _veins(whole: Dome, rng: np.random.Generator) -> list[Paint]:
@@ -175,5 +212,7 @@ def _veins(whole: Dome, rng: np.random.Generator) -> list[Paint]:
     for turn in (rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6).tolist():
         line = [whole.within_mm(t, r * float(np.cos(turn + bend)), r * float(np.sin(turn + bend)))
                 for t, r, bend in ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))]
-        made.append(paint(tube(line, [1.8, 1.6, 1.3, 0.9]), "venous blood", Layer.CAVITY, over=("fat", "gland")))
+        made.append(
+            paint(tube(line, [1.8, 1.6, 1.3, 0.9]), "venous blood", Layer.CAVITY, over=("fat", "gland"))
+        )
     return made

@@ -1,7 +1,7 @@
 """Breast findings: irregular masses with spicules, cysts, segmental enhancement, marker clips.
 
-Source of their appearance: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or lobed masses with spiculated
-margins, focal or segmental non-mass enhancement.
+Source of their appearance: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or lobed
+masses with spiculated margins, focal or segmental non-mass enhancement.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from fovnet.phantom.person.traits import Person
 
 HANGING_SHARES = {"mass": 0.5, "cysts": 0.2, "segment": 0.15, "clip": 0.15}
 LYING_SHARES = {"mass": 0.08, "cysts": 0.1, "segment": 0.02, "clip": 0.03}
-"""Shares of women with breasts `of_a_kind` who have it: most who lie prone in a breast coil have an indication."""
+"""Shares of women with breasts `of_a_kind` who have it: most who lie prone in a breast coil have an
+indication."""
 
 WITHIN = ("fat", "gland")
 
@@ -62,7 +63,13 @@ def findings(person: Person) -> list[Paint]:
         whole, has = shaped(person, int(rng.choice([-1, 1]))), rng.random() < share
         own = np.random.default_rng(rng.integers(2**31))
         if has:
-            made += _masses(whole, own) if name == "mass" else _cysts(whole, own) if name == "cysts" else _rest(name, whole, own)
+            made += (
+                _masses(whole, own)
+                if name == "mass"
+                else _cysts(whole, own)
+                if name == "cysts"
+                else _rest(name, whole, own)
+            )
     return made
 
 
@@ -71,14 +78,20 @@ def _place(whole: Shaped, room_mm: float, rng: np.random.Generator) -> tuple[flo
     t = float(rng.uniform(0.15, 0.8))
     r = float(whole.squared[int(t * (len(whole.squared) - 1))]) ** 0.5
     flat = [half * min(r, plate) for half, plate in zip(whole.half, whole.plates, strict=True)]
-    u, w = (rng.uniform(-0.75, 0.75) * max(mm - room_mm, 0.0) / half for mm, half in zip(flat, whole.half, strict=True))
+    u, w = (
+        rng.uniform(-0.75, 0.75) * max(mm - room_mm, 0.0) / half
+        for mm, half in zip(flat, whole.half, strict=True)
+    )
     return whole.within_mm(t, float(u), float(w))
 
 
 def _masses(whole: Shaped, rng: np.random.Generator) -> list[Paint]:
-    """One mass of 1 to 6 cm, at times necrotic, seldom with one or two smaller ones beside it; up to fourteen spicules each."""
+    """One mass of 1 to 6 cm, at times necrotic, seldom with one or two smaller ones beside it; up to fourteen
+    spicules each."""
     made: list[Paint] = []
-    room = 0.9 * min(whole.half[0] * min(1.0, whole.plates[0]), whole.half[1] * min(1.0, whole.plates[1]), whole.length / 2)
+    room = 0.9 * min(
+        whole.half[0] * min(1.0, whole.plates[0]), whole.half[1] * min(1.0, whole.plates[1]), whole.length / 2
+    )
     half = min(float(np.exp(rng.uniform(np.log(5.0), np.log(30.0)))), room)
     for number in range(1 + int(rng.choice(3, p=[0.7, 0.2, 0.1]))):
         size = half if number == 0 else half * float(rng.uniform(0.25, 0.6))
@@ -90,9 +103,16 @@ def _masses(whole: Shaped, rng: np.random.Generator) -> list[Paint]:
             way = ray / np.linalg.norm(ray)
             end = np.array([x, y, z]) + size * rng.uniform(1.3, 2.4) * way
             bend = np.array([x, y, z]) + 0.9 * size * way + rng.normal(0, 0.15 * size, 3)
-            made.append(paint(tube([(x, y, z), bend, end], [0.2 * size + 1.0, 0.1 * size + 0.8, 0.6]), "tumour", Layer.DETAIL, WITHIN))
+            made.append(
+                paint(
+                    tube([(x, y, z), bend, end], [0.2 * size + 1.0, 0.1 * size + 0.8, 0.6]), "tumour",
+                    Layer.DETAIL, WITHIN,
+                )
+            )
         if size > 9 and rng.random() < 0.3:
-            made.append(paint(lobed(ball.shrunk(0.35 * size), rng), "fluid of a lesion", Layer.DETAIL, ("tumour",)))
+            made.append(
+                paint(lobed(ball.shrunk(0.35 * size), rng), "fluid of a lesion", Layer.DETAIL, ("tumour",))
+            )
     return made
 
 
@@ -111,6 +131,13 @@ def _rest(name: str, whole: Shaped, rng: np.random.Generator) -> list[Paint]:
     """Enhancing clumps of 5 to 15 mm in a segment; or one or two clips, with signal voids of 5 to 12 mm."""
     if name == "segment":
         turn, wide, clump, least = rng.uniform((0.0, 0.25, 5.0, -0.3), (6.3, 0.9, 15.0, 1.8)).tolist()
-        return [paint(Segment(whole, turn, wide, waves_of(rng, 7, 2 * clump), least), "tumour", Layer.DETAIL, WITHIN)]
-    balls = (Ellipsoid(_place(whole, 5.0, rng), (half, half, half)) for half in rng.uniform(2.5, 6.0, int(rng.integers(1, 3))).tolist())
+        return [
+            paint(
+                Segment(whole, turn, wide, waves_of(rng, 7, 2 * clump), least), "tumour", Layer.DETAIL, WITHIN
+            )
+        ]
+    balls = (
+        Ellipsoid(_place(whole, 5.0, rng), (half, half, half))
+        for half in rng.uniform(2.5, 6.0, int(rng.integers(1, 3))).tolist()
+    )
     return [paint(ball, "metal", Layer.DETAIL, (*WITHIN, "tumour")) for ball in balls]

@@ -1,10 +1,13 @@
-"""Gaps in the muscle of the abdominal wall: between its straight and flat muscles, in the midline, and behind at the loin.
+"""Gaps in the muscle of the abdominal wall: between its straight and flat muscles, in the midline, and behind
+at the loin.
 
-On a slice between ribs and iliac crest the flat muscles (external and internal oblique, transverse) are two crescents at the sides.  They
-become a sheet of 1 to 4 mm before they reach the straight muscles, whose outer edges are 5 to 9 cm from the middle, and end behind
-before they reach the muscle of the loin (Moore, Dalley & Agur (2014), Clinically Oriented Anatomy, chapter 2).  Without this, the wall is
-a closed ring of muscle above the crest and open only below it, at the iliac wings, and networks learn that: they took crescents at the
-sides for iliac wings, in a real abdomen and in one of another maker's segmentation, as overpainting them showed.
+On a slice between ribs and iliac crest the flat muscles (external and internal oblique, transverse) are two
+crescents at the sides.  They become a sheet of 1 to 4 mm before they reach the straight muscles, whose outer
+edges are 5 to 9 cm from the middle, and end behind before they reach the muscle of the loin (Moore, Dalley &
+Agur (2014), Clinically Oriented Anatomy, chapter 2).  Without this, the wall is a closed ring of muscle above
+the crest and open only below it, at the iliac wings, and networks learn that: they took crescents at the
+sides for iliac wings, in a real abdomen and in one of another maker's segmentation, as overpainting them
+showed.
 """
 
 from __future__ import annotations
@@ -20,8 +23,12 @@ from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Loft
 from fovnet.phantom.person.traits import Person
 
-FRONT_MM, HIND_MM = (930.0, 965.0, 1010.0, 1060.0, 1110.0, 1160.0, 1210.0, 1245.0), (1062.0, 1074.0, 1110.0, 1150.0, 1185.0)
-"""Heights of the written anatomy between which the wall is open in front and behind; at the ends it is closed."""
+FRONT_MM, HIND_MM = (
+    (930.0, 965.0, 1010.0, 1060.0, 1110.0, 1160.0, 1210.0, 1245.0),
+    (1062.0, 1074.0, 1110.0, 1150.0, 1185.0),
+)
+"""Heights of the written anatomy between which the wall is open in front and behind; at the ends it is
+closed."""
 WALL = ("muscle", "intermuscular fat")
 
 
@@ -29,9 +36,12 @@ WALL = ("muscle", "intermuscular fat")
 class Gaps:
     """Where the wall is a sheet without muscle, in mm of the written anatomy.
 
-    straight  outer edge of the straight muscles, as a share of half the trunk's width      between  from there to the flat muscles
-    middle    width of the linea alba                                                       sheet    thickness of the sheets
-    hind_y    y at which the flat muscles end behind: 0 in the middle of the trunk, about -60 where they reach the loin's
+    straight  outer edge of the straight muscles, as a share of half the trunk's width      between  from
+        there to the flat muscles
+    middle    width of the linea alba                                                       sheet    thickness
+        of the sheets
+    hind_y    y at which the flat muscles end behind: 0 in the middle of the trunk, about -60 where they reach
+              the loin's
     """
 
     straight: float
@@ -44,34 +54,39 @@ class Gaps:
 def gaps_of(person: Person) -> Gaps:
     """The gaps of a person: the same at every call.
 
-    Between straight and flat muscles 5 to 45 mm; a linea alba of 2 to 30 mm, wider in old and obese people (Beer et al. (2009), Clin Anat
-    22:706: 7 ± 5 to 13 ± 7 mm in nulliparous women).  Behind, flat muscles end anywhere from near the middle of the trunk to the muscle of
-    the loin.
+    Between straight and flat muscles 5 to 45 mm; a linea alba of 2 to 30 mm, wider in old and obese people
+    (Beer et al. (2009), Clin Anat 22:706: 7 ± 5 to 13 ± 7 mm in nulliparous women).  Behind, flat muscles end
+    anywhere from near the middle of the trunk to the muscle of the loin.
     """
     rng = person.generator(973)
     wide = 1.6 if person.age > 50 or person.belly_mm > 15 else 1.0
     between = rng.uniform(5, 45) * (0.5 if person.age < 15 else 1.0)
     middle = float(np.clip(wide * rng.lognormal(np.log(8), 0.5), 2, 30))
     return Gaps(
-        straight=float(rng.uniform(0.38, 0.58)), between=float(between), middle=middle, sheet=float(rng.uniform(1.0, 4.0)),
-        hind_y=float(rng.uniform(-70, -5)),
+        straight=float(rng.uniform(0.38, 0.58)), between=float(between), middle=middle,
+        sheet=float(rng.uniform(1.0, 4.0)), hind_y=float(rng.uniform(-70, -5)),
     )
 
 
 def parts(person: Person) -> list[Paint]:
-    """Fat where the wall has no muscle: outside the sheets in front, through the wall behind; empty for a person with a closed wall."""
+    """Fat where the wall has no muscle: outside the sheets in front, through the wall behind; empty for a
+    person with a closed wall."""
     if not person.open_wall:
         return []
     gaps, trunk = gaps_of(person), muscular_trunk(person)
     within = cavity(person).shrunk(-gaps.sheet)
-    before = [_before(trunk, 0.0, gaps.middle / 2), *(_before(trunk, side * gaps.straight, gaps.between / 2) for side in (1, -1))]
+    before = [
+        _before(trunk, 0.0, gaps.middle / 2),
+        *(_before(trunk, side * gaps.straight, gaps.between / 2) for side in (1, -1)),
+    ]
     behind = [_behind(trunk, side, gaps.hind_y) for side in (1, -1)]
     opened = [paint(slit - within, "fat", Layer.MUSCLE, WALL) for slit in before]
     return opened + [paint(gap, "fat", Layer.CAVITY, WALL) for gap in behind]
 
 
 def _behind(trunk: Loft, side: int, hind_y: float) -> Loft:
-    """The gap in a flank behind, beside the muscle of the loin; above the crest it begins where the crest's muscles end."""
+    """The gap in a flank behind, beside the muscle of the loin; above the crest it begins where the crest's
+    muscles end."""
     rows = []
     for z, share in zip(HIND_MM, (0.0, 0.6, 1.0, 1.0, 0.5), strict=True):
         inner, end = 0.68 * _beside(trunk, z), -90.0 + share * (hind_y + 90.0)
@@ -85,7 +100,8 @@ def _beside(trunk: Loft, z: float) -> float:
 
 
 def _before(trunk: Loft, share: float, half_mm: float) -> Loft:
-    """A slit in the front: in the midline, or from a share of half the trunk's width to the side, negative at the left."""
+    """A slit in the front: in the midline, or from a share of half the trunk's width to the side, negative at
+    the left."""
     rows = []
     for at, z in enumerate(FRONT_MM):
         half = 0.0 if at in (0, len(FRONT_MM) - 1) else half_mm

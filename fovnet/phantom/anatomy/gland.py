@@ -1,4 +1,5 @@
-"""The gland of a breast: a cone behind the nipple, islands, a segment or a web, indented by fat lobules of 5 to 20 mm."""
+"""The gland of a breast: a cone behind the nipple, islands, a segment or a web, indented by fat lobules of 5
+to 20 mm."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
 )
 """The kinds of gland."""
 
-ROUND = 0.35        # smoothing of a lobule's level, which keeps the walls between lobules from becoming too thin
+# smoothing of a lobule's level, which keeps the walls between lobules from becoming too thin
+ROUND = 0.35
 KEPT_OUT = 3.0      # weight by which gland is less likely next to the skin and to the muscle
 
 
@@ -47,11 +49,13 @@ class InBreast(Solid):
 
 @dataclass(frozen=True)
 class Gland(InBreast):
-    """Where `field` is at least `least`: a cone towards the nipple, patches of 4 to 8 cm, round lobules of fat cut out of both, and streaks
-    that converge at the nipple.
+    """Where `field` is at least `least`: a cone towards the nipple, patches of 4 to 8 cm, round lobules of
+    fat cut out of both, and streaks that converge at the nipple.
 
-    breast   under its skin                    chest  the muscle behind it, from which the gland keeps `behind_mm`
-    weights  of those four                     aside  (2,) offset of the cone's base, shares of half width and half height
+    breast   under its skin                    chest  the muscle behind it, from which the gland keeps
+        `behind_mm`
+    weights  of those four                     aside  (2,) offset of the cone's base, shares of half width and
+        half height
     open     width of the cone's base          under  share of the radius beyond which subcutaneous fat begins
     patches, lobules  their waves, which are summed
     streaks  mm between streaks half way to the nipple
@@ -77,7 +81,9 @@ class Gland(InBreast):
         """How likely a point is gland; smooth, and lowest next to skin and muscle."""
         u, t, w = self.breast.within(x, y, z)
         back = np.clip(1 - t, 0, 1)
-        cone = -np.sqrt(np.square(u - self.aside[0] * back) + np.square(w - self.aside[1] * back)) / (self.open * back + np.float32(0.22))
+        cone = -np.sqrt(np.square(u - self.aside[0] * back) + np.square(w - self.aside[1] * back)) / (
+            self.open * back + np.float32(0.22)
+        )
         web = np.asarray(sum(wave_of(x, y, z, wave) * wave_of(y, z, x, wave) for wave in self.lobules))
         lobules = -np.sqrt(np.square(web) + np.float32(ROUND**2))
         patches = sum(wave_of(x, y, z, wave) for wave in self.patches)
@@ -85,23 +91,36 @@ class Gland(InBreast):
         skin = np.clip((out - self.under) / (1 - self.under), 0, 1.2)
         muscle = np.clip(1 - (y - self.chest.at_mm(x, z)) / self.behind_mm, 0, 1.2)
         a, b, c, d = (np.float32(weight) for weight in self.weights)
-        return np.asarray(a * cone + b * patches + c * lobules + d * self._streaked(u, t, w, web) - KEPT_OUT * (skin * skin + muscle))
+        return np.asarray(
+            a * cone
+            + b * patches
+            + c * lobules
+            + d * self._streaked(u, t, w, web)
+            - KEPT_OUT * (skin * skin + muscle)
+        )
 
     def _streaked(self, u: Floats, t: Floats, w: Floats, winding: Floats) -> Floats:
-        """Waves across the direction of the nipple, three times as long along it, distorted by another level (`winding`)."""
+        """Waves across the direction of the nipple, three times as long along it, distorted by another level
+        (`winding`)."""
         ahead = np.float32(0.75) / np.maximum(np.float32(1.25) - t, np.float32(0.3))
         k = np.float32(2 * np.pi / self.streaks)
         along = k / 3 * self.breast.length * t
-        X, Y = k * self.breast.half[0] * u * ahead + winding, k * self.breast.half[1] * w * ahead - np.float32(0.8) * winding
+        X, Y = (
+            k * self.breast.half[0] * u * ahead + winding,
+            k * self.breast.half[1] * w * ahead - np.float32(0.8) * winding,
+        )
         return np.asarray(np.sin(X + np.sin(along)) + np.sin(Y + np.float32(0.5) * X - along))
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return np.asarray((self.field(x, y, z) >= self.least) & self.breast.inside(x, y, z))
 
     def filling(self, share: float) -> Gland:
-        """The gland with the threshold `least` at which it fills that share of the breast in front of the muscle."""
+        """The gland with the threshold `least` at which it fills that share of the breast in front of the
+        muscle."""
         low, high = self.box
-        lattice = np.meshgrid(*(np.linspace(a, b, n) for a, b, n in zip(low, high, (29, 25, 29), strict=True)), indexing="ij")
+        lattice = np.meshgrid(
+            *(np.linspace(a, b, n) for a, b, n in zip(low, high, (29, 25, 29), strict=True)), indexing="ij"
+        )
         x, y, z = (axis.ravel().astype(np.float32) for axis in lattice)
         held = self.breast.inside(x, y, z) & (y > self.chest.at_mm(x, z))
         return replace(self, least=float(np.quantile(self.field(x[held], y[held], z[held]), 1 - share)))
@@ -125,21 +144,28 @@ def waves_of(rng: np.random.Generator, many: int, wavelength_mm: float) -> tuple
 
 def gland(person: Person, side: int, chest: Front) -> Gland:
     """The gland of one breast of a woman with breasts `of_a_kind`, with her share of gland."""
-    rng, own, whole, both = person.generator(7320), person.generator(7321 + (side > 0)), shaped(person, side), bust(person)
+    rng, own, whole, both = (
+        person.generator(7320), person.generator(7321 + (side > 0)), shaped(person, side), bust(person),
+    )
     name, _, *weights = KINDS[int(rng.choice(len(KINDS), p=[kind[1] for kind in KINDS]))]
     a, b, c, d = (np.array(weights) * rng.uniform(0.75, 1.3, 4)).tolist()
-    out, up, wide, under, lobule = rng.uniform((-0.1, -0.1, 0.5, 0.55, 22.0), (0.25, 0.25, 0.9, 0.85, 60.0)).tolist()
+    out, up, wide, under, lobule = rng.uniform(
+        (-0.1, -0.1, 0.5, 0.55, 22.0), (0.25, 0.25, 0.9, 0.85, 60.0)
+    ).tolist()
     if name == "part":        # most often upper outer
         turn, far = rng.normal(0.8, 1.2), rng.uniform(0.4, 0.7)
         out, up, wide = far * float(np.cos(turn)), far * float(np.sin(turn)), 0.6 * wide
     under += (1 - under) * 0.8 * both.gland_share
-    made = Gland(whole.shrunk(1.0), chest, both.behind_mm, (a, b / 2, c, d / 2), (side * out, up), wide, under,
-                 waves_of(own, 3, float(rng.uniform(50, 95))), waves_of(own, 3, lobule), float(rng.uniform(10, 24)))
+    made = Gland(
+        whole.shrunk(1.0), chest, both.behind_mm, (a, b / 2, c, d / 2), (side * out, up), wide, under,
+        waves_of(own, 3, float(rng.uniform(50, 95))), waves_of(own, 3, lobule), float(rng.uniform(10, 24)),
+    )
     return made.filling(both.gland_share)
 
 
 def strands(person: Person, side: int) -> list[Paint]:
-    """Ligaments and ducts: winding strands from behind the nipple to the skin and the chest, 1.2 to 3 mm thick, 8 to 55 of them."""
+    """Ligaments and ducts: winding strands from behind the nipple to the skin and the chest, 1.2 to 3 mm
+    thick, 8 to 55 of them."""
     rng, whole, made = person.generator(7323 + (side > 0)), shaped(person, side), []
     many, thick = int(person.generator(7325).integers(8, 56)), float(person.generator(7326).uniform(0.6, 1.3))
     for turn in (rng.uniform(0, 6.3) + np.arange(many) * 2.4).tolist():
@@ -148,7 +174,9 @@ def strands(person: Person, side: int) -> list[Paint]:
         for at in np.linspace(0, 1, 5).tolist():
             t = first + at * (last - first)
             bend = turn + 0.5 * float(rng.normal()) * at
-            r = (0.06 + reach * at) * float(whole.squared[int(np.clip(t, 0, 1) * (len(whole.squared) - 1))]) ** 0.5
+            r = (0.06 + reach * at) * float(
+                whole.squared[int(np.clip(t, 0, 1) * (len(whole.squared) - 1))]
+            ) ** 0.5
             points.append(whole.within_mm(t, r * float(np.cos(bend)), r * float(np.sin(bend))))
         line = tube(points, np.linspace(1.2, 0.6, 5) * thick)
         made.append(paint(line & whole, "gland", Layer.CAVITY, over=("fat",)))
@@ -157,4 +185,8 @@ def strands(person: Person, side: int) -> list[Paint]:
 
 def glands(person: Person, chest: Front) -> list[Paint]:
     """Both glands of a woman with breasts `of_a_kind`."""
-    return [paint(gland(person, side, chest), "gland", Layer.CAVITY, over=("fat",)) for side in (1, -1)] if of_a_kind(person) else []
+    return (
+        [paint(gland(person, side, chest), "gland", Layer.CAVITY, over=("fat",)) for side in (1, -1)]
+        if of_a_kind(person)
+        else []
+    )

@@ -1,4 +1,5 @@
-"""Inner structure of the heart: papillary muscles, trabeculae, valves, outflow, coronary vessels in their fat, pericardium."""
+"""Inner structure of the heart: papillary muscles, trabeculae, valves, outflow, coronary vessels in their
+fat, pericardium."""
 
 from __future__ import annotations
 
@@ -20,7 +21,13 @@ Point = tuple[float, float, float]
 def parts(person: Person) -> list[Paint]:
     """The structures in and on the ventricles and atria of this person."""
     of = build(person)
-    return _around(person, of) + _right(person, of) + _left(person, of) + _atria(person, of) + _coronaries(person, of.outer)
+    return (
+        _around(person, of)
+        + _right(person, of)
+        + _left(person, of)
+        + _atria(person, of)
+        + _coronaries(person, of.outer)
+    )
 
 
 def long_axis(person: Person) -> NDArray[np.float64]:
@@ -30,9 +37,13 @@ def long_axis(person: Person) -> NDArray[np.float64]:
 
 
 def toward_the_right(person: Person) -> NDArray[np.float64]:
-    """(3,) unit vector, in the person: from the left ventricle to the right one, perpendicular to the long axis."""
+    """(3,) unit vector, in the person: from the left ventricle to the right one, perpendicular to the long
+    axis."""
     left = build(person).outer
-    wanted = [_at(left, -1.0, 0.0, 0.0), _at(left, 0.85, 0.0, 0.0), _at(left, 0.0, 0.0, 0.0), _at(left, 0.0, 1.0, 0.0)]
+    wanted = [
+        _at(left, -1.0, 0.0, 0.0), _at(left, 0.85, 0.0, 0.0), _at(left, 0.0, 0.0, 0.0),
+        _at(left, 0.0, 1.0, 0.0),
+    ]
     apex, base, middle, right = _in_the_person(person, np.array(wanted))
     along = (base - apex) / np.linalg.norm(base - apex)
     across = (right - middle) - along * ((right - middle) @ along)
@@ -49,7 +60,8 @@ def _in_the_person(person: Person, wanted: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def _at(of: Ellipsoid, base: float, right: float, up: float) -> Point:
-    """A point in the ventricle's own axes, in shares of its semi-axes: towards the base, the right ventricle, and up."""
+    """A point in the ventricle's own axes, in shares of its semi-axes: towards the base, the right ventricle,
+    and up."""
     x, y, z = np.asarray(of.centre) + of.axes @ (np.asarray(of.semi) * (base, right, up))
     return float(x), float(y), float(z)
 
@@ -58,7 +70,8 @@ def _at(of: Ellipsoid, base: float, right: float, up: float) -> Point:
 class Build:
     """The shape of a person's ventricles, and their phase in the cardiac cycle.
 
-    outer  the left ventricle with its wall       cavity  the space in it        wide  right ventricle relative to the usual one
+    outer  the left ventricle with its wall       cavity  the space in it        wide  right ventricle
+        relative to the usual one
     """
 
     outer: Ellipsoid
@@ -72,19 +85,23 @@ class Build:
 
 
 BASE = 0.8
-"""Basal end of the left ventricle, in shares of its semi-axis from its middle: at the valves, where it is still nearly at its widest."""
+"""Basal end of the left ventricle, in shares of its semi-axis from its middle: at the valves, where it is
+still nearly at its widest."""
 
 
 def ventricle(inner: Ellipsoid, outer: Ellipsoid, beyond_mm: float = 0.0) -> Solid:
-    """An ellipsoid in or around the left ventricle as a bullet: elongated towards the base and cut off `beyond_mm` beyond BASE.
+    """An ellipsoid in or around the left ventricle as a bullet: elongated towards the base and cut off
+    `beyond_mm` beyond BASE.
 
-    A ventricle is widest in its basal third; if it narrowed there, it would be surrounded by fat and atria where it really touches the
-    lung.
+    A ventricle is widest in its basal third; if it narrowed there, it would be surrounded by fat and atria
+    where it really touches the lung.
     """
     a, b, c = inner.semi
     drawn = replace(inner, centre=_at(inner, 0.22, 0.0, 0.0), semi=(1.22 * a, b, c))
     x, y, z = (float(part) for part in outer.axes[:, 0])
-    return drawn & Side((x, y, z), float(outer.axes[:, 0] @ np.asarray(outer.centre)) + BASE * outer.semi[0] + beyond_mm)
+    return drawn & Side(
+        (x, y, z), float(outer.axes[:, 0] @ np.asarray(outer.centre)) + BASE * outer.semi[0] + beyond_mm
+    )
 
 
 USUAL_SEMI_MM = (45.0, 32.0, 33.0)      # of the left ventricle in `thorax`
@@ -93,19 +110,29 @@ USUAL_SEMI_MM = (45.0, 32.0, 33.0)      # of the left ventricle in `thorax`
 def build(person: Person) -> Build:
     """Three hearts in five are usual, the others dilated, hypertrophic, with a thick septum, or contracted.
 
-    Source of walls (5 to 12 mm in diastole) and cavities (41 to 62 mm): Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87; dilated
-    and hypertrophic hearts beyond them: Elliott et al. (2008), Eur Heart J 29:270 (walls from 15 mm).
+    Source of walls (5 to 12 mm in diastole) and cavities (41 to 62 mm): Kawel-Boehm et al. (2020), J
+    Cardiovasc Magn Reson 22:87; dilated and hypertrophic hearts beyond them: Elliott et al. (2008), Eur Heart
+    J 29:270 (walls from 15 mm).
     """
     rng, left = person.generator(641), ventricles(person)[0]
-    kind = str(rng.choice(["usual", "squeezed", "dilated", "thick", "septum"], p=[0.58, 0.2, 0.1, 0.07, 0.05]))
+    kind = str(
+        rng.choice(["usual", "squeezed", "dilated", "thick", "septum"], p=[0.58, 0.2, 0.1, 0.07, 0.05])
+    )
     large, wall = {
-        "usual": ((0.92, 1.06), (5.5, 9.5)), "squeezed": ((0.88, 1.0), (10.0, 15.0)), "dilated": ((1.06, 1.22), (5.0, 8.0)),
-        "thick": ((0.98, 1.1), (12.0, 18.0)), "septum": ((0.96, 1.06), (10.0, 15.0)),
+        "usual": ((0.92, 1.06), (5.5, 9.5)), "squeezed": ((0.88, 1.0), (10.0, 15.0)),
+        "dilated": ((1.06, 1.22), (5.0, 8.0)), "thick": ((0.98, 1.1), (12.0, 18.0)),
+        "septum": ((0.96, 1.06), (10.0, 15.0)),
     }[kind]
-    a, b, c = (semi * grown for semi, grown in zip(left.semi, rng.uniform(*large) * rng.uniform(0.96, 1.04, 3), strict=True))
-    roll, rise, swing = rng.normal(0, 1, 3) * (7, 5, 5) + (0, 0, 0.25 * (person.fat_mm - 14))    # more horizontal above a large belly
+    a, b, c = (
+        semi * grown
+        for semi, grown in zip(left.semi, rng.uniform(*large) * rng.uniform(0.96, 1.04, 3), strict=True)
+    )
+    # more horizontal above a large belly
+    roll, rise, swing = rng.normal(0, 1, 3) * (7, 5, 5) + (0, 0, 0.25 * (person.fat_mm - 14))
     x, y, z = left.turn_deg
-    outer = replace(left, semi=(a, b, c), turn_deg=(x + float(roll), y + float(rise), z - float(np.clip(swing, -12, 12))))
+    outer = replace(
+        left, semi=(a, b, c), turn_deg=(x + float(roll), y + float(rise), z - float(np.clip(swing, -12, 12)))
+    )
     thick = rng.uniform(*wall)
     aside = (0.3 * thick if kind == "septum" else rng.uniform(-0.1, 0.2) * thick) / b
     cavity = replace(outer, centre=_at(outer, 0.0, -aside, 0.0)).shrunk(float(thick))
@@ -113,10 +140,16 @@ def build(person: Person) -> Build:
 
 
 def _left(person: Person, of: Build) -> list[Paint]:
-    """Two papillary muscles of several heads and the trabeculae of the inner wall, in a wall whose thickness varies between people."""
+    """Two papillary muscles of several heads and the trabeculae of the inner wall, in a wall whose thickness
+    varies between people."""
     rng, left, cavity = person.generator(64), of.outer, of.cavity
-    made = [paint(ventricle(left, left), "myocardium", Layer.VESSEL), paint(ventricle(cavity, left, 1.0), "arterial blood", Layer.VESSEL)]
-    base = Ellipsoid(_at(left, 0.85, 0.0, 0.0), (14.0, 0.55 * left.semi[1], 0.55 * left.semi[2]), left.turn_deg)
+    made = [
+        paint(ventricle(left, left), "myocardium", Layer.VESSEL),
+        paint(ventricle(cavity, left, 1.0), "arterial blood", Layer.VESSEL),
+    ]
+    base = Ellipsoid(
+        _at(left, 0.85, 0.0, 0.0), (14.0, 0.55 * left.semi[1], 0.55 * left.semi[2]), left.turn_deg
+    )
     made.append(paint(base, "arterial blood", Layer.VESSEL))
     phase = (float(rng.uniform(0, 6)), float(rng.uniform(0, 6)), 1.0)
     rough = 0.6 * left.semi[0]         # the inner wall is smooth in its basal third
@@ -126,12 +159,15 @@ def _left(person: Person, of: Build) -> list[Paint]:
     made += _columns(cavity, person.generator(901))
     for clock in (125.0, 235.0):        # degrees from the septum: both are on the free wall
         made += _papillary(cavity, float(np.deg2rad(clock + rng.normal(0, 9))), rng)
-    leaf = Ellipsoid(_at(left, 0.72, 0.0, 0.0), (1.2, 15.0, 15.0), left.turn_deg) - Ellipsoid(_at(left, 0.72, 0.0, 0.0), (6.0, 5.0, 10.0))
+    leaf = Ellipsoid(_at(left, 0.72, 0.0, 0.0), (1.2, 15.0, 15.0), left.turn_deg) - Ellipsoid(
+        _at(left, 0.72, 0.0, 0.0), (6.0, 5.0, 10.0)
+    )
     return [*made, paint(leaf, "tendon", Layer.DETAIL, over=("arterial blood",))]
 
 
 def _columns(cavity: Ellipsoid, rng: np.random.Generator) -> list[Paint]:
-    """Trabeculae carneae: 6 to 13 ridges 3 to 5 mm wide along the wall from near the apex, most of them to the middle of the cavity."""
+    """Trabeculae carneae: 6 to 13 ridges 3 to 5 mm wide along the wall from near the apex, most of them to
+    the middle of the cavity."""
     made = []
     for _ in range(int(rng.integers(6, 14))):
         turn, top = float(rng.uniform(0, 2 * np.pi)), float(rng.uniform(-0.2, 0.5))
@@ -140,25 +176,33 @@ def _columns(cavity: Ellipsoid, rng: np.random.Generator) -> list[Paint]:
             turn, out = turn + float(rng.normal(0, 0.08)), 0.93 * float(np.sqrt(1 - share**2))
             line.append(_at(cavity, share, out * float(np.cos(turn)), out * float(np.sin(turn))))
         wide = float(rng.uniform(1.5, 2.5))
-        made.append(paint(tube(line, [wide, wide, wide, 0.6 * wide]), "myocardium", Layer.DETAIL, over=("arterial blood",)))
+        made.append(
+            paint(
+                tube(line, [wide, wide, wide, 0.6 * wide]), "myocardium", Layer.DETAIL,
+                over=("arterial blood",),
+            )
+        )
     return made
 
 
 def _papillary(cavity: Ellipsoid, at: float, rng: np.random.Generator) -> list[Paint]:
-    """A papillary muscle at that angle (radians from the septum): one to three heads side by side, from near the apex to the middle."""
+    """A papillary muscle at that angle (radians from the septum): one to three heads side by side, from near
+    the apex to the middle."""
     made = []
     for _ in range(int(rng.integers(1, 4))):
         angle, out = at + rng.normal(0, 0.17), rng.uniform(0.58, 0.76)
         root = _at(cavity, -0.65, 0.72 * float(np.cos(angle)), 0.72 * float(np.sin(angle)))
-        tip = _at(cavity, float(rng.uniform(0.1, 0.4)), out * float(np.cos(angle)), out * float(np.sin(angle)))
+        tip = _at(
+            cavity, float(rng.uniform(0.1, 0.4)), out * float(np.cos(angle)), out * float(np.sin(angle))
+        )
         muscle = tube([root, tip], [rng.uniform(3.5, 5.5), rng.uniform(2.0, 3.5)])
         made.append(paint(muscle, "myocardium", Layer.DETAIL, over=("arterial blood",)))
     return made
 
 
 def right_room(of: Build, beyond_mm: float = 0.0) -> Solid:
-    """The cavity of the right ventricle, wrapped around the left one: flat at the diaphragm and the sternum, wide at the base, thin at the
-    apex.
+    """The cavity of the right ventricle, wrapped around the left one: flat at the diaphragm and the sternum,
+    wide at the base, thin at the apex.
 
     `beyond_mm` moves its surface outwards.  The left ventricle is painted over it later.
     """
@@ -174,39 +218,60 @@ def right_room(of: Build, beyond_mm: float = 0.0) -> Solid:
 
 
 def _right(person: Person, of: Build) -> list[Paint]:
-    """The right ventricle with a thin wall under fat, coarse trabeculae, the moderator band, and the outflow tract to the pulmonary
-    trunk."""
+    """The right ventricle with a thin wall under fat, coarse trabeculae, the moderator band, and the outflow
+    tract to the pulmonary trunk."""
     plain, room = ventricles(person)[1], right_room(of)
     wall = right_room(of, 2.5)
-    made = [paint(plain.shrunk(-3.5) - room, "visceral fat", Layer.VESSEL, over=("venous blood", "myocardium"))]
+    made = [
+        paint(plain.shrunk(-3.5) - room, "visceral fat", Layer.VESSEL, over=("venous blood", "myocardium"))
+    ]
     made.append(paint(wall, "myocardium", Layer.CONTENT))
-    made.append(paint(room, "venous blood", Layer.VESSEL, over=("myocardium", "visceral fat", "lung", "liver")))
+    made.append(
+        paint(room, "venous blood", Layer.VESSEL, over=("myocardium", "visceral fat", "lung", "liver"))
+    )
     a, b = person.generator(74).uniform(0, 6, 2).tolist()
     ridges = Sheets(room - right_room(of, -7.0), (27.0, 15.0, 18.0), 0.24, (a, b, 0.5))
     made.append(paint(ridges, "myocardium", Layer.DETAIL, over=("venous blood",)))
     band = tube([_at(of.outer, -0.4, 0.95, -0.2), _at(of.outer, -0.25, 1.5, -0.35)], 2.5)
     made.append(paint(band, "myocardium", Layer.DETAIL, over=("venous blood",)))
     made += _bundles(person, of, room)
-    outflow = tube([_at(of.outer, 0.3, 1.0, 0.5), (-20.0, 44.0, 1326.0), (-17.0, 34.0, 1340.0)], [16.0, 15.0, 13.0], step_mm=12)
-    return [*made, paint(outflow.shrunk(-2.5), "myocardium", Layer.CONTENT), paint(outflow, "venous blood", Layer.VESSEL)]
+    outflow = tube(
+        [_at(of.outer, 0.3, 1.0, 0.5), (-20.0, 44.0, 1326.0), (-17.0, 34.0, 1340.0)], [16.0, 15.0, 13.0],
+        step_mm=12,
+    )
+    return [
+        *made, paint(outflow.shrunk(-2.5), "myocardium", Layer.CONTENT),
+        paint(outflow, "venous blood", Layer.VESSEL),
+    ]
 
 
 def _bundles(person: Person, of: Build, room: Solid) -> list[Paint]:
-    """4 to 9 coarse bundles 3 to 7 mm thick from the septum or the floor of the right ventricle to its free wall, most near the apex.
+    """4 to 9 coarse bundles 3 to 7 mm thick from the septum or the floor of the right ventricle to its free
+    wall, most near the apex.
 
     One of them represents the anterior papillary muscle of the tricuspid valve.
     """
     rng, made = person.generator(903), []
     for _ in range(int(rng.integers(4, 10))):
         share, up = float(rng.uniform(-0.65, 0.2)), float(rng.uniform(-0.9, 0.4))
-        ends = [(share, 0.95, up), (share + float(rng.normal(0.25, 0.2)), float(rng.uniform(1.3, 2.0)), up + float(rng.normal(0, 0.4)))]
-        bundle = tube([_at(of.outer, *end) for end in ends], [float(rng.uniform(1.5, 3.5)), float(rng.uniform(1.5, 2.5))])
+        ends = [
+            (share, 0.95, up),
+            (
+                share + float(rng.normal(0.25, 0.2)), float(rng.uniform(1.3, 2.0)),
+                up + float(rng.normal(0, 0.4)),
+            ),
+        ]
+        bundle = tube(
+            [_at(of.outer, *end) for end in ends],
+            [float(rng.uniform(1.5, 3.5)), float(rng.uniform(1.5, 2.5))],
+        )
         made.append(paint(bundle & room, "myocardium", Layer.DETAIL, over=("venous blood",)))
     return made
 
 
 def _around(person: Person, of: Build) -> list[Paint]:
-    """The diaphragm below the heart at any depth of breath, fat in front, and the pericardium around the epicardial fat.
+    """The diaphragm below the heart at any depth of breath, fat in front, and the pericardium around the
+    epicardial fat.
 
     All fat is thicker in obese and old people: 1 to 7 mm on the right ventricle, on the left one 0 to 5 mm.
     """
@@ -216,39 +281,66 @@ def _around(person: Person, of: Build) -> list[Paint]:
     left, grow = of.outer, of.grow
     a, b, c = (grow * mm for mm in (60.0, 52.0, 34.0))
     floor = Ellipsoid(_at(left, -0.05, 0.6, -1.5), (a, b, c), left.turn_deg)
-    front = Ellipsoid(_at(left, -0.55, 1.1, -0.3), (grow * (28.0 + 10.0 * much), grow * (22.0 + 12.0 * much), grow * 32.0), left.turn_deg)
-    made = [paint(floor, "muscle", Layer.CAVITY, over=("lung",)), paint(front, "visceral fat", Layer.CAVITY, over=("lung", "muscle"))]
+    front = Ellipsoid(
+        _at(left, -0.55, 1.1, -0.3), (grow * (28.0 + 10.0 * much), grow * (22.0 + 12.0 * much), grow * 32.0),
+        left.turn_deg,
+    )
+    made = [
+        paint(floor, "muscle", Layer.CAVITY, over=("lung",)),
+        paint(front, "visceral fat", Layer.CAVITY, over=("lung", "muscle")),
+    ]
     for tissue, out in (("tendon", 1.2), ("visceral fat", 0.0)):
         over = ("lung", "muscle", "liver", "visceral fat", "tendon")
-        made.append(paint(ventricle(_over_the_left(person, left, 3.0 * much).shrunk(-out), left, 4.0 + out), tissue, Layer.ORGAN, over))
+        made.append(
+            paint(
+                ventricle(_over_the_left(person, left, 3.0 * much).shrunk(-out), left, 4.0 + out), tissue,
+                Layer.ORGAN, over,
+            )
+        )
         made.append(paint(right_room(of, 2.5 + right + out), tissue, Layer.ORGAN, over))
     return made
 
 
 def _over_the_left(person: Person, left: Ellipsoid, fat_mm: float) -> Ellipsoid:
-    """The left ventricle and its epicardial fat: `fat_mm` at its grooves, mostly less on the free wall, which touches the lung.
+    """The left ventricle and its epicardial fat: `fat_mm` at its grooves, mostly less on the free wall, which
+    touches the lung.
 
-    On the free wall of four hearts in five it is 0 to a third of that (Rabkin (2007), Obes Rev 8:253: fat lies in the grooves, on the free
-    wall of the right ventricle, and over all of the heart only in large amounts).
+    On the free wall of four hearts in five it is 0 to a third of that (Rabkin (2007), Obes Rev 8:253: fat
+    lies in the grooves, on the free wall of the right ventricle, and over all of the heart only in large
+    amounts).
     """
     rng = person.generator(902)
     free = 0.5 + fat_mm * float(rng.uniform(0.0, 0.33) if rng.random() < 0.8 else rng.uniform(0.33, 1.0))
     a, b, c = left.semi
     beside = (fat_mm + 0.5 - free) / 2
-    return replace(left, centre=_at(left, 0.0, beside / b, 0.0), semi=(a + free, b + free + beside, c + (fat_mm + free) / 2))
+    return replace(
+        left, centre=_at(left, 0.0, beside / b, 0.0),
+        semi=(a + free, b + free + beside, c + (fat_mm + free) / 2),
+    )
 
 
 def _atria(person: Person, of: Build) -> list[Paint]:
     """The left auricle, the pulmonary veins, and the aortic root between the atria."""
     ear = chamber(person, (-14, -8, 28), (13, 18, 12), turned=False)
-    made = [paint(ear.shrunk(-2.0), "myocardium", Layer.CONTENT), paint(ear - of.outer, "arterial blood", Layer.VESSEL)]
+    made = [
+        paint(ear.shrunk(-2.0), "myocardium", Layer.CONTENT),
+        paint(ear - of.outer, "arterial blood", Layer.VESSEL),
+    ]
     x, y, z = chamber(person, (22, -28, 12), (32, 20, 26), turned=False).centre
     for side in (1, -1):
         for up in (10.0, -10.0):
-            vein = tube([(x + 22.0 * side, y - 6, z + up), (x + 48.0 * side, y - 22, z + 1.6 * up)], [7.0, 5.0])
+            vein = tube(
+                [(x + 22.0 * side, y - 6, z + up), (x + 48.0 * side, y - 22, z + 1.6 * up)], [7.0, 5.0]
+            )
             made.append(paint(vein, "arterial blood", Layer.VESSEL))
-    root = tube([chamber(person, (18, 2, 11), (1, 1, 1)).centre, (-4, 8, 1325), (6, 20, 1362)], [14.0, 16.0, 15.0], step_mm=12)
-    return [*made, paint(root.shrunk(-1.8), "myocardium", Layer.VESSEL), paint(root, "arterial blood", Layer.VESSEL)]
+    root = tube(
+        [chamber(person, (18, 2, 11), (1, 1, 1)).centre, (-4, 8, 1325), (6, 20, 1362)], [14.0, 16.0, 15.0],
+        step_mm=12,
+    )
+    return [
+        *made, paint(root.shrunk(-1.8), "myocardium", Layer.VESSEL),
+        paint(root, "arterial blood", Layer.VESSEL),
+    ]
 
 
 def _coronaries(person: Person, left: Ellipsoid) -> list[Paint]:
@@ -257,9 +349,16 @@ def _coronaries(person: Person, left: Ellipsoid) -> list[Paint]:
     made: list[Paint] = []
     for up, out in ((0.85, 0.55), (-0.85, 0.5)):  # between the ventricles, above and below
         groove = [_at(left, share, out, up) for share in (0.7, 0.2, -0.4)]
-        made.append(paint(tube(groove, [fat + 2.5, fat + 1.5, fat]), "visceral fat", Layer.VESSEL, over=("myocardium",)))
+        made.append(
+            paint(
+                tube(groove, [fat + 2.5, fat + 1.5, fat]), "visceral fat", Layer.VESSEL, over=("myocardium",)
+            )
+        )
         made.append(paint(tube(groove, [2.0, 1.7, 1.2]), "arterial blood", Layer.DETAIL))
-    ring = [_at(left, 0.78, 1.05 * float(np.cos(t)), 1.05 * float(np.sin(t))) for t in np.linspace(0, 2 * np.pi, 13)]
+    ring = [
+        _at(left, 0.78, 1.05 * float(np.cos(t)), 1.05 * float(np.sin(t)))
+        for t in np.linspace(0, 2 * np.pi, 13)
+    ]
     made.append(paint(tube(ring, fat + 1.0), "visceral fat", Layer.VESSEL, over=("myocardium",)))
     made.append(paint(tube(ring, 1.8), "venous blood", Layer.DETAIL, over=("visceral fat",)))
     return made

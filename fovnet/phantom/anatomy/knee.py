@@ -1,7 +1,7 @@
 """Inner structure of the knee: what a field of view of 15 cm shows beside bones and muscle.
 
-Around the joint there is hardly any muscle: tendons and thin bellies lie in fat.  In mm of the right leg as written, the joint at z =
-474.
+Around the joint there is hardly any muscle: tendons and thin bellies lie in fat.  In mm of the right leg as
+written, the joint at z = 474.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from fovnet.phantom.person.traits import Person
 Point = tuple[float, float, float]
 
 BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
-    (((66, 30, 610), (62, 20, 555), (66, 24, 520)), (23, 18, 7)),        # vastus medialis, the lowest belly of the thigh
+    # vastus medialis, the lowest belly of the thigh
+    (((66, 30, 610), (62, 20, 555), (66, 24, 520)), (23, 18, 7)),
     (((134, 22, 610), (132, 16, 565), (124, 24, 538)), (22, 14, 5)),     # vastus lateralis
     (((80, -34, 610), (73, -37, 530), (68, -32, 476)), (22, 19, 9)),     # semimembranosus
     (((124, -36, 610), (131, -33, 530), (133, -28, 468)), (20, 16, 7)),  # biceps
     (((54, -8, 610), (52, -20, 520), (60, -12, 440)), (9, 7, 4)),        # sartorius
-    (((78, -34, 526), (75, -46, 488), (73, -44, 440), (73, -42, 405)), (9, 16, 22, 25)),       # gastrocnemius, medial head
-    (((119, -34, 520), (121, -44, 484), (121, -42, 440), (120, -42, 405)), (8, 14, 20, 23)),   # gastrocnemius, lateral head
+    # gastrocnemius, medial head
+    (((78, -34, 526), (75, -46, 488), (73, -44, 440), (73, -42, 405)), (9, 16, 22, 25)),
+    # gastrocnemius, lateral head
+    (((119, -34, 520), (121, -44, 484), (121, -42, 440), (120, -42, 405)), (8, 14, 20, 23)),
     (((112, -32, 464), (90, -34, 440), (84, -26, 410)), (6, 11, 13)),    # popliteus
     (((122, 10, 450), (124, 14, 420), (122, 14, 400)), (5, 12, 16)),     # tibialis anterior
 )
@@ -34,48 +37,69 @@ BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
 CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
     (((75, -46, 610), (72, -44, 520), (64, -24, 455), (76, 12, 425)), 3.0, "tendon"),         # semitendinosus
     (((64, -30, 560), (58, -32, 500), (60, -8, 440)), 2.2, "tendon"),                         # gracilis
-    (((55.5, -4, 507), (56.5, -4, 480), (60, -2, 440)), 2.0, "tendon"),                       # medial collateral ligament
-    (((141, -8, 500), (140, -16, 474), (133, -23, 446)), 2.2, "tendon"),                      # lateral collateral ligament
-    (((140, 6, 540), (141, 8, 490), (126, 22, 452)), 2.0, "tendon"),                          # iliotibial tract
-    (((76, 40, 512), (60, 20, 506), (55, 0, 504)), 1.4, "tendon"),                            # medial retinaculum
-    (((120, 40, 512), (136, 20, 506), (141, 0, 504)), 1.4, "tendon"),                         # lateral retinaculum
+    # medial collateral ligament
+    (((55.5, -4, 507), (56.5, -4, 480), (60, -2, 440)), 2.0, "tendon"),
+    # lateral collateral ligament
+    (((141, -8, 500), (140, -16, 474), (133, -23, 446)), 2.2, "tendon"),
+    # iliotibial tract
+    (((140, 6, 540), (141, 8, 490), (126, 22, 452)), 2.0, "tendon"),
+    # medial retinaculum
+    (((76, 40, 512), (60, 20, 506), (55, 0, 504)), 1.4, "tendon"),
+    # lateral retinaculum
+    (((120, 40, 512), (136, 20, 506), (141, 0, 504)), 1.4, "tendon"),
     (((106, -44, 600), (101, -46, 520), (98, -44, 470), (98, -34, 430)), 3.2, "spinal cord"),  # tibial nerve
     (((118, -42, 560), (134, -36, 490), (141, -26, 440)), 2.2, "spinal cord"),                # peroneal nerve
-    (((48, -26, 600), (46, -32, 510), (48, -30, 420)), 2.4, "venous blood"),                  # great saphenous vein
+    # great saphenous vein
+    (((48, -26, 600), (46, -32, 510), (48, -30, 420)), 2.4, "venous blood"),
 )
 """Tendons, ligaments, nerves and the vein under the skin: points, radius, tissue."""
 
 
 TIBIA = (
-    (398.0, 96.0, 7.0, 18.0, 19.0, 19.0, 17.0), (420.0, 97.0, 2.0, 27.0, 27.0, 28.0, 19.0), (432.0, 98.0, -2.0, 33.0, 33.0, 33.0, 21.0),
-    (446.0, 98.0, -6.0, 37.0, 37.0, 32.0, 24.0), (458.0, 98.0, -8.0, 39.0, 39.0, 28.0, 28.0), (469.0, 98.0, -8.0, 38.5, 38.5, 26.0, 28.0),
+    (398.0, 96.0, 7.0, 18.0, 19.0, 19.0, 17.0),
+    (420.0, 97.0, 2.0, 27.0, 27.0, 28.0, 19.0),
+    (432.0, 98.0, -2.0, 33.0, 33.0, 33.0, 21.0),
+    (446.0, 98.0, -6.0, 37.0, 37.0, 32.0, 24.0),
+    (458.0, 98.0, -8.0, 39.0, 39.0, 28.0, 28.0),
+    (469.0, 98.0, -8.0, 38.5, 38.5, 26.0, 28.0),
 )
-"""The head of the tibia: z, middle x and y, reaches outwards, inwards, to the front (the tuberosity at z = 435) and to the back."""
+"""The head of the tibia: z, middle x and y, reaches outwards, inwards, to the front (the tuberosity at z =
+435) and to the back."""
 
 FEMUR = (
-    (494.0, 98.0, -6.0, 37.0, 22.0, 19.0), (505.0, 98.0, -5.0, 40.5, 26.0, 24.0), (516.0, 98.0, -4.0, 40.5, 27.0, 25.0),
-    (530.0, 98.0, -3.0, 37.0, 24.0, 22.0), (546.0, 98.5, -2.0, 30.0, 21.0, 20.0), (564.0, 99.5, -1.0, 23.0, 18.0, 18.0),
+    (494.0, 98.0, -6.0, 37.0, 22.0, 19.0), (505.0, 98.0, -5.0, 40.5, 26.0, 24.0),
+    (516.0, 98.0, -4.0, 40.5, 27.0, 25.0), (530.0, 98.0, -3.0, 37.0, 24.0, 22.0),
+    (546.0, 98.5, -2.0, 30.0, 21.0, 20.0), (564.0, 99.5, -1.0, 23.0, 18.0, 18.0),
     (590.0, 102.0, 1.0, 17.5, 16.0, 16.0),
 )
-"""The metaphysis above both condyles, which protrude only behind it: z, middle x and y, half width, front, back.
+"""The metaphysis above both condyles, which protrude only behind it: z, middle x and y, half width, front,
+back.
 
-The condyles are 8 cm wide together, as the epicondyles are.  Source: Terzidis et al. (2012), Anat Res Int 2012:679658.
+The condyles are 8 cm wide together, as the epicondyles are.  Source: Terzidis et al. (2012), Anat Res Int
+2012:679658.
 """
 
 
 def knees(person: Person) -> list[Paint]:
-    """Both knees: fat with muscle bellies and tendons, trochlea and notch of the femur, patella, menisci, cruciate ligaments, joint
-    fluid."""
+    """Both knees: fat with muscle bellies and tendons, trochlea and notch of the femur, patella, menisci,
+    cruciate ligaments, joint fluid."""
     fluid = float(person.generator(61).uniform(0.4, 1.6)) + 0.02 * max(person.age - 50, 0)
     worn = max(0.0, 0.03 * (person.age - 50))  # mm of cartilage lost with age
     made: list[Paint] = []
     for side in (1, -1):
-        made += _around(person, side) + _bones(person, side, 2.6 - worn) + _menisci(person, side) + _crossing(person, side)
+        made += (
+            _around(person, side)
+            + _bones(person, side, 2.6 - worn)
+            + _menisci(person, side)
+            + _crossing(person, side)
+        )
         made += _front(person, side, fluid)
     return made
 
 
-def _oval(person: Person, side: int, at: Point, semi: Point, turn: Point = (0.0, 0.0, 0.0), square: float = 0.0) -> Ellipsoid:
+def _oval(
+    person: Person, side: int, at: Point, semi: Point, turn: Point = (0.0, 0.0, 0.0), square: float = 0.0
+) -> Ellipsoid:
     a, b, c = turn
     return Ellipsoid(placed(person, side, (at,))[0], semi, (a, side * b, side * c), square)
 
@@ -85,8 +109,8 @@ def _line(person: Person, side: int, points: tuple[Point, ...], radii: float | t
 
 
 def _around(person: Person, side: int) -> list[Paint]:
-    """Fat instead of muscle around the joint, then the bellies and tendons that cross it; from 8 cm above it muscles touch one another
-    again."""
+    """Fat instead of muscle around the joint, then the bellies and tendons that cross it; from 8 cm above it
+    muscles touch one another again."""
     stout, below = 1 + 0.8 * (person.brawn - 1), Side((0.0, 0.0, 1.0), 560.0)
     sleeve = _oval(person, side, (98, 0, 482), (62, 66, 76))
     rng = person.generator(945)
@@ -102,29 +126,50 @@ def _around(person: Person, side: int) -> list[Paint]:
 
 
 def _bones(person: Person, side: int, cartilage_mm: float) -> list[Paint]:
-    """The metaphysis of the femur, the trochlea with its groove, the intercondylar notch, cartilage on the joint surfaces."""
-    flare = Loft(tuple((z, *placed(person, side, ((x, y, z),))[0][:2], *reaches) for z, x, y, *reaches in FEMUR), square=0.35)
+    """The metaphysis of the femur, the trochlea with its groove, the intercondylar notch, cartilage on the
+    joint surfaces."""
+    flare = Loft(
+        tuple((z, *placed(person, side, ((x, y, z),))[0][:2], *reaches) for z, x, y, *reaches in FEMUR),
+        square=0.35,
+    )
     made = bone(flare, 1.5, "yellow marrow")
     for inner, reach in ((-17, 20.0), (17, 24.0)):  # the lateral lip of the groove is the higher one
         lip = _oval(person, side, (98 + inner, reach - 18, 512), (18, 17, 18))
-        made += [paint(lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE), *bone(lip, 1.3, "yellow marrow")]
-    for points, radii in ((((103, 1, 590), (99, -3, 530)), (11.0, 27.0)), (((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0))):
-        made.append(paint(_line(person, side, points, radii), "yellow marrow", Layer.MARROW, over=("cortical bone",)))
+        made += [
+            paint(lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE),
+            *bone(lip, 1.3, "yellow marrow"),
+        ]
+    for points, radii in (
+        (((103, 1, 590), (99, -3, 530)), (11.0, 27.0)),
+        (((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0)),
+    ):
+        made.append(
+            paint(_line(person, side, points, radii), "yellow marrow", Layer.MARROW, over=("cortical bone",))
+        )
     notch = _oval(person, side, (98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
     made.append(paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, over=("yellow marrow",)))
     made.append(paint(notch, "fat", Layer.DETAIL, over=("cortical bone", "yellow marrow", "cartilage")))
-    for z, wide, deep in ((533.0, 32.0, 24.0), (437.0, 32.0, 22.0)):  # growth plate or its scar: a thin dark line across the marrow
-        scar = _oval(person, side, (98, -4, z), (wide, deep, 5.0)) - _oval(person, side, (98, -4, z - 1.6), (wide, deep, 5.0))
-        made.append(paint(scar, "red marrow" if person.age > 20 else "cartilage", Layer.DETAIL, over=("yellow marrow",)))
+    # growth plate or its scar: a thin dark line across the marrow
+    for z, wide, deep in ((533.0, 32.0, 24.0), (437.0, 32.0, 22.0)):
+        scar = _oval(person, side, (98, -4, z), (wide, deep, 5.0)) - _oval(
+            person, side, (98, -4, z - 1.6), (wide, deep, 5.0)
+        )
+        made.append(
+            paint(
+                scar, "red marrow" if person.age > 20 else "cartilage", Layer.DETAIL, over=("yellow marrow",)
+            )
+        )
     rows = tuple((z, *placed(person, side, ((x, y, z),))[0][:2], *reaches) for z, x, y, *reaches in TIBIA)
     return made + bone(Outline(rows), 1.5, "yellow marrow") + _worn(person, side)
 
 
 def _worn(person: Person, side: int) -> list[Paint]:
-    """Signs of age in the knee: red marrow above it, osteophytes at the joint margins, marrow oedema under damaged cartilage.
+    """Signs of age in the knee: red marrow above it, osteophytes at the joint margins, marrow oedema under
+    damaged cartilage.
 
-    Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women mostly; osteophytes grow to a few mm from
-    45 on. Source: Vogler & Murphy (1988), Radiology 168:679; Altman & Gold (2007), Osteoarthritis Cartilage 15:A1.
+    Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women mostly;
+    osteophytes grow to a few mm from 45 on. Source: Vogler & Murphy (1988), Radiology 168:679; Altman & Gold
+    (2007), Osteoarthritis Cartilage 15:A1.
     """
     rng = person.generator(611 + (side > 0))
     dice, phase, size = rng.random(2), rng.uniform(0, 2 * np.pi, 3).tolist(), float(rng.uniform(4, 13))
@@ -136,23 +181,39 @@ def _worn(person: Person, side: int) -> list[Paint]:
         made.append(paint(patches, "mixed marrow", Layer.DETAIL, over=("yellow marrow",)))
     lips = float(np.clip(0.13 * (person.age - 45) * dice[1], 0.0, 5.0))
     if lips > 1.0:
-        for tip in ((59, -8, 466), (137, -8, 466), (57, -6, 489), (139, -6, 489), (98, 23, 466), (98, 42, 533), (98, 40, 492)):
-            made += bone(_oval(person, side, tip, (2 + lips, 2 + 1.5 * lips, 1.5 + 0.6 * lips)), 0.9, "yellow marrow")
+        for tip in (
+            (59, -8, 466), (137, -8, 466), (57, -6, 489), (139, -6, 489), (98, 23, 466), (98, 42, 533),
+            (98, 40, 492),
+        ):
+            made += bone(
+                _oval(person, side, tip, (2 + lips, 2 + 1.5 * lips, 1.5 + 0.6 * lips)), 0.9, "yellow marrow"
+            )
     if dice[1] > 0.88:
         at = (76.0 if phase[0] > 2 else 121.0, -8.0, 462.0 if phase[1] > 3 else 490.0)
-        made.append(paint(_oval(person, side, at, (size, 1.3 * size, 0.8 * size)), "tumour", Layer.DETAIL, over=("yellow marrow",)))
+        made.append(
+            paint(
+                _oval(person, side, at, (size, 1.3 * size, 0.8 * size)), "tumour", Layer.DETAIL,
+                over=("yellow marrow",),
+            )
+        )
     return made
 
 
 def _menisci(person: Person, side: int) -> list[Paint]:
-    """The menisci, dark C-shaped wedges on cartilage between condyles and plateau, and the intercondylar eminence."""
+    """The menisci, dark C-shaped wedges on cartilage between condyles and plateau, and the intercondylar
+    eminence."""
     made: list[Paint] = []
     for x, a, b, opens in ((75.0, 18.5, 24.0, 1.0), (121.0, 18.0, 20.0, -1.0)):
         whole = _oval(person, side, (x, -7, 473.0), (19.5, 26, 4.2), square=0.5)
-        hole = _oval(person, side, (x + 3 * opens, -8, 475), (a - 8, b - 9, 6.0)) | _oval(person, side, (x, -8, 479), (a - 1, b - 1, 7.0))
+        hole = _oval(person, side, (x + 3 * opens, -8, 475), (a - 8, b - 9, 6.0)) | _oval(
+            person, side, (x, -8, 479), (a - 1, b - 1, 7.0)
+        )
         gap = _oval(person, side, (x + 22 * opens, -8, 474), (14, 7, 8))  # open towards the middle
         ring: Solid = _oval(person, side, (x, -8, 473.5), (a, b, 3.6), square=0.9) - hole - gap
-        made += [paint(whole, "cartilage", Layer.BONE), paint(ring, "tendon", Layer.DETAIL, over=("cartilage", "fat", "tendon", "muscle"))]
+        made += [
+            paint(whole, "cartilage", Layer.BONE),
+            paint(ring, "tendon", Layer.DETAIL, over=("cartilage", "fat", "tendon", "muscle")),
+        ]
     spine = _oval(person, side, (98, -8, 471), (7, 9, 7))
     return [*made, *bone(spine, 1.2, "yellow marrow")]
 
@@ -169,12 +230,16 @@ def _front(person: Person, side: int, fluid: float) -> list[Paint]:
     patella = _oval(person, side, (98, 42, 512), (22, 10, 21), square=0.25)
     behind = _oval(person, side, (98, 37, 512), (21, 9.5, 18))
     pad = _oval(person, side, (98, 30, 478), (25, 15, 20))
-    pouch = _oval(person, side, (98, 32, 548), (22, 1.2 * fluid + 0.8, 24)) | _oval(person, side, (98, 26, 512), (26, 1.2 + fluid, 16))
+    pouch = _oval(person, side, (98, 32, 548), (22, 1.2 * fluid + 0.8, 24)) | _oval(
+        person, side, (98, 26, 512), (26, 1.2 + fluid, 16)
+    )
     made = [paint(pad, "fat", Layer.SEAM), paint(pouch, "joint fluid", Layer.CONTENT)]
     made += [paint(behind, "cartilage", Layer.BONE), *bone(patella, 1.6, "yellow marrow")]
     made.append(paint(_oval(person, side, (98, 44.5, 470), (14, 3.2, 32), (8, 0, 0)), "tendon", Layer.BONE))
     made.append(paint(_oval(person, side, (98, 42, 560), (19, 4.0, 36), (-4, 0, 0)), "tendon", Layer.BONE))
     for x in (62, 134):  # fluid beside the condyles
-        made.append(paint(_oval(person, side, (x, 6, 502), (1.0 + 0.9 * fluid, 16, 14)), "joint fluid", Layer.CONTENT))
+        made.append(
+            paint(_oval(person, side, (x, 6, 502), (1.0 + 0.9 * fluid, 16, 14)), "joint fluid", Layer.CONTENT)
+        )
     slit = _oval(person, side, (98, -8, 475.2), (36, 24, 0.3 + 0.15 * fluid))
     return [*made, paint(slit, "joint fluid", Layer.DETAIL, over=("cartilage",))]

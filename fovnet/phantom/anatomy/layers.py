@@ -59,7 +59,8 @@ def hollow(solid: Solid, wall_mm: float, wall: str, content: str) -> list[Paint]
 
 
 def beside(belly: Ellipsoid | Tube, mm: float, rng: np.random.Generator) -> Solid:
-    """The belly of a muscle moved sideways by `mm`, which leaves a crescent uncovered: fat mostly lies on one side of a muscle."""
+    """The belly of a muscle moved sideways by `mm`, which leaves a crescent uncovered: fat mostly lies on one
+    side of a muscle."""
     turn = float(rng.uniform(0, 2 * np.pi))
     right, ahead = mm * float(np.cos(turn)), mm * float(np.sin(turn))
     grown = belly.shrunk(-0.2 * mm)

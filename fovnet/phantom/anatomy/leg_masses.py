@@ -1,4 +1,5 @@
-"""Soft-tissue masses in a leg that are the reason for a scan; they thin the muscles around them and bulge the skin.
+"""Soft-tissue masses in a leg that are the reason for a scan; they thin the muscles around them and bulge the
+skin.
 
 They have lobules, septa, necrosis or haemorrhage in the middle, and some a rim of oedema.
 """
@@ -20,8 +21,8 @@ WET_SHARE = 0.4     # of masses: those with oedema around them
 
 
 def parts(person: Person) -> list[Paint]:
-    """The mass of `person.morph.swelling`, as it lies in the anatomy before the swelling stretches it, with perifocal oedema around
-    some."""
+    """The mass of `person.morph.swelling`, as it lies in the anatomy before the swelling stretches it, with
+    perifocal oedema around some."""
     found = person.morph.swelling
     if found is None:
         return []
@@ -30,6 +31,8 @@ def parts(person: Person) -> list[Paint]:
     whole = lobed(Ellipsoid(found.middle, (core, core, 0.96 * found.half_mm)), rng)
     made = []
     if rng.random() < WET_SHARE:
-        around = replace(whole.base, semi=(core + rng.uniform(4, 12), core + rng.uniform(4, 12), found.half_mm + 20.0))
+        around = replace(
+            whole.base, semi=(core + rng.uniform(4, 12), core + rng.uniform(4, 12), found.half_mm + 20.0)
+        )
         made.append(paint(lobed(around, rng), "bruise", Layer.DETAIL, WET))
     return made + of_a_sarcoma(whole, 2 * core, rng)

@@ -1,7 +1,8 @@
-"""Lesions: tumours, cysts, bruises and effusions in one person of four, a mass as the reason for a scan in a leg of one of twelve people,
-and white matter lesions in old people.
+"""Lesions: tumours, cysts, bruises and effusions in one person of four, a mass as the reason for a scan in a
+leg of one of twelve people, and white matter lesions in old people.
 
-A lesion replaces tissue and displaces none, so landmarks do not change, nor do outlines, except of a leg with a large mass.
+A lesion replaces tissue and displaces none, so landmarks do not change, nor do outlines, except of a leg with
+a large mass.
 """
 
 from __future__ import annotations
@@ -32,15 +33,16 @@ FLESH = (
     "tumour", "watery tumour", "fluid of a lesion", "bruise",
 )
 ORGANS = (
-    "liver", "spleen", "kidney cortex", "kidney medulla", "pancreas", "prostate", "peripheral zone", "myometrium", "endometrium", "gonad",
+    "liver", "spleen", "kidney cortex", "kidney medulla", "pancreas", "prostate", "peripheral zone",
+    "myometrium", "endometrium", "gonad",
 )
 BRAIN = ("grey matter", "white matter", "oedematous white matter")
 MARROW = ("red marrow", "mixed marrow", "yellow marrow", "cortical bone")
 
 PLACES: tuple[tuple[str, float, float, float], ...] = (
-    ("brain", 0.24, 8.0, 60.0), ("thigh", 0.22, 15.0, 140.0), ("pelvis", 0.12, 10.0, 90.0), ("liver", 0.12, 8.0, 90.0),
-    ("breast", 0.08, 8.0, 45.0), ("neck", 0.05, 8.0, 45.0), ("chest", 0.07, 10.0, 70.0), ("calf", 0.05, 10.0, 60.0),
-    ("belly", 0.05, 10.0, 100.0),
+    ("brain", 0.24, 8.0, 60.0), ("thigh", 0.22, 15.0, 140.0), ("pelvis", 0.12, 10.0, 90.0),
+    ("liver", 0.12, 8.0, 90.0), ("breast", 0.08, 8.0, 45.0), ("neck", 0.05, 8.0, 45.0),
+    ("chest", 0.07, 10.0, 70.0), ("calf", 0.05, 10.0, 60.0), ("belly", 0.05, 10.0, 100.0),
 )
 """Site, share, and the smallest and largest diameter in mm."""
 
@@ -56,9 +58,11 @@ def lesions(person: Person) -> list[Paint]:
 
 
 def _of_the_breast(person: Person) -> list[Paint]:
-    """The reason for a prone breast scan: in four of ten a mass of 1 to 5 cm in one breast, with spicules, seldom a second beside it.
+    """The reason for a prone breast scan: in four of ten a mass of 1 to 5 cm in one breast, with spicules,
+    seldom a second beside it.
 
-    Source of the appearance: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or lobed, spiculated margins.
+    Source of the appearance: Morris et al. (2013), *ACR BI-RADS Magnetic Resonance Imaging*: irregular or
+    lobed, spiculated margins.
     """
     if of_a_kind(person):
         return breast_findings.findings(person)
@@ -71,7 +75,9 @@ def _of_the_breast(person: Person) -> list[Paint]:
         x, y, z = whole.within_mm(t, u, w)
         size = float(np.exp(rng.uniform(np.log(5.0), np.log(24.0))))
         a, b, c = (size * np.exp(rng.normal(0, 0.2, 3))).tolist()
-        made.append(paint(lobed(Ellipsoid((x, y, z), (a, b, c)), rng), "tumour", Layer.DETAIL, ("fat", "gland")))
+        made.append(
+            paint(lobed(Ellipsoid((x, y, z), (a, b, c)), rng), "tumour", Layer.DETAIL, ("fat", "gland"))
+        )
         for ray in rng.normal(0, 1, (int(rng.integers(0, 9)), 3)):
             reach = size * rng.uniform(1.4, 2.4) * ray / np.linalg.norm(ray)
             spicule = tube([(x, y, z), (x + reach[0], y + reach[1], z + reach[2])], [0.15 * size + 1.0, 0.8])
@@ -80,11 +86,11 @@ def _of_the_breast(person: Person) -> list[Paint]:
 
 
 def leg_mass(person: Person) -> tuple[str, Point, float] | None:
-    """The mass in a leg that is the reason for this person's scans, if any: "thigh" or "calf", its middle in written mm, its diameter in
-    mm.
+    """The mass in a leg that is the reason for this person's scans, if any: "thigh" or "calf", its middle in
+    written mm, its diameter in mm.
 
-    Source of the range of sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to 10, above 10 cm all
-    common).
+    Source of the range of sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5
+    to 10, above 10 cm all common).
     """
     rng = person.generator(786)
     if rng.random() > LEG_MASS_SHARE:
@@ -119,9 +125,16 @@ def _in_brain(whole: Lobed, kind: str, across: float) -> list[Paint]:
     """A tumour or a scar with vasogenic oedema, which is limited to white matter."""
     around = whole.shrunk(-0.3 * across)
     made = [paint(around, "oedematous white matter", Layer.DETAIL, ("white matter",))]
-    made.append(paint(whole, "oedematous white matter" if kind == "bled" else "grey matter", Layer.DETAIL, BRAIN))
+    made.append(
+        paint(whole, "oedematous white matter" if kind == "bled" else "grey matter", Layer.DETAIL, BRAIN)
+    )
     if kind in ("fluid", "dead inside"):
-        made.append(paint(whole.shrunk(1.5 if kind == "fluid" else 0.15 * across), "cerebrospinal fluid", Layer.DETAIL, BRAIN))
+        made.append(
+            paint(
+                whole.shrunk(1.5 if kind == "fluid" else 0.15 * across), "cerebrospinal fluid", Layer.DETAIL,
+                BRAIN,
+            )
+        )
     return made
 
 
@@ -132,7 +145,11 @@ def _in_body(whole: Lobed, kind: str, across: float, name: str, rng: np.random.G
     tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(kind, "tumour")
     made = [paint(whole, tissue, Layer.DETAIL, over)]
     if kind == "dead inside":
-        made.append(paint(lobed(whole.base.shrunk(0.17 * across), rng), "fluid of a lesion", Layer.DETAIL, ("tumour",)))
+        made.append(
+            paint(
+                lobed(whole.base.shrunk(0.17 * across), rng), "fluid of a lesion", Layer.DETAIL, ("tumour",)
+            )
+        )
     if kind == "bled" and rng.random() < 0.5:
         made.append(paint(whole.shrunk(0.12 * across), "fluid of a lesion", Layer.DETAIL, ("bruise",)))
     if kind == "solid" and across > 25:     # a second part of another tissue, and strands through it
@@ -141,7 +158,8 @@ def _in_body(whole: Lobed, kind: str, across: float, name: str, rng: np.random.G
 
 
 def of_a_sarcoma(whole: Lobed, across: float, rng: np.random.Generator) -> list[Paint]:
-    """A sarcoma: watery or solid with lobules of the other kind, pockets of fluid, a few thin dark septa and a thin dark capsule.
+    """A sarcoma: watery or solid with lobules of the other kind, pockets of fluid, a few thin dark septa and
+    a thin dark capsule.
 
     On T2-weighted images its watery part is four to six times as bright as muscle.
     """
@@ -149,20 +167,29 @@ def of_a_sarcoma(whole: Lobed, across: float, rng: np.random.Generator) -> list[
     kinds = ("watery tumour", "tumour") if rng.random() < 0.65 else ("tumour", "watery tumour")
     inner, made = whole.shrunk(2.0), [paint(whole, "muscle", Layer.DETAIL, over)]
     made.append(paint(inner, kinds[0], Layer.DETAIL, ("muscle",)))
-    for tissue, thick, of in ((kinds[1], (0.1, 0.7), (0.5, 1.1)), ("fluid of a lesion", (0.0, 0.4), (0.4, 0.9)),
-                              ("muscle", (0.01, 0.05), (0.6, 1.2))):
+    for tissue, thick, of in (
+        (kinds[1], (0.1, 0.7), (0.5, 1.1)), ("fluid of a lesion", (0.0, 0.4), (0.4, 0.9)),
+        ("muscle", (0.01, 0.05), (0.6, 1.2)),
+    ):
         length, phase = across * float(rng.uniform(*of)), rng.uniform(0, 2 * np.pi, 3).tolist()
-        sheets = Sheets(inner, (length, 1.1 * length, 1.4 * length), float(rng.uniform(*thick)), (phase[0], phase[1], phase[2]))
+        sheets = Sheets(
+            inner, (length, 1.1 * length, 1.4 * length), float(rng.uniform(*thick)),
+            (phase[0], phase[1], phase[2]),
+        )
         made.append(paint(sheets, tissue, Layer.DETAIL, ("tumour", "watery tumour", "fluid of a lesion")))
     return made
 
 
 def _bulge(person: Person, whole: Lobed) -> list[Paint]:
-    """Skin, thinned fat and stretched muscle over a mass larger than its leg; between the legs it ends at the midline."""
+    """Skin, thinned fat and stretched muscle over a mass larger than its leg; between the legs it ends at the
+    midline."""
     right = whole.base.centre[0] > 0
     fat = 7.0 + 0.4 * person.fat_mm
     made = []
-    shells = ((fat + 1.8, "skin", Layer.SKIN, 0.0), (fat, "fat", Layer.FAT, 1.6), (5.0, "muscle", Layer.MUSCLE, 4.0))
+    shells = (
+        (fat + 1.8, "skin", Layer.SKIN, 0.0), (fat, "fat", Layer.FAT, 1.6),
+        (5.0, "muscle", Layer.MUSCLE, 4.0),
+    )
     for mm, tissue, layer, gap in shells:
         own = Side((-1.0 if right else 1.0, 0.0, 0.0), -gap)
         made.append(paint(whole.base.shrunk(-mm) & own, tissue, layer))
@@ -188,17 +215,21 @@ def _place(name: str, person: Person, rng: np.random.Generator) -> Point:
         x, y, z = ((low + high) / 2 + 0.3 * (high - low) * (u, v, w)).tolist()
         return x, y, z
     middle, spread = {
-        "pelvis": ((60.0 * side, -10.0, 925.0), (55, 75, 60)), "neck": ((38.0 * side, -10.0, 1490.0), (20, 35, 30)),
-        "chest": ((115.0 * side, 0.0, 1330.0), (40, 95, 90)), "belly": ((70.0 * side, 20.0, 1120.0), (70, 90, 80)),
+        "pelvis": ((60.0 * side, -10.0, 925.0), (55, 75, 60)),
+        "neck": ((38.0 * side, -10.0, 1490.0), (20, 35, 30)),
+        "chest": ((115.0 * side, 0.0, 1330.0), (40, 95, 90)),
+        "belly": ((70.0 * side, 20.0, 1120.0), (70, 90, 80)),
     }[name]
     x, y, z = (np.asarray(middle) + np.asarray(spread) * (u, v, w)).tolist()
     return x, y, z
 
 
 def _spots(person: Person) -> list[Paint]:
-    """Lesions of 2 to 9 mm in the white matter, most beside the ventricles: few in middle age, dozens in some old people.
+    """Lesions of 2 to 9 mm in the white matter, most beside the ventricles: few in middle age, dozens in some
+    old people.
 
-    Source of the numbers: de Leeuw et al. (2001), J Neurol Neurosurg Psychiatry 70:9: nearly everyone past sixty has some.
+    Source of the numbers: de Leeuw et al. (2001), J Neurol Neurosurg Psychiatry 70:9: nearly everyone past
+    sixty has some.
     """
     rng = person.generator(783)
     many = int(min(rng.gamma(1.0, 0.35 * max(person.age - 40, 0.0) + 0.3), 40))

@@ -1,7 +1,9 @@
-"""The lowest parts of the lungs: the crescent between chest wall and diaphragm that reaches down behind liver and spleen.
+"""The lowest parts of the lungs: the crescent between chest wall and diaphragm that reaches down behind liver
+and spleen.
 
-The costodiaphragmatic recess ends at the tenth rib at the side and at the twelfth beside the spine, 5 to 10 cm below the dome; in
-breath-hold the lung fills the upper half to three quarters of it (Moore, Dalley & Agur (2014), Clinically Oriented Anatomy, chapter 1).
+The costodiaphragmatic recess ends at the tenth rib at the side and at the twelfth beside the spine, 5 to 10
+cm below the dome; in breath-hold the lung fills the upper half to three quarters of it (Moore, Dalley & Agur
+(2014), Clinically Oriented Anatomy, chapter 1).
 """
 
 from __future__ import annotations
@@ -20,12 +22,17 @@ BELOW_DOME_MM = 20.0
 
 
 def parts(person: Person) -> list[Paint]:
-    """The lung in the recess of both sides and the 3 mm of diaphragm that separate it from liver and spleen."""
-    wall, within = _wall(person), ("liver", "spleen", "visceral fat", "muscle", "bowel wall", "stomach content")
+    """The lung in the recess of both sides and the 3 mm of diaphragm that separate it from liver and
+    spleen."""
+    wall, within = (
+        _wall(person),
+        ("liver", "spleen", "visceral fat", "muscle", "bowel wall", "stomach content"),
+    )
     inner = _inner(person, wall)
     low = wall.table[0][0]
     return [
-        paint(Box((-150.0, -100.0, 1130.0), (150.0, 110.0, low)), "muscle", Layer.CAVITY, ("lung",)),       # no lung remains below
+        # no lung remains below
+        paint(Box((-150.0, -100.0, 1130.0), (150.0, 110.0, low)), "muscle", Layer.CAVITY, ("lung",)),
         paint(wall - inner.shrunk(3.0), "muscle", Layer.CONTENT, within),
         paint(wall - inner, "lung", Layer.CONTENT, within),
     ]
@@ -44,11 +51,15 @@ def _wall(person: Person) -> Loft:
     room = cavity(person)
     heights = np.linspace(dome_mm(person) - deep, top, 9)
     at = np.clip(np.rint(heights - room.table[0][0]), 0, len(room.profile) - 1).astype(int)
-    return Loft(tuple((float(z), *row) for z, row in zip(heights, room.profile[at].tolist(), strict=True)), square=room.square)
+    return Loft(
+        tuple((float(z), *row) for z, row in zip(heights, room.profile[at].tolist(), strict=True)),
+        square=room.square,
+    )
 
 
 def _inner(person: Person, wall: Loft) -> Loft:
-    """The space within the diaphragm: from below upwards it recedes from the chest wall first behind, then at the sides, last in front."""
+    """The space within the diaphragm: from below upwards it recedes from the chest wall first behind, then at
+    the sides, last in front."""
     _, thick = reach_mm(person)
     low, high = wall.table[0][0], wall.table[-1][0]
     rows = []

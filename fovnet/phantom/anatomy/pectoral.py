@@ -1,4 +1,5 @@
-"""The front of the chest under a breast: a pectoral muscle of uneven thickness, from which the gland keeps a distance."""
+"""The front of the chest under a breast: a pectoral muscle of uneven thickness, from which the gland keeps a
+distance."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ PLAIN_MM = 9.0                  # thickness of the muscle over the ribs without 
 class Front:
     """Front surface of the pectoral muscle, whose thickness is PLAIN_MM plus `added_mm`.
 
-    muscle  the trunk under its fat      more_mm  added everywhere       sloped_mm  added laterally and above, subtracted medially and below
+    muscle  the trunk under its fat      more_mm  added everywhere       sloped_mm  added laterally and above,
+        subtracted medially and below
     waves   (n, 3) wave numbers along x and z in 1 / mm, and phases, of unevenness of `wavy_mm`
     """
 
@@ -37,16 +39,29 @@ class Front:
         cx, cy, a, front = (self.muscle.profile[:, column][at] for column in range(4))
         square = np.float32(max(self.muscle.square, 1e-3))
         across = np.square((x - cx) / np.maximum(a, np.float32(1)))
-        left = 1 - (1 - square) * across - square * across * across          # of (1 - s) v² + s v⁴, solved for v²
+        # of (1 - s) v² + s v⁴, solved for v²
+        left = 1 - (1 - square) * across - square * across * across
         root = np.sqrt(np.maximum((1 - square) ** 2 + 4 * square * left, 0))
-        return np.asarray(cy + front * np.sqrt(np.maximum(root - (1 - square), 0) / (2 * square)) - np.where(left < 0, 40, 0))
+        return np.asarray(
+            cy
+            + front * np.sqrt(np.maximum(root - (1 - square), 0) / (2 * square))
+            - np.where(left < 0, 40, 0)
+        )
 
     def added_mm(self, x: Floats, z: Floats) -> Floats:
         """The thickness of the muscle minus PLAIN_MM; 0 at its edges."""
         beside, (near, far), (low, high) = np.abs(x), BESIDE_MM, HEIGHTS_MM
         out, up = (beside - near) / (far - near), (z - low) / (high - low)
-        fade = np.clip(6 * out, 0, 1) * np.clip(5 * (1 - out), 0, 1) * np.clip(6 * up, 0, 1) * np.clip(5 * (1 - up), 0, 1)
-        wavy = sum(np.sin(np.float32(kx) * beside + np.float32(kz) * z + np.float32(phase)) for kx, kz, phase in self.waves)
+        fade = (
+            np.clip(6 * out, 0, 1)
+            * np.clip(5 * (1 - out), 0, 1)
+            * np.clip(6 * up, 0, 1)
+            * np.clip(5 * (1 - up), 0, 1)
+        )
+        wavy = sum(
+            np.sin(np.float32(kx) * beside + np.float32(kz) * z + np.float32(phase))
+            for kx, kz, phase in self.waves
+        )
         added = self.more_mm + self.sloped_mm * (out + up - 1) + self.wavy_mm / len(self.waves) * wavy
         return np.asarray(fade * np.clip(added, -4, 11), dtype=np.float32)
 
@@ -57,7 +72,8 @@ class Front:
 
 @dataclass(frozen=True)
 class Relief(Filling):
-    """The difference between the uneven muscle and the trunk's plain one: where it is thicker, or if `hollow`, where it is thinner."""
+    """The difference between the uneven muscle and the trunk's plain one: where it is thicker, or if
+    `hollow`, where it is thinner."""
 
     front: Front
     region: Box
@@ -81,7 +97,8 @@ def front(person: Person, muscle: Loft) -> Front:
 
 
 def pectoral(chest: Front) -> list[Paint]:
-    """Muscle where it is thicker than the trunk's plain one, and fat where it is thinner; skin is not changed."""
+    """Muscle where it is thicker than the trunk's plain one, and fat where it is thinner; skin is not
+    changed."""
     made: list[Paint] = []
     (near, far), (low, high) = BESIDE_MM, HEIGHTS_MM
     for ends in ((near, far), (-far, -near)):

@@ -1,4 +1,5 @@
-"""Rolls of skin and fat on the trunk: above the hips, beside the loins, at the lower belly, below the shoulder blades.
+"""Rolls of skin and fat on the trunk: above the hips, beside the loins, at the lower belly, below the
+shoulder blades.
 
 Lengths in mm of the written anatomy, as in `trunk`.
 """
@@ -15,7 +16,8 @@ from fovnet.phantom.person.traits import Person
 
 
 def rolls(person: Person) -> list[Paint]:
-    """The rolls of this person's figure, paired ones on both sides with thicknesses that differ by up to a fifth."""
+    """The rolls of this person's figure, paired ones on both sides with thicknesses that differ by up to a
+    fifth."""
     made: list[Paint] = []
     for roll in _rolls(person, person.generator(961)):
         made.append(paint(on_table(person, roll.shrunk(-1.8)), "skin", Layer.SKIN))
@@ -26,7 +28,8 @@ def rolls(person: Person) -> list[Paint]:
 def _rolls(person: Person, rng: np.random.Generator) -> list[Ellipsoid]:
     of = person.figure
     made = []
-    # Protrusion; least and most of: distance behind the middle, height, half axes laterally, to the front and up.
+    # Protrusion; least and most of: distance behind the middle, height, half axes laterally, to the front and
+    # up.
     for out_mm, low, high in (
         (of.handles_mm, (0, 1062, 38, 45, 26), (50, 1100, 60, 80, 48)),
         (of.hang_mm, (10, 1060, 55, 45, 80), (55, 1120, 80, 75, 150)),
@@ -37,7 +40,12 @@ def _rolls(person: Person, rng: np.random.Generator) -> list[Ellipsoid]:
             out = out_mm * float(rng.uniform(0.8, 1.0))
             if out:
                 x = side * (_reach_mm(person, z, behind, side) + out - semi[0])
-                made.append(Ellipsoid((x, -behind, z), (semi[0], semi[1], semi[2]), (0.0, 0.0, float(side * rng.uniform(-15, 25)))))
+                made.append(
+                    Ellipsoid(
+                        (x, -behind, z), (semi[0], semi[1], semi[2]),
+                        (0.0, 0.0, float(side * rng.uniform(-15, 25))),
+                    )
+                )
     z, wide, deep, tall = rng.uniform((965, 95, 40, 34), (1010, 150, 60, 60)).tolist()
     if of.apron_mm:
         _, cy, _, front, _ = _row(person, z)
@@ -48,10 +56,14 @@ def _rolls(person: Person, rng: np.random.Generator) -> list[Ellipsoid]:
 def _row(person: Person, z: float) -> list[float]:
     """Centre x, centre y, half width, front and back of the trunk with its fat at a height."""
     outline = under_skin(person)
-    return [float(value) for value in outline.profile[int(np.clip(z - outline.table[0][0], 0, len(outline.profile) - 1))]]
+    return [
+        float(value)
+        for value in outline.profile[int(np.clip(z - outline.table[0][0], 0, len(outline.profile) - 1))]
+    ]
 
 
 def _reach_mm(person: Person, z: float, behind_mm: float, side: int) -> float:
-    """Lateral extent of the fat to that side at a height and `behind_mm` behind the middle, for an elliptical outline."""
+    """Lateral extent of the fat to that side at a height and `behind_mm` behind the middle, for an elliptical
+    outline."""
     cx, cy, a, _, back = _row(person, z)
     return side * cx + a * float(np.sqrt(max(1 - ((cy + behind_mm) / back) ** 2, 0.2)))

@@ -1,6 +1,7 @@
 """The outline of the trunk, its muscles, and the skeleton from the skull base to the pelvis.
 
-Lengths in mm of the written anatomy: x to the right, y to the front with 0 in the middle of the trunk, z from the soles.
+Lengths in mm of the written anatomy: x to the right, y to the front with 0 in the middle of the trunk, z from
+the soles.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid, mirrore
 from fovnet.phantom.person.organ_heights import RIBS_MM
 from fovnet.phantom.person.traits import Person
 
-# z, half width, front, back of the muscular trunk of a man; then factors on the fat at the waist for sides, front, back.
+# z, half width, front, back of the muscular trunk of a man; then factors on the fat at the waist for sides,
+# front, back.
 OUTLINE = (
     (812.0, 20.0, 20.0, 40.0, 0.3, 0.3, 0.3),
     (826.0, 70.0, 45.0, 62.0, 0.6, 0.6, 0.8),
@@ -41,11 +43,20 @@ OUTLINE = (
     (1600.0, 56.0, 30.0, 78.0, 0.15, 0.2, 0.2),
 )
 
-# z, y of the middle of the spinal column: cervical and lumbar lordosis, thoracic kyphosis, concavity of the sacrum.
+# z, y of the middle of the spinal column: cervical and lumbar lordosis, thoracic kyphosis, concavity of the
+# sacrum.
 COLUMN_Z = np.array(
-    [905.0, 925.0, 950.0, 980.0, 1005.0, 1035.0, 1090.0, 1140.0, 1180.0, 1250.0, 1320.0, 1390.0, 1455.0, 1500.0, 1540.0, 1590.0]
+    [
+        905.0, 925.0, 950.0, 980.0, 1005.0, 1035.0, 1090.0, 1140.0, 1180.0, 1250.0, 1320.0, 1390.0, 1455.0,
+        1500.0, 1540.0, 1590.0,
+    ]
 )
-COLUMN_Y = np.array([-62.0, -74.0, -82.0, -72.0, -46.0, -32.0, -24.0, -30.0, -40.0, -50.0, -54.0, -46.0, -32.0, -22.0, -20.0, -28.0])
+COLUMN_Y = np.array(
+    [
+        -62.0, -74.0, -82.0, -72.0, -46.0, -32.0, -24.0, -30.0, -40.0, -50.0, -54.0, -46.0, -32.0, -22.0,
+        -20.0, -28.0,
+    ]
+)
 
 
 def column_y(z: float) -> float:
@@ -74,8 +85,14 @@ def under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
     for row, (z, _, _, _, sides, front, back) in zip(muscular_trunk(person).table, OUTLINE, strict=True):
         fat = person.fat_mm * (hips if z < 1000 else 1.0)
         beside, ahead, behind = figure.trunk(z)
-        right, sunk = (mm * float(np.interp(z, (870, 985, 1220, 1340), (0, 1, 1, 0))) for mm in (figure.uneven_mm, figure.sunk_mm))
-        reaches = (row[3] + fat * sides * beside, row[4] + fat * front * ahead + sunk, row[5] + fat * back * behind - sunk)
+        right, sunk = (
+            mm * float(np.interp(z, (870, 985, 1220, 1340), (0, 1, 1, 0)))
+            for mm in (figure.uneven_mm, figure.sunk_mm)
+        )
+        reaches = (
+            row[3] + fat * sides * beside, row[4] + fat * front * ahead + sunk,
+            row[5] + fat * back * behind - sunk,
+        )
         rows.append((row[0], row[1] + right, row[2] - sunk, *(reach + skin_mm for reach in reaches)))
     return Loft(tuple(rows), square=figure.outside, gives_way=figure.neck)
 
@@ -108,7 +125,8 @@ def _buttock(person: Person, side: int) -> list[Paint]:
 
 
 def on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
-    """The part of the solid at least `above_mm` above the table that the person lies on; all of it if the person is not flattened.
+    """The part of the solid at least `above_mm` above the table that the person lies on; all of it if the
+    person is not flattened.
 
     Beside the area of contact the outline rises at 35°: compressed tissue has no sharp edge.
     """
@@ -124,12 +142,19 @@ def on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
 def _back_muscles(person: Person, side: int) -> list[Paint]:
     """The erector of the spine and its fat plane."""
     thick = 19 * person.brawn * person.build.back
-    back = [(30.0 * side, column_y(z) - 38 if z > 1010 else -84.0, z) for z in (985.0, 1060.0, 1150.0, 1250.0, 1350.0, 1430.0)]
+    back = [
+        (30.0 * side, column_y(z) - 38 if z > 1010 else -84.0, z)
+        for z in (985.0, 1060.0, 1150.0, 1250.0, 1350.0, 1430.0)
+    ]
     erector = tube(back, [thick * r for r in (0.7, 1.15, 1.15, 0.95, 0.8, 0.6)], step_mm=40)
-    return [paint(erector.shrunk(-1.6), "intermuscular fat", Layer.SEAM, over=("muscle",)), paint(erector, "muscle", Layer.SEAM)]
+    return [
+        paint(erector.shrunk(-1.6), "intermuscular fat", Layer.SEAM, over=("muscle",)),
+        paint(erector, "muscle", Layer.SEAM),
+    ]
 
 
-# --- skeleton ----------------------------------------------------------------------------------------------------------
+# --- skeleton
+# ----------------------------------------------------------------------------------------------------------
 
 VERTEBRAE = (
     # first level at z, step down, count, half width, half depth
@@ -155,7 +180,9 @@ def _vertebra(kind: str, z: float, step: float, wide: float, deep: float) -> lis
     lean = float(np.rad2deg(np.arctan2(column_y(z + 10) - column_y(z - 10), 20)))
     body = Ellipsoid((0.0, y, z), (wide, deep, 0.39 * step + 1.2), (-lean, 0.0, 0.0), square=0.85)
     disc_y, gap = column_y(z - step / 2), z - step / 2
-    disc = Ellipsoid((0.0, disc_y, gap), (wide + 0.5, deep + 0.5, 0.15 * step + 0.8), (-lean, 0.0, 0.0), square=0.8)
+    disc = Ellipsoid(
+        (0.0, disc_y, gap), (wide + 0.5, deep + 0.5, 0.15 * step + 0.8), (-lean, 0.0, 0.0), square=0.8
+    )
     back = y - deep
     drop = {"cervical": 4.0, "thoracic": 20.0, "lumbar": 4.0}[kind]
     long_ = {"cervical": 20.0, "thoracic": 25.0, "lumbar": 30.0}[kind]
@@ -164,15 +191,28 @@ def _vertebra(kind: str, z: float, step: float, wide: float, deep: float) -> lis
     made = [paint(disc, "disc", Layer.BONE), *bone(body, 1.2)]
     made += bone(tube([(0, back - 18, z), (0, back - 18 - long_ * 0.7, z - drop)], [thin, thin * 0.9]), 1.2)
     for side in (1, -1):
-        made += bone(tube([(side * wide * 0.75, back, z), (side * 13, back - 12, z - 3), (0, back - 19, z - 2)], thin * 0.85), 1.2)
+        made += bone(
+            tube(
+                [(side * wide * 0.75, back, z), (side * 13, back - 12, z - 3), (0, back - 19, z - 2)],
+                thin * 0.85,
+            ),
+            1.2,
+        )
         made += bone(tube([(side * 13, back - 8, z), (side * out, back - 10, z + 2)], thin * 0.7), 1.2)
     return made
 
 
 def _sacrum() -> list[Paint]:
     made: list[Paint] = []
-    for at, (z, wide, deep) in enumerate(((1002, 46, 17), (978, 42, 15), (955, 33, 12), (935, 24, 9), (918, 15, 7))):
-        made += bone(Ellipsoid((0.0, column_y(z), float(z)), (wide, deep, 15.0), (-28.0 + 14 * at, 0.0, 0.0), square=0.5), 1.4)
+    for at, (z, wide, deep) in enumerate(
+        ((1002, 46, 17), (978, 42, 15), (955, 33, 12), (935, 24, 9), (918, 15, 7))
+    ):
+        made += bone(
+            Ellipsoid(
+                (0.0, column_y(z), float(z)), (wide, deep, 15.0), (-28.0 + 14 * at, 0.0, 0.0), square=0.5
+            ),
+            1.4,
+        )
     made += bone(tube([(0, -64, 908), (0, -52, 890), (0, -42, 880)], [5.0, 4.0, 2.5]), 1.0)
     return made
 
@@ -187,7 +227,9 @@ def _canal(person: Person) -> list[Paint]:
     made = [
         paint(sac.shrunk(-2.2), "fat", Layer.DETAIL, over=("muscle", "cortical bone", "red marrow")),
         paint(sac, "cerebrospinal fluid", Layer.DETAIL),
-        paint(tube([point for point, _ in cord], [radius for _, radius in cord]), "spinal cord", Layer.DETAIL),
+        paint(
+            tube([point for point, _ in cord], [radius for _, radius in cord]), "spinal cord", Layer.DETAIL
+        ),
     ]
     roots = [(0.0, y - 4.0, z) for _, y, z in line if 990 < z <= cord_end]
     return [*made, paint(tube(roots, 2.6), "spinal cord", Layer.DETAIL)]
@@ -195,14 +237,19 @@ def _canal(person: Person) -> list[Paint]:
 
 def canal_depth(z: float) -> float:
     """Distance of the middle of the canal behind the middle of the vertebral bodies, mm."""
-    return float(np.interp(z, [960, 1005, 1040, 1170, 1200, 1450, 1500, 1560, 1600], [14, 24, 28, 25, 23, 21, 18, 14, 4]))
+    return float(
+        np.interp(
+            z, [960, 1005, 1040, 1170, 1200, 1450, 1500, 1560, 1600], [14, 24, 28, 25, 23, 21, 18, 14, 4]
+        )
+    )
 
 
 def ribs(person: Person, fine: bool = False) -> list[Paint]:
     """Twelve pairs of ribs, costal cartilage, sternum, clavicles and shoulder blades.
 
-    With `fine` clavicles and shoulder blades are left to `shoulder`, and the sternum lies directly under the fat: it is covered by 2.5 mm
-    of fascia and no muscle, and if drawn deeper would overlap some right ventricles.
+    With `fine` clavicles and shoulder blades are left to `shoulder`, and the sternum lies directly under the
+    fat: it is covered by 2.5 mm of fascia and no muscle, and if drawn deeper would overlap some right
+    ventricles.
     """
     trunk = muscular_trunk(person)
     made: list[Paint] = []
@@ -210,7 +257,12 @@ def ribs(person: Person, fine: bool = False) -> list[Paint]:
         for number in range(12):
             made += _rib(trunk, number, side, person.organs.ribs * RIBS_MM[number])
         made += [] if fine else _collar_bone(side) + _shoulder_blade(side)
-    front = float(np.interp(1360, trunk.profile[:, 0] * 0 + trunk.table[0][0] + np.arange(len(trunk.profile)), trunk.profile[:, 3]))
+    front = float(
+        np.interp(
+            1360, trunk.profile[:, 0] * 0 + trunk.table[0][0] + np.arange(len(trunk.profile)),
+            trunk.profile[:, 3],
+        )
+    )
     front += 5.0 if fine else 0.0
     manubrium = Ellipsoid((0.0, front - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), square=0.5)
     body = Ellipsoid((0.0, front - 14, 1325.0), (17.0, 6.5, 52.0), (-13.0, 0.0, 0.0), square=0.5)
@@ -218,7 +270,8 @@ def ribs(person: Person, fine: bool = False) -> list[Paint]:
 
 
 def _rib(trunk: Loft, number: int, side: int, lower_mm: float = 0.0) -> list[Paint]:
-    """One rib: from its vertebra backwards and laterally, along the wall 13 mm under the muscle's surface, down to the cartilage."""
+    """One rib: from its vertebra backwards and laterally, along the wall 13 mm under the muscle's surface,
+    down to the cartilage."""
     start = 1452 - 23.4 * number
     reach = (0.55, 0.78, 0.88, 0.92, 0.94, 0.95, 0.94, 0.86, 0.78, 0.7, 0.45, 0.3)[number]
     fall = (25, 40, 55, 68, 80, 88, 92, 90, 82, 75, 45, 30)[number] + lower_mm
@@ -230,7 +283,11 @@ def _rib(trunk: Loft, number: int, side: int, lower_mm: float = 0.0) -> list[Pai
         narrow = (0.56, 0.7, 0.8, 0.88, 0.93, 0.97, 1, 1, 1, 1, 1, 1)[number]
         a, front, back = (min(row[2], 150) - 13) * narrow, row[3] - 13, row[4] - 18
         x = a * np.sin(angle)
-        y = -back * np.cos(angle) if angle < np.pi / 2 else -front * np.cos(angle) * (0.75 if number < 2 else 1.0)
+        y = (
+            -back * np.cos(angle)
+            if angle < np.pi / 2
+            else -front * np.cos(angle) * (0.75 if number < 2 else 1.0)
+        )
         points.append((side * x, y, z))
     first = (side * 14.0, column_y(start) - 8, start)
     bony = 9 if number < 10 else 11
@@ -244,7 +301,9 @@ def _collar_bone(side: int) -> list[Paint]:
 
 
 def _shoulder_blade(side: int) -> list[Paint]:
-    blade = Ellipsoid((side * 98.0, -80.0, 1362.0), (48.0, 5.0, 66.0), (8.0, -14.0 * side, 26.0 * side), square=0.2)
+    blade = Ellipsoid(
+        (side * 98.0, -80.0, 1362.0), (48.0, 5.0, 66.0), (8.0, -14.0 * side, 26.0 * side), square=0.2
+    )
     rim = tube([(side * 70, -92, 1392), (side * 118, -70, 1418), (side * 158, -22, 1436)], [5, 6, 8])
     socket = Ellipsoid((side * 138.0, -26.0, 1402.0), (10.0, 14.0, 18.0))
     return bone(blade, 1.6) + bone(rim, 2.0) + bone(socket, 1.8)
@@ -255,41 +314,69 @@ MARROW = "mixed marrow"         # of the adult pelvis
 
 
 def pelvis(person: Person, fine: bool = False) -> list[Paint]:
-    """Iliac wings that end at CREST_MM (bent blades if `fine`), hip sockets, pubis, and ischia that end below at ISCHIUM_MM."""
+    """Iliac wings that end at CREST_MM (bent blades if `fine`), hip sockets, pubis, and ischia that end below
+    at ISCHIUM_MM."""
     made: list[Paint] = []
     wide = 1.06 if person.female else 1.0
     for side in (1, -1):
-        made += wings.wing(person, side, muscular_trunk(person), MARROW) if fine else _iliac_wing(person, side, wide)
+        made += (
+            wings.wing(person, side, muscular_trunk(person), MARROW)
+            if fine
+            else _iliac_wing(person, side, wide)
+        )
         socket = Ellipsoid(mirrored((84 * wide, -4, 937), side), (31.0, 33.0, 36.0))
-        made += bone(socket - Ellipsoid(mirrored((88 * wide + 4, -2, 930), side), (30.0, 28.0, 28.0)), 2.0, MARROW)
         made += bone(
-            tube([mirrored(p, side) for p in ((66 * wide, -50, 1010), (74 * wide, -30, 980), (84 * wide, -12, 950))], [13, 13, 16]), 2.0,
+            socket - Ellipsoid(mirrored((88 * wide + 4, -2, 930), side), (30.0, 28.0, 28.0)), 2.0, MARROW
+        )
+        made += bone(
+            tube(
+                [
+                    mirrored(p, side)
+                    for p in ((66 * wide, -50, 1010), (74 * wide, -30, 980), (84 * wide, -12, 950))
+                ],
+                [13, 13, 16],
+            ),
+            2.0,
             MARROW,
         )
         ischium = tube(
-            [mirrored(p, side) for p in ((84 * wide, -26, 920), (72 * wide, -44, 880), (60 * wide, -46, ISCHIUM_MM + 17))], [18, 15, 17]
+            [
+                mirrored(p, side)
+                for p in ((84 * wide, -26, 920), (72 * wide, -44, 880), (60 * wide, -46, ISCHIUM_MM + 17))
+            ],
+            [18, 15, 17],
         )
         made += bone(ischium, 2.0, MARROW)
         made += bone(
-            tube([mirrored(p, side) for p in ((58 * wide, -40, 848), (34 * wide, 18, 862), (13, 46, 884))], [9, 7, 9], step_mm=25), 1.8,
+            tube(
+                [mirrored(p, side) for p in ((58 * wide, -40, 848), (34 * wide, 18, 862), (13, 46, 884))],
+                [9, 7, 9], step_mm=25,
+            ),
+            1.8,
             MARROW,
         )
         made += bone(
-            tube([mirrored(p, side) for p in ((80 * wide, 18, 934), (48 * wide, 44, 922), (13, 54, 900))], [13, 8, 11], step_mm=25), 1.8,
+            tube(
+                [mirrored(p, side) for p in ((80 * wide, 18, 934), (48 * wide, 44, 922), (13, 54, 900))],
+                [13, 8, 11], step_mm=25,
+            ),
+            1.8,
             MARROW,
         )
     return [*made, paint(Ellipsoid((0.0, 50.0, 892.0), (4.0, 13.0, 19.0)), "cartilage", Layer.MARROW)]
 
 
 def _iliac_wing(person: Person, side: int, wide: float) -> list[Paint]:
-    """A thin concave plate from the sacroiliac joint to the anterior spine, its thick rim along the top, and the muscles on its two faces.
+    """A thin concave plate from the sacroiliac joint to the anterior spine, its thick rim along the top, and
+    the muscles on its two faces.
 
     The rim, the crest, is 12 to 19 mm thick, thickest behind the anterior spine, at the tubercle.
     """
     semi, turn = (8.5, 74.0, 70.0), (-12.0, 20.0 * side, 38.0 * side)
     top = Ellipsoid((0.0, 0.0, 0.0), semi, turn).box[1, 2]
     plate = Ellipsoid((side * 98.0 * wide, -10.0, CREST_MM - top), semi, turn)
-    around = np.deg2rad(np.linspace(20.0, 160.0, 11))                     # in the plane of the plate, from the front over the top
+    # in the plane of the plate, from the front over the top
+    around = np.deg2rad(np.linspace(20.0, 160.0, 11))
     radii = np.interp(around, np.deg2rad([20.0, 65.0, 110.0, 160.0]), [7.0, 9.5, 7.0, 6.0])
     along, up = np.cos(around)[:, None] * 70.0, np.sin(around)[:, None] * 66.0
     points = np.asarray(plate.centre) + along * plate.axes[:, 1] + up * plate.axes[:, 2]
@@ -311,4 +398,7 @@ def _on_the_wing(person: Person, side: int, plate: Ellipsoid) -> list[Paint]:
     thick = 1.2 + 0.05 * person.fat_mm
     seams = [at(18.0, (thick, 62.0, 56.0)), at(31.0, (thick, 56.0, 50.0))]
     iliacus = at(-11.0, (11.0 * person.brawn, 62.0, 58.0))
-    return [paint(iliacus, "muscle", Layer.CAVITY), *(paint(seam, "intermuscular fat", Layer.SEAM, over=("muscle",)) for seam in seams)]
+    return [
+        paint(iliacus, "muscle", Layer.CAVITY),
+        *(paint(seam, "intermuscular fat", Layer.SEAM, over=("muscle",)) for seam in seams),
+    ]

@@ -1,9 +1,10 @@
-"""The branching vessels of lungs and liver: dots and branches, bright in a dark lung if blood is bright, faint in the liver.
+"""The branching vessels of lungs and liver: dots and branches, bright in a dark lung if blood is bright,
+faint in the liver.
 
-Each vessel divides in two, towards the two halves of the region it supplies, and the cube of its width is shared between them (Murray
-(1926), Proc Natl Acad Sci 12:207).  In a lung, ends are 2 to 3 mm in diameter, as segments of the fifth or sixth order are, and the stem of
-100 ends nine to fourteen, as lobar branches (Huang et al. (1996), J Appl Physiol 81:2123).  In the liver they are 1.6 to 2.4 mm, stems 5
-to 8.
+Each vessel divides in two, towards the two halves of the region it supplies, and the cube of its width is
+shared between them (Murray (1926), Proc Natl Acad Sci 12:207).  In a lung, ends are 2 to 3 mm in diameter, as
+segments of the fifth or sixth order are, and the stem of 100 ends nine to fourteen, as lobar branches (Huang
+et al. (1996), J Appl Physiol 81:2123).  In the liver they are 1.6 to 2.4 mm, stems 5 to 8.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
 LUNG_ENDS, LIVER_ENDS = 100, 36
-"""Ends of the vessels of one lung (arteries and veins run side by side, with one label), and of the hepatic or portal veins."""
+"""Ends of the vessels of one lung (arteries and veins run side by side, with one label), and of the hepatic
+or portal veins."""
 
 HILUM_MM = (26.0, -22.0, 1366.0)
 """Where vessels enter the right lung, in the written anatomy; the left lung mirrors it."""
 
 BELOW_DOME_MM = 60.0
-"""Lowest level of the ends of the lung's vessels, below the liver's dome: behind it the lung reaches that deep."""
+"""Lowest level of the ends of the lung's vessels, below the liver's dome: behind it the lung reaches that
+deep."""
 
 
 def parts(person: Person) -> list[Paint]:
@@ -40,8 +43,11 @@ def parts(person: Person) -> list[Paint]:
         stems = forks(np.array(HILUM_MM) * (side, 1, 1), ends, float(rng.uniform(1.0, 1.5)), rng)
         made += [paint(stem, "venous blood", Layer.CONTENT, over=("lung",)) for stem in stems]
     liver, room = lobes(person)[0].solid, Box((-70.0, -80.0, top - 150), (140.0, 90.0, top - 8))
-    for start in ((22.0, -6.0, top - 28), (26.0, 4.0, top - 105)):      # hepatic veins to the vena cava, portal ones from the hilum
-        stems = forks(np.array(start), _points(liver, room, LIVER_ENDS, rng), float(rng.uniform(0.8, 1.2)), rng)
+    # hepatic veins to the vena cava, portal ones from the hilum
+    for start in ((22.0, -6.0, top - 28), (26.0, 4.0, top - 105)):
+        stems = forks(
+            np.array(start), _points(liver, room, LIVER_ENDS, rng), float(rng.uniform(0.8, 1.2)), rng
+        )
         made += [paint(stem, "venous blood", Layer.CONTENT, over=("liver",)) for stem in stems]
     return made
 
@@ -53,8 +59,11 @@ def _points(solid: Solid, room: Box, count: int, rng: np.random.Generator) -> ND
     return np.asarray(tried[solid.inside(x, y, z)][:count])
 
 
-def forks(start: NDArray[np.float64], ends: NDArray[np.float64], end_mm: float, rng: np.random.Generator) -> list[Solid]:
-    """The vessels from `start` to the ends (n, 3), whose radius is `end_mm`, by recursive bisection of the ends."""
+def forks(
+    start: NDArray[np.float64], ends: NDArray[np.float64], end_mm: float, rng: np.random.Generator
+) -> list[Solid]:
+    """The vessels from `start` to the ends (n, 3), whose radius is `end_mm`, by recursive bisection of the
+    ends."""
     radius = end_mm * len(ends) ** (1 / 3)
     if len(ends) == 1:
         return [tube([start, ends[0]], [radius, 0.7 * radius])]

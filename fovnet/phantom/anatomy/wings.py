@@ -1,7 +1,9 @@
-"""The iliac wings: thin blades, S-shaped in every axial slice, with iliacus inside and the gluteal muscles outside.
+"""The iliac wings: thin blades, S-shaped in every axial slice, with iliacus inside and the gluteal muscles
+outside.
 
-Lengths in mm of the written anatomy.  Sizes: Standring (ed., 2016), Gray's Anatomy, 41st ed.: the crests are 28 cm
-apart, the anterior spines 24, the posterior ones 9; seen from above the crest is an S, convex outwards in front and inwards behind.
+Lengths in mm of the written anatomy.  Sizes: Standring (ed., 2016), Gray's Anatomy, 41st ed.: the crests are
+28 cm apart, the anterior spines 24, the posterior ones 9; seen from above the crest is an S, convex outwards
+in front and inwards behind.
 """
 
 from __future__ import annotations
@@ -21,11 +23,15 @@ from fovnet.phantom.person.traits import Person
 
 @dataclass(frozen=True)
 class Blade(Solid):
-    """An upright plate, S-shaped in every axial slice from a posterior to an anterior end, bent outwards in front by `bow`.
+    """An upright plate, S-shaped in every axial slice from a posterior to an anterior end, bent outwards in
+    front by `bow`.
 
-    table    rows (z, posterior x and y, anterior x and y, thickness, bow), mm, z ascending, x of the right side
-    side     1 on the right, -1 on the left          out_mm  offset perpendicular to the plate, negative inwards
-    grown    added to the thickness, mm              ends    where along the plate it begins and ends, 0 behind to 1 in front
+    table    rows (z, posterior x and y, anterior x and y, thickness, bow), mm, z ascending, x of the right
+             side
+    side     1 on the right, -1 on the left          out_mm  offset perpendicular to the plate, negative
+        inwards
+    grown    added to the thickness, mm              ends    where along the plate it begins and ends, 0
+        behind to 1 in front
     """
 
     table: tuple[tuple[float, ...], ...]
@@ -104,23 +110,36 @@ def wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
 
 
 def wing(person: Person, side: int, muscular: Solid, marrow: str) -> list[Paint]:
-    """One blade; iliacus on its inner face, the two smaller gluteal muscles on the outer, and outside them fat, within `muscular`.
+    """One blade; iliacus on its inner face, the two smaller gluteal muscles on the outer, and outside them
+    fat, within `muscular`.
 
-    At the crest 5 mm of muscle cover the blade, 4 cm lower 3 cm; iliacus is 1 to 2 cm thick below and begins 1 cm below the crest.
+    At the crest 5 mm of muscle cover the blade, 4 cm lower 3 cm; iliacus is 1 to 2 cm thick below and begins
+    1 cm below the crest.
     """
     table, seam = wing_table(person), 0.8 + 0.05 * person.fat_mm
     blade, brawn = Blade(table, side), person.brawn * person.build.hips
 
-    def beside(out_mm: float, low: float, high: float, thick: float, ends: tuple[float, float] = (0.0, 1.0)) -> Blade:
+    def beside(
+        out_mm: float, low: float, high: float, thick: float, ends: tuple[float, float] = (0.0, 1.0)
+    ) -> Blade:
         rows = tuple((*row[:5], thick, row[6]) for row in table if low <= row[0] <= high)
         return Blade(rows, side, out_mm, 0.0, ends)
 
     iliacus = tuple(
-        (*row[:5], 2 * brawn * float(np.interp(row[0], (938, 1000, 1048, 1060), (17.0, 14.0, 6.0, 0.5))), row[6]) for row in table
+        (
+            *row[:5], 2 * brawn * float(np.interp(row[0], (938, 1000, 1048, 1060), (17.0, 14.0, 6.0, 0.5))),
+            row[6],
+        )
+        for row in table
     )
     made = [paint(Blade(iliacus, side, -4.0, 0.0, (0.18, 1.0)), "muscle", Layer.CAVITY)]
     for out_mm, low in ((13.0 * brawn, 938.0), (29.0 * brawn, 972.0)):
-        made.append(paint(beside(out_mm, low, 1034.0, 2.2 * seam, (0.1, 0.95)), "intermuscular fat", Layer.SEAM, over=("muscle",)))
+        made.append(
+            paint(
+                beside(out_mm, low, 1034.0, 2.2 * seam, (0.1, 0.95)), "intermuscular fat", Layer.SEAM,
+                over=("muscle",),
+            )
+        )
     fat = 10.0 + 0.5 * min(person.fat_mm, 40.0)
     hull = beside(12.0 + fat / 2, 1034.0, 1060.0, fat, (0.08, 0.9))
     made.append(paint(hull & muscular, "fat", Layer.MUSCLE, over=("muscle",)))

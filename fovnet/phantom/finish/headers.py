@@ -1,7 +1,7 @@
 """Headers that turn the axes: an affine of plain voxel sizes, by which every stack is axial.
 
-Written by converters that know the voxel sizes but not the orientation.  A brain may then appear in coronal, a knee in sagittal, a heart in
-short-axis view, all as slices from below upwards.
+Written by converters that know the voxel sizes but not the orientation.  A brain may then appear in coronal,
+a knee in sagittal, a heart in short-axis view, all as slices from below upwards.
 """
 
 from __future__ import annotations
@@ -17,21 +17,29 @@ from fovnet.phantom.geometry.raster import Grid
 from fovnet.volume.volume import Volume
 
 TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
-UPRIGHT = 0.5           # of turned volumes: up, or anterior, is at the top of the image; the others have any orientation
+# of turned volumes: up, or anterior, is at the top of the image; the others have any orientation
+UPRIGHT = 0.5
 LATTICE = 9             # points at which heights are evaluated along each axis of a grid
 
 Turn = tuple[tuple[int, int], ...]
-"""For each axis of a grid the axis (0 right, 1 front, 2 up) that the header claims it is, and its direction; () for a true header."""
+"""For each axis of a grid the axis (0 right, 1 front, 2 up) that the header claims it is, and its direction;
+() for a true header."""
 
 
 def region_alone(grid: Grid, marks: Landmarks, least: float) -> int | None:
-    """The rung of the chain that contains the grid (mm of the person), or at least the share `least` of it; None if there is none.
+    """The rung of the chain that contains the grid (mm of the person), or at least the share `least` of it;
+    None if there is none.
 
     Parts above the vertex or below the soles are ignored: a head with air above it is a head alone.
     """
     along = [np.linspace(-0.5, size - 0.5, LATTICE) for size in grid.shape]
     i, j, k = np.meshgrid(*along, indexing="ij")
-    z = grid.vox_to_ras[2, 0] * i + grid.vox_to_ras[2, 1] * j + grid.vox_to_ras[2, 2] * k + grid.vox_to_ras[2, 3]
+    z = (
+        grid.vox_to_ras[2, 0] * i
+        + grid.vox_to_ras[2, 1] * j
+        + grid.vox_to_ras[2, 2] * k
+        + grid.vox_to_ras[2, 3]
+    )
     borders = np.asarray(marks.borders_mm)
     rungs = np.searchsorted(borders, z, side="right") - 1
     counts = np.bincount(rungs[(rungs >= 0) & (rungs < len(borders) - 1)], minlength=len(borders) - 1)
@@ -40,13 +48,17 @@ def region_alone(grid: Grid, marks: Landmarks, least: float) -> int | None:
 
 
 def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
-    """A turn by which `slice_axis` is the third axis, in either direction; the other two as they are, or in any order and direction."""
+    """A turn by which `slice_axis` is the third axis, in either direction; the other two as they are, or in
+    any order and direction."""
     across = [axis for axis in range(3) if axis != slice_axis]
     signs = rng.choice([-1, 1], 3).tolist()
     swapped = bool(rng.random() < 0.5)
     if rng.random() < UPRIGHT:
         signs[:2], swapped = [1, 1], False
-    becomes = {across[0]: (int(swapped), signs[0]), across[1]: (int(not swapped), signs[1]), slice_axis: (2, signs[2])}
+    becomes = {
+        across[0]: (int(swapped), signs[0]), across[1]: (int(not swapped), signs[1]),
+        slice_axis: (2, signs[2]),
+    }
     return tuple(becomes[axis] for axis in range(3))
 
 
@@ -54,12 +66,17 @@ ROWS_DOWN = 0.3         # of images stored with their first row on top; readers 
 
 
 def as_picture(slice_axis: int, rng: np.random.Generator) -> Turn:
-    """A turn that keeps images as a scanner stores them: columns from the patient's right, or front, to the left, or back.
+    """A turn that keeps images as a scanner stores them: columns from the patient's right, or front, to the
+    left, or back.
 
-    The header claims the first column to be the left-most, so the image is mirrored; slices run in either direction.
+    The header claims the first column to be the left-most, so the image is mirrored; slices run in either
+    direction.
     """
     first, second = [axis for axis in range(3) if axis != slice_axis]
-    becomes = {first: (0, -1), second: (1, -1 if rng.random() < ROWS_DOWN else 1), slice_axis: (2, int(rng.choice([-1, 1])))}
+    becomes = {
+        first: (0, -1), second: (1, -1 if rng.random() < ROWS_DOWN else 1),
+        slice_axis: (2, int(rng.choice([-1, 1]))),
+    }
     return tuple(becomes[axis] for axis in range(3))
 
 

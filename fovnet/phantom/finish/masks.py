@@ -1,4 +1,5 @@
-"""Processing of images before they are shared: skulls and faces removed, backgrounds blackened, intensities clipped, borders added."""
+"""Processing of images before they are shared: skulls and faces removed, backgrounds blackened, intensities
+clipped, borders added."""
 
 from __future__ import annotations
 
@@ -16,18 +17,22 @@ from fovnet.volume.volume import Volume
 
 BRAIN, FACE, BACKGROUND = "brain", "face", "background"
 BRAIN_WORDS = ("matter", "cerebrospinal", "cerebell", "gangli", "thalam")
-FACE_SLOPE = 0.35       # slope of the cut of a defaced head, backwards from the forehead to the chin, mm per mm
+# slope of the cut of a defaced head, backwards from the forehead to the chin, mm per mm
+FACE_SLOPE = 0.35
 
 
 @dataclass(frozen=True)
 class Finish:
     """The processing of an image after its acquisition; by default none.
 
-    hides    "brain": all but the brain is blackened; "face": the face is; "background": all outside the body is; "" nothing
-    clipped  (low, high) range of intensities kept, white being 1000          below   subtracted from every intensity
+    hides    "brain": all but the brain is blackened; "face": the face is; "background": all outside the body
+             is; "" nothing
+    clipped  (low, high) range of intensities kept, white being 1000          below   subtracted from every
+        intensity
     cropped  voxels kept around the visible part, across the body, if something is hidden; None: no cropping
     border   voxels of 0 added at each end of the axes across the body
-    through  whether slices that show nothing are cropped too, up to `cropped`     cube_mm  side of a cube of 0 it is padded to; 0: none
+    through  whether slices that show nothing are cropped too, up to `cropped`     cube_mm  side of a cube of
+        0 it is padded to; 0: none
     stripping  how the skull was removed; None: exactly
     """
 
@@ -42,13 +47,15 @@ class Finish:
 
 
 LEAST_SHOWN = 2000
-"""Label voxels; a mask that leaves fewer is not applied, as the volume would be black: three slices of the jaw after skull stripping."""
+"""Label voxels; a mask that leaves fewer is not applied, as the volume would be black: three slices of the
+jaw after skull stripping."""
 
 
 def shown(
     labels: NDArray[np.integer], grid: Grid, marks: Landmarks, hides: str, stripping: Stripping | None = None
 ) -> NDArray[np.bool_] | None:
-    """(i, j, k) which label voxels remain visible; None if all do, or hardly any would.  The grid is in mm of the person."""
+    """(i, j, k) which label voxels remain visible; None if all do, or hardly any would.  The grid is in mm of
+    the person."""
     if not hides:
         return None
     if hides == BRAIN and stripping is not None:
@@ -67,11 +74,15 @@ def _face(labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> NDArray[
     body = np.flatnonzero((labels != AIR).any(axis=(0, 2)))
     front = float(y.max()) if not len(body) else float(grid.vox_to_ras[1, 1] * body[-1] + y.min())
     edge = front - 18 - FACE_SLOPE * (brow - z)
-    return np.broadcast_to((y > edge) & (z < brow), labels.shape)       # coordinates of an untilted grid have size 1 along other axes
+    # coordinates of an untilted grid have size 1 along other axes
+    return np.broadcast_to((y > edge) & (z < brow), labels.shape)
 
 
-def finished(volume: Volume, visible: NDArray[np.bool_] | None, factors: tuple[int, int, int], finish: Finish) -> Volume:
-    """The volume after all processing.  `visible` is (i·a, j·b, k·c), as returned by `shown`, in blocks of `factors` voxels."""
+def finished(
+    volume: Volume, visible: NDArray[np.bool_] | None, factors: tuple[int, int, int], finish: Finish
+) -> Volume:
+    """The volume after all processing.  `visible` is (i·a, j·b, k·c), as returned by `shown`, in blocks of
+    `factors` voxels."""
     voxels, affine = volume.voxels, volume.vox_to_ras
     if visible is not None:
         left = averaged(visible.astype(np.float32), factors) > 0.4
@@ -111,9 +122,14 @@ def _span_of(left: NDArray[np.bool_], axis: int, margin: int) -> tuple[int, int]
     return max(0, int(kept[0]) - margin), min(left.shape[axis], int(kept[-1]) + 1 + margin)
 
 
-def _in_a_cube(voxels: NDArray[np.float32], affine: NDArray[np.float64], side_mm: float) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+def _in_a_cube(
+    voxels: NDArray[np.float32], affine: NDArray[np.float64], side_mm: float
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """The voxels padded with 0 to a cube, along axes shorter than it."""
-    ends = [_added(size, float(np.linalg.norm(affine[:3, axis])), side_mm) for axis, size in enumerate(voxels.shape)]
+    ends = [
+        _added(size, float(np.linalg.norm(affine[:3, axis])), side_mm)
+        for axis, size in enumerate(voxels.shape)
+    ]
     affine = affine.copy()
     affine[:3, 3] -= affine[:3, :3] @ [before for before, _ in ends]
     return np.pad(voxels, ends), affine
@@ -126,8 +142,8 @@ def _added(size: int, spacing_mm: float, side_mm: float) -> tuple[int, int]:
 
 
 def along_slices(
-    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], visible: NDArray[np.bool_] | None, factors: tuple[int, int, int],
-    finish: Finish, spacing_mm: float,
+    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], visible: NDArray[np.bool_] | None,
+    factors: tuple[int, int, int], finish: Finish, spacing_mm: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Heights and body area of each slice (k,) of the finished volume, from those of all acquired slices."""
     if visible is None or not (finish.through or finish.cube_mm):
@@ -145,7 +161,8 @@ def along_slices(
 def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generator) -> Finish:
     """The processing of an image; one of two heads has lost its skull or its face.
 
-    Brain collections have tight boxes, or the 256 mm cube that FreeSurfer makes (Fischl 2012, NeuroImage 62:774).
+    Brain collections have tight boxes, or the 256 mm cube that FreeSurfer makes (Fischl 2012, NeuroImage
+    62:774).
     """
     dice = rng.random(5)
     hides = ""
@@ -154,7 +171,8 @@ def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generato
     elif dice[0] > 0.86:
         hides = BACKGROUND
     low = float(rng.uniform(0, 60))
-    clipped = (low, low + float(rng.uniform(560, 900))) if dice[1] < 0.12 else (0.0, np.inf)      # narrower would be like a label map
+    # narrower would be like a label map
+    clipped = (low, low + float(rng.uniform(560, 900))) if dice[1] < 0.12 else (0.0, np.inf)
     border = rng.integers(0, 1 + np.array(shape[:2]) // 3) if dice[2] < 0.12 else np.zeros(2, dtype=int)
     below = float(rng.uniform(100, 700)) if dice[3] < 0.06 else 0.0
     cropped = int(rng.integers(0, 9)) if hides and dice[4] < 0.4 else None
@@ -163,9 +181,13 @@ def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generato
 
 
 def stripped(finish: Finish, rng: np.random.Generator) -> Finish:
-    """The processing with the skull removed: most masks are imperfect, some boxes are tight and some are cubes."""
+    """The processing with the skull removed: most masks are imperfect, some boxes are tight and some are
+    cubes."""
     dice, cube = rng.random(3), float(rng.choice([256.0, 256.0, rng.uniform(190, 260)]))
     through, cubed = bool(dice[0] < 0.35), bool(dice[1] < 0.15)
     cropped = finish.cropped if finish.cropped is not None or not through else int(rng.integers(0, 4))
     stripping = draw_stripping(rng) if dice[2] < 0.85 else None
-    return replace(finish, hides=BRAIN, cropped=cropped, through=through, cube_mm=cube if cubed else 0.0, stripping=stripping)
+    return replace(
+        finish, hides=BRAIN, cropped=cropped, through=through, cube_mm=cube if cubed else 0.0,
+        stripping=stripping,
+    )

@@ -1,7 +1,9 @@
-"""Skull stripping as programs do it: tight or loose masks, some with a rim of dura, local errors or a missing part.
+"""Skull stripping as programs do it: tight or loose masks, some with a rim of dura, local errors or a missing
+part.
 
-Masks of different programs on the same head differ by some millimetres of CSF and dura at the convexity and by centimetres at the worst
-place, mostly at the base: Iglesias et al. (2011), IEEE Trans Med Imaging 30:1617, compare six of them.
+Masks of different programs on the same head differ by some millimetres of CSF and dura at the convexity and
+by centimetres at the worst place, mostly at the base: Iglesias et al. (2011), IEEE Trans Med Imaging 30:1617,
+compare six of them.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class Stripping:
 
     smooth_mm  width of the smoothing: narrow sulci are kept as CSF, optic nerves are lost
     reach_mm   how far the mask extends beyond grey matter, negative if it removes some of it
-    balls      (x, y, z, radius mm, kept) directions from the middle: a ball at the surface wrongly removed, or kept (1.0)
+    balls      (x, y, z, radius mm, kept) directions from the middle: a ball at the surface wrongly removed,
+               or kept (1.0)
     gone       missing part: "cerebellum" (with the brainstem), "left" or "right" hemisphere, or "" for none
     """
 
@@ -51,7 +54,9 @@ class Stripping:
         matter = averaged(np.pad(MATTER[labels], ends).astype(np.float32), (a, b, c))
         coarse = _joined(grid, (a, b, c), matter.shape)
         step = spacing * (a, b, c)
-        left = gaussian_filter(matter, self.smooth_mm / step, truncate=2.5) > ndtr(-self.reach_mm / self.smooth_mm)
+        left = gaussian_filter(matter, self.smooth_mm / step, truncate=2.5) > ndtr(
+            -self.reach_mm / self.smooth_mm
+        )
         water = averaged(np.pad(WATER[labels], ends).astype(np.float32), (a, b, c)) > 0.3
         left |= water & (gaussian_filter(matter, DEEP_MM / step, truncate=1.5, mode="nearest") > 0.5)
         if left.any():
@@ -69,7 +74,10 @@ class Stripping:
             left = left & ((x < middle[0]) == (self.gone == RIGHT))
         whole = left.copy()
         for *towards, radius, kept in self.balls:
-            along = sum(component * (values - at) for component, values, at in zip(towards, (x, y, z), middle, strict=True))
+            along = sum(
+                component * (values - at)
+                for component, values, at in zip(towards, (x, y, z), middle, strict=True)
+            )
             aside2 = (x - middle[0]) ** 2 + (y - middle[1]) ** 2 + (z - middle[2]) ** 2 - along * along
             beam = whole & (aside2 < 36)
             reach = float(along[beam].max(initial=0.0))

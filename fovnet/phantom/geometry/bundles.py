@@ -18,9 +18,11 @@ STEP_MM = 2.0       # along z, within which a muscle's position is constant
 
 @dataclass(frozen=True)
 class Outline(Solid):
-    """A stack of rounded, asymmetric cross-sections along z: r² + t r³ cos(3 (θ - θ₀)) ≤ 1 in units of four reaches.
+    """A stack of rounded, asymmetric cross-sections along z: r² + t r³ cos(3 (θ - θ₀)) ≤ 1 in units of four
+    reaches.
 
-    table  rows (z, centre x, centre y, reach towards +x, towards -x, to the front, to the back), mm, z ascending
+    table  rows (z, centre x, centre y, reach towards +x, towards -x, to the front, to the back), mm, z
+           ascending
     three  t cos 3θ₀ and t sin 3θ₀, of size 0.22 at most: three corners 120° apart, as in a tibia's triangle
     """
 
@@ -72,20 +74,25 @@ class Outline(Solid):
         return np.asarray(near & ((z >= self.table[0][0]) & (z <= self.table[-1][0])))
 
     def shrunk(self, mm: float) -> Outline:
-        return replace(self, table=tuple((*row[:3], *(max(0.0, reach - mm) for reach in row[3:])) for row in self.table))
+        return replace(
+            self, table=tuple((*row[:3], *(max(0.0, reach - mm) for reach in row[3:])) for row in self.table)
+        )
 
 
 Oval = tuple[float, float, float, float]
-"""Centre and half widths of a muscle in its compartment, in the units of `Outline.within`; +x is towards the outer side."""
+"""Centre and half widths of a muscle in its compartment, in the units of `Outline.within`; +x is towards the
+outer side."""
 
 
 @dataclass(frozen=True)
 class Planes(Solid):
     """The planes of fat, `thick_mm` thick, between muscles that fill an outline.
 
-    Every point belongs to the muscle with the nearest oval, in units of the oval's half widths; a muscle may have several ovals, with no
-    plane between them.  So small muscles are rounded, large ones fill the rest, and a muscle ends where its ovals shrink to nothing.
-    heights  (h,) mm, ascending         muscles  for each muscle, for each oval of it, an `Oval` at every height
+    Every point belongs to the muscle with the nearest oval, in units of the oval's half widths; a muscle may
+    have several ovals, with no plane between them.  So small muscles are rounded, large ones fill the rest,
+    and a muscle ends where its ovals shrink to nothing.
+    heights  (h,) mm, ascending         muscles  for each muscle, for each oval of it, an `Oval` at every
+        height
     """
 
     outline: Outline
@@ -131,18 +138,24 @@ class Planes(Solid):
             second = np.where(first, best, np.where(nearer, near, second))
             best, size = np.where(first, near, best), np.where(first, own, size)
         row = np.clip(np.rint(z - self.outline.table[0][0]), 0, len(self.outline.profile) - 1).astype(np.intp)
-        thick = (np.float32(self.thick_mm) / np.maximum(self.outline.profile[:, 2:].mean(axis=1), np.float32(1.0)))[row]
+        thick = (
+            np.float32(self.thick_mm) / np.maximum(self.outline.profile[:, 2:].mean(axis=1), np.float32(1.0))
+        )[row]
         # Across the plane the two distances change by 1 / size each, in opposite directions.
         apart = (np.sqrt(second) - np.sqrt(best)) <= thick * (1 / size + 1 / other) / 2
         return np.asarray(apart & ((z >= low) & (z <= high)))
 
 
-def _coefficients(heights: Sequence[float], oval: tuple[Oval, ...], z: NDArray[np.float64]) -> NDArray[np.float32]:
+def _coefficients(
+    heights: Sequence[float], oval: tuple[Oval, ...], z: NDArray[np.float64]
+) -> NDArray[np.float32]:
     x, y, a, b = PchipInterpolator(heights, np.asarray(oval))(z).T
     return np.asarray([1 / a, -x / a, 1 / b, -y / b, np.sqrt(a * b)], dtype=np.float32)
 
 
-def _nearest(muscle: list[NDArray[np.float32]], u: Floats, v: Floats, at: NDArray[np.intp]) -> tuple[Floats, Floats]:
+def _nearest(
+    muscle: list[NDArray[np.float32]], u: Floats, v: Floats, at: NDArray[np.intp]
+) -> tuple[Floats, Floats]:
     """Squared distance to the nearest oval of a muscle, in its half widths, and that oval's size."""
     nearest: tuple[Floats, Floats] | None = None
     for per_u, less_u, per_v, less_v, size in muscle:

@@ -18,12 +18,15 @@ FLARED = 0.4
 
 @dataclass(frozen=True)
 class Dome(Solid):
-    """Around the y axis, in front of a base: r² ≤ (1 - t^power)^point, t the share of the length; 2, 1 is half an ellipsoid, 1, 2 a
-    cone.
+    """Around the y axis, in front of a base: r² ≤ (1 - t^power)^point, t the share of the length; 2, 1 is
+    half an ellipsoid, 1, 2 a cone.
 
-    base  (3,) middle of the base, mm    half  half width and half height of the base, mm    length  from base to nipple, mm
-    lean  (2,) mm by which the nipple is to the right of and above the base's middle; the shape bends there with t²
-    flare added to r² at the base, falling to 0 at t = FLARED: above 0 a broad base on the chest, below 0 a pear on a narrow one
+    base  (3,) middle of the base, mm    half  half width and half height of the base, mm    length  from base
+        to nipple, mm
+    lean  (2,) mm by which the nipple is to the right of and above the base's middle; the shape bends there
+          with t²
+    flare added to r² at the base, falling to 0 at t = FLARED: above 0 a broad base on the chest, below 0 a
+    pear on a narrow one
     """
 
     base: tuple[float, float, float]
@@ -48,7 +51,8 @@ class Dome(Solid):
         return np.array([low, (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0))])
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """(u, t, w): shares of the half width, of the length and of the half height, with the lean removed."""
+        """(u, t, w): shares of the half width, of the length and of the half height, with the lean
+        removed."""
         t = (y - np.float32(self.base[1])) * np.float32(1 / self.length)
         bent = np.square(np.clip(t, 0, 1))
         u = (x - np.float32(self.base[0]) - np.float32(self.lean[0]) * bent) * np.float32(1 / self.half[0])

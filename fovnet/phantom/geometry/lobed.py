@@ -15,7 +15,8 @@ LOBES = 0.45        # largest relative change of a lesion's level by noise
 
 @dataclass(frozen=True)
 class Lobed(Solid):
-    """An ellipsoid with smooth bulges: level · (1 + noise) ≤ 1, noise a sum of three waves of about the ellipsoid's own size.
+    """An ellipsoid with smooth bulges: level · (1 + noise) ≤ 1, noise a sum of three waves of about the
+    ellipsoid's own size.
 
     waves  (3, 4) wave numbers along x, y, z in 1 / mm, and phases
     """

@@ -1,7 +1,7 @@
 """From solids to labels on any grid.
 
-Every solid is painted within its own bounding box only, so that the cost depends on what is shown, a knee at 1 mm or a whole body at
-3 mm, and there is no master volume.
+Every solid is painted within its own bounding box only, so that the cost depends on what is shown, a knee at
+1 mm or a whole body at 3 mm, and there is no master volume.
 """
 
 from __future__ import annotations
@@ -18,22 +18,32 @@ from fovnet.phantom.geometry.solids import FAR, Floats, Solid
 
 @dataclass(frozen=True)
 class Grid:
-    """The position of the voxels: `shape` (i, j, k) and `vox_to_ras` (4, 4), voxel index to millimetres, RAS+."""
+    """The position of the voxels: `shape` (i, j, k) and `vox_to_ras` (4, 4), voxel index to millimetres,
+    RAS+."""
 
     shape: tuple[int, int, int]
     vox_to_ras: NDArray[np.float64]
 
     def coordinates(self) -> tuple[Floats, Floats, Floats]:
-        """x, y, z of the voxel centres in mm, float32, broadcastable to `shape`: size 1 along axes they do not depend on."""
-        i, j, k = (np.arange(size).reshape([-1 if axis == at else 1 for at in range(3)]) for axis, size in enumerate(self.shape))
+        """x, y, z of the voxel centres in mm, float32, broadcastable to `shape`: size 1 along axes they do
+        not depend on."""
+        i, j, k = (
+            np.arange(size).reshape([-1 if axis == at else 1 for at in range(3)])
+            for axis, size in enumerate(self.shape)
+        )
         rows = []
         for row in self.vox_to_ras[:3]:
-            terms = [float(slope) * index for slope, index in zip(row[:3], (i, j, k), strict=True) if abs(slope) > 1e-9]
+            terms = [
+                float(slope) * index
+                for slope, index in zip(row[:3], (i, j, k), strict=True)
+                if abs(slope) > 1e-9
+            ]
             rows.append(np.asarray(sum(terms, start=np.full((1, 1, 1), row[3])), dtype=np.float32))
         return rows[0], rows[1], rows[2]
 
     def windows(self, boxes: NDArray[np.float64]) -> NDArray[np.int64]:
-        """(n, 2, 3) first and last index along each axis of the voxels whose centres may lie in the boxes (n, 2, 3) mm.
+        """(n, 2, 3) first and last index along each axis of the voxels whose centres may lie in the boxes (n,
+        2, 3) mm.
 
         A box that meets no voxel has a first index above its last.
         """
@@ -46,7 +56,8 @@ class Grid:
         return np.asarray(np.stack([low, high], axis=1).astype(np.int64))
 
     def finer(self, factors: Sequence[int]) -> Grid:
-        """The grid with each voxel cut into `factors` (3,) equal parts along its axes; it covers the same space."""
+        """The grid with each voxel cut into `factors` (3,) equal parts along its axes; it covers the same
+        space."""
         cut = np.asarray(factors)
         affine = self.vox_to_ras.copy()
         affine[:3, :3] = self.vox_to_ras[:3, :3] / cut
@@ -57,7 +68,8 @@ class Grid:
 
 @dataclass(frozen=True)
 class Paint:
-    """A solid filled with a tissue label.  Layers are painted in ascending order; `over` restricts it to voxels with these labels."""
+    """A solid filled with a tissue label.  Layers are painted in ascending order; `over` restricts it to
+    voxels with these labels."""
 
     solid: Solid
     label: int
@@ -91,7 +103,8 @@ class AsWritten:
 
 @dataclass(frozen=True)
 class Pieces:
-    """An anatomy ready for painting: its smallest solids in painting order, with their boxes (n, 2, 3) in mm."""
+    """An anatomy ready for painting: its smallest solids in painting order, with their boxes (n, 2, 3) in
+    mm."""
 
     solids: tuple[Solid, ...]
     paints: tuple[Paint, ...]
@@ -100,13 +113,18 @@ class Pieces:
 
 def pieces_of(paints: Iterable[Paint]) -> Pieces:
     """The paints by ascending layer, in the order given within one, each cut into the parts of its solid."""
-    pairs = [(part, paint) for paint in sorted(paints, key=lambda paint: paint.layer) for part in paint.solid.parts()]
+    pairs = [
+        (part, paint)
+        for paint in sorted(paints, key=lambda paint: paint.layer)
+        for part in paint.solid.parts()
+    ]
     boxes = np.array([part.box for part, _ in pairs]).reshape(-1, 2, 3)
     return Pieces(tuple(part for part, _ in pairs), tuple(paint for _, paint in pairs), boxes)
 
 
 def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArray[np.uint8]:
-    """Labels (i, j, k) of the solids on the grid: a voxel has the label of the last solid that holds its centre, else 0."""
+    """Labels (i, j, k) of the solids on the grid: a voxel has the label of the last solid that holds its
+    centre, else 0."""
     shape = shape or AsWritten()
     labels = np.zeros(grid.shape, dtype=np.uint8)
     coordinates = shape.to_anatomy(*grid.coordinates())
@@ -126,7 +144,9 @@ def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArra
     return labels
 
 
-def _paint_where(allowed: NDArray[np.bool_], part: Solid, label: int, block: NDArray[np.uint8], points: list[Floats]) -> None:
+def _paint_where(
+    allowed: NDArray[np.bool_], part: Solid, label: int, block: NDArray[np.uint8], points: list[Floats]
+) -> None:
     """Paint a solid whose test is expensive on the allowed voxels of a block, testing no others."""
     if allowed.any():
         inside = part.inside(*(np.broadcast_to(values, block.shape)[allowed] for values in points))
@@ -134,7 +154,8 @@ def _paint_where(allowed: NDArray[np.bool_], part: Solid, label: int, block: NDA
 
 
 def _may_cover(block: NDArray[np.uint8], over: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Whether a voxel has one of the labels that may be covered; for a few labels comparing is faster than a table."""
+    """Whether a voxel has one of the labels that may be covered; for a few labels comparing is faster than a
+    table."""
     if len(over) > 6:
         allowed = np.zeros(256, dtype=bool)
         allowed[list(over)] = True

@@ -1,9 +1,11 @@
 """Solids: closed shapes with a bounding box and a test of which points are inside.
 
-    x, y, z   coordinates in mm, three arrays that broadcast against each other (a grid aligned with the body has z (1, 1, k))
+    x, y, z   coordinates in mm, three arrays that broadcast against each other (a grid aligned with the body
+              has z (1, 1, k))
     box       (2, 3) lowest and highest corner in mm, never smaller than the shape
 
-An anatomy is a list of solids painted one over the other, so a solid needs no surface, mesh or distance, only `inside`.
+An anatomy is a list of solids painted one over the other, so a solid needs no surface, mesh or distance, only
+`inside`.
 """
 
 from __future__ import annotations
@@ -89,8 +91,8 @@ class Filling(Solid):
 
 @dataclass(frozen=True)
 class Ellipsoid(Levelled):
-    """|u|² + |v|² + |w|² ≤ 1 in axes rotated by `turn_deg`, deformed towards a box by `square` (0 ellipsoid, 1 superellipsoid of power
-    4).
+    """|u|² + |v|² + |w|² ≤ 1 in axes rotated by `turn_deg`, deformed towards a box by `square` (0 ellipsoid,
+    1 superellipsoid of power 4).
 
     centre, semi  (3,) mm;  turn_deg  rotations about x, y, z in this order, about fixed axes
     """
@@ -108,8 +110,13 @@ class Ellipsoid(Levelled):
     @property
     def box(self) -> NDArray[np.float64]:
         centre, reach = np.asarray(self.centre), self.axes * np.asarray(self.semi)
-        # Along a world axis an ellipsoid extends to the root of the squares, a box to the sum, a superellipsoid in between.
-        half = np.abs(reach).sum(axis=1) if self.square > 0 and any(self.turn_deg) else np.linalg.norm(reach, axis=1)
+        # Along a world axis an ellipsoid extends to the root of the squares, a box to the sum, a
+        # superellipsoid in between.
+        half = (
+            np.abs(reach).sum(axis=1)
+            if self.square > 0 and any(self.turn_deg)
+            else np.linalg.norm(reach, axis=1)
+        )
         return np.stack([centre - half, centre + half])
 
     def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
@@ -145,7 +152,8 @@ class Segment(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        pairs = list(zip(self.p0, self.p1, strict=True))         # plain floats: thousands of these, and numpy takes 20 us each
+        # plain floats: thousands of these, and numpy takes 20 us each
+        pairs = list(zip(self.p0, self.p1, strict=True))
         low = [min(a - self.r0, b - self.r1) for a, b in pairs]
         return np.array([low, [max(a + self.r0, b + self.r1) for a, b in pairs]])
 
@@ -173,7 +181,8 @@ class Segment(Solid):
 
 @dataclass(frozen=True)
 class Tube(Solid):
-    """A line through `points` (n, 3) mm with `radii` (n,) mm, as a chain of tapered capsules: a vessel, a rib, an arm."""
+    """A line through `points` (n, 3) mm with `radii` (n,) mm, as a chain of tapered capsules: a vessel, a
+    rib, an arm."""
 
     points: tuple[tuple[float, float, float], ...]
     radii: tuple[float, ...]
@@ -195,11 +204,13 @@ class Tube(Solid):
 
 
 def every_mm(table: tuple[tuple[float, ...], ...]) -> NDArray[np.float32]:
-    """(n, q) the columns after z of rows (z, q numbers), z in mm and ascending, at every mm from the lowest z: monotone cubics between
-    rows."""
+    """(n, q) the columns after z of rows (z, q numbers), z in mm and ascending, at every mm from the lowest
+    z: monotone cubics between rows."""
     rows = np.asarray(table)
     z = rows[0, 0] + np.arange(int(np.ceil(rows[-1, 0] - rows[0, 0])) + 1)
-    return np.asarray(PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0])), dtype=np.float32)
+    return np.asarray(
+        PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0])), dtype=np.float32
+    )
 
 
 @dataclass(frozen=True)
@@ -207,8 +218,10 @@ class Loft(Solid):
     """A stack of rounded cross-sections along z, monotone splines between the rows of `table`.
 
     table   rows (z, centre x, centre y, half width, reach to the front, reach to the back), mm, z ascending
-    square  0 for ellipses, towards 1 for rounded rectangles;  z is resolved to 1 mm inside, the two ends are exact
-    gives_way  (low, high, other): heights in mm between which `square` changes to `other`; () if it is constant
+    square  0 for ellipses, towards 1 for rounded rectangles;  z is resolved to 1 mm inside, the two ends are
+            exact
+    gives_way  (low, high, other): heights in mm between which `square` changes to `other`; () if it is
+               constant
     """
 
     table: tuple[tuple[float, ...], ...]
@@ -223,7 +236,10 @@ class Loft(Solid):
     @property
     def box(self) -> NDArray[np.float64]:
         cx, cy, a, front, back = self.profile.T.astype(float)
-        low, high = ((cx - a).min(), (cy - back).min(), self.table[0][0]), ((cx + a).max(), (cy + front).max(), self.table[-1][0])
+        low, high = (
+            ((cx - a).min(), (cy - back).min(), self.table[0][0]),
+            ((cx + a).max(), (cy + front).max(), self.table[-1][0]),
+        )
         return np.array([low, high])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
@@ -267,7 +283,10 @@ class Side(Solid):
         return np.array([[-FAR] * 3, [FAR] * 3])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        terms = [np.float32(slope) * values for slope, values in zip(self.normal, (x, y, z), strict=True) if slope]   # most have one
+        # most have one
+        terms = [
+            np.float32(slope) * values for slope, values in zip(self.normal, (x, y, z), strict=True) if slope
+        ]
         return np.asarray(sum(terms[1:], start=terms[0]) <= self.offset)
 
     def shrunk(self, mm: float) -> Side:
@@ -349,14 +368,17 @@ class Union(Solid):
 
 
 def tube(points: ArrayLike, radii: ArrayLike, *, step_mm: float | None = None) -> Tube:
-    """A `Tube` through points (n, 3) with radii (n,) or one radius; with `step_mm` interpolated by a spline at that spacing."""
+    """A `Tube` through points (n, 3) with radii (n,) or one radius; with `step_mm` interpolated by a spline
+    at that spacing."""
     line = np.asarray(points, dtype=float)
     around = np.broadcast_to(np.asarray(radii, dtype=float), len(line))
     if step_mm is not None and len(line) > 2:
         length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
         at = np.linspace(0.0, length[-1], max(2, int(np.ceil(length[-1] / step_mm)) + 1))
         line, around = PchipInterpolator(length, line)(at), PchipInterpolator(length, around)(at)
-    return Tube(tuple((float(x), float(y), float(z)) for x, y, z in line), tuple(float(radius) for radius in around))
+    return Tube(
+        tuple((float(x), float(y), float(z)) for x, y, z in line), tuple(float(radius) for radius in around)
+    )
 
 
 def mirrored(row: Sequence[float], side: int) -> tuple[float, float, float]:

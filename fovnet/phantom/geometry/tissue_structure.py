@@ -28,7 +28,10 @@ class Box(Solid):
         return np.array([self.low, self.high])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        within = [(values >= low) & (values <= high) for values, low, high in zip((x, y, z), self.low, self.high, strict=True)]
+        within = [
+            (values >= low) & (values <= high)
+            for values, low, high in zip((x, y, z), self.low, self.high, strict=True)
+        ]
         return np.asarray(within[0] & within[1] & within[2])
 
     def shrunk(self, mm: float) -> Box:
@@ -38,9 +41,11 @@ class Box(Solid):
 
 @dataclass(frozen=True)
 class Sheets(Filling):
-    """Thin sheets that wind through a region: |g| ≤ thick, for the gyroid g of three wavelengths, its symmetry broken.
+    """Thin sheets that wind through a region: |g| ≤ thick, for the gyroid g of three wavelengths, its
+    symmetry broken.
 
-    g = sin X cos Y + sin Y cos Z + sin Z cos X (Schoen 1970, NASA TN D-5541).  `thick` 0.1 fills about 7 % of the space.
+    g = sin X cos Y + sin Y cos Z + sin Z cos X (Schoen 1970, NASA TN D-5541).  `thick` 0.1 fills about 7 % of
+    the space.
     region  limits the sheets                          wavelength_mm  along x, y, z: long along z for a muscle
     """
 
@@ -54,9 +59,14 @@ class Sheets(Filling):
             np.float32(2 * np.pi / length) * np.asarray(values, dtype=np.float32) + np.float32(phase)
             for values, length, phase in zip((x, y, z), self.wavelength_mm, self.phase, strict=True)
         )
-        X, Y, Z = X + np.sin(np.float32(0.61) * Y + Z), Y + np.sin(np.float32(0.47) * X), Z + np.float32(0.4) * X
+        X, Y, Z = (
+            X + np.sin(np.float32(0.61) * Y + Z), Y + np.sin(np.float32(0.47) * X), Z + np.float32(0.4) * X,
+        )
         sx, sy, sz = np.sin(X), np.sin(Y), np.sin(Z)
-        cx, cy, cz = np.sin(X + np.float32(np.pi / 2)), np.sin(Y + np.float32(np.pi / 2)), np.sin(Z + np.float32(np.pi / 2))
+        cx, cy, cz = (
+            np.sin(X + np.float32(np.pi / 2)), np.sin(Y + np.float32(np.pi / 2)),
+            np.sin(Z + np.float32(np.pi / 2)),
+        )
         return np.asarray((np.abs(sx * cy + sy * cz + sz * cx) <= self.thick) & self.region.inside(x, y, z))
 
     def shrunk(self, mm: float) -> Solid:
@@ -82,15 +92,20 @@ class Shells(Filling):
         return np.asarray(np.logical_or.reduce(layers) & self.region.inside(x, y, z))
 
     def shrunk(self, mm: float) -> Solid:
-        return Shells(self.surface, self.region, tuple(depth + mm for depth in self.depths_mm), max(0.05, self.thick_mm - 2 * mm))
+        return Shells(
+            self.surface, self.region, tuple(depth + mm for depth in self.depths_mm),
+            max(0.05, self.thick_mm - 2 * mm),
+        )
 
 
 @dataclass(frozen=True)
 class Walls(Solid):
-    """The walls, `thick_mm` thick, between bundles: every point belongs to the bundle whose line is nearest at its height.
+    """The walls, `thick_mm` thick, between bundles: every point belongs to the bundle whose line is nearest
+    at its height.
 
-    Lines are given by points (x, y, z) in ascending z and sampled every 2 mm along z; the walls lie between the first and the last
-    height (a Voronoi diagram at every height, its edges bent by 3 mm), no farther than `reach_mm` from a line.
+    Lines are given by points (x, y, z) in ascending z and sampled every 2 mm along z; the walls lie between
+    the first and the last height (a Voronoi diagram at every height, its edges bent by 3 mm), no farther than
+    `reach_mm` from a line.
     """
 
     lines: tuple[Line, ...]
@@ -119,7 +134,10 @@ class Walls(Solid):
         low, high = self.box[:, 2]
         at = np.clip(np.rint((z - low) / 2.0), 0, self.centres.shape[2] - 1).astype(np.intp)
         # Straight walls would look artificial: waved by 3 mm along each axis.
-        x, y = x + 3 * np.sin(y / np.float32(9) + z / np.float32(70)), y + 3 * np.sin(x / np.float32(11) - z / np.float32(50))
+        x, y = (
+            x + 3 * np.sin(y / np.float32(9) + z / np.float32(70)),
+            y + 3 * np.sin(x / np.float32(11) - z / np.float32(50)),
+        )
         best = np.full(np.broadcast_shapes(x.shape, y.shape, z.shape), np.inf, dtype=np.float32)
         second = best.copy()
         for line_x, line_y in self.centres:
@@ -129,7 +147,9 @@ class Walls(Solid):
         np.sqrt(best, out=best)
         np.sqrt(second, out=second)
         # Near the line joining two centres, the two distances differ by twice the distance from the middle.
-        return np.asarray((second - best <= self.thick_mm) & (best <= self.reach_mm) & (z >= low) & (z <= high))
+        return np.asarray(
+            (second - best <= self.thick_mm) & (best <= self.reach_mm) & (z >= low) & (z <= high)
+        )
 
     def shrunk(self, mm: float) -> Solid:
         return Walls(self.lines, max(0.05, self.thick_mm - 2 * mm), self.reach_mm)

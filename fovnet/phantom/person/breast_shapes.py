@@ -1,6 +1,8 @@
-"""Shapes of breasts: of any size, hanging as cones, half spheres, columns, drops or low mounds, in a coil or compressed between plates.
+"""Shapes of breasts: of any size, hanging as cones, half spheres, columns, drops or low mounds, in a coil or
+compressed between plates.
 
-Source of the sizes: 50 to 1500 ml, most of 200 to 800, as McGhee & Steele (2011), J Sci Med Sport 14:26, measured in 104 women.
+Source of the sizes: 50 to 1500 ml, most of 200 to 800, as McGhee & Steele (2011), J Sci Med Sport 14:26,
+measured in 104 women.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ from fovnet.phantom.person.traits import Person
 LEAST_ML, MOST_ML = 50.0, 1500.0
 GROWN_YEARS = 14.0
 WIDEST_MM, TALLEST_MM, LONGEST_MM = 90.0, 92.0, 175.0
-"""Largest half width and half height, base included, and largest length: a side of the chest and a coil have no room for more."""
+"""Largest half width and half height, base included, and largest length: a side of the chest and a coil have
+no room for more."""
 
-BESIDE_MM = 160.0       # from the midline: there the chest of a lean woman curves away, and a wider base would protrude from it
+# from the midline: there the chest of a lean woman curves away, and a wider base would protrude from it
+BESIDE_MM = 160.0
 
 HANGS_MM, LIES_MM = 1345.0, 1308.0      # height of the middle, prone and supine
 NO_PLATE = 9.0                          # share of the half width that stands for no plate
@@ -41,9 +45,12 @@ KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
 class Shaped(Dome):
     """A dome with an outline of its own.
 
-    square  towards 1 for cross-sections that are rounded rectangles     bulge   relative increase of r² at two thirds of the length
-    ring    relative decrease of r² near the base, by a coil's opening   twist   mm of shear to the right at the top of the nipple's end
-    plates  shares of half width and half height that limit the shape: flat parallel sides            dents, phase  waves of the skin
+    square  towards 1 for cross-sections that are rounded rectangles     bulge   relative increase of r² at
+        two thirds of the length
+    ring    relative decrease of r² near the base, by a coil's opening   twist   mm of shear to the right at
+        the top of the nipple's end
+    plates  shares of half width and half height that limit the shape: flat parallel sides            dents,
+        phase  waves of the skin
     """
 
     square: float = 0.0
@@ -59,7 +66,9 @@ class Shaped(Dome):
         """(STEPS + 1,) r² along the length, in units of the half width."""
         t = np.linspace(0, 1, STEPS + 1)
         edge = (1 - t**self.power) ** self.point + self.flare * np.square(np.clip(1 - t / FLARED, 0, 1))
-        edge *= (1 + self.bulge * np.exp(-np.square((t - 0.66) / 0.28))) * (1 - self.ring * np.exp(-np.square((t - 0.16) / 0.11)))
+        edge *= (1 + self.bulge * np.exp(-np.square((t - 0.66) / 0.28))) * (
+            1 - self.ring * np.exp(-np.square((t - 0.16) / 0.11))
+        )
         return edge.astype(np.float32)
 
     @property
@@ -68,22 +77,39 @@ class Shaped(Dome):
         (x, y, z), (dx, dz) = self.base, self.lean
         a, c = (half * min(most, plate + 1) for half, plate in zip(self.half, self.plates, strict=True))
         a += abs(self.twist) * most
-        low, high = (x - a + min(dx, 0), y - BEHIND_MM, z - c + min(dz, 0)), (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0))
+        low, high = (
+            (x - a + min(dx, 0), y - BEHIND_MM, z - c + min(dz, 0)),
+            (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0)),
+        )
         return np.array([low, high])
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
         u, t, w = super().within(x, y, z)
-        return (u - np.float32(self.twist / self.half[0]) * w * np.square(np.clip(t, 0, 1)) if self.twist else u), t, w
+        return (
+            (
+                u - np.float32(self.twist / self.half[0]) * w * np.square(np.clip(t, 0, 1))
+                if self.twist
+                else u
+            ),
+            t,
+            w,
+        )
 
     def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> tuple[float, float, float]:
         return super().within_mm(t, u + self.twist / self.half[0] * w * min(max(t, 0.0), 1.0) ** 2, w)
 
     def level(self, u: Floats, t: Floats, w: Floats) -> Floats:
-        """Level at shares of width, length and height: below 1 inside the skin, about the square of the share of the radius."""
+        """Level at shares of width, length and height: below 1 inside the skin, about the square of the share
+        of the radius."""
         edge = self.squared[np.clip(np.rint(t * STEPS), 0, STEPS).astype(np.intp)]
         edge = edge * (1 - np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM)))
         if self.dents:
-            edge = edge * (1 + np.float32(self.dents) * np.sin(3 * u + 5 * t + np.float32(self.phase)) * np.sin(4 * w - 3 * t))
+            edge = edge * (
+                1
+                + np.float32(self.dents)
+                * np.sin(3 * u + 5 * t + np.float32(self.phase))
+                * np.sin(4 * w - 3 * t)
+            )
         with np.errstate(divide="ignore", invalid="ignore"):
             across, up = u * u / np.maximum(edge, 1e-6), w * w / np.maximum(edge, 1e-6)
             return np.asarray((1 - self.square) * (across + up) + self.square * (across * across + up * up))
@@ -107,7 +133,10 @@ class Shaped(Dome):
         low, high = self.box
         low[1] = self.base[1]
         n = (36, 32, 36)
-        x, y, z = (np.linspace(a, b, k, endpoint=False) + (b - a) / (2 * k) for a, b, k in zip(low, high, n, strict=True))
+        x, y, z = (
+            np.linspace(a, b, k, endpoint=False) + (b - a) / (2 * k)
+            for a, b, k in zip(low, high, n, strict=True)
+        )
         points = np.meshgrid(x, y, z, indexing="ij", sparse=True)
         return float(self.inside(*(p.astype(np.float32) for p in points)).mean() * np.prod(high - low) / 1000)
 
@@ -127,14 +156,23 @@ class Bust:
 
 
 def of_a_kind(person: Person) -> bool:
-    """Whether this person's breasts are individually shaped: a woman of at least GROWN_YEARS with `own_breasts` and without implants."""
-    return person.female and person.own_breasts and person.age >= GROWN_YEARS and "natural breasts" not in person.missing
+    """Whether this person's breasts are individually shaped: a woman of at least GROWN_YEARS with
+    `own_breasts` and without implants."""
+    return (
+        person.female
+        and person.own_breasts
+        and person.age >= GROWN_YEARS
+        and "natural breasts" not in person.missing
+    )
 
 
 def bust(person: Person) -> Bust:
-    """The breasts of a woman with breasts `of_a_kind`: larger with more body fat, with less gland in large breasts and with age."""
+    """The breasts of a woman with breasts `of_a_kind`: larger with more body fat, with less gland in large
+    breasts and with age."""
     rng = person.generator(7301)
-    volume = float(np.clip(rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15)), LEAST_ML, MOST_ML))
+    volume = float(
+        np.clip(rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15)), LEAST_ML, MOST_ML)
+    )
     drawn, skin, behind = rng.beta(0.8, 1.5), rng.uniform(1.5, 3.0), rng.uniform(2.0, 15.0)
     less = 0.003 * (person.age - 45) + 0.08 * np.log(volume / 430)
     return Bust(volume, float(np.clip(drawn - less, 0.01, 0.8)), float(skin), float(behind))
@@ -143,7 +181,12 @@ def bust(person: Person) -> Bust:
 def volume_ml(person: Person, side: int) -> float:
     """Volume of one breast: most women's differ by a tenth, some by half."""
     rng = person.generator(7302 + (side > 0))
-    return float(np.clip(bust(person).volume_ml * np.exp(rng.normal(0, 0.08 if rng.random() < 0.85 else 0.35)), LEAST_ML, MOST_ML))
+    return float(
+        np.clip(
+            bust(person).volume_ml * np.exp(rng.normal(0, 0.08 if rng.random() < 0.85 else 0.35)), LEAST_ML,
+            MOST_ML,
+        )
+    )
 
 
 @lru_cache(maxsize=8)
@@ -155,9 +198,13 @@ def shaped(person: Person, side: int) -> Shaped:
     long, high, out, low = (1 + 0.07 * rng.normal(size=4)).tolist()
     own = replace(plain, half=(a, c * high), length=plain.length * long, phase=float(rng.uniform(0, 6.3)))
     sized = scaled(own, volume_ml(person, side))
-    room = 1.0 if plain.plates[0] == NO_PLATE else 0.0          # a breast between plates leans to neither side
+    # a breast between plates leans to neither side
+    room = 1.0 if plain.plates[0] == NO_PLATE else 0.0
     tip = (side * dx * out * room * sized.half[0], dz * low * sized.half[1])
-    at, foot = float(person.generator(7306).uniform(78, 96)), sized.half[0] * float(sized.squared.max()) ** 0.5
+    at, foot = (
+        float(person.generator(7306).uniform(78, 96)),
+        sized.half[0] * float(sized.squared.max()) ** 0.5,
+    )
     at = min(at, BESIDE_MM + 0.6 * person.fat_mm - foot) if person.prone else max(at, foot - 10.0)
     return replace(sized, base=(side * at, y, z), lean=tip, twist=side * sized.twist * sized.half[0] * room)
 
@@ -176,30 +223,46 @@ def scaled(shape: Shaped, millilitres: float) -> Shaped:
 
 
 def _hanging(person: Person) -> Shaped:
-    """A breast that hangs into a coil, before scaling: right side, leans and twist in shares of its half width.
+    """A breast that hangs into a coil, before scaling: right side, leans and twist in shares of its half
+    width.
 
-    One in four is narrowed by the opening of its coil, one in four compressed between lateral plates, as for a biopsy, one in twenty
-    between cranial and caudal ones.
+    One in four is narrowed by the opening of its coil, one in four compressed between lateral plates, as for
+    a biopsy, one in twenty between cranial and caudal ones.
     """
     rng = person.generator(7307)
     name, _, power, point, slender, bulge = KINDS[int(rng.choice(len(KINDS), p=[kind[1] for kind in KINDS]))]
     dice = rng.random(3)
-    power, point, slender = (float(v) for v in np.array([power, point, slender]) * np.exp(rng.normal(0, (0.15, 0.12, 0.16))))
+    power, point, slender = (
+        float(v) for v in np.array([power, point, slender]) * np.exp(rng.normal(0, (0.15, 0.12, 0.16)))
+    )
     flare, tall, square, dents = rng.uniform((0.0, 0.85, 0.0, 0.0), (0.9, 1.25, 0.5, 0.22)).tolist()
     ring = float(rng.uniform(0.15, 0.5)) if dice[0] < 0.25 else 0.0
     press = float(rng.uniform(0.35, 0.75))
-    plates = (press, NO_PLATE) if dice[1] < 0.25 else (NO_PLATE, press) if dice[1] < 0.3 else (NO_PLATE, NO_PLATE)
+    plates = (
+        (press, NO_PLATE) if dice[1] < 0.25 else (NO_PLATE, press) if dice[1] < 0.3 else (NO_PLATE, NO_PLATE)
+    )
     out, low, twist = rng.normal(0, (0.16, 0.15, 0.3)).tolist()
-    slender *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))        # small breasts hang less
-    return Shaped((0.0, 84 + 0.5 * person.fat_mm, HANGS_MM), (100.0, 100.0 * tall), 100.0 * slender, (out, low - 0.05), power, point,
-                  flare if name != "drop" else 0.2 - 0.4 * flare, square, bulge * float(rng.uniform(0.5, 1.5)), ring, twist, plates,
-                  dents if dice[2] < 0.6 else 0.0)
+    # small breasts hang less
+    slender *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))
+    return Shaped(
+        (0.0, 84 + 0.5 * person.fat_mm, HANGS_MM), (100.0, 100.0 * tall), 100.0 * slender, (out, low - 0.05),
+        power, point, flare if name != "drop" else 0.2 - 0.4 * flare, square,
+        bulge * float(rng.uniform(0.5, 1.5)), ring, twist, plates, dents if dice[2] < 0.6 else 0.0,
+    )
 
 
 def _lying(person: Person) -> Shaped:
-    """The breast of a supine woman, before scaling: broad and low, displaced laterally; firmer in young women and small breasts."""
+    """The breast of a supine woman, before scaling: broad and low, displaced laterally; firmer in young women
+    and small breasts."""
     rng = person.generator(7308)
-    firm = float(np.clip(1.3 - 0.012 * person.age - 0.0005 * bust(person).volume_ml + rng.normal(0, 0.15), 0.0, 1.0))
-    tall, out, low, dents, point = rng.uniform((0.85, 0.1, -0.35, 0.0, 0.8), (1.15, 0.5, 0.05, 0.2, 1.15)).tolist()
-    return Shaped((0.0, 84 + 0.5 * person.fat_mm, LIES_MM), (100.0, 100.0 * tall), 100.0 * (0.35 + 0.4 * firm),
-                  (out * (1.2 - firm), low * (1.2 - firm)), 2.0, point, 0.2, float(rng.uniform(0, 0.4)), 0.0, 0.0, 0.0, dents=dents)
+    firm = float(
+        np.clip(1.3 - 0.012 * person.age - 0.0005 * bust(person).volume_ml + rng.normal(0, 0.15), 0.0, 1.0)
+    )
+    tall, out, low, dents, point = rng.uniform(
+        (0.85, 0.1, -0.35, 0.0, 0.8), (1.15, 0.5, 0.05, 0.2, 1.15)
+    ).tolist()
+    return Shaped(
+        (0.0, 84 + 0.5 * person.fat_mm, LIES_MM), (100.0, 100.0 * tall), 100.0 * (0.35 + 0.4 * firm),
+        (out * (1.2 - firm), low * (1.2 - firm)), 2.0, point, 0.2, float(rng.uniform(0, 0.4)), 0.0, 0.0, 0.0,
+        dents=dents,
+    )

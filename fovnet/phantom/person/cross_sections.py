@@ -1,8 +1,9 @@
 """The shape of a trunk's cross-section at each height: wide or narrow, flat or deep, a lens or a box.
 
-In supine people the waist may be as flat and wide as the hips, or round above flat hips; organs at the same height are deformed with the
-outline.  Without this, waists are rounder than hips in everybody, and networks learn that, among other things: a lean body of another
-maker's segmentation was called pelvis for 65 mm above the iliac crest, and for less once its belly was made round.
+In supine people the waist may be as flat and wide as the hips, or round above flat hips; organs at the same
+height are deformed with the outline.  Without this, waists are rounder than hips in everybody, and networks
+learn that, among other things: a lean body of another maker's segmentation was called pelvis for 65 mm above
+the iliac crest, and for less once its belly was made round.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from scipy.interpolate import PchipInterpolator
 from fovnet.phantom.geometry.solids import Floats
 
 LEVELS_MM = (830.0, 900.0, 985.0, 1060.0, 1130.0, 1220.0, 1330.0)
-"""Heights of the written anatomy: ischium, hips, upper sacrum, iliac crest, waist, lower ribs; all are as written at the first and last."""
+"""Heights of the written anatomy: ischium, hips, upper sacrum, iliac crest, waist, lower ribs; all are as
+written at the first and last."""
 
 BACK_MM = -95.0     # y that stays fixed, so that the contact with the table stays flat
 FLANK_MM = 150.0    # distance from the midline at which a lens reaches 0.7 of its full effect
@@ -45,12 +47,14 @@ class CrossSections:
         return np.stack([z, *smooth(np.minimum(z, LEVELS_MM[-1])).T])
 
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """x and y (mm) of the written anatomy at heights z of it, for points of this person; float32, broadcastable."""
+        """x and y (mm) of the written anatomy at heights z of it, for points of this person; float32,
+        broadcastable."""
         heights, *factors = self._table
         wide, deep, lens = (np.interp(z, heights, factor).astype(np.float32) for factor in factors)
         x = x / wide
         aside = np.square(x / np.float32(FLANK_MM))
-        share = aside / np.sqrt(1 + np.square(aside))          # 0 in the middle, 0.7 at the flank, towards 1 beyond it
+        # 0 in the middle, 0.7 at the flank, towards 1 beyond it
+        share = aside / np.sqrt(1 + np.square(aside))
         depth = deep * (1 + lens * (np.float32(EVEN) - share))
         return np.asarray(x), np.asarray(np.float32(BACK_MM) + (y - np.float32(BACK_MM)) / depth)
 
@@ -64,13 +68,20 @@ class CrossSections:
         heights, wide, deep, lens = self._table
         depths = np.stack([deep * (1 + lens * EVEN), deep * (1 + lens * (EVEN - 1))])
         least, most = np.stack([wide, depths.min(axis=0)]), np.stack([wide, depths.max(axis=0)])
-        # Over the rows around each box: reduceat reduces from one index to the next, so every second result is a box's.
+        # Over the rows around each box: reduceat reduces from one index to the next, so every second result
+        # is a box's.
         first = np.clip(np.searchsorted(heights, boxes[:, 0, 2]) - 1, 0, len(heights) - 2)
         last = np.clip(np.searchsorted(heights, boxes[:, 1, 2]) + 1, first + 1, len(heights) - 1)
         rows = np.stack([first, last], axis=1).ravel()
-        factors = np.stack([np.minimum.reduceat(least, rows, axis=1)[:, ::2], np.maximum.reduceat(most, rows, axis=1)[:, ::2]])
+        factors = np.stack(
+            [
+                np.minimum.reduceat(least, rows, axis=1)[:, ::2],
+                np.maximum.reduceat(most, rows, axis=1)[:, ::2],
+            ]
+        )
         fixed = np.array([0.0, BACK_MM])
-        ends = fixed + (boxes[:, None, :, :2] - fixed) * factors.transpose(2, 0, 1)[:, :, None]     # (n, least or most, low or high, 2)
+        # (n, least or most, low or high, 2)
+        ends = fixed + (boxes[:, None, :, :2] - fixed) * factors.transpose(2, 0, 1)[:, :, None]
         bent = boxes.copy()
         bent[:, 0, :2], bent[:, 1, :2] = ends.min(axis=(1, 2)), ends.max(axis=(1, 2))
         return bent
@@ -81,18 +92,24 @@ SHARE = 0.85
 
 ALIKE = 0.5         # correlation of neighbouring levels
 FLATTER, LARGER, LENS = (0.08, 0.20, -0.36, 0.52), (0.0, 0.04, -0.09, 0.09), (0.08, 0.18, -0.3, 0.5)
-"""Mean, standard deviation, minimum and maximum of the logarithm of width by depth, of that of the size, and of the lens.
+"""Mean, standard deviation, minimum and maximum of the logarithm of width by depth, of that of the size, and
+of the lens.
 
-A written waist with its fat and belly is about 1.35 times as wide as deep; that of a lean body in a published segmentation 1.9 times, and
-1.6 times with 25 mm of fat around it.  The spreads are chosen to include both, not measured on people.
+A written waist with its fat and belly is about 1.35 times as wide as deep; that of a lean body in a published
+segmentation 1.9 times, and 1.6 times with 25 mm of fat around it.  The spreads are chosen to include both,
+not measured on people.
 """
 
 
 def draw_cross_sections(rng: np.random.Generator) -> CrossSections | None:
-    """Cross-sections of a supine person, width by depth 0.7 to 1.7 times as written, or None for one person in seven."""
+    """Cross-sections of a supine person, width by depth 0.7 to 1.7 times as written, or None for one person
+    in seven."""
     if rng.random() > SHARE:
         return None
-    flatter, larger, lens = (np.clip(mean + spread * _along(rng), least, most) for mean, spread, least, most in (FLATTER, LARGER, LENS))
+    flatter, larger, lens = (
+        np.clip(mean + spread * _along(rng), least, most)
+        for mean, spread, least, most in (FLATTER, LARGER, LENS)
+    )
     return CrossSections(
         wide=_neutral_ends(np.exp(larger + flatter / 2), 1.0),
         deep=_neutral_ends(np.exp(larger - flatter / 2), 1.0),
@@ -101,7 +118,8 @@ def draw_cross_sections(rng: np.random.Generator) -> CrossSections | None:
 
 
 def _along(rng: np.random.Generator) -> NDArray[np.float64]:
-    """Standard normal numbers for the levels between the first and the last, neighbours with correlation ALIKE."""
+    """Standard normal numbers for the levels between the first and the last, neighbours with correlation
+    ALIKE."""
     drawn = rng.normal(size=len(LEVELS_MM) - 2)
     for level in range(1, len(drawn)):
         drawn[level] = ALIKE * drawn[level - 1] + np.sqrt(1 - ALIKE**2) * drawn[level]

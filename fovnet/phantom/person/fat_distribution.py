@@ -1,8 +1,9 @@
 """The distribution of a person's fat, and how round or square the trunk's cross-section is.
 
-A plain person's fat is determined by one number, the fat at the waist; a figure says where there is more and where less.  Abdominal fat
-is mostly behind and at the sides in some people and in front in others; between buttocks and thighs and the belly it is distributed as in
-the gynoid and the android type of Vague (1956), Am J Clin Nutr 4:20.
+A plain person's fat is determined by one number, the fat at the waist; a figure says where there is more and
+where less.  Abdominal fat is mostly behind and at the sides in some people and in front in others; between
+buttocks and thighs and the belly it is distributed as in the gynoid and the android type of Vague (1956), Am
+J Clin Nutr 4:20.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 LEVELS_MM = (820.0, 900.0, 985.0, 1090.0, 1220.0, 1385.0, 1500.0)
-"""Heights in the written anatomy at which the fat of the trunk is drawn: perineum, hips, lower belly, waist, ribs, shoulders, neck."""
+"""Heights in the written anatomy at which the fat of the trunk is drawn: perineum, hips, lower belly, waist,
+ribs, shoulders, neck."""
 
 MOST_WIDER_MM = 60.0        # limit of the total increase in width: a wider trunk does not fit a scanner
 PLAIN_SQUARE = 0.28         # of a trunk: an eighth more at the corners than an ellipse
-NECK_MM = (1395.0, 1465.0)  # heights between which a round or square trunk changes to the neck, which is plain
+# heights between which a round or square trunk changes to the neck, which is plain
+NECK_MM = (1395.0, 1465.0)
 
 Factors = tuple[float, ...]
 EVEN: Factors = (1.0,) * len(LEVELS_MM)
@@ -31,12 +34,16 @@ class Figure:
     """How a person's fat differs from a plain person's, for whom all arguments have their defaults.
 
     sides, front, back  factors of the fat of the trunk at LEVELS_MM
-    thighs, calves      factors of the fat of the legs: outer, inner, front, back;   buttocks, arms  one factor each
-    square, outside     squareness of the trunk's cross-section, under its fat and with it: 0 an ellipse, 1 a box with round corners
+    thighs, calves      factors of the fat of the legs: outer, inner, front, back;   buttocks, arms  one
+        factor each
+    square, outside     squareness of the trunk's cross-section, under its fat and with it: 0 an ellipse, 1 a
+                        box with round corners
     uneven_mm           thickness of the fat on the right minus the mean of both sides
-    sunk_mm             how far behind that of its muscles the trunk is widest: in supine people fat sinks to the sides
+    sunk_mm             how far behind that of its muscles the trunk is widest: in supine people fat sinks to
+                        the sides
     handles_mm, hang_mm, apron_mm, under_blades_mm
-                        protrusion of rolls above the hips, beside the loins, at the lower belly and below the shoulder blades
+                        protrusion of rolls above the hips, beside the loins, at the lower belly and below the
+                        shoulder blades
     """
 
     sides: Factors = EVEN
@@ -60,25 +67,34 @@ class Figure:
         return PchipInterpolator(LEVELS_MM, np.stack([self.sides, self.front, self.back], axis=1))
 
     def trunk(self, z: float) -> tuple[float, float, float]:
-        """The factors at the sides, in front and behind at a height of the written anatomy, interpolated along the trunk."""
+        """The factors at the sides, in front and behind at a height of the written anatomy, interpolated
+        along the trunk."""
         sides, front, back = self._along(float(np.clip(z, LEVELS_MM[0], LEVELS_MM[-1]))).tolist()
         return sides, front, back
 
     def leg(self, z: float) -> NDArray[np.float64]:
-        """(4,) factors at the outer and inner side of a leg, in front and behind; calf changes to thigh over the 10 cm around the knee."""
+        """(4,) factors at the outer and inner side of a leg, in front and behind; calf changes to thigh over
+        the 10 cm around the knee."""
         share = float(np.clip((z - 430.0) / 100.0, 0, 1))
         calves = np.asarray(self.calves)
         return np.asarray(calves + share * (np.asarray(self.thighs) - calves))
 
     @property
     def neck(self) -> tuple[float, float, float] | tuple[()]:
-        """The change from the trunk's cross-section to the neck's, as `Loft.gives_way`; () if they are equal."""
+        """The change from the trunk's cross-section to the neck's, as `Loft.gives_way`; () if they are
+        equal."""
         return () if self.square == self.outside == PLAIN_SQUARE else (*NECK_MM, PLAIN_SQUARE)
 
     def wider_mm(self, fat_mm: float) -> float:
-        """How much farther the trunk and hips extend to either side than in a plain person with that much fat; not below 0."""
-        most = max(share * (factor - 1) for share, factor in zip((0.6, 1.3, 1.25, 1.05, 0.7), self.sides, strict=False))
-        return min(max(fat_mm * most, 0.0) + abs(self.uneven_mm) + max(self.handles_mm, self.hang_mm), MOST_WIDER_MM)
+        """How much farther the trunk and hips extend to either side than in a plain person with that much
+        fat; not below 0."""
+        most = max(
+            share * (factor - 1)
+            for share, factor in zip((0.6, 1.3, 1.25, 1.05, 0.7), self.sides, strict=False)
+        )
+        return min(
+            max(fat_mm * most, 0.0) + abs(self.uneven_mm) + max(self.handles_mm, self.hang_mm), MOST_WIDER_MM
+        )
 
     def deeper_mm(self, fat_mm: float) -> float:
         """How much farther the belly extends to the front than in a plain person; not below 0."""
@@ -101,8 +117,11 @@ KINDS: dict[str, tuple[float, float, float, float, float, float]] = {
 MOST_MM = 30.0      # largest addition of a factor at the waist
 
 
-def draw_figure(female: bool, fat_mm: float, belly_mm: float, prone: bool, rng: np.random.Generator) -> Figure | None:
-    """A figure for a person of that sex, fat at the waist and belly; None for one person in four, who is plain."""
+def draw_figure(
+    female: bool, fat_mm: float, belly_mm: float, prone: bool, rng: np.random.Generator
+) -> Figure | None:
+    """A figure for a person of that sex, fat at the waist and belly; None for one person in four, who is
+    plain."""
     if rng.random() > SHARE:
         return None
     odds = (0.2, 0.12, 0.3, 0.22, 0.16) if female else (0.2, 0.3, 0.08, 0.24, 0.18)
@@ -113,17 +132,27 @@ def draw_figure(female: bool, fat_mm: float, belly_mm: float, prone: bool, rng: 
 
     def drawn(*factors: float, spread: float = 0.2, most_mm: float = MOST_MM) -> Factors:
         most = min(2.6, 1 + most_mm / fat_mm)
-        return tuple(np.clip(factors * rng.lognormal(0, spread, len(factors)), max(0.2, 2.5 / fat_mm), most).tolist())
+        return tuple(
+            np.clip(factors * rng.lognormal(0, spread, len(factors)), max(0.2, 2.5 / fat_mm), most).tolist()
+        )
 
-    square = float(rng.uniform(0.15, 0.65))        # a rounder trunk would not contain the lungs and the iliac wings
+    # a rounder trunk would not contain the lungs and the iliac wings
+    square = float(rng.uniform(0.15, 0.65))
     rolls = rng.uniform((0, 0, 0, 0), (1, 1, 1, 1)), rng.uniform((5, 0.25, 0.3, 5), (13, 1.0, 1.0, 14))
     heavy = min(fat_mm / 20, 1.6)
     likely = _shares(fat_mm, belly_mm)
-    handles, hang, apron, blades = (float(size) if dice < share else 0.0 for dice, size, share in zip(*rolls, likely, strict=True))
+    handles, hang, apron, blades = (
+        float(size) if dice < share else 0.0 for dice, size, share in zip(*rolls, likely, strict=True)
+    )
     return Figure(
         sides=drawn((1 + hips) / 2, hips, (hips + flanks) / 2, flanks, (flanks + chest) / 2, chest, chest),
-        front=drawn(1.0, (1 + belly) / 2, belly, belly, (belly + chest) / 2, breast, chest, most_mm=min(MOST_MM, 500 / fat_mm)),
-        back=drawn((1 + buttocks) / 2, buttocks, (buttocks + back) / 2, back, back, (back + chest) / 2, chest),
+        front=drawn(
+            1.0, (1 + belly) / 2, belly, belly, (belly + chest) / 2, breast, chest,
+            most_mm=min(MOST_MM, 500 / fat_mm),
+        ),
+        back=drawn(
+            (1 + buttocks) / 2, buttocks, (buttocks + back) / 2, back, back, (back + chest) / 2, chest
+        ),
         thighs=drawn(*[thighs] * 4, spread=0.25),
         calves=drawn(*[np.sqrt(thighs) * rng.lognormal(0, 0.3)] * 4, spread=0.2),
         buttocks=drawn(buttocks)[0],
@@ -140,7 +169,8 @@ def draw_figure(female: bool, fat_mm: float, belly_mm: float, prone: bool, rng: 
 
 
 def _shares(fat_mm: float, belly_mm: float) -> tuple[float, float, float, float]:
-    """Probability of rolls above the hips, beside the loins, at the lower belly and below the shoulder blades."""
+    """Probability of rolls above the hips, beside the loins, at the lower belly and below the shoulder
+    blades."""
     fat = float(np.clip((fat_mm - 5) / 10, 0, 1))
     very = float(np.clip((fat_mm - 10) / 14, 0, 1))
     return 0.6 * fat, 0.75 * very, 0.7 * very if belly_mm > 0 else 0.0, 0.35 * very

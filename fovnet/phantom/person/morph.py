@@ -1,7 +1,7 @@
 """The shape of one person: the mapping from their millimetres to the written anatomy's, and back.
 
-Heights are stretched piecewise, widths scaled, the head turned, and everything is bent by a sum of smooth waves.
-The bend moves points within a horizontal plane only, so a landmark stays exactly at its height.
+Heights are stretched piecewise, widths scaled, the head turned, and everything is bent by a sum of smooth
+waves. The bend moves points within a horizontal plane only, so a landmark stays exactly at its height.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from fovnet.phantom.person.cross_sections import CrossSections
 from fovnet.phantom.person.swelling import Swelling
 
 ANCHORS_MM = (-300.0, 0.0, 80.0, 480.0, 830.0, 1060.0, 1270.0, 1455.0, 1520.0, 1750.0, 2300.0)
-"""Heights in the written anatomy between which a person is stretched: below the soles, soles, ankle, knee, ischium,
-iliac crest, liver dome, lung apex, chin, vertex, beyond raised hands."""
+"""Heights in the written anatomy between which a person is stretched: below the soles, soles, ankle, knee,
+ischium, iliac crest, liver dome, lung apex, chin, vertex, beyond raised hands."""
 
 RISE_MM = (1470.0, 1540.0)  # along the neck the trunk's widths and direction change to the head's
 NECK_Y_MM = -20.0  # the head turns about the dens
@@ -27,7 +27,8 @@ LATTICE_MM = 7.0  # knot spacing of the bend on a grid: interpolation errors bel
 LEVEL_MM = 20.0
 LEVELS_MM = np.arange(-40.0, 2081.0, LEVEL_MM)  # heights at which the extent of the bend is tabulated
 LIFT_MM = (60.0, 450.0, 505.0, 880.0)
-"""Heights in the written anatomy between which a bent leg rises from the heel, turns at the knee and goes down to the hip."""
+"""Heights in the written anatomy between which a bent leg rises from the heel, turns at the knee and goes
+down to the hip."""
 BETWEEN_MM = 1.5  # by which the bend may be larger between the tabulated points
 
 
@@ -35,8 +36,10 @@ BETWEEN_MM = 1.5  # by which the bend may be larger between the tabulated points
 class Morph:
     """The mapping from the person's millimetres to the written anatomy's, and back.
 
-    heights_mm  (11,) the person's heights of ANCHORS_MM            trunk, head   (2,) widths relative to the anatomy, x and y
-    yaw_deg     rotation of the head to the left                    waves  (n, 8) amplitudes x, y; wave numbers, phases x, y, z
+    heights_mm  (11,) the person's heights of ANCHORS_MM            trunk, head   (2,) widths relative to the
+        anatomy, x and y
+    yaw_deg     rotation of the head to the left                    waves  (n, 8) amplitudes x, y; wave
+        numbers, phases x, y, z
     lift_mm     how far bent knees are in front of straight ones, in mm of the written anatomy
     swelling    a mass that displaces the tissue around it, if any
     across      shape of the trunk's cross-sections by height, if not as written
@@ -72,10 +75,14 @@ class Morph:
         return float(np.interp(anatomy_z_mm, self._table[1], self._table[0]))
 
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """Points (mm) of the written anatomy that are at x, y, z (mm) of this person; float32, broadcastable."""
+        """Points (mm) of the written anatomy that are at x, y, z (mm) of this person; float32,
+        broadcastable."""
         up = np.interp(z, *self._table).astype(np.float32)
         rise = _rise(up)
-        wide, deep = (np.float32(low) + rise * np.float32(high - low) for low, high in zip(self.trunk, self.head, strict=True))
+        wide, deep = (
+            np.float32(low) + rise * np.float32(high - low)
+            for low, high in zip(self.trunk, self.head, strict=True)
+        )
         x, y = x / wide, y / deep
         if self.across is not None:
             x, y = self.across.to_anatomy(x, y, up)
@@ -86,10 +93,11 @@ class Morph:
         return (x, y, up) if self.swelling is None else (*self.swelling.to_anatomy(x, y, up), up)
 
     def lifted_mm(self, anatomy_z_mm: ArrayLike) -> Floats:
-        """How far bent legs are moved to the front at heights of the written anatomy, in mm of it: a shear, so that heights do not
-        change.
+        """How far bent legs are moved to the front at heights of the written anatomy, in mm of it: a shear,
+        so that heights do not change.
 
-        A knee bent by 30° is 110 mm in front of the line from hip to heel; thigh and shin are then 4 % longer than after a rotation.
+        A knee bent by 30° is 110 mm in front of the line from hip to heel; thigh and shin are then 4 % longer
+        than after a rotation.
         """
         heel, below, above, hip = LIFT_MM
         up = np.asarray(anatomy_z_mm, dtype=np.float32)
@@ -98,7 +106,8 @@ class Morph:
         return np.asarray(np.float32(self.lift_mm) * share)
 
     def ahead_mm(self, low_mm: float, high_mm: float) -> tuple[float, float]:
-        """The least and the largest forward shift of bent legs between two heights of the person, in mm of the anatomy."""
+        """The least and the largest forward shift of bent legs between two heights of the person, in mm of
+        the anatomy."""
         lifted = self.lifted_mm(np.interp(np.linspace(low_mm, high_mm, 33), *self._table))
         return float(lifted.min()), float(lifted.max())
 
@@ -113,7 +122,8 @@ class Morph:
         return np.asarray(shift_x), np.asarray(shift_y)
 
     def _shift_on_lattice(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """The shift of points on a grid, linear between knots LATTICE_MM apart; for fewer than a thousand points, computed at each.
+        """The shift of points on a grid, linear between knots LATTICE_MM apart; for fewer than a thousand
+        points, computed at each.
 
         Ten waves over three million oblique points would take a second; the knots are a hundredth of them.
         """
@@ -121,25 +131,39 @@ class Morph:
         if len(shape) != 3 or np.prod(shape) < 1000:
             return self._shift(x, y, z)
         knots = [_knots(size, step) for size, step in zip(shape, _steps_mm(x, y, z), strict=True)]
-        at_knots = (values[np.ix_(*(k if n > 1 else [0] for k, n in zip(knots, values.shape, strict=True)))] for values in (x, y, z))
+        at_knots = (
+            values[np.ix_(*(k if n > 1 else [0] for k, n in zip(knots, values.shape, strict=True)))]
+            for values in (x, y, z)
+        )
         shift_x, shift_y = self._shift(*at_knots)
         return _between_knots(shift_x, knots, shape), _between_knots(shift_y, knots, shape)
 
     @cached_property
     def _reach(self) -> NDArray[np.float64]:
-        """(2, 2, levels + 1) least and largest bend in mm along x and y, at or next to each level of LEVELS_MM; last, at any of them."""
+        """(2, 2, levels + 1) least and largest bend in mm along x and y, at or next to each level of
+        LEVELS_MM; last, at any of them."""
         x, y = np.arange(-420.0, 421.0, 20.0), np.arange(-300.0, 421.0, 20.0)
         grid = np.ix_(x.astype(np.float32), y.astype(np.float32), LEVELS_MM.astype(np.float32))
-        bends = [np.broadcast_to(bend, np.broadcast_shapes(*(v.shape for v in grid))) for bend in self._bend(*grid)]
-        least, most = np.array([bend.min(axis=(0, 1)) for bend in bends]), np.array([bend.max(axis=(0, 1)) for bend in bends])
-        least = np.minimum(least, np.minimum(np.roll(least, 1, axis=1), np.roll(least, -1, axis=1))) - BETWEEN_MM
+        bends = [
+            np.broadcast_to(bend, np.broadcast_shapes(*(v.shape for v in grid))) for bend in self._bend(*grid)
+        ]
+        least, most = (
+            np.array([bend.min(axis=(0, 1)) for bend in bends]),
+            np.array([bend.max(axis=(0, 1)) for bend in bends]),
+        )
+        least = (
+            np.minimum(least, np.minimum(np.roll(least, 1, axis=1), np.roll(least, -1, axis=1))) - BETWEEN_MM
+        )
         most = np.maximum(most, np.maximum(np.roll(most, 1, axis=1), np.roll(most, -1, axis=1))) + BETWEEN_MM
-        return np.stack([np.column_stack([least, least.min(axis=1)]), np.column_stack([most, most.max(axis=1)])], axis=1)
+        return np.stack(
+            [np.column_stack([least, least.min(axis=1)]), np.column_stack([most, most.max(axis=1)])], axis=1
+        )
 
     def _bend(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Displacements in mm along x and y, a sum of standing waves.
 
-        The sines are computed before the axes are combined: on a grid along the body that is a hundredth of the work.
+        The sines are computed before the axes are combined: on a grid along the body that is a hundredth of
+        the work.
         """
         bend_x, bend_y = np.float32(0), np.float32(0)
         for in_x, in_y, kx, ky, kz, px, py, pz in self.waves:
@@ -154,12 +178,22 @@ class Morph:
         if self.swelling is not None:
             boxes = self.swelling.enclose(boxes)
         low, high = boxes[:, 0].copy(), boxes[:, 1].copy()
-        turned = abs(np.deg2rad(self.yaw_deg)) * (np.abs(boxes[:, :, :2].clip(-600, 600)).max(axis=(1, 2)) + abs(NECK_Y_MM))
-        turned = np.where(high[:, 2] > RISE_MM[0], turned, 0.0)  # a turned head: as far as the yaw can reach in any direction
-        level = np.rint((boxes[:, :, 2].mean(axis=1) - LEVELS_MM[0]) / LEVEL_MM).clip(0, len(LEVELS_MM) - 1).astype(int)
-        level = np.where(high[:, 2] - low[:, 2] > LEVEL_MM, -1, level)  # a tall box: the largest bend at any height
+        turned = abs(np.deg2rad(self.yaw_deg)) * (
+            np.abs(boxes[:, :, :2].clip(-600, 600)).max(axis=(1, 2)) + abs(NECK_Y_MM)
+        )
+        # a turned head: as far as the yaw can reach in any direction
+        turned = np.where(high[:, 2] > RISE_MM[0], turned, 0.0)
+        level = (
+            np.rint((boxes[:, :, 2].mean(axis=1) - LEVELS_MM[0]) / LEVEL_MM)
+            .clip(0, len(LEVELS_MM) - 1)
+            .astype(int)
+        )
+        # a tall box: the largest bend at any height
+        level = np.where(high[:, 2] - low[:, 2] > LEVEL_MM, -1, level)
         ends_mm = self.lifted_mm(boxes[:, :, 2])
-        ahead = np.where((low[:, 2] < LIFT_MM[2]) & (high[:, 2] > LIFT_MM[1]), self.lift_mm, ends_mm.max(axis=1))
+        ahead = np.where(
+            (low[:, 2] < LIFT_MM[2]) & (high[:, 2] > LIFT_MM[1]), self.lift_mm, ends_mm.max(axis=1)
+        )
         for axis, (least, most) in enumerate(self._reach):
             near, far = low[:, axis] - turned - most[level], high[:, axis] + turned - least[level]
             if axis == 1:
@@ -169,7 +203,12 @@ class Morph:
             low, high = self.across.enclose(np.stack([low, high], axis=1)).transpose(1, 0, 2)
         for axis in (0, 1):
             near, far = low[:, axis], high[:, axis]
-            ends = np.stack([near * self.trunk[axis], near * self.head[axis], far * self.trunk[axis], far * self.head[axis]])
+            ends = np.stack(
+                [
+                    near * self.trunk[axis], near * self.head[axis], far * self.trunk[axis],
+                    far * self.head[axis],
+                ]
+            )
             low[:, axis], high[:, axis] = ends.min(axis=0), ends.max(axis=0)
         low[:, 2] = np.interp(low[:, 2], self._table[1], self._table[0]) - 0.5
         high[:, 2] = np.interp(high[:, 2], self._table[1], self._table[0]) + 0.5
@@ -186,7 +225,10 @@ def _steps_mm(x: Floats, y: Floats, z: Floats) -> list[float]:
     """(3,) mm between neighbouring points of a grid along each of its axes."""
     steps = []
     for axis in range(3):
-        both = [np.diff(values.take([0, 1], axis), axis=axis).ravel()[0] if values.shape[axis] > 1 else 0.0 for values in (x, y, z)]
+        both = [
+            np.diff(values.take([0, 1], axis), axis=axis).ravel()[0] if values.shape[axis] > 1 else 0.0
+            for values in (x, y, z)
+        ]
         steps.append(float(np.linalg.norm(both)))
     return steps
 
@@ -200,7 +242,8 @@ def _knots(size: int, step_mm: float) -> NDArray[np.intp]:
 def _between_knots(values: Floats, knots: list[NDArray[np.intp]], shape: tuple[int, ...]) -> Floats:
     """Values (a, b, c) at the knots of three axes, linearly interpolated to every index of `shape`."""
     i, j, k = (
-        np.stack([np.interp(np.arange(size), at, row) for row in np.eye(len(at))], axis=1).astype(np.float32)  # (size, knots)
+        # (size, knots)
+        np.stack([np.interp(np.arange(size), at, row) for row in np.eye(len(at))], axis=1).astype(np.float32)
         for size, at in zip(shape, knots, strict=True)
     )
     known = np.broadcast_to(values, (i.shape[1], j.shape[1], k.shape[1])).astype(np.float32)

@@ -1,7 +1,8 @@
-"""Variation in height of kidneys, liver, transverse colon and the lowest ribs between iliac crest and dome, which do not move.
+"""Variation in height of kidneys, liver, transverse colon and the lowest ribs between iliac crest and dome,
+which do not move.
 
-Without this, kidneys are 24 mm too low on average, with little variation, and the lowest ribs end 12 cm above the crest instead of 1
-to 9.
+Without this, kidneys are 24 mm too low on average, with little variation, and the lowest ribs end 12 cm above
+the crest instead of 1 to 9.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ LIVER_MM, LIVER_SD_MM, LIVER_MOST_MM = 146.0, 20.0, (105.0, 200.0)
 """The same for the height of the right lobe, from dome to tip."""
 
 RIBS_MM = (0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 35.0, 70.0, 100.0, 125.0, 170.0, 190.0)
-"""For each rib, first to twelfth: added descent if it reached the front; it ends before that.  The tenth then reaches L3."""
+"""For each rib, first to twelfth: added descent if it reached the front; it ends before that.  The tenth then
+reaches L3."""
 
 
 @dataclass(frozen=True)
 class OrganHeights:
     """In mm of the written anatomy; a plain person has `OrganHeights()`.
 
-    kidneys_mm  upward shift of both kidneys         liver_mm  from the dome to the tip of the right lobe, None: as `belly` draws it
+    kidneys_mm  upward shift of both kidneys         liver_mm  from the dome to the tip of the right lobe,
+        None: as `belly` draws it
     colon_mm    added sag of the middle of the transverse colon
     ribs        share of RIBS_MM by which the lower ribs descend further
     """
@@ -36,11 +39,13 @@ class OrganHeights:
 
 
 def draw_organ_heights(rng: np.random.Generator) -> OrganHeights:
-    """Most lower poles 1 to 8 cm above the crest, right lobes of 11 to 20 cm, transverse colons sagging by up to 6 cm more, low ribs.
+    """Most lower poles 1 to 8 cm above the crest, right lobes of 11 to 20 cm, transverse colons sagging by up
+    to 6 cm more, low ribs.
 
-    The right kidney ends at the upper edge of L3, about 4 cm above the crest, the left one 1 cm higher, and the lowest points of the tenth
-    ribs are at the height of L3 (Moore, Dalley & Agur (2014), Clinically Oriented Anatomy, chapter 2).  Right lobes are 14.0 ± 1.7 cm high
-    beside the dome by ultrasound (Kratzer et al. (2003), J Ultrasound Med 22:1155), somewhat more from its very top.
+    The right kidney ends at the upper edge of L3, about 4 cm above the crest, the left one 1 cm higher, and
+    the lowest points of the tenth ribs are at the height of L3 (Moore, Dalley & Agur (2014), Clinically
+    Oriented Anatomy, chapter 2).  Right lobes are 14.0 ± 1.7 cm high beside the dome by ultrasound (Kratzer
+    et al. (2003), J Ultrasound Med 22:1155), somewhat more from its very top.
     """
     kidneys = float(np.clip(rng.normal(RAISED_MM, RAISED_SD_MM), *RAISED_MOST_MM))
     liver = float(np.clip(rng.normal(LIVER_MM, LIVER_SD_MM), *LIVER_MOST_MM))

@@ -1,11 +1,12 @@
-"""A mass that displaces tissue: within each axial plane what lay around its middle moves outwards, with its area preserved.
+"""A mass that displaces tissue: within each axial plane what lay around its middle moves outwards, with its
+area preserved.
 
     r   mm from the mass's axis, in the swollen body        ρ   mm from it in the original anatomy
     R   radius of the mass at that height: R0 √(1 - u²), u from -1 to 1 between its two ends
 
-Inside, r ≤ R, the anatomy is stretched from its core: ρ = s r.  Outside, area is preserved, ρ² = r² - (1 - s²) R², except for a taper that
-ends the displacement at 4 R, so that the other leg is not moved.  Both maps increase with r and meet at R, so nothing folds over; heights
-do not change, nor do the borders of regions.
+Inside, r ≤ R, the anatomy is stretched from its core: ρ = s r.  Outside, area is preserved, ρ² = r² - (1 -
+s²) R², except for a taper that ends the displacement at 4 R, so that the other leg is not moved.  Both maps
+increase with r and meet at R, so nothing folds over; heights do not change, nor do the borders of regions.
 """
 
 from __future__ import annotations
@@ -21,22 +22,28 @@ Floats = NDArray[np.floating]
 CORE = 0.35         # s: width of the mass as painted in the anatomy, as a share of its width in the body
 ENDS = 4.0          # R from the axis beyond which nothing moves
 
-SHARE = 1 / 6       # of people, those with one in a leg, the reason for a tenth of the collection's scans of legs
-PLACES: tuple[tuple[float, tuple[float, float, float], tuple[float, float, float], tuple[float, float]], ...] = (
-    (0.55, (97.0, 0.0, 690.0), (45.0, 45.0, 140.0), (15.0, 75.0)),          # thigh
-    (0.2, (100.0, -20.0, 860.0), (35.0, 55.0, 40.0), (15.0, 60.0)),         # groin and buttock
-    (0.08, (97.0, -32.0, 480.0), (20.0, 12.0, 60.0), (12.0, 35.0)),         # behind the knee
-    (0.17, (97.0, -25.0, 300.0), (30.0, 30.0, 110.0), (12.0, 45.0)),        # calf
+# of people, those with one in a leg, the reason for a tenth of the collection's scans of legs
+SHARE = 1 / 6
+PLACES: tuple[
+    tuple[float, tuple[float, float, float], tuple[float, float, float], tuple[float, float]], ...
+] = (
+    (0.55, (97.0, 0.0, 690.0), (45.0, 45.0, 140.0), (15.0, 75.0)),  # thigh
+    (0.2, (100.0, -20.0, 860.0), (35.0, 55.0, 40.0), (15.0, 60.0)),  # groin and buttock
+    (0.08, (97.0, -32.0, 480.0), (20.0, 12.0, 60.0), (12.0, 35.0)),  # behind the knee
+    (0.17, (97.0, -25.0, 300.0), (30.0, 30.0, 110.0), (12.0, 45.0)),  # calf
 )
-"""Share, middle in the right leg as written, largest offset from it, and the smallest and largest radius in mm.
+"""Share, middle in the right leg as written, largest offset from it, and the smallest and largest radius in
+mm.
 
-Source of the sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to 10, above 10 cm all common)."""
+Source of the sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to 10, above
+10 cm all common)."""
 LONG = (1.0, 3.5)   # least and largest length over width
 
 
 @dataclass(frozen=True)
 class Swelling:
-    """The position of a mass, in mm of the written anatomy: its middle, its largest radius, and half its length along the body."""
+    """The position of a mass, in mm of the written anatomy: its middle, its largest radius, and half its
+    length along the body."""
 
     middle: tuple[float, float, float]
     radius_mm: float
@@ -60,8 +67,8 @@ class Swelling:
         return np.asarray(np.float32(self.radius_mm) * np.sqrt(np.clip(1 - u * u, 0, None)), dtype=np.float32)
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Boxes (n, 2, 3) of the swollen body around boxes (n, 2, 3) of the anatomy: those near it, enlarged by the largest
-        displacement."""
+        """Boxes (n, 2, 3) of the swollen body around boxes (n, 2, 3) of the anatomy: those near it, enlarged
+        by the largest displacement."""
         reach = np.array([ENDS * self.radius_mm] * 2 + [self.half_mm])
         near = np.all((boxes[:, 0] < self.middle + reach) & (boxes[:, 1] > self.middle - reach), axis=1)
         most = near[:, None] * (1 - CORE) * self.radius_mm * np.array([1.0, 1.0, 0.0])
@@ -69,10 +76,14 @@ class Swelling:
 
 
 def draw_swelling(rng: np.random.Generator, turned_out_mm: Callable[[float], float]) -> Swelling | None:
-    """A mass in one leg, in one of six people; `turned_out_mm` gives a leg's lateral offset from the written anatomy, by height in mm."""
+    """A mass in one leg, in one of six people; `turned_out_mm` gives a leg's lateral offset from the written
+    anatomy, by height in mm."""
     if rng.random() > SHARE:
         return None
     _, middle, spread, radii = PLACES[int(rng.choice(len(PLACES), p=[share for share, *_ in PLACES]))]
-    side, (x, y, z) = int(rng.choice([-1, 1])), (np.asarray(middle) + np.asarray(spread) * rng.uniform(-1, 1, 3)).tolist()
+    side, (x, y, z) = (
+        int(rng.choice([-1, 1])),
+        (np.asarray(middle) + np.asarray(spread) * rng.uniform(-1, 1, 3)).tolist(),
+    )
     radius = float(np.exp(rng.uniform(*np.log(radii))))
     return Swelling((side * (x + turned_out_mm(z)), y, z), radius, radius * float(rng.uniform(*LONG)))

@@ -1,11 +1,13 @@
 """One simulated person: what varies between people, and how the written anatomy is adapted to them.
 
-The anatomy is written once, for a person of 1750 mm, z = 0 at the soles. A person is a `Morph` (heights stretched piecewise,
-widths scaled, the head turned, everything gently bent sideways) and a set of traits with which the anatomy is built.
-The bend moves points within a horizontal plane only, so a landmark stays exactly at its height.
+The anatomy is written once, for a person of 1750 mm, z = 0 at the soles. A person is a `Morph` (heights
+stretched piecewise, widths scaled, the head turned, everything gently bent sideways) and a set of traits with
+which the anatomy is built. The bend moves points within a horizontal plane only, so a landmark stays exactly
+at its height.
 
-Source of the proportions: Drillis & Contini (1966), *Body Segment Parameters*, as in Winter (2009), figure 4.1; statures of
-adults as in NCD-RisC (2016), eLife 5:e13410 (men 176 ± 7 cm, women 163 ± 6.5 cm, a mixed northern and western average).
+Source of the proportions: Drillis & Contini (1966), *Body Segment Parameters*, as in Winter (2009), figure
+4.1; statures of adults as in NCD-RisC (2016), eLife 5:e13410 (men 176 ± 7 cm, women 163 ± 6.5 cm, a mixed
+northern and western average).
 """
 
 from __future__ import annotations
@@ -24,8 +26,10 @@ from fovnet.phantom.person.swelling import draw_swelling
 STATURE_MM = 1750.0
 """Height of the person the anatomy is written for."""
 
-WAVES_MM = ((620, 3.0), (480, 2.5), (340, 2.0), (230, 1.4), (150, 0.8), (95, 0.5))  # wavelength, largest amplitude along an axis
-DEFORMATION_MM = ((150, 3.5), (95, 2.5), (62, 1.6), (42, 1.0))  # small enough, together with WAVES_MM, never to fold the body
+# wavelength, largest amplitude along an axis
+WAVES_MM = ((620, 3.0), (480, 2.5), (340, 2.0), (230, 1.4), (150, 0.8), (95, 0.5))
+# small enough, together with WAVES_MM, never to fold the body
+DEFORMATION_MM = ((150, 3.5), (95, 2.5), (62, 1.6), (42, 1.0))
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,10 @@ class Person:
 
     sex        "female" or "male"                      fat_mm      subcutaneous fat at the waist
     seed       two numbers that fix every detail       belly_mm    protrusion of the abdomen
-    morph      written anatomy to person               brawn       muscle relative to the average, about 0.85 to 1.15
-    arms       "beside", "raised" or "folded"          breath_mm   how far the diaphragm is below its written height
+    morph      written anatomy to person               brawn       muscle relative to the average, about 0.85
+        to 1.15
+    arms       "beside", "raised" or "folded"          breath_mm   how far the diaphragm is below its written
+        height
     age        in years                                spread_mm   lateral offset of each leg at the ankle
     prone      whether she is prone, with hanging breasts
     marbling   share of muscle streaked with fat, 0 to about 0.3
@@ -47,7 +53,8 @@ class Person:
     build    where there is more muscle, and where less
     organs   heights of kidneys, liver, colon and ribs
     open_wall  whether the muscle of the abdominal wall ends between straight and flat muscles and at the loin
-    placed   whether fields of view, labels and muscles are placed exactly; recipes before 16 were slightly off (`features`: "true places")
+    placed   whether fields of view, labels and muscles are placed exactly; recipes before 16 were slightly
+             off (`features`: "true places")
     """
 
     sex: str
@@ -79,7 +86,8 @@ class Person:
         return self.sex == "female"
 
     def turned_out_mm(self, z: float) -> float:
-        """Lateral offset of a leg at a written height: 0 at the hip, `spread_mm` at the ankle, more with fat thighs."""
+        """Lateral offset of a leg at a written height: 0 at the hip, `spread_mm` at the ankle, more with fat
+        thighs."""
         return (self.spread_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(np.clip((900 - z) / 820, 0, 1))
 
     def generator(self, place: int) -> np.random.Generator:
@@ -88,19 +96,22 @@ class Person:
 
 
 MISSING = {
-    "right kidney": 0.015, "left kidney": 0.015, "uterus": 0.15, "prostate": 0.06, "gall bladder": 0.12, "spleen": 0.02,
-    "right hip": 0.05, "left hip": 0.05, "natural breasts": 0.07, "bowel gas": 0.3,
+    "right kidney": 0.015, "left kidney": 0.015, "uterus": 0.15, "prostate": 0.06, "gall bladder": 0.12,
+    "spleen": 0.02, "right hip": 0.05, "left hip": 0.05, "natural breasts": 0.07, "bowel gas": 0.3,
 }
-"""Probability that a person lacks it; for a hip, that it is a metal one, and for the breasts, that they have implants.
+"""Probability that a person lacks it; for a hip, that it is a metal one, and for the breasts, that they have
+implants.
 
-Rounded from national registries of adults past sixty (hips, uterus, gall bladder), and higher where it is rare but changes the image much.
+Rounded from national registries of adults past sixty (hips, uterus, gall bladder), and higher where it is
+rare but changes the image much.
 """
 
 
 def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) -> Person:
     """The person of a seed (collection seed, subject number): the same person in a collection of any size.
 
-    `without` names features of `features.ANATOMY` to leave out; everything else about the person stays the same.
+    `without` names features of `features.ANATOMY` to leave out; everything else about the person stays the
+    same.
     """
     rng = np.random.default_rng(seed)
     female = bool(rng.random() < 0.5)
@@ -120,14 +131,26 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         breath_mm=float(rng.uniform(-10, 18)),
         spread_mm=float(rng.uniform(-6, 28)),
     )
-    varied = plain if "varied bodies" in without else _bent(_lying(_fasted(_varied(plain, np.random.default_rng([*seed, 91])))))
+    varied = (
+        plain
+        if "varied bodies" in without
+        else _bent(_lying(_fasted(_varied(plain, np.random.default_rng([*seed, 91])))))
+    )
     swollen = varied if "masses in legs" in without else _swollen(varied, varied.generator(97))
     bent = swollen if "deformation" in without else _deformed(swollen, np.random.default_rng([*seed, 92]))
     plainly = "builds" in without
-    figured = bent if "fat in places" in without else _figured(bent, np.random.default_rng([*seed, 96]), flat=not plainly)
+    figured = (
+        bent
+        if "fat in places" in without
+        else _figured(bent, np.random.default_rng([*seed, 96]), flat=not plainly)
+    )
     built = figured if plainly else replace(figured, build=draw_build(figured.generator(970)))
     shaped = built if "cross-sections" in without or built.prone else _shaped(built)
-    high = shaped if "organs high and low" in without else replace(shaped, organs=draw_organ_heights(shaped.generator(972)))
+    high = (
+        shaped
+        if "organs high and low" in without
+        else replace(shaped, organs=draw_organ_heights(shaped.generator(972)))
+    )
     open_ = replace(high, open_wall="open walls" not in without, placed="true places" not in without)
     return open_ if "kinds of breasts" in without else _of_own_breasts(open_)
 
@@ -148,20 +171,34 @@ PRONE_SHARE = 0.34
 
 
 def _varied(person: Person, rng: np.random.Generator) -> Person:
-    """The person with uncommon traits: a child (1 in 20), obese, atrophied or fatty muscle, prone, organs missing or replaced."""
-    kind, size, missing = rng.random(), rng.uniform(size=2), {name for name, share in MISSING.items() if rng.random() < share}
-    marbling = float(np.clip(0.04 + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6) + 0.002 * (person.fat_mm - 12), 0.02, 0.3))
+    """The person with uncommon traits: a child (1 in 20), obese, atrophied or fatty muscle, prone, organs
+    missing or replaced."""
+    kind, size, missing = (
+        rng.random(), rng.uniform(size=2), {name for name, share in MISSING.items() if rng.random() < share},
+    )
+    marbling = float(
+        np.clip(
+            0.04 + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6) + 0.002 * (person.fat_mm - 12),
+            0.02, 0.3,
+        )
+    )
     if kind < 0.05:
         morph = _sample_morph(rng, person.female, 1150 + 330 * float(size[0]))
         age = 6 + 8 * float(size[0])
-        return replace(person, morph=morph, age=age, fat_mm=5 + 9 * float(size[1]), belly_mm=0.0, brawn=0.85, marbling=0.02)
+        return replace(
+            person, morph=morph, age=age, fat_mm=5 + 9 * float(size[1]), belly_mm=0.0, brawn=0.85,
+            marbling=0.02,
+        )
     if kind < 0.13:
         fat, belly = 30 + 26 * float(size[0]), 20 + 45 * float(size[1])
         person = replace(person, fat_mm=fat, belly_mm=belly, spread_mm=max(person.spread_mm, 8.0))
     elif kind < 0.21:
-        person = replace(person, brawn=0.68 + 0.12 * float(size[0]), fat_mm=person.fat_mm * (0.5 + 0.8 * float(size[1])))
+        person = replace(
+            person, brawn=0.68 + 0.12 * float(size[0]), fat_mm=person.fat_mm * (0.5 + 0.8 * float(size[1]))
+        )
     elif kind < 0.29:
-        person = replace(person, belly_mm=25 + 25 * float(size[0]), fat_mm=7 + 8 * float(size[1]))        # visceral, not subcutaneous fat
+        # visceral, not subcutaneous fat
+        person = replace(person, belly_mm=25 + 25 * float(size[0]), fat_mm=7 + 8 * float(size[1]))
     prone = person.female and bool(rng.random() < PRONE_SHARE)
     arms = "raised" if prone and person.arms == "folded" else person.arms
     return replace(person, marbling=marbling, missing=frozenset(missing), prone=prone, arms=arms)
@@ -172,14 +209,18 @@ OWN_BREASTS_SHARE = 0.75
 
 
 def _of_own_breasts(person: Person) -> Person:
-    return replace(person, own_breasts=person.female and bool(person.generator(7300).random() < OWN_BREASTS_SHARE))
+    return replace(
+        person, own_breasts=person.female and bool(person.generator(7300).random() < OWN_BREASTS_SHARE)
+    )
 
 
 def _fasted(person: Person) -> Person:
-    """The person with a natural filling of the bowel: mostly collapsed, a few of its loops in much mesenteric fat, or full.
+    """The person with a natural filling of the bowel: mostly collapsed, a few of its loops in much mesenteric
+    fat, or full.
 
-    An empty small bowel is 1 to 2 cm across, a full one up to 3 (Gourtsoyiannis et al. (2004), Eur Radiol 14:1056).  Lean people have
-    no fat around it: below a `belly_mm` of 0 they have 66 loops or more, 2 cm wide, above 16 mm any number.
+    An empty small bowel is 1 to 2 cm across, a full one up to 3 (Gourtsoyiannis et al. (2004), Eur Radiol
+    14:1056).  Lean people have no fat around it: below a `belly_mm` of 0 they have 66 loops or more, 2 cm
+    wide, above 16 mm any number.
     """
     rng = person.generator(94)
     loops, gut = int(rng.integers(24, 71)), float(rng.uniform(0.5, 1.05))
@@ -190,7 +231,8 @@ def _fasted(person: Person) -> Person:
 def _lying(person: Person) -> Person:
     """The person supine, buttocks and loins flattened by the table; those of a prone person stay round.
 
-    The sacrum comes within 2 cm of the table, with a third to all of the fat that a standing person has there.
+    The sacrum comes within 2 cm of the table, with a third to all of the fat that a standing person has
+    there.
     """
     if person.prone:
         return person
@@ -202,7 +244,8 @@ BENT_SHARE = 0.75
 
 
 def _bent(person: Person) -> Person:
-    """The person with knees bent by 5° to 30° by a cushion or a coil: up to 110 mm in front of straight ones."""
+    """The person with knees bent by 5° to 30° by a cushion or a coil: up to 110 mm in front of straight
+    ones."""
     bent, lift = person.generator(95).uniform((0.0, 18.0), (1.0, 110.0)).tolist()
     if person.prone or bent > BENT_SHARE:
         return person
@@ -210,18 +253,27 @@ def _bent(person: Person) -> Person:
 
 
 def _figured(person: Person, rng: np.random.Generator, flat: bool) -> Person:
-    """The person with regional fat, on a body broader and flatter, or narrower and deeper; one in four stays plain.
+    """The person with regional fat, on a body broader and flatter, or narrower and deeper; one in four stays
+    plain.
 
-    Trunks are 1.2 to 1.8 times as wide as deep; with `flat`, those of lean people 1.1 to 2 times: a supine lean belly is 16 to 18 cm deep
-    and up to 32 cm wide.  With much fat behind, a person lies higher above the table, by a part of it.
+    Trunks are 1.2 to 1.8 times as wide as deep; with `flat`, those of lean people 1.1 to 2 times: a supine
+    lean belly is 16 to 18 cm deep and up to 32 cm wide.  With much fat behind, a person lies higher above the
+    table, by a part of it.
     """
     figure = draw_figure(person.female, person.fat_mm, person.belly_mm, person.prone, rng)
     if figure is None:
         return person
     # A large belly spreads sideways in a supine person.
     spread = 0.0 if person.prone else 0.04 * float(np.clip((person.fat_mm + person.belly_mm) / 40 - 1, 0, 1))
-    lean = 0.0 if person.prone or not flat else float(np.clip(1.5 - (person.fat_mm + max(person.belly_mm, 0.0)) / 30, 0, 1))
-    broad, under = float(rng.lognormal(spread + 0.03 * lean, 0.05 + 0.04 * lean)), float(rng.uniform(0.3, 0.9))
+    lean = (
+        0.0
+        if person.prone or not flat
+        else float(np.clip(1.5 - (person.fat_mm + max(person.belly_mm, 0.0)) / 30, 0, 1))
+    )
+    broad, under = (
+        float(rng.lognormal(spread + 0.03 * lean, 0.05 + 0.04 * lean)),
+        float(rng.uniform(0.3, 0.9)),
+    )
     broad = float(np.clip(broad, 0.9 - 0.05 * lean, 1.1 + 0.1 * lean))
     wide, deep = person.morph.trunk
     higher = person.fat_mm * max(figure.trunk(1060.0)[2] - 1, 0.0) * under
@@ -230,14 +282,20 @@ def _figured(person: Person, rng: np.random.Generator, flat: bool) -> Person:
 
 
 def _deformed(person: Person, rng: np.random.Generator) -> Person:
-    """The person with the waves of DEFORMATION_MM added, three of each length; they leave heights unchanged."""
+    """The person with the waves of DEFORMATION_MM added, three of each length; they leave heights
+    unchanged."""
     grown = person.morph.trunk[0] ** 0.5
-    waves = [_wave(rng, wavelength, grown * size / np.sqrt(3)) for wavelength, size in DEFORMATION_MM for _ in range(3)]
+    waves = [
+        _wave(rng, wavelength, grown * size / np.sqrt(3))
+        for wavelength, size in DEFORMATION_MM
+        for _ in range(3)
+    ]
     return replace(person, morph=replace(person.morph, waves=(*person.morph.waves, *waves)))
 
 
 def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> Morph:
-    """Proportions of a person of that stature: each segment between anchors varies by 3 %, and heads vary less than bodies."""
+    """Proportions of a person of that stature: each segment between anchors varies by 3 %, and heads vary
+    less than bodies."""
     pieces = np.diff(ANCHORS_MM)
     grown = stature_mm / STATURE_MM
     stretch = grown * rng.normal(1.0, 0.03, len(pieces))

@@ -1,7 +1,7 @@
 """Artefacts between the coil and the disk; every flaw is a function of an image, and none is certain.
 
-All operate on images (i, j, k) float32 of the acquired voxels.  Source of their appearance: McRobbie et al., *MRI from Picture to Proton*
-(2017), chapter 7.
+All operate on images (i, j, k) float32 of the acquired voxels.  Source of their appearance: McRobbie et al.,
+*MRI from Picture to Proton* (2017), chapter 7.
 """
 
 from __future__ import annotations
@@ -25,11 +25,15 @@ class Flaws:
     unsuppressed share of the field of view in which fat suppression fails
     voids        metal parts that leave a signal void with a bright rim
     ghost        relative intensity of ghosts, and how many copies share the field of view
-    motion       voxels by which the body moves along `phase`;  begun  the share of that path travelled at the labels' position
-    kept         share of the spatial frequencies along (phase, frequency) that was acquired; the rest is filled with zeros
-    spike        amplitude of a wave over the image, 1000 being white;  lines  of noise along the frequency axis
+    motion       voxels by which the body moves along `phase`;  begun  the share of that path travelled at the
+        labels' position
+    kept         share of the spatial frequencies along (phase, frequency) that was acquired; the rest is
+                 filled with zeros
+    spike        amplitude of a wave over the image, 1000 being white;  lines  of noise along the frequency
+        axis
     uneven       standard deviation of the log brightness of slices
-    ball         radius, as a share of the half diagonal of the field of view, beyond which gradients fail; 0: never
+    ball         radius, as a share of the half diagonal of the field of view, beyond which gradients fail; 0:
+                 never
     smear        (3,) Gaussian sigma in voxels of a filter after the noise
     """
 
@@ -55,7 +59,9 @@ class Flaws:
         return 3 - self.phase - self.through
 
 
-def before_noise(image: Floats, spacing_mm: NDArray[np.float64], flaws: Flaws, rng: np.random.Generator) -> Floats:
+def before_noise(
+    image: Floats, spacing_mm: NDArray[np.float64], flaws: Flaws, rng: np.random.Generator
+) -> Floats:
     """The image (i, j, k) with the flaws of the signal."""
     for _ in range(flaws.voids):
         image = with_void(image, spacing_mm, rng)
@@ -88,7 +94,8 @@ def after_noise(image: Floats, flaws: Flaws, rng: np.random.Generator) -> Floats
 
 
 def moved(image: Floats, voxels: float, axis: int) -> Floats:
-    """The image shifted by `voxels` towards higher indices, by linear interpolation; 0 enters from outside."""
+    """The image shifted by `voxels` towards higher indices, by linear interpolation; 0 enters from
+    outside."""
     whole = int(np.floor(voxels))
     part = np.float32(voxels - whole)
     near = _by_whole(image, whole, axis)
@@ -107,7 +114,8 @@ def _by_whole(image: Floats, voxels: int, axis: int) -> Floats:
 
 
 def wrapped(image: Floats, margin: int, axis: int) -> Floats:
-    """The image without `margin` voxels at each end of an axis, which are added where they alias to: at the opposite end."""
+    """The image without `margin` voxels at each end of an axis, which are added where they alias to: at the
+    opposite end."""
     given = np.moveaxis(image, axis, 0)
     size = len(given) - 2 * margin
     folded = given[margin : margin + size].copy()
@@ -118,8 +126,8 @@ def wrapped(image: Floats, margin: int, axis: int) -> Floats:
 
 
 def ghosted(image: Floats, strength: float, copies: int, axis: int) -> Floats:
-    """The image with `copies` - 1 shifted copies, evenly spaced over the field of view, of relative intensity `strength`, as from
-    breathing."""
+    """The image with `copies` - 1 shifted copies, evenly spaced over the field of view, of relative intensity
+    `strength`, as from breathing."""
     size, whole = image.shape[axis], image
     for copy in range(1, copies):
         sign = -1.0 if copy % 2 else 1.0
@@ -128,13 +136,16 @@ def ghosted(image: Floats, strength: float, copies: int, axis: int) -> Floats:
 
 
 def smeared(image: Floats, voxels: float, axis: int, begun: float = 0.5) -> Floats:
-    """The mean of the image at the start, middle and end of a path of `voxels`, of which the share `begun` is travelled at its own
-    position."""
-    return np.asarray(sum(moved(image, (share - begun) * voxels, axis) for share in (0.0, 0.5, 1.0)) / np.float32(3))
+    """The mean of the image at the start, middle and end of a path of `voxels`, of which the share `begun` is
+    travelled at its own position."""
+    return np.asarray(
+        sum(moved(image, (share - begun) * voxels, axis) for share in (0.0, 0.5, 1.0)) / np.float32(3)
+    )
 
 
 def zero_filled(image: Floats, share: float, axis: int) -> Floats:
-    """The image from the lowest `share` of its spatial frequencies along an axis: coarser, with Gibbs ringing along edges; magnitude."""
+    """The image from the lowest `share` of its spatial frequencies along an axis: coarser, with Gibbs ringing
+    along edges; magnitude."""
     size = image.shape[axis]
     spectrum = fft.rfft(image, axis=axis)
     kept = max(2, int(np.ceil(share * (size // 2 + 1))))
@@ -143,13 +154,16 @@ def zero_filled(image: Floats, share: float, axis: int) -> Floats:
 
 
 def with_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Generator) -> Floats:
-    """The image with a signal void of 8 to 35 mm radius around a bright voxel, as from metal, and a rim in which the displaced signal
-    piles up."""
+    """The image with a signal void of 8 to 35 mm radius around a bright voxel, as from metal, and a rim in
+    which the displaced signal piles up."""
     inside = np.argwhere(image[::4, ::4, ::4] > 0.3 * image.max()) * 4
     if not len(inside):
         return image
     middle, radius = inside[int(rng.integers(len(inside)))], rng.uniform(8, 35)
-    steps = [(np.arange(size) - at) * mm for size, at, mm in zip(image.shape, middle.tolist(), spacing_mm, strict=True)]
+    steps = [
+        (np.arange(size) - at) * mm
+        for size, at, mm in zip(image.shape, middle.tolist(), spacing_mm, strict=True)
+    ]
     stretch = rng.uniform(0.6, 1.6, 3)
     i, j, k = ((along * each).astype(np.float32) for along, each in zip(steps, stretch, strict=True))
     away = np.sqrt(i[:, None, None] ** 2 + j[None, :, None] ** 2 + k[None, None, :] ** 2) / np.float32(radius)
@@ -158,10 +172,11 @@ def with_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Gen
 
 
 def piled_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Floats:
-    """The image black beyond a ball about its middle, of radius `ball` half diagonals, and up to four times as bright just inside.
+    """The image black beyond a ball about its middle, of radius `ball` half diagonals, and up to four times
+    as bright just inside.
 
-    Beyond some 20 cm gradients no longer increase: signal from there is encoded nearer, compressed to one place, in the corners of large
-    fields.
+    Beyond some 20 cm gradients no longer increase: signal from there is encoded nearer, compressed to one
+    place, in the corners of large fields.
     """
     half = [(size - 1) * mm / 2 for size, mm in zip(image.shape, spacing_mm, strict=True)]
     square = sum(_along(np.linspace(-h, h, size, dtype=np.float32), axis) ** 2
@@ -171,18 +186,24 @@ def piled_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Flo
     return np.asarray(image * gain, dtype=np.float32)
 
 
-def smooth_field(shape: tuple[int, ...], spacing_mm: NDArray[np.float64], spread: float, rng: np.random.Generator) -> Floats:
-    """Gains (i, j, k) about 1 whose logarithm has standard deviation about `spread` and varies over some 12 cm: an uncorrected bias
-    field."""
+def smooth_field(
+    shape: tuple[int, ...], spacing_mm: NDArray[np.float64], spread: float, rng: np.random.Generator
+) -> Floats:
+    """Gains (i, j, k) about 1 whose logarithm has standard deviation about `spread` and varies over some 12
+    cm: an uncorrected bias field."""
     coarse = [max(2, int(np.ceil(size * mm / 120)) + 1) for size, mm in zip(shape, spacing_mm, strict=True)]
     field = np.exp(spread * rng.standard_normal(coarse)).astype(np.float32)
     return stretched(field, shape)
 
 
-def missed(shape: tuple[int, ...], spacing_mm: NDArray[np.float64], share: float, rng: np.random.Generator) -> Floats:
-    """How far (i, j, k), 0 to 1, fat suppression fails: at one side of the field of view, behind a front that winds over some 8 cm.
+def missed(
+    shape: tuple[int, ...], spacing_mm: NDArray[np.float64], share: float, rng: np.random.Generator
+) -> Floats:
+    """How far (i, j, k), 0 to 1, fat suppression fails: at one side of the field of view, behind a front that
+    winds over some 8 cm.
 
-    The static field is off by the 3.4 ppm between fat and water far from the isocentre and at interfaces with air.
+    The static field is off by the 3.4 ppm between fat and water far from the isocentre and at interfaces with
+    air.
     """
     coarse = [max(3, int(np.ceil(size * mm / 80)) + 1) for size, mm in zip(shape, spacing_mm, strict=True)]
     field = 0.35 * rng.standard_normal(coarse)
@@ -191,7 +212,9 @@ def missed(shape: tuple[int, ...], spacing_mm: NDArray[np.float64], share: float
         field += (along * np.linspace(-1.5, 1.5, size)).reshape([-1 if a == axis else 1 for a in range(3)])
     whole = stretched(field.astype(np.float32), shape)
     edge = np.float32(np.quantile(whole[::4, ::4, ::4], 1 - share))
-    return np.asarray(np.float32(rng.uniform(0.4, 1.0)) * np.clip((whole - edge) / np.float32(0.4), 0, 1), dtype=np.float32)
+    return np.asarray(
+        np.float32(rng.uniform(0.4, 1.0)) * np.clip((whole - edge) / np.float32(0.4), 0, 1), dtype=np.float32
+    )
 
 
 def stretched(coarse: Floats, shape: tuple[int, ...]) -> Floats:
@@ -210,7 +233,8 @@ def _along(values: Floats, axis: int) -> Floats:
 
 
 def _wave(shape: tuple[int, ...], through: int, rng: np.random.Generator) -> Floats:
-    """A plane wave of amplitude 1 across each slice, 3 to 30 periods over the image: one corrupted sample of k-space."""
+    """A plane wave of amplitude 1 across each slice, 3 to 30 periods over the image: one corrupted sample of
+    k-space."""
     total = np.zeros((1, 1, 1), np.float32)
     for axis, size in enumerate(shape):
         turns = 0.0 if axis == through else rng.uniform(3, 30) * rng.choice([-1, 1])
@@ -219,7 +243,8 @@ def _wave(shape: tuple[int, ...], through: int, rng: np.random.Generator) -> Flo
 
 
 def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
-    """The flaws of an image of that plane, in nearly half of the cases none: otherwise each of most kinds in about one of eight."""
+    """The flaws of an image of that plane, in nearly half of the cases none: otherwise each of most kinds in
+    about one of eight."""
     through = {"axial": 2, "coronal": 1}.get(plane, 0)
     pair = [axis for axis in range(3) if axis != through]
     phase = int(rng.choice(pair))
@@ -235,7 +260,9 @@ def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
         voids=int(rng.integers(1, 3)) if dice[1] < 0.1 else 0,
         ghost=(float(rng.uniform(0.04, 0.2)), int(rng.integers(2, 5))) if dice[2] < 0.15 else (0.0, 2),
         motion=float(rng.uniform(1, 4)) if dice[3] < 0.15 else 0.0,
-        kept=(float(sharp[0]), float(sharp[1]) if rng.random() < 0.5 else 1.0) if dice[4] < 0.25 else (1.0, 1.0),
+        kept=(float(sharp[0]), float(sharp[1]) if rng.random() < 0.5 else 1.0)
+        if dice[4] < 0.25
+        else (1.0, 1.0),
         spike=float(rng.uniform(15, 90)) if dice[5] < 0.05 else 0.0,
         lines=int(rng.integers(1, 5)) if dice[6] < 0.06 else 0,
         uneven=float(rng.uniform(0.03, 0.25)) if dice[7] < 0.15 else 0.0,

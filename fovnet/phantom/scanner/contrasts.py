@@ -1,7 +1,8 @@
 """Contrasts beyond the table of relaxation times: diffusion, angiography, and tissues of any brightness.
 
-A network trained on any brightness in any tissue must rely on shape.  Source: Billot et al. (2023), *SynthSeg: segmentation of brain
-MRI scans of any contrast and resolution without retraining*, Med Image Anal 86:102789, section 3.2 (a random mean for each label).
+A network trained on any brightness in any tissue must rely on shape.  Source: Billot et al. (2023),
+*SynthSeg: segmentation of brain MRI scans of any contrast and resolution without retraining*, Med Image Anal
+86:102789, section 3.2 (a random mean for each label).
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ class FreeContrast:
     """How far a contrast departs from the physics of its sequence.
 
     share     of each tissue's brightness that is random, 0 to 1                 seed   of those random values
-    gamma     exponent of the brightness                                         inverted  dark and bright exchanged, except for air
-    matter    factor on the difference of grey and white matter: 1 as by their relaxation times, 0 none, negative reverses it
+    gamma     exponent of the brightness                                         inverted  dark and bright
+        exchanged, except for air
+    matter    factor on the difference of grey and white matter: 1 as by their relaxation times, 0 none,
+              negative reverses it
     """
 
     share: float = 0.0
@@ -35,7 +38,8 @@ class FreeContrast:
     matter: float = 1.0
 
     def of(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
-        """The brightness (t,) of tissues whose signals are `bright` (t,); the brightest keeps its value, air stays black."""
+        """The brightness (t,) of tissues whose signals are `bright` (t,); the brightest keeps its value, air
+        stays black."""
         peak = float(bright.max())
         if peak <= 0:
             return bright
@@ -64,7 +68,10 @@ UNUSUAL: tuple[Sequence, ...] = (
     Sequence("time of flight", "inflow", 23, 4, flip_deg=22),
     Sequence("contrast-enhanced angiography", "gradient echo", 4, 1.3, flip_deg=28, contrast=True, dose=5.0),
     Sequence("dynamic, early", "gradient echo", 5, 1.5, flip_deg=15, contrast=True, dose=2.0),
-    Sequence("dynamic, late, fat suppressed", "gradient echo", 5, 1.5, flip_deg=12, fat="suppressed", contrast=True, dose=1.5),
+    Sequence(
+        "dynamic, late, fat suppressed", "gradient echo", 5, 1.5, flip_deg=12, fat="suppressed",
+        contrast=True, dose=1.5,
+    ),
     Sequence("T1 FLAIR", "inversion recovery", 2200, 12, ti=860),
     Sequence("T2 balanced, fat suppressed", "balanced", 4.5, 2.2, flip_deg=70, fat="suppressed"),
     Sequence("turbo FLASH", "gradient echo", 5, 1.6, flip_deg=5),
@@ -75,10 +82,16 @@ UNUSUAL: tuple[Sequence, ...] = (
 
 PREPARED: tuple[Sequence, ...] = (
     Sequence("MPRAGE", "magnetisation prepared", 2200, 3.2, ti=930, flip_deg=8, fat="half"),
-    Sequence("MPRAGE, water excited", "magnetisation prepared", 2000, 3.5, ti=950, flip_deg=9, fat="suppressed"),
-    Sequence("MPRAGE, contrast", "magnetisation prepared", 2000, 3.2, ti=950, flip_deg=9, fat="half", contrast=True, dose=0.4),
+    Sequence(
+        "MPRAGE, water excited", "magnetisation prepared", 2000, 3.5, ti=950, flip_deg=9, fat="suppressed"
+    ),
+    Sequence(
+        "MPRAGE, contrast", "magnetisation prepared", 2000, 3.2, ti=950, flip_deg=9, fat="half",
+        contrast=True, dose=0.4,
+    ),
 )
-"""The commonest image of heads: white matter 1, grey 0.6 to 0.75, CSF 0.1 to 0.25, and the scalp's fat 0.4 to 1.5.
+"""The commonest image of heads: white matter 1, grey 0.6 to 0.75, CSF 0.1 to 0.25, and the scalp's fat 0.4 to
+1.5.
 
 In spin-echo inversion recovery fat is at 2.7, so the brain looks dark.
 """
@@ -87,7 +100,9 @@ PREPARED_ODDS = (0.6, 0.27, 0.13)
 PREPARED_SHARE = 0.75       # of the T1 inversion recoveries of heads, those replaced by one of PREPARED
 
 OF_HEADS: tuple[Sequence, ...] = (
-    Sequence("T1 inversion recovery, water excited", "inversion recovery", 2300, 3.5, ti=900, fat="suppressed"),
+    Sequence(
+        "T1 inversion recovery, water excited", "inversion recovery", 2300, 3.5, ti=900, fat="suppressed"
+    ),
     *PREPARED[:2],
     Sequence("T1 inversion recovery, contrast", "inversion recovery", 2000, 3.5, ti=900, contrast=True),
     Sequence("T1 gradient echo, inflow", "inflow", 22, 5, flip_deg=28),
@@ -101,15 +116,19 @@ REPLACED = "T1 inversion recovery"
 LONG_TE_MS = 60.0       # longer echo times are T2-weighted
 
 FADED_SHARE, FADED_WATERY, FADED_PREPARED = 0.5, 0.85, 0.15
-"""Shares of heads whose grey-white contrast is lower than relaxation times give: in general, for T2 and FLAIR, for MPRAGE.
+"""Shares of heads whose grey-white contrast is lower than relaxation times give: in general, for T2 and
+FLAIR, for MPRAGE.
 
-Echo trains and magnetisation transfer reduce it in T2 and FLAIR, incomplete myelination reverses it in infants.  Source: Barkovich
-(2000), AJNR 21:1099.
+Echo trains and magnetisation transfer reduce it in T2 and FLAIR, incomplete myelination reverses it in
+infants.  Source: Barkovich (2000), AJNR 21:1099.
 """
 
 
-def freely(sequence: Sequence, rng: np.random.Generator, head: bool = False) -> tuple[Sequence, FreeContrast | None]:
-    """The sequence or an unusual one, and the change of its contrast: three in ten have tissues of random brightness."""
+def freely(
+    sequence: Sequence, rng: np.random.Generator, head: bool = False
+) -> tuple[Sequence, FreeContrast | None]:
+    """The sequence or an unusual one, and the change of its contrast: three in ten have tissues of random
+    brightness."""
     sequence, contrast = _freely(sequence, rng, (*UNUSUAL, *OF_HEADS) if head else UNUSUAL)
     if head and sequence.name == REPLACED and rng.random() < PREPARED_SHARE:
         chosen = PREPARED[int(rng.choice(len(PREPARED), p=PREPARED_ODDS))]
@@ -126,7 +145,9 @@ def _faded_share(sequence: Sequence) -> float:
     return FADED_WATERY if sequence.te > LONG_TE_MS else FADED_SHARE
 
 
-def _freely(sequence: Sequence, rng: np.random.Generator, pool: tuple[Sequence, ...]) -> tuple[Sequence, FreeContrast | None]:
+def _freely(
+    sequence: Sequence, rng: np.random.Generator, pool: tuple[Sequence, ...]
+) -> tuple[Sequence, FreeContrast | None]:
     if rng.random() < 0.3:
         unusual = pool[int(rng.integers(len(pool)))]
         move = rng.uniform(0.85, 1.15, 2)

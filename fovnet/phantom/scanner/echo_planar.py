@@ -2,10 +2,11 @@
 
     air  (i, j, k) share of each voxel that is air    offset_hz  (i, j, k) off-resonance frequency
 
-All lines of a slice are read after one excitation, so that a small offset moves signal by whole voxels along the phase axis.
-Sources: Salomir et al. (2003), Concepts Magn Reson B 19:26, and Marques & Bowtell (2005), Concepts Magn Reson B 25:65: the field of a
-susceptibility distribution, F⁻¹[(1/3 - kz²/k²) F χ]; Jezzard & Balaban (1995), Magn Reson Med 34:65: the distortion, shift = offset over
-bandwidth of a voxel; Reichenbach et al. (1997), J Magn Reson Imaging 7:266: intravoxel dephasing, sinc(G d TE).
+All lines of a slice are read after one excitation, so that a small offset moves signal by whole voxels along
+the phase axis. Sources: Salomir et al. (2003), Concepts Magn Reson B 19:26, and Marques & Bowtell (2005),
+Concepts Magn Reson B 25:65: the field of a susceptibility distribution, F⁻¹[(1/3 - kz²/k²) F χ]; Jezzard &
+Balaban (1995), Magn Reson Med 34:65: the distortion, shift = offset over bandwidth of a voxel; Reichenbach et
+al. (1997), J Magn Reson Imaging 7:266: intravoxel dephasing, sinc(G d TE).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ HZ_A_TESLA_PPM = 42.577
 AIRY = {"air": 1.0, "gas": 1.0, "lung": 0.75}
 """The fraction of air in a tissue."""
 
-FINER = 4               # parts of a voxel along the phase axis that are moved separately: otherwise stretched places have gaps
+# parts of a voxel along the phase axis that are moved separately: otherwise stretched places have gaps
+FINER = 4
 
 
 @dataclass(frozen=True)
@@ -49,16 +51,21 @@ def air_share(tissues: Many[Tissue]) -> Floats:
     return np.array([AIRY.get(tissue.name, 0.0) for tissue in tissues], dtype=np.float32)
 
 
-def read_out(image: Floats, air: Floats, vox_to_ras: NDArray[np.float64], planar: EchoPlanar, field_strength: float) -> Floats:
+def read_out(
+    image: Floats, air: Floats, vox_to_ras: NDArray[np.float64], planar: EchoPlanar, field_strength: float
+) -> Floats:
     """The image (i, j, k) as read by an echo-planar sequence, at `field_strength` tesla along z."""
     offset_hz = shimmed(field_ppm(air, vox_to_ras), air) * np.float32(HZ_A_TESLA_PPM * field_strength)
     if planar.te_ms:
-        image = image * np.abs(np.sinc(_steps(offset_hz, planar.through) * (planar.te_ms / 1000))).astype(np.float32)
+        image = image * np.abs(np.sinc(_steps(offset_hz, planar.through) * (planar.te_ms / 1000))).astype(
+            np.float32
+        )
     return displaced(image, offset_hz / np.float32(planar.bandwidth_hz), planar.phase)
 
 
 def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
-    """(i, j, k) relative field change by air in water, in ppm; the field of view is continued by its edge values.
+    """(i, j, k) relative field change by air in water, in ppm; the field of view is continued by its edge
+    values.
 
     Outside a sphere of radius a it is 9.4 / 3 (a / r)³ (3 cos²θ - 1), inside 0.
     """
@@ -66,8 +73,10 @@ def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
     wide = np.pad(air, [(m, m) for m in margin], mode="edge")
     axes = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     up = vox_to_ras[2, :3] / axes                         # the scanner's z along each axis of the grid
-    k = np.meshgrid(*(fft.fftfreq(n, mm) for n, mm in zip(wide.shape[:2], axes[:2], strict=True)), fft.rfftfreq(wide.shape[2], axes[2]),
-                    indexing="ij", sparse=True)
+    k = np.meshgrid(
+        *(fft.fftfreq(n, mm) for n, mm in zip(wide.shape[:2], axes[:2], strict=True)),
+        fft.rfftfreq(wide.shape[2], axes[2]), indexing="ij", sparse=True,
+    )
     along = sum(part * share for part, share in zip(k, up, strict=True))
     square = k[0] ** 2 + k[1] ** 2 + k[2] ** 2
     square[0, 0, 0] = 1.0
@@ -79,17 +88,23 @@ def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
 
 
 def shimmed(field: Floats, air: Floats) -> Floats:
-    """The field after second-order shimming: minus its least-squares polynomial over voxels that are not air."""
+    """The field after second-order shimming: minus its least-squares polynomial over voxels that are not
+    air."""
     along = [np.linspace(-1, 1, size, dtype=np.float32) for size in field.shape]
     x, y, z = np.meshgrid(*along, indexing="ij", sparse=True)
-    terms = [np.ones_like(field), *(np.broadcast_to(t, field.shape) for t in (x, y, z, x * y, x * z, y * z, x * x, y * y, z * z))]
+    terms = [
+        np.ones_like(field),
+        *(np.broadcast_to(t, field.shape) for t in (x, y, z, x * y, x * z, y * z, x * x, y * y, z * z)),
+    ]
     body = np.flatnonzero(air.ravel() < 0.5)
     if len(body) <= len(terms):
         return field
     some = body[:: max(1, len(body) // 5000)]             # enough for ten coefficients
     design = np.stack([term.ravel()[some] for term in terms], axis=1)
     weights = np.linalg.lstsq(design, field.ravel()[some], rcond=None)[0].astype(np.float32)
-    return np.asarray(field - sum(weight * term for weight, term in zip(weights, terms, strict=True)), dtype=np.float32)
+    return np.asarray(
+        field - sum(weight * term for weight, term in zip(weights, terms, strict=True)), dtype=np.float32
+    )
 
 
 def displaced(image: Floats, voxels: Floats, axis: int) -> Floats:
@@ -97,7 +112,9 @@ def displaced(image: Floats, voxels: Floats, axis: int) -> Floats:
 
     Signal is conserved, so it piles up where neighbours converge; what leaves at one end enters at the other.
     """
-    lines, moves = (np.moveaxis(values, axis, -1).reshape(-1, image.shape[axis]) for values in (image, voxels))
+    lines, moves = (
+        np.moveaxis(values, axis, -1).reshape(-1, image.shape[axis]) for values in (image, voxels)
+    )
     n = lines.shape[1]
     at = (np.arange(n * FINER) + 0.5) / FINER - 0.5
     low = np.clip(np.floor(at).astype(int), 0, n - 2)
@@ -109,7 +126,9 @@ def displaced(image: Floats, voxels: Floats, axis: int) -> Floats:
     start = (np.arange(len(lines)) * n)[:, None]
     landed = np.zeros(lines.size)
     for step, share in ((0, 1 - part), (1, part)):
-        landed += np.bincount((start + (whole + step) % n).ravel(), (signal * share).ravel(), minlength=lines.size)
+        landed += np.bincount(
+            (start + (whole + step) % n).ravel(), (signal * share).ravel(), minlength=lines.size
+        )
     shape = np.moveaxis(image, axis, -1).shape
     return np.ascontiguousarray(np.moveaxis(landed.reshape(shape), -1, axis), dtype=np.float32)
 

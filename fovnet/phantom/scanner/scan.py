@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.errors import VolumeError
-from fovnet.phantom.scanner.artefacts import Flaws, after_noise, before_noise, missed, moved, smooth_field, stretched
+from fovnet.phantom.scanner.artefacts import (
+    Flaws,
+    after_noise,
+    before_noise,
+    missed,
+    moved,
+    smooth_field,
+    stretched,
+)
 from fovnet.phantom.scanner.contrasts import FreeContrast
 from fovnet.phantom.scanner.echo_planar import EchoPlanar, air_share, read_out
 from fovnet.phantom.scanner.sequence import Sequence, signals
@@ -26,7 +34,8 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class LabelVolume:
-    """Tissue labels: `labels` (i, j, k) indices into a tissue table, `vox_to_ras` (4, 4) voxel index to mm, RAS+."""
+    """Tissue labels: `labels` (i, j, k) indices into a tissue table, `vox_to_ras` (4, 4) voxel index to mm,
+    RAS+."""
 
     labels: NDArray[np.integer]
     vox_to_ras: NDArray[np.float64]
@@ -34,11 +43,14 @@ class LabelVolume:
 
 @dataclass(frozen=True)
 class Coil:
-    """Receive sensitivity of a coil: centres (c, 3) in mm of its elements, each with a reach of about `reach_mm`; `depth` 0 is uniform.
+    """Receive sensitivity of a coil: centres (c, 3) in mm of its elements, each with a reach of about
+    `reach_mm`; `depth` 0 is uniform.
 
-    fall_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a half; 1e6: no fall
+    fall_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a half; 1e6: no
+              fall
     bias      standard deviation of the logarithm of an additional smooth field
-    power     steepness of an element's sensitivity: (1 + (d / reach)²)^-power; 1.5 is a loop of that radius along its axis
+    power     steepness of an element's sensitivity: (1 + (d / reach)²)^-power; 1.5 is a loop of that radius
+              along its axis
     known_mm  spacing of the points at which the sensitivity is computed; it has no detail below that
     """
 
@@ -55,7 +67,8 @@ class Coil:
 class Acquisition:
     """How the signal is received.
 
-    field_strength  tesla                                    snr      mean signal of the brighter half of the tissue over sigma
+    field_strength  tesla                                    snr      mean signal of the brighter half of the
+        tissue over sigma
     average         (3,) label voxels that make one voxel    coil     receive sensitivity
     blur            Gaussian sigma in acquired voxels        mottled  whether tissues show their own texture
     contrast        departure from physics, or None          flaws    artefacts of the image
@@ -77,18 +90,19 @@ def scan(
     body: LabelVolume, sequence: Sequence, acquisition: Acquisition, rng: np.random.Generator,
     tissues: Many[Tissue] = TISSUES, source: str = "simulated",
 ) -> Volume:
-    """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided by `acquisition.average`, without
-    voxels that fold over.
+    """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided by
+    `acquisition.average`, without voxels that fold over.
 
-    Signal by the sequence's equation, texture, mean over the label voxels of a voxel (so a voxel half of fat is half as bright),
-    point spread, coil sensitivity, Rician noise.  Trailing label voxels that do not fill a voxel are dropped.
-    Raises VolumeError "label-outside-table" for a label the table does not have.
+    Signal by the sequence's equation, texture, mean over the label voxels of a voxel (so a voxel half of fat
+    is half as bright), point spread, coil sensitivity, Rician noise.  Trailing label voxels that do not fill
+    a voxel are dropped. Raises VolumeError "label-outside-table" for a label the table does not have.
     """
     table = tuple(tissues)
     if body.labels.size and not 0 <= int(body.labels.min()) <= int(body.labels.max()) < len(table):
         raise VolumeError(
             "label-outside-table",
-            f"{source}: labels {body.labels.min()} to {body.labels.max()}, but the table has tissues 0 to {len(table) - 1}. "
+            f"{source}: labels {body.labels.min()} to {body.labels.max()}, but the table has tissues 0 to "
+            f"{len(table) - 1}. "
             "Map the labels to the table, or pass the table that belongs to them.",
         )
     flaws = acquisition.flaws
@@ -111,9 +125,11 @@ def scan(
 
 
 def _received(
-    body: LabelVolume, sequence: Sequence, acquisition: Acquisition, table: tuple[Tissue, ...], rng: np.random.Generator
+    body: LabelVolume, sequence: Sequence, acquisition: Acquisition, table: tuple[Tissue, ...],
+    rng: np.random.Generator,
 ) -> tuple[Floats, NDArray[np.float64]]:
-    """The signal of every voxel, and its affine; with chemical shift of fat and failed fat suppression, if any."""
+    """The signal of every voxel, and its affine; with chemical shift of fat and failed fat suppression, if
+    any."""
     flaws, bright = acquisition.flaws, signals(table, sequence, acquisition.field_strength)
     if acquisition.contrast is not None:
         bright = acquisition.contrast.of(bright, table)
@@ -122,12 +138,19 @@ def _received(
     fine = bright.astype(np.float32)[body.labels]
     texture = _mottle(body, table, rng) if acquisition.mottled else np.float32(1)
     fine *= texture
-    image, affine = averaged(fine, acquisition.average), _averaged_affine(body.vox_to_ras, acquisition.average)
+    image, affine = (
+        averaged(fine, acquisition.average),
+        _averaged_affine(body.vox_to_ras, acquisition.average),
+    )
     if flaws.unsuppressed and sequence.fat == "suppressed":
         whole = signals(table, replace(sequence, fat="in phase"), acquisition.field_strength)
-        lost = (whole - signals(table, sequence, acquisition.field_strength)).astype(np.float32)[body.labels] * texture
+        lost = (whole - signals(table, sequence, acquisition.field_strength)).astype(np.float32)[
+            body.labels
+        ] * texture
         spacing = np.asarray(np.linalg.norm(affine[:3, :3], axis=0))
-        image = image + averaged(np.asarray(lost), acquisition.average) * missed(image.shape, spacing, flaws.unsuppressed, rng)
+        image = image + averaged(np.asarray(lost), acquisition.average) * missed(
+            image.shape, spacing, flaws.unsuppressed, rng
+        )
     if flaws.shift_mm:
         fat = (bright * [tissue.fat for tissue in table]).astype(np.float32)[body.labels] * texture
         fat = averaged(np.asarray(fat), acquisition.average)
@@ -163,18 +186,26 @@ def rician(image: Floats, sigma: float, rng: np.random.Generator) -> Floats:
 
 
 def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: Coil) -> Floats:
-    """Receive sensitivity (i, j, k), 1 at its maximum: root of the sum of squares of (1 + (d / reach)²)^-power over elements.
+    """Receive sensitivity (i, j, k), 1 at its maximum: root of the sum of squares of (1 + (d /
+    reach)²)^-power over elements.
 
     Computed every `coil.known_mm` and interpolated: mostly it has no detail below centimetres.
     """
     spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
-    coarse = [max(2, int(np.ceil(size * step / coil.known_mm))) for size, step in zip(shape, spacing, strict=True)]
-    index = np.meshgrid(*(np.linspace(0, size - 1, n) for size, n in zip(shape, coarse, strict=True)), indexing="ij")
+    coarse = [
+        max(2, int(np.ceil(size * step / coil.known_mm))) for size, step in zip(shape, spacing, strict=True)
+    ]
+    index = np.meshgrid(
+        *(np.linspace(0, size - 1, n) for size, n in zip(shape, coarse, strict=True)), indexing="ij"
+    )
     x, y, z = (np.tensordot(row[:3], np.stack(index), 1) + row[3] for row in vox_to_ras[:3])
     profile = np.ones_like(x)
     if coil.depth > 0 and coil.centres_mm:
         steep = 2 * coil.power
-        squares = [1 / (1 + ((x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2) / coil.reach_mm**2) ** steep for a, b, c in coil.centres_mm]
+        squares = [
+            1 / (1 + ((x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2) / coil.reach_mm**2) ** steep
+            for a, b, c in coil.centres_mm
+        ]
         profile = np.sqrt(np.sum(squares, axis=0))
         profile = (1 - coil.depth) + coil.depth * profile / profile.max()
     profile = profile / (1 + (np.abs(z) / coil.fall_mm) ** 6)
@@ -200,7 +231,8 @@ TILE, TILE_MM = 96, 2.0     # texture grains, repeating after 19 cm: more than t
 
 
 def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Generator) -> Floats:
-    """Texture (i, j, k) about 1, each tissue with its own coefficient of variation, in grains of about 5 mm."""
+    """Texture (i, j, k) about 1, each tissue with its own coefficient of variation, in grains of about 5
+    mm."""
     step = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0) / TILE_MM
     begin = rng.integers(0, TILE, 3)
     i, j, k = (
@@ -215,7 +247,10 @@ def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Gener
 
 @cache
 def _grains() -> Floats:
-    """(TILE, TILE, TILE) of standard deviation 1, the same for all volumes, which start at different places in it: this saves 0.06 s."""
+    """(TILE, TILE, TILE) of standard deviation 1, the same for all volumes, which start at different places
+    in it: this saves 0.06 s."""
     noise = np.random.default_rng(0).standard_normal((TILE, TILE, TILE)).astype(np.float32)
-    smooth = ndimage.gaussian_filter(noise, 1.4, mode="wrap") + 3.6 * ndimage.gaussian_filter(noise, 4.5, mode="wrap")
+    smooth = ndimage.gaussian_filter(noise, 1.4, mode="wrap") + 3.6 * ndimage.gaussian_filter(
+        noise, 4.5, mode="wrap"
+    )
     return np.asarray(smooth / smooth.std(), dtype=np.float32)

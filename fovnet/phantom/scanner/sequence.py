@@ -1,12 +1,13 @@
 """Signal equations: the signal of a tissue of given PD, T1, T2, T2* in a pulse sequence.
 
     tr, te, ti   repetition, echo and inversion time, ms       flip_deg   excitation angle
-Sources: Haacke et al., *Magnetic Resonance Imaging: Physical Principles and Sequence Design* (1999): spin echo eq. 26.3,
-    inversion recovery eq. 8.29, spoiled gradient echo eq. 18.14, balanced steady state eq. 18.57.
-    Ernst & Anderson (1966), Rev Sci Instrum 37:93: the angle arccos exp(-TR/T1) of the largest spoiled signal.
-    Stejskal & Tanner (1965), J Chem Phys 42:288: diffusion weighting by e^{-b D}.
-    Wang et al. (2014), PLoS One 9:e96899: MPRAGE and its usual times; its equation here follows from those of inversion and spoiled echoes.
-    Haase (1990), Magn Reson Med 13:77: turbo FLASH, the same after an inversion or a saturation, with a train of some 0.3 s.
+Sources: Haacke et al., *Magnetic Resonance Imaging: Physical Principles and Sequence Design* (1999): spin
+    echo eq. 26.3, inversion recovery eq. 8.29, spoiled gradient echo eq. 18.14, balanced steady state eq.
+    18.57. Ernst & Anderson (1966), Rev Sci Instrum 37:93: the angle arccos exp(-TR/T1) of the largest spoiled
+    signal. Stejskal & Tanner (1965), J Chem Phys 42:288: diffusion weighting by e^{-b D}.
+    Wang et al. (2014), PLoS One 9:e96899: MPRAGE and its usual times; its equation here follows from those of
+    inversion and spoiled echoes. Haase (1990), Magn Reson Med 13:77: turbo FLASH, the same after an inversion
+    or a saturation, with a train of some 0.3 s.
 """
 
 from __future__ import annotations
@@ -22,18 +23,20 @@ from fovnet.phantom.scanner.tissues import FIELD_STRENGTHS, Tissue
 Floats = NDArray[np.float64]
 
 RELAXIVITY = 4.3
-"""Longitudinal relaxivity of a gadolinium chelate in plasma, L / (mmol s), at 1.5 T.  Rohrer et al. (2005), Invest Radiol 40:715."""
+"""Longitudinal relaxivity of a gadolinium chelate in plasma, L / (mmol s), at 1.5 T.  Rohrer et al. (2005),
+Invest Radiol 40:715."""
 
 
 @dataclass(frozen=True)
 class Sequence:
     """The weighting of an image.
 
-    kind      "spin echo", "inversion recovery", "gradient echo" (spoiled), "balanced", "inflow" (a gradient echo in which moving blood
-              is always unsaturated), "balanced cine" (balanced, part of the blood unsaturated), "inversion gradient echo" (inversion
-              recovery read by gradient echoes: moving blood keeps its signal), "magnetisation prepared" (inversion, then a train of small
-              flips with its middle at `ti`: MPRAGE), "saturation prepared" (a saturation before the train instead), or "diffusion
-              coefficient" (a map of it)
+    kind      "spin echo", "inversion recovery", "gradient echo" (spoiled), "balanced", "inflow" (a gradient
+              echo in which moving blood is always unsaturated), "balanced cine" (balanced, part of the blood
+              unsaturated), "inversion gradient echo" (inversion recovery read by gradient echoes: moving
+              blood keeps its signal), "magnetisation prepared" (inversion, then a train of small flips with
+              its middle at `ti`: MPRAGE), "saturation prepared" (a saturation before the train instead), or
+              "diffusion coefficient" (a map of it)
     fat       "in phase", "opposed phase", "suppressed", "water only", "fat only", "half" (0.42 of it is
               left: chosen so that the scalp of an MPRAGE is 1.2 to 1.5 times white matter),
               or "cancelling" (fat opposed to water in every voxel, so that borders between the two are dark)
@@ -74,27 +77,35 @@ def gradient_echo(pd: Floats, t1: Floats, t2star: Floats, tr: float, te: float, 
 def balanced(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, flip_deg: float) -> Floats:
     """PD sin α (1 - E1) / (1 - (E1 - E2) cos α - E1 E2) e^{-TE/T2}, balanced steady state on resonance."""
     flip, e1, e2 = np.deg2rad(flip_deg), np.exp(-tr / t1), np.exp(-tr / t2)
-    return np.asarray(pd * np.sin(flip) * (1 - e1) / (1 - (e1 - e2) * np.cos(flip) - e1 * e2) * np.exp(-te / t2))
+    return np.asarray(
+        pd * np.sin(flip) * (1 - e1) / (1 - (e1 - e2) * np.cos(flip) - e1 * e2) * np.exp(-te / t2)
+    )
 
 
-def magnetisation_prepared(pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence, left: float = -1.0) -> Floats:
-    """PD |M| sin α e^{-TE/T2*}, M at the middle of the train of flips α, `ti` after the preparation, every `tr`; steady state.
+def magnetisation_prepared(
+    pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence, left: float = -1.0
+) -> Floats:
+    """PD |M| sin α e^{-TE/T2*}, M at the middle of the train of flips α, `ti` after the preparation, every
+    `tr`; steady state.
 
-    The preparation multiplies M by `left`: -1 for an inversion, 0 for a saturation.  In the train M approaches (1 - E) / (1 - E cos α),
-    with the factor E cos α on the difference per flip, E = e^{-τ/T1}; outside it M approaches 1.
+    The preparation multiplies M by `left`: -1 for an inversion, 0 for a saturation.  In the train M
+    approaches (1 - E) / (1 - E cos α), with the factor E cos α on the difference per flip, E = e^{-τ/T1};
+    outside it M approaches 1.
     """
     (flips, flip_ms), tr, te, ti = sequence.train, sequence.tr, sequence.te, sequence.ti
     flip, e1, half = np.deg2rad(sequence.flip_deg), np.exp(-flip_ms / t1), flips * flip_ms / 2
     train, driven = (e1 * np.cos(flip)) ** (flips / 2), (1 - e1) / (1 - e1 * np.cos(flip))
     before, after = np.exp(-max(ti - half, 0.0) / t1), np.exp(-max(tr - ti - half, 0.0) / t1)
-    # The signal is a + b M, M before the preparation; M results from it after the rest of the train and the delay: M = c + d M.
+    # The signal is a + b M, M before the preparation; M results from it after the rest of the train and the
+    # delay: M = c + d M.
     a, b = (1 - before) * train + driven * (1 - train), left * before * train
     c, d = (a * train + driven * (1 - train)) * after + 1 - after, b * train * after
     return np.asarray(pd * np.abs(a + b * c / (1 - d)) * np.sin(flip) * np.exp(-te / t2star))
 
 
 def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: float) -> Floats:
-    """Signal (t,) of each tissue, 1 for PD = 1 fully relaxed; KeyError for a `kind` or `fat` that is not one of Sequence's."""
+    """Signal (t,) of each tissue, 1 for PD = 1 fully relaxed; KeyError for a `kind` or `fat` that is not one
+    of Sequence's."""
     at = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
     pd, uptake = np.array([t.pd for t in tissues]), np.array([t.uptake for t in tissues])
     t1, t2, t2star = (np.array([getattr(t, name)[at] for t in tissues]) for name in ("t1", "t2", "t2star"))
@@ -119,39 +130,50 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
     return bare * _fat_share(tissues, sequence.fat) * _flow(tissues, sequence)
 
 
-def _inflow(tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence) -> Floats:
-    """Stationary tissue is saturated as in any gradient echo with short TR; inflowing blood is excited for the first time: PD sin α
-    e^{-TE/T2*}."""
+def _inflow(
+    tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence
+) -> Floats:
+    """Stationary tissue is saturated as in any gradient echo with short TR; inflowing blood is excited for
+    the first time: PD sin α e^{-TE/T2*}."""
     flow = np.array([t.flow for t in tissues])
     stays = gradient_echo(pd, t1, t2star, sequence.tr, sequence.te, sequence.flip_deg)
-    return np.asarray((1 - flow) * stays + flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star))
+    return np.asarray(
+        (1 - flow) * stays + flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star)
+    )
 
 
 FRESH = 0.1
-"""Share of the largest signal, PD sin α, that unsaturated blood adds in a balanced cine; blood is then about as bright as fat.
+"""Share of the largest signal, PD sin α, that unsaturated blood adds in a balanced cine; blood is then about
+as bright as fat.
 
-Source for the order of brightness: Markl et al. (2003), Magn Reson Med 50:892: inflow raises balanced signals of blood.
+Source for the order of brightness: Markl et al. (2003), Magn Reson Med 50:892: inflow raises balanced signals
+of blood.
 """
 
 
-def _balanced_cine(tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2: Floats, sequence: Sequence) -> Floats:
-    """Balanced steady state; blood in both sides of the heart moves on with every beat, so venous blood is nearly as unsaturated as
-    arterial."""
+def _balanced_cine(
+    tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2: Floats, sequence: Sequence
+) -> Floats:
+    """Balanced steady state; blood in both sides of the heart moves on with every beat, so venous blood is
+    nearly as unsaturated as arterial."""
     flow = np.array([t.flow for t in tissues])
     stays = balanced(pd, t1, t2, sequence.tr, sequence.te, sequence.flip_deg)
     return np.asarray(stays + FRESH * flow**0.25 * pd * np.sin(np.deg2rad(sequence.flip_deg)))
 
 
 FREE_WATER = 3.0
-"""Diffusion coefficient of free water at body heat, µm² / ms.  Holz, Heil & Sacco (2000), Phys Chem Chem Phys 2:4740, table 2: 3.04."""
+"""Diffusion coefficient of free water at body heat, µm² / ms.  Holz, Heil & Sacco (2000), Phys Chem Chem Phys
+2:4740, table 2: 3.04."""
 
 STILL_T2 = 60.0
 
 
 def diffusion(tissues: tuple[Tissue, ...]) -> Floats:
-    """Diffusion coefficient (t,), µm² / ms, estimated from T2 at 1.5 T: water with long T2 also diffuses freely.
+    """Diffusion coefficient (t,), µm² / ms, estimated from T2 at 1.5 T: water with long T2 also diffuses
+    freely.
 
-    0.5 to 1.5 in solid organs, 3 in urine and cerebrospinal fluid, almost 0 in fat; a rank order rather than a table.
+    0.5 to 1.5 in solid organs, 3 in urine and cerebrospinal fluid, almost 0 in fat; a rank order rather than
+    a table.
     """
     t2, fat = np.array([t.t2[0] for t in tissues]), np.array([t.fat for t in tissues])
     moving = FREE_WATER * t2 / (t2 + 2 * STILL_T2)
@@ -169,8 +191,8 @@ def _fat_share(tissues: tuple[Tissue, ...], fat: str) -> Floats:
 
 
 def _flow(tissues: tuple[Tissue, ...], sequence: Sequence) -> Floats:
-    """Flow factor: blood that leaves the slice between excitation and refocusing is dark; unsaturated blood in a gradient echo is
-    bright."""
+    """Flow factor: blood that leaves the slice between excitation and refocusing is dark; unsaturated blood
+    in a gradient echo is bright."""
     flow = np.array([t.flow for t in tissues])
     if sequence.kind in ("spin echo", "inversion recovery"):
         return np.asarray(1 - 0.85 * flow)

@@ -1,14 +1,15 @@
 """MR properties of tissues as data: proton density and relaxation times.
 
 Sources (mean values, rounded to three digits):
-    Stanisz et al. (2005), Magn Reson Med 54:507, table 1: brain, cord, muscle, heart, liver, cartilage, blood.
-    de Bazelaire et al. (2004), Radiology 230:652, tables 2-3: kidney, spleen, pancreas, marrow of L4, uterus, prostate.
-    Gold et al. (2004), AJR 183:343, table 2: fat, yellow marrow, synovial fluid.
+    Stanisz et al. (2005), Magn Reson Med 54:507, table 1: brain, cord, muscle, heart, liver, cartilage,
+    blood. de Bazelaire et al. (2004), Radiology 230:652, tables 2-3: kidney, spleen, pancreas, marrow of L4,
+    uterus, prostate. Gold et al. (2004), AJR 183:343, table 2: fat, yellow marrow, synovial fluid.
     Wansapura et al. (1999), J Magn Reson Imaging 9:531: T2* of grey and white matter at 3 T.
     Bojorquez et al. (2017), Magn Reson Imaging 35:69 (review): tissues that the others leave out.
-    Peripheral zone of the prostate, disc nucleus, silicone, lesions: values that keep the known order of brightness, not measurements.
-    Mixed marrow, of the adult pelvis, lies between red and yellow.
-    T2* elsewhere follows 1/T2* = 1/T2 + R2', with R2' = 12 / s at 1.5 T and 24 / s at 3 T, and far more in lung and bone.
+    Peripheral zone of the prostate, disc nucleus, silicone, lesions: values that keep the known order of
+    brightness, not measurements. Mixed marrow, of the adult pelvis, lies between red and yellow.
+    T2* elsewhere follows 1/T2* = 1/T2 + R2', with R2' = 12 / s at 1.5 T and 24 / s at 3 T, and far more in
+    lung and bone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Tissue:
     """One tissue, with times in ms as (at 1.5 T, at 3 T).
 
     pd            proton density, water = 1            fat       fraction of the signal that comes from fat
-    t1, t2        relaxation times                     flow      share of the full flow effect: 1 for arterial blood, 0 without flow
+    t1, t2        relaxation times                     flow      share of the full flow effect: 1 for arterial
+        blood, 0 without flow
     t2star        with field inhomogeneity             uptake    contrast agent taken up, mmol / L
     mottle        coefficient of variation of the tissue's own texture
     """
@@ -42,8 +44,9 @@ class Tissue:
 
 
 def _tissue(
-    name: str, pd: float, t1: tuple[float, float], t2: tuple[float, float], *, fat: float = 0.0, flow: float = 0.0,
-    uptake: float = 0.0, mottle: float = 0.05, dephasing: tuple[float, float] = (0.012, 0.024),
+    name: str, pd: float, t1: tuple[float, float], t2: tuple[float, float], *, fat: float = 0.0,
+    flow: float = 0.0, uptake: float = 0.0, mottle: float = 0.05,
+    dephasing: tuple[float, float] = (0.012, 0.024),
 ) -> Tissue:
     """A tissue whose T2* follows from T2 and R2' (`dephasing`, 1 / ms)."""
     t2star = (1 / (1 / t2[0] + dephasing[0]), 1 / (1 / t2[1] + dephasing[1]))
@@ -59,9 +62,13 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("muscle", 0.80, (1008, 1412), (44, 40), fat=0.03, uptake=0.1, mottle=0.09),
     _tissue("tendon", 0.45, (500, 600), (8, 7), dephasing=(0.2, 0.3)),
     _tissue("cortical bone", 0.12, (250, 230), (1.0, 0.8), dephasing=(0.8, 1.2)),
-    _tissue("red marrow", 0.85, (549, 586), (60, 55), fat=0.45, uptake=0.1, mottle=0.12, dephasing=(0.03, 0.06)),
+    _tissue(
+        "red marrow", 0.85, (549, 586), (60, 55), fat=0.45, uptake=0.1, mottle=0.12, dephasing=(0.03, 0.06)
+    ),
     _tissue("yellow marrow", 0.95, (288, 365), (165, 133), fat=0.88, mottle=0.07, dephasing=(0.02, 0.04)),
-    _tissue("mixed marrow", 0.90, (400, 460), (95, 82), fat=0.68, uptake=0.05, mottle=0.1, dephasing=(0.025, 0.05)),
+    _tissue(
+        "mixed marrow", 0.90, (400, 460), (95, 82), fat=0.68, uptake=0.05, mottle=0.1, dephasing=(0.025, 0.05)
+    ),
     _tissue("cartilage", 0.75, (1024, 1168), (36, 32)),
     _tissue("disc", 0.85, (1050, 1250), (85, 75), mottle=0.12),
     _tissue("cerebrospinal fluid", 1.00, (4000, 4300), (1600, 1400), mottle=0.03),
@@ -99,7 +106,10 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("tumour", 0.90, (1150, 1550), (95, 85), uptake=0.8, mottle=0.2),
     _tissue("fluid of a lesion", 0.98, (2500, 2800), (500, 420), mottle=0.08),
     _tissue("bruise", 0.90, (400, 480), (110, 85), mottle=0.2, dephasing=(0.03, 0.06)),
-    _tissue("oedematous white matter", 0.88, (1250, 1600), (150, 140), uptake=0.15, mottle=0.06, dephasing=(0.006, 0.008)),
+    _tissue(
+        "oedematous white matter", 0.88, (1250, 1600), (150, 140), uptake=0.15, mottle=0.06,
+        dephasing=(0.006, 0.008),
+    ),
     _tissue("watery tumour", 0.95, (1700, 2100), (210, 180), uptake=0.6, mottle=0.2),
 )
 """The tissues of the simulated body; a label is an index into this tuple, and 0 is air."""

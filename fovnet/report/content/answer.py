@@ -45,16 +45,22 @@ def answer_of(evaluation: Evaluation, simulated: Collection[str]) -> Answer:
 
 
 def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
-    """The result in two to four sentences, one of them on regions predicted beside a spine if these change the error."""
+    """The result in two to four sentences, one of them on regions predicted beside a spine if these change
+    the error."""
     whole = evaluation.everything
     raw, decided = (shown(whole.find("slice_error", stage)) for stage in ("raw", "decided"))
     beside = whole.find("slice_error_any_label", "decided")
-    exact, border = whole.find("exact_set", "decided"), whole.find("border_abs_mean_mm", "decided", ALL_BORDERS)
+    exact, border = (
+        whole.find("exact_set", "decided"),
+        whole.find("border_abs_mean_mm", "decided", ALL_BORDERS),
+    )
     volumes = several(whole.volumes, "labelled test volume")
     people = _people(whole.subjects, {row.collection for row in evaluation.volumes}, simulated)
     words = [
-        f"In {volumes} of {people} who took no part in training, fovnet named a wrong region in {decided.value} of "
-        f"{whole.slices:,} slices ({_interval(decided)}); the networks alone, before the decision, in {raw.value}."
+        f"In {volumes} of {people} who took no part in training, fovnet named a wrong region in "
+        f"{decided.value} of "
+        f"{whole.slices:,} slices ({_interval(decided)}); the networks alone, before the decision, in "
+        f"{raw.value}."
     ]
     if beside is not None and shown(beside).value != decided.value:
         wrong = f"with all that is predicted beside it, {shown(beside).value} are wrong"
@@ -66,7 +72,11 @@ def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
         error = f"a mean error of {shown(border).value}"
         words[-1] += f", and placed the borders between them that it found with {error}." if placed else "."
     uncertain = sum(row.status == "uncertain" for row in evaluation.volumes)
-    kept = f"It answered “cannot say” for {several(uncertain, 'volume')}" if uncertain else "It abstained from no volume"
+    kept = (
+        f"It answered “cannot say” for {several(uncertain, 'volume')}"
+        if uncertain
+        else "It abstained from no volume"
+    )
     words.append(f"{kept} and refused {several(whole.refused, 'volume') if whole.refused else 'none'}.")
     return " ".join(words)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shown:
-    """One measured number as text: "4.1 %", "2.9–5.6 %", "41/998"; the value is never shown without the others."""
+    """One measured number as text: "4.1 %", "2.9–5.6 %", "41/998"; the value is never shown without the
+    others."""
 
     value: str
     interval: str

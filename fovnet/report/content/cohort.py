@@ -55,7 +55,10 @@ def _sentence(manifest: Sequence[Listed]) -> str:
     if not manifest:
         return "No list of prepared volumes was handed to this report."
     subjects = len({one.subject_id for one in manifest})
-    hashed = " Volumes are named by hashes; slices/manifest.tsv, which stays with the data, tells them (column shown_id)."
+    hashed = (
+        " Volumes are named by hashes; slices/manifest.tsv, which stays with the data, tells them (column "
+        "shown_id)."
+    )
     return (
         f"{several(len(manifest), 'volume')} of {several(subjects, 'subject')}. "
         "All volumes of one subject stand in the same split; this was checked."

@@ -38,7 +38,8 @@ class ReliabilityPoint:
 
 @dataclass(frozen=True)
 class RiskPoint:
-    """A coverage, most confident volumes first, with the shares of wrong slices and of volumes with wrong regions."""
+    """A coverage, most confident volumes first, with the shares of wrong slices and of volumes with wrong
+    regions."""
 
     coverage: float
     slice_error: float
@@ -47,7 +48,8 @@ class RiskPoint:
 
 @dataclass(frozen=True)
 class RiskView:
-    """Risk against coverage; `answered` is the share of volumes that the decision answers, None without volumes."""
+    """Risk against coverage; `answered` is the share of volumes that the decision answers, None without
+    volumes."""
 
     points: tuple[RiskPoint, ...]
     answered: float | None
@@ -122,9 +124,14 @@ def risk_view(evaluation: Evaluation) -> RiskView:
         for kept in count.tolist()
     )
     area = evaluation.everything.find("risk_coverage_slices", "decided")
-    mean = percent(float(np.mean(wrong / slices))) if area is None else f"{shown(area).value} ({shown(area).interval})"
+    mean = (
+        percent(float(np.mean(wrong / slices)))
+        if area is None
+        else f"{shown(area).value} ({shown(area).interval})"
+    )
     words = (
-        f"Averaged over all coverages, {mean} of the slices answered are wrong (the area under the solid curve); answering "
+        f"Averaged over all coverages, {mean} of the slices answered are wrong (the area under the solid "
+        "curve); answering "
         f"everything, {percent(float(wrong[-1] / slices[-1]))}."
     )
     answered = sum(row.status == "ok" for row in ranked)
@@ -143,7 +150,8 @@ def _risk_table(ranked: Sequence[VolumeRow], evaluation: Evaluation) -> Table:
 
 
 def _risks(kept: Sequence[VolumeRow], evaluation: Evaluation) -> tuple[Measure, Measure]:
-    """Share of volumes whose set of regions is wrong, and of slices that are wrong, with intervals over subjects."""
+    """Share of volumes whose set of regions is wrong, and of slices that are wrong, with intervals over
+    subjects."""
     draws = Resampling([row.subject_id for row in kept], repeats=evaluation.bootstrap, seed=evaluation.seed)
     one = np.ones((len(kept), 1), dtype=np.int64)
     other = np.array([[not row.right] for row in kept], dtype=np.int64)
@@ -167,4 +175,7 @@ def promise_words(abstention: Abstention, risk: Measure | None = None) -> str:
     if risk is None or risk.value is None:
         return words
     seen = shown(risk)
-    return f"{words} On the test split it is {seen.value} ({seen.interval}, {several(risk.subjects, 'subject')})."
+    return (
+        f"{words} On the test split it is {seen.value} ({seen.interval}, "
+        f"{several(risk.subjects, 'subject')})."
+    )

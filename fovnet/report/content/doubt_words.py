@@ -23,7 +23,8 @@ CODES: dict[str, Code] = {one.code: one for one in (*CHECKS, *_refusals())}
 
 
 def doubt_in_words(code: str) -> str:
-    """ "two answers nearly equal", "refused: damaged"; an unknown code, or one of status ok, with spaces for its hyphens."""
+    """ "two answers nearly equal", "refused: damaged"; an unknown code, or one of status ok, with spaces for
+    its hyphens."""
     known = CODES.get(code)
     if known is None or known.status == "ok":
         return code.replace("-", " ")

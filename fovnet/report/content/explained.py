@@ -78,20 +78,25 @@ def explained_view(explanation: Explanation) -> ExplainedView:
 
 
 def sentences(explanation: Explanation) -> tuple[str, ...]:
-    """A paragraph each: how the search ended, what it was taught, how it converged, the steps of a direct search, what was spent on what
-    if not the same on all, whether its forecasts held, what mattered, what failed."""
+    """A paragraph each: how the search ended, what it was taught, how it converged, the steps of a direct
+    search, what was spent on what if not the same on all, whether its forecasts held, what mattered, what
+    failed."""
     spent = (spending(explanation.spending),) if explanation.spending else ()
     polled = (descending(explanation.descent),) if explanation.descent else ()
     last = (honesty, mattering, failing)
     learned = (teaching(explanation.taught),) if explanation.taught else ()
-    return (ending(explanation), *learned, convergence(explanation), *polled, *spent, *(paragraph(explanation) for paragraph in last))
+    return (
+        ending(explanation), *learned, convergence(explanation), *polled, *spent,
+        *(paragraph(explanation) for paragraph in last),
+    )
 
 
 def ending(explanation: Explanation) -> str:
     """How many trials are finished, and why the search stopped."""
     one = explanation
     words = [
-        f"Method {one.method}, seed {one.seed}, {several(one.workers, 'worker')}; {one.feasible:,} of {one.rows:,} configurations fit. "
+        f"Method {one.method}, seed {one.seed}, {several(one.workers, 'worker')}; {one.feasible:,} of "
+        f"{one.rows:,} configurations fit. "
         f"{_asked(one)}",
         *one.notes,
     ]
@@ -107,7 +112,10 @@ def ending(explanation: Explanation) -> str:
         )
         words.append(f"Every configuration that fits was {chose}.")
     if one.missing:
-        words.append(f"{several(one.missing, 'slot')} before the last one {'is' if one.missing == 1 else 'are'} missing.")
+        words.append(
+            f"{several(one.missing, 'slot')} before the last one {'is' if one.missing == 1 else 'are'} "
+            "missing."
+        )
     return " ".join(words)
 
 
@@ -115,10 +123,15 @@ def _asked(one: Explanation) -> str:
     """How much of what was asked for is finished, in trainings or in epochs."""
     if one.spending is None:
         are = "is" if one.finished == 1 else "are"
-        return f"Of {several(one.asked, 'trial')} asked for, {one.finished:,} {are} finished, {one.scored:,} with a score."
+        return (
+            f"Of {several(one.asked, 'trial')} asked for, {one.finished:,} {are} finished, {one.scored:,} "
+            "with a score."
+        )
     return (
-        f"Of the epochs of {several(one.asked, 'full training')} asked for, those of {one.done:,} are spent: in "
-        f"{several(one.finished, 'slot')}, {one.scored:,} with a score, on {several(one.begun, 'configuration')}."
+        f"Of the epochs of {several(one.asked, 'full training')} asked for, those of {one.done:,} are spent: "
+        "in "
+        f"{several(one.finished, 'slot')}, {one.scored:,} with a score, on "
+        f"{several(one.begun, 'configuration')}."
     )
 
 
@@ -128,15 +141,27 @@ def convergence(explanation: Explanation) -> str:
     if best is None:
         return "No trial came to a score: there is nothing to converge to."
     last = explanation.steps[-1]
-    spread = [step.score for step in explanation.steps if step.slot < explanation.initial and step.score is not None]
+    spread = [
+        step.score for step in explanation.steps if step.slot < explanation.initial and step.score is not None
+    ]
     began = ""
-    if spread and best.slot >= explanation.initial and explanation.spending is None and explanation.taught is None:
-        began = f"; the {several(len(spread), 'score')} of the slots spread over the space before came to {score(min(spread))} at best"
+    if (
+        spread
+        and best.slot >= explanation.initial
+        and explanation.spending is None
+        and explanation.taught is None
+    ):
+        began = (
+            f"; the {several(len(spread), 'score')} of the slots spread over the space before came to "
+            f"{score(min(spread))} at best"
+        )
     words = [
-        f"The best score, {score(best.score)}, came in slot {best.slot}, after {duration(best.seconds_spent)} of training in all"
+        f"The best score, {score(best.score)}, came in slot {best.slot}, after "
+        f"{duration(best.seconds_spent)} of training in all"
         f"{began}.",
         *_since(len(explanation.steps) - explanation.steps.index(best) - 1, _slot(explanation)),
-        f"All trainings together took {duration(last.seconds_spent)}, predicted {duration(last.predicted_seconds_spent)}.",
+        f"All trainings together took {duration(last.seconds_spent)}, predicted "
+        f"{duration(last.predicted_seconds_spent)}.",
         *_regrets(explanation),
     ]
     if explanation.pace:
@@ -144,10 +169,13 @@ def convergence(explanation: Explanation) -> str:
         half = f"; half of them {lower:.2g} to {upper:.2g} times" if f"{lower:.2g}" != f"{upper:.2g}" else ""
         words.append(f"A training took {middle:.2g} times the predicted seconds (median{half}).")
     if explanation.seconds is not None:
-        near, refined, left = explanation.seconds.predicted, explanation.seconds.refined, explanation.seconds.left
+        near, refined, left = (
+            explanation.seconds.predicted, explanation.seconds.refined, explanation.seconds.left,
+        )
         words.append(
             f"Of {several(near.total, 'slot' if explanation.spending else 'training')} that "
-            f"{'completed' if explanation.spending else 'went to the end'} {near.count} took within 25 % of the prediction; "
+            f"{'completed' if explanation.spending else 'went to the end'} {near.count} took within 25 % of "
+            "the prediction; "
             f"corrected by the trials before each, {refined.count}."
         )
         if left:
@@ -156,25 +184,32 @@ def convergence(explanation: Explanation) -> str:
 
 
 def _regrets(explanation: Explanation) -> Iterator[str]:
-    """Sentences on the expected regret, first, last and at the end, and on the draws that random search would need."""
+    """Sentences on the expected regret, first, last and at the end, and on the draws that random search would
+    need."""
     with_regret = [step for step in explanation.steps if step.expected_regret is not None]
     if with_regret:
         first, last = with_regret[0], with_regret[-1]
         later = f", and {_gain(last.expected_regret)} before slot {last.slot}" if len(with_regret) > 1 else ""
         yield f"The expected regret was {_gain(first.expected_regret)} before slot {first.slot}{later}."
     matter = explanation.matter
-    if matter is None or explanation.spending is not None:      # of scores after different epochs, what is left is unknown
+    # of scores after different epochs, what is left is unknown
+    if matter is None or explanation.spending is not None:
         return
     if matter.remaining_regret is None:
         yield "The model knows only ranks: it cannot say what is still to be gained."
     else:
-        meaning = "how much lower than the best one tried the lowest of all untried configurations may be expected to be, at most"
+        meaning = (
+            "how much lower than the best one tried the lowest of all untried configurations may be expected "
+            "to be, at most"
+        )
         yield f"At the end it is {_gain(matter.remaining_regret)}: {meaning}." if with_regret else (
             f"The expected regret at the end is {_gain(matter.remaining_regret)}: {meaning}."
         )
     yield (
-        f"The model takes {matter.as_good:,} of the {explanation.feasible:,} configurations that fit for as good as the best, up to what "
-        f"two trainings of one configuration differ by: if it is right, trials drawn by lot would come to the first of them after "
+        f"The model takes {matter.as_good:,} of the {explanation.feasible:,} configurations that fit for as "
+        "good as the best, up to what "
+        "two trainings of one configuration differ by: if it is right, trials drawn by lot would come to "
+        "the first of them after "
         f"{matter.random_draws:,.1f} on average."
     )
 
@@ -185,7 +220,11 @@ def _slot(explanation: Explanation) -> str:
 
 
 def _since(count: int, slot: str) -> list[str]:
-    return [f"{several(count, slot)} after it brought nothing better."] if count else [f"No {slot} came after it."]
+    return (
+        [f"{several(count, slot)} after it brought nothing better."]
+        if count
+        else [f"No {slot} came after it."]
+    )
 
 
 def descending(course: Descent) -> str:
@@ -201,33 +240,41 @@ def descending(course: Descent) -> str:
     if one.tried == one.neighbours:
         words.append(f"All {one.neighbours} of {near}, were tried{beyond}: none is better.")
     else:
-        words.append(f"Of {near}, {one.tried} of {one.neighbours} were tried{beyond}: one of the others may be better.")
+        words.append(
+            f"Of {near}, {one.tried} of {one.neighbours} were tried{beyond}: one of the others may be better."
+        )
     return " ".join(words)
 
 
 STEPS = {
-    "start": "the start", "spread": "being spread over the space", "poll": "polls around the best", "search": "global search",
-    "extended poll": "polls around a good one of another category", "speculative": "going as far again",
-    "restart": "polls around others, the smallest used up",
+    "start": "the start", "spread": "being spread over the space", "poll": "polls around the best",
+    "search": "global search", "extended poll": "polls around a good one of another category",
+    "speculative": "going as far again", "restart": "polls around others, the smallest used up",
 }
 
 
-UNJUDGED = "No slot knew four different scores before it, from which on a Gaussian process is held against it."
+UNJUDGED = (
+    "No slot knew four different scores before it, from which on a Gaussian process is held against it."
+)
 
 
 def teaching(one: Taught) -> str:
-    """What earlier searches taught, whether it was right, and in which slots the Gaussian process chose instead."""
+    """What earlier searches taught, whether it was right, and in which slots the Gaussian process chose
+    instead."""
     names = ", ".join(f"{name} ({several(rows, 'configuration')} with a score)" for name, rows in one.sources)
     words = [
         f"It began with an order of all configurations, the most promising first, learned from "
         f"{several(len(one.sources), 'earlier search', 'earlier searches')}: {names}."
     ]
     if one.place_of_best is not None:
-        words.append(f"The best configuration found stands at place {one.place_of_best:,} of {one.of:,} in it.")
+        words.append(
+            f"The best configuration found stands at place {one.place_of_best:,} of {one.of:,} in it."
+        )
     if one.tau is not None:
         share = percent(0.5 + 0.5 * one.tau)
         words.append(
-            f"Of two configurations with a score it had put the better one first {share} of the time; by chance it would be half."
+            f"Of two configurations with a score it had put the better one first {share} of the time; by "
+            "chance it would be half."
         )
     return " ".join([*words, *(_guarding(one) if one.verdicts else [UNJUDGED])])
 
@@ -237,7 +284,8 @@ def _guarding(one: Taught) -> Iterator[str]:
     last, judged = one.verdicts[-1], several(len(one.verdicts), "slot")
     worse = [each.slot for each in one.verdicts if (each.guarded if one.guard else each.prior > each.process)]
     yield (
-        f"Before each of {judged}, four or more scores being known, it was held against a Gaussian process that predicts each score "
+        f"Before each of {judged}, four or more scores being known, it was held against a Gaussian process "
+        "that predicts each score "
         f"from the others: which of them puts fewer pairs of scores in the wrong order?"
     )
     if not worse:
@@ -245,9 +293,13 @@ def _guarding(one: Taught) -> Iterator[str]:
     elif one.guard:
         yield f"In {several(len(worse), 'slot')} ({_ranges(worse)}) the process did, and chose in its place."
     else:
-        yield f"In {several(len(worse), 'slot')} ({_ranges(worse)}) the process did, but could not choose: search.ranking.guard is off."
+        yield (
+            f"In {several(len(worse), 'slot')} ({_ranges(worse)}) the process did, but could not choose: "
+            "search.ranking.guard is off."
+        )
     yield (
-        f"Before slot {last.slot}, the last, the learned order had {last.prior:g} of {last.pairs:,} pairs wrong, the process "
+        f"Before slot {last.slot}, the last, the learned order had {last.prior:g} of {last.pairs:,} pairs "
+        "wrong, the process "
         f"{last.process:g}."
     )
 
@@ -265,7 +317,10 @@ def _ranges(slots: Sequence[int]) -> str:
 
 def _believed(one: Taught | None) -> Table:
     """What the prior puts first, and the scores found there."""
-    rows = [(str(belief.place), settings(belief.configuration), score(belief.score)) for belief in (one.first if one else ())]
+    rows = [
+        (str(belief.place), settings(belief.configuration), score(belief.score))
+        for belief in (one.first if one else ())
+    ]
     return Table(("place", "configuration", "score found"), tuple(rows), name="taught")
 
 
@@ -274,7 +329,8 @@ def spending(spent: Spending) -> str:
     epochs = [str(rung.epochs) for rung in spent.rungs]
     listed = f"{', '.join(epochs[:-1])} and {epochs[-1]}" if len(epochs) > 1 else epochs[0]
     words = [
-        f"Trainings were compared after {listed} epochs ({spent.kind}): of {several(spent.begun, 'configuration')} begun "
+        f"Trainings were compared after {listed} epochs ({spent.kind}): of "
+        f"{several(spent.begun, 'configuration')} begun "
         f"{f'{spent.ended:,}' if spent.ended else 'none'} went to the end.",
         f"They took {several(spent.epochs, 'epoch')}, as many as {spent.full_trainings:,.1f} full trainings; "
         f"{percent(spent.on_stopped / max(1, spent.epochs))} of them on trainings that were stopped, "
@@ -289,11 +345,16 @@ def spending(spent: Spending) -> str:
 def _order_kept(spent: Spending) -> Iterator[str]:
     """How often two trainings that both ended stood in the same order before."""
     shares = [
-        f"after {several(rung.epochs, 'epoch')} {percent(rung.alike / rung.pairs)} ({rung.alike}/{rung.pairs})"
-        for rung in spent.rungs if rung.pairs
+        f"after {several(rung.epochs, 'epoch')} {percent(rung.alike / rung.pairs)} "
+        f"({rung.alike}/{rung.pairs})"
+        for rung in spent.rungs
+        if rung.pairs
     ]
     if shares:
-        yield f"Of pairs of trainings that both went to the end so many stood in the same order before: {', '.join(shares)}."
+        yield (
+            "Of pairs of trainings that both went to the end so many stood in the same order before: "
+            f"{', '.join(shares)}."
+        )
     else:
         yield "No two trainings that went to the end can be compared on an earlier rung."
 
@@ -301,7 +362,8 @@ def _order_kept(spent: Spending) -> Iterator[str]:
 def _passed_over(spent: Spending) -> Iterator[str]:
     if spent.passed_over:
         yield (
-            f"{several(spent.passed_over, 'training')} went to the end after others of {_their(spent.passed_over)} rung had been "
+            f"{several(spent.passed_over, 'training')} went to the end after others of "
+            f"{_their(spent.passed_over)} rung had been "
             f"preferred; {spent.better} of them ended better than all of those that did."
         )
 
@@ -319,31 +381,41 @@ def honesty(explanation: Explanation) -> str:
     forecasts = explanation.forecasts
     if not forecasts.slots:
         if explanation.spending and explanation.method.startswith("gp-"):
-            return ("No score was forecast: the model saw trainings of different lengths, and foretells where they end only "
-                    "with search.fidelity: axis, after the first slots.")
+            return (
+                "No score was forecast: the model saw trainings of different lengths, and foretells where "
+                "they end only "
+                "with search.fidelity: axis, after the first slots."
+            )
         if explanation.spending and explanation.method in NETWORKS:
             return "No score was forecast: the model saw trainings of different lengths."
         if not explanation.method.startswith("gp-") and explanation.method not in NETWORKS:
             return f"No score was forecast: {explanation.method} asks no model of the scores."
         spread = several(explanation.initial, "slot")
-        return f"No score was forecast: the model is asked after the first {spread}, once a trial has a score."
+        return (
+            f"No score was forecast: the model is asked after the first {spread}, once a trial has a score."
+        )
     words = []
     if forecasts.inside.total:
         measured = _shown(forecasts.inside)
         words.append(
-            f"{measured.count} scores, {measured.value} ({measured.interval}), fell inside the 95 % band that was forecast before their "
+            f"{measured.count} scores, {measured.value} ({measured.interval}), fell inside the 95 % band "
+            "that was forecast before their "
             f"training{_verdict(forecasts.inside)}."
         )
     if forecasts.below or forecasts.above:
         words.append(f"{forecasts.below} lay below their band, {forecasts.above} above.")
     if forecasts.trained.total:
         trials = several(forecasts.trained.total, "trial")
-        words.append(f"Of {trials} with a forecast {forecasts.expected:.1f} were expected to train, {forecasts.trained.count} did.")
+        words.append(
+            f"Of {trials} with a forecast {forecasts.expected:.1f} were expected to train, "
+            f"{forecasts.trained.count} did."
+        )
     return " ".join(words)
 
 
 def _verdict(share: Share) -> str:
-    """Whether the count inside the band is improbably small or large for a coverage of STATED: a one-sided binomial tail below RARE."""
+    """Whether the count inside the band is improbably small or large for a coverage of STATED: a one-sided
+    binomial tail below RARE."""
     if binom.cdf(share.count, share.total, STATED) < RARE:
         return ": too few, the model was surer than it should be"
     if binom.sf(share.count - 1, share.total, STATED) < RARE:
@@ -352,7 +424,8 @@ def _verdict(share: Share) -> str:
 
 
 def mattering(explanation: Explanation) -> str:
-    """Shares of single axes and of pairs of axes in the variance of the final model over all configurations."""
+    """Shares of single axes and of pairs of axes in the variance of the final model over all
+    configurations."""
     matter = explanation.matter
     if matter is None:
         return "Fewer than two trials have a score: no model can say what mattered."
@@ -361,15 +434,24 @@ def mattering(explanation: Explanation) -> str:
     pair = next(iter(matter.pairs), None)
     if not ranked and (pair is None or not _counts(pair.share)):
         return f"{words[0]} It is flat: no axis matters to it."
-    alone = "".join(f"{', ' if place else ': '}{_name(axis.name)} {percent(axis.share)}" for place, axis in enumerate(ranked[:3]))
-    words.append(f"Of its variance over all configurations single axes make {percent(sum(axis.share or 0.0 for axis in ranked))}{alone}.")
+    alone = "".join(
+        f"{', ' if place else ': '}{_name(axis.name)} {percent(axis.share)}"
+        for place, axis in enumerate(ranked[:3])
+    )
+    words.append(
+        "Of its variance over all configurations single axes make "
+        f"{percent(sum(axis.share or 0.0 for axis in ranked))}{alone}."
+    )
     if pair is not None and _counts(pair.share):
         whole = percent(sum(one.share or 0.0 for one in matter.pairs))
         words.append(f"Two axes together make {whole}, first of all {_both(pair)} {percent(pair.share)}.")
     if _counts(matter.higher):
         words.append(f"The remaining {percent(matter.higher)} take three axes or more.")
     if not matter.full_grid:
-        words.append("The space lacks some combinations: shares of single axes overlap, and those of pairs are not defined.")
+        words.append(
+            "The space lacks some combinations: shares of single axes overlap, and those of pairs are not "
+            "defined."
+        )
     return " ".join(words)
 
 
@@ -378,11 +460,15 @@ def _trust(matter: Matter) -> str:
         return f"The {matter.scores} scores are all equal."
     if matter.explained < 0.1:
         return (
-            f"The final model has no predictive value (leave-one-out: {_signed(matter.explained)} of the variance of "
+            f"The final model has no predictive value (leave-one-out: {_signed(matter.explained)} of the "
+            "variance of "
             f"{matter.scores} scores): what follows is guesswork."
         )
     kept = "" if matter.explained >= 0.5 else "; what follows is a hint, no more"
-    return f"The final model foretells {_signed(matter.explained)} of the variance of {matter.scores} scores, each left out in turn{kept}."
+    return (
+        f"The final model foretells {_signed(matter.explained)} of the variance of {matter.scores} scores, "
+        f"each left out in turn{kept}."
+    )
 
 
 def failing(explanation: Explanation) -> str:
@@ -390,7 +476,10 @@ def failing(explanation: Explanation) -> str:
     if not explanation.failures:
         return f"No {_slot(explanation)} failed." if explanation.finished else "No trial is finished."
     kinds = ", ".join(_kind(group) for group in explanation.failure_groups)
-    return f"{len(explanation.failures)} of {several(explanation.finished, _slot(explanation))} came to no score: {kinds}."
+    return (
+        f"{len(explanation.failures)} of {several(explanation.finished, _slot(explanation))} came to no "
+        f"score: {kinds}."
+    )
 
 
 def _kind(group: FailureGroup) -> str:
@@ -404,7 +493,10 @@ def _kind(group: FailureGroup) -> str:
 
 def axes_table(matter: Matter | None) -> Table:
     """One row per axis, largest share of the variance first."""
-    header = ("axis", "variance alone", "relevance", "lengthscale", "best level", "worst level", "levels with a score")
+    header = (
+        "axis", "variance alone", "relevance", "lengthscale", "best level", "worst level",
+        "levels with a score",
+    )
     return Table(header, tuple(_axis_cells(axis) for axis in _ranked(matter)) if matter else (), name="axes")
 
 
@@ -429,8 +521,11 @@ def rungs_table(spent: Spending | None) -> Table:
     """One row per rung: how many trainings ended there, and what became of them."""
     header = ("epochs", "trained", "failed", "went on", "stopped", "epochs spent", "same order at the end")
     rows = [
-        (str(one.epochs), *(f"{count:,}" for count in (one.trained, one.failed, one.went_on, one.stopped, one.spent)),
-         f"{percent(one.alike / one.pairs)} ({one.alike}/{one.pairs})" if one.pairs else "–")
+        (
+            str(one.epochs),
+            *(f"{count:,}" for count in (one.trained, one.failed, one.went_on, one.stopped, one.spent)),
+            f"{percent(one.alike / one.pairs)} ({one.alike}/{one.pairs})" if one.pairs else "–",
+        )
         for one in (spent.rungs if spent else ())
     ]
     return Table(header, tuple(rows), name="rungs")
@@ -439,7 +534,8 @@ def rungs_table(spent: Spending | None) -> Table:
 def _stopped_table(spent: Spending | None) -> Table:
     """The trainings that were stopped, the most trained and best first."""
     rows = [
-        (str(one.slot), str(one.epochs), score(one.score), settings(one.configuration)) for one in (spent.stopped if spent else ())
+        (str(one.slot), str(one.epochs), score(one.score), settings(one.configuration))
+        for one in (spent.stopped if spent else ())
     ]
     return Table(("slot", "epochs", "score", "configuration"), tuple(rows[:STOPPED]), name="stopped")
 
@@ -455,18 +551,23 @@ def failures_table(explanation: Explanation) -> Table:
         )
         for group in explanation.failure_groups
     )
-    return Table(("ended as", "trials", "because of", "mean chance to train, forecast"), rows, name="search-failures")
+    return Table(
+        ("ended as", "trials", "because of", "mean chance to train, forecast"), rows, name="search-failures"
+    )
 
 
 def _every_failure(explanation: Explanation) -> Table:
     rows = tuple(
         (
-            str(one.slot), one.status.replace("_", " "), settings(one.configuration), percent(one.chance_to_train), str(one.retries),
-            one.message,
+            str(one.slot), one.status.replace("_", " "), settings(one.configuration),
+            percent(one.chance_to_train), str(one.retries), one.message,
         )
         for one in explanation.failures
     )
-    return Table(("trial", "ended as", "configuration", "chance to train", "retries", "message"), rows, name="failed-trials")
+    return Table(
+        ("trial", "ended as", "configuration", "chance to train", "retries", "message"), rows,
+        name="failed-trials",
+    )
 
 
 def _axis_cells(axis: AxisEffect) -> tuple[str | Shown, ...]:
@@ -503,7 +604,10 @@ def _together(matter: Matter, pair: PairEffect) -> Table:
     if len(across.levels) > len(down.levels):
         down, across, scores = second, first, [list(column) for column in zip(*pair.scores, strict=True)]
     rows = tuple((_plain(level), *map(score, row)) for level, row in zip(down.levels, scores, strict=True))
-    return Table((f"{_name(down.name)} ↓  {_name(across.name)} →", *map(_plain, across.levels)), rows, name="axes-together")
+    return Table(
+        (f"{_name(down.name)} ↓  {_name(across.name)} →", *map(_plain, across.levels)), rows,
+        name="axes-together",
+    )
 
 
 def _axis(matter: Matter, name: str) -> AxisEffect:
@@ -516,7 +620,9 @@ def _ranked(matter: Matter) -> list[AxisEffect]:
 
 def _by_score(axis: AxisEffect) -> list[LevelEffect]:
     """The levels of an axis by ascending score."""
-    return sorted((level for level in axis.levels if level.score is not None), key=lambda level: level.score or 0.0)
+    return sorted(
+        (level for level in axis.levels if level.score is not None), key=lambda level: level.score or 0.0
+    )
 
 
 def _plain(level: LevelEffect) -> str:

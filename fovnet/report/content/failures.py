@@ -1,4 +1,5 @@
-"""The failures, answered ones first, by descending confidence: predicted and true regions, and the slices where these differ."""
+"""The failures, answered ones first, by descending confidence: predicted and true regions, and the slices
+where these differ."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ WRONG_SHARE = 0.1
 """A volume with the right regions is a failure too if at least this share of its slices is wrong."""
 
 THUMBNAILS = 5
-"""Maximum number of slices shown of the longest run of wrong ones, evenly spaced from the slice before it to the slice after it."""
+"""Maximum number of slices shown of the longest run of wrong ones, evenly spaced from the slice before it to
+the slice after it."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,11 @@ class FailuresView:
 
 def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, faces: bool) -> FailuresView:
     """Every failure as a row, and pictures of the first `most` of those whose pixels are available."""
-    failed = [row for row in evaluation.volumes if row.slices and (not row.right or (row.slice_error or 0) >= WRONG_SHARE)]
+    failed = [
+        row
+        for row in evaluation.volumes
+        if row.slices and (not row.right or (row.slice_error or 0) >= WRONG_SHARE)
+    ]
     ranked = sorted(failed, key=lambda row: (row.status != "ok", -(_sure(row) or 0.0), row.volume_id))
     of_id = {case.volume_id: case for case in cases if case.pixels is not None}
     pictured = [row for row in ranked if row.volume_id in of_id][:most]
@@ -69,9 +75,11 @@ def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, f
 
 
 def _sure(row: VolumeRow) -> float | None:
-    """Confidence in the part of the answer that is wrong: the set of regions or, where that is right, the slices.
+    """Confidence in the part of the answer that is wrong: the set of regions or, where that is right, the
+    slices.
 
-    The slices of a spine acquisition count as spine, whose confidence is 1.00 whichever regions are predicted beside it.
+    The slices of a spine acquisition count as spine, whose confidence is 1.00 whichever regions are predicted
+    beside it.
     """
     return row.confidence if row.right or row.set_probability is None else row.set_probability
 
@@ -85,11 +93,17 @@ def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
     other = sum(not row.right for row in ranked)
     sure = sum(row.status == "ok" for row in ranked)
     if not ranked:
-        return f"No volume of {counted:,} failed: all have the right regions, and fewer than {percent(WRONG_SHARE)} of their slices wrong."
+        return (
+            f"No volume of {counted:,} failed: all have the right regions, and fewer than "
+            f"{percent(WRONG_SHARE)} of their slices wrong."
+        )
     return (
-        f"{len(ranked):,} of {several(counted, 'volume')} failed: {other:,} with a wrong set of regions, {len(ranked) - other:,} with the "
-        f"right regions and at least {percent(WRONG_SHARE)} of the slices wrong. {sure:,} of them were answered with confidence, "
-        f"{len(ranked) - sure:,} as “cannot say”. Those answered come first, the surest before the others: how sure of just these "
+        f"{len(ranked):,} of {several(counted, 'volume')} failed: {other:,} with a wrong set of regions, "
+        f"{len(ranked) - other:,} with the "
+        f"right regions and at least {percent(WRONG_SHARE)} of the slices wrong. {sure:,} of them were "
+        "answered with confidence, "
+        f"{len(ranked) - sure:,} as “cannot say”. Those answered come first, the surest before the others: "
+        "how sure of just these "
         f"regions, or, where they are right, of the slices. {pictured:,} are pictured."
     )
 
@@ -100,7 +114,9 @@ def _table(ranked: Sequence[VolumeRow], vocabulary: Vocabulary) -> Table:
         share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
         true, predicted = run_of(row.truth, vocabulary), run_of(row.predicted, vocabulary)
         rows.append((row.volume_id, _confidence_text(row), row.status, true, predicted, share))
-    return Table(("volume", "sure", "status", "shows", "predicted", "wrong slices"), tuple(rows), name="failures")
+    return Table(
+        ("volume", "sure", "status", "shows", "predicted", "wrong slices"), tuple(rows), name="failures"
+    )
 
 
 def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool) -> Failure:
@@ -110,7 +126,8 @@ def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool)
     beside = f"; on {half:,} more one of two regions is lacking or too many" if half else ""
     return Failure(
         title=f"{case.volume_id}: {what}, {_confidence_text(row)} sure",
-        words=f"Predicted {run_of(row.predicted, vocabulary)}; shows {run_of(row.truth, vocabulary)}. {row.wrong} of {row.slices} slices "
+        words=f"Predicted {run_of(row.predicted, vocabulary)}; shows {run_of(row.truth, vocabulary)}. "
+              f"{row.wrong} of {row.slices} slices "
         f"wrong ({percent(row.slice_error)}){beside}. Collection {case.collection}, status {case.status}.",
         spans=_spans_table(case, vocabulary),
         picture=view,
@@ -132,7 +149,8 @@ def _ends(one: Stretch) -> tuple[str, str]:
 
 
 def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -> tuple[Thumbnail, ...]:
-    """Slices around the longest run of wrong ones: usually at the border with the largest error, or a region that is wrong throughout."""
+    """Slices around the longest run of wrong ones: usually at the border with the largest error, or a region
+    that is wrong throughout."""
     wrong = np.asarray((case.decided != case.truth).any(axis=1), dtype=np.int64)
     turns = np.flatnonzero(np.diff(np.concatenate([[0], wrong, [0]])))
     if not len(turns):
@@ -142,12 +160,18 @@ def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -
     first, last = max(int(starts[longest]) - 1, 0), min(int(ends[longest]), len(wrong) - 1)
     rows = np.unique(np.linspace(first, last, THUMBNAILS).round().astype(np.int64))
     bright = brightened(pixels[rows])
-    return tuple(_thumbnail(case, one, int(row), bool(wrong[row]), vocabulary) for one, row in zip(bright, rows, strict=True))
+    return tuple(
+        _thumbnail(case, one, int(row), bool(wrong[row]), vocabulary)
+        for one, row in zip(bright, rows, strict=True)
+    )
 
 
-def _thumbnail(case: Case, picture: NDArray[np.uint8], row: int, wrong: bool, vocabulary: Vocabulary) -> Thumbnail:
+def _thumbnail(
+    case: Case, picture: NDArray[np.uint8], row: int, wrong: bool, vocabulary: Vocabulary
+) -> Thumbnail:
     predicted, true = (
-        " and ".join(vocabulary.classes[column] for column in np.flatnonzero(rows[row])) for rows in (case.decided, case.truth)
+        " and ".join(vocabulary.classes[column] for column in np.flatnonzero(rows[row]))
+        for rows in (case.decided, case.truth)
     )
     verdict = f"true is {true}" if wrong else "which is right"
     return Thumbnail(picture, f"{whole_mm(case.z_mm[row])} mm: predicted {predicted}, {verdict}", wrong)

@@ -63,7 +63,9 @@ def flow_table(view: FlowView) -> Table:
     rows = []
     for step in view.steps:
         left = "; ".join(f"{one.volumes:,} {one.why}" for one in step.left_out) or "none"
-        rows.append((step.name, *(_count(value) for value in (step.volumes, step.subjects, step.slices)), left))
+        rows.append(
+            (step.name, *(_count(value) for value in (step.volumes, step.subjects, step.slices)), left)
+        )
     return Table(("step", "volumes", "subjects", "slices", "left out before it"), tuple(rows), name="flow")
 
 

@@ -68,7 +68,8 @@ def method_words(settings: Settings, rule: Rule) -> str:
     return (
         f"Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional networks, "
         f"{_origin(settings)}, give each slice a probability for each region{_beside(settings)}; their mean "
-        f"is calibrated on the validation split{smoothed}. {_decoding(rule)}, and abstains where the evidence "
+        f"is calibrated on the validation split{smoothed}. {_decoding(rule)}, and abstains where the "
+        "evidence "
         "is weak."
     )
 
@@ -91,12 +92,19 @@ def _beside(settings: Settings) -> str:
     shown = [SEEN[name] for name in settings.training.inputs if name in SEEN]
     if not shown:
         return ""
-    return f", from it, {', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else f", from it and {shown[0]}"
+    return (
+        f", from it, {', '.join(shown[:-1])} and {shown[-1]}"
+        if len(shown) > 1
+        else f", from it and {shown[0]}"
+    )
 
 
 def _decoding(rule: Rule) -> str:
     if rule.method == "intersections":
-        return "The decision then puts a border only where the curves of two adjacent regions cross, as the thesis does"
+        return (
+            "The decision then puts a border only where the curves of two adjacent regions cross, as the "
+            "thesis does"
+        )
     usual = ", about as high as they usually lie" if any(rule.heights) else ""
     return (
         "The decision then takes the most probable sequence in which regions are contiguous, in anatomical "
@@ -109,10 +117,13 @@ def _intervals(evaluation: Evaluation) -> str:
     kinds = Counter(one.interval for one in (*evaluation.handling, *measures))
     used = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     return (
-        f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed {evaluation.seed}), "
+        f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed "
+        f"{evaluation.seed}), "
         "so that slices and volumes of one person travel together. Where each subject gives at most one "
-        "observation they are Wilson’s; at 0 % and at 100 % they are Wilson’s over subjects. A subgroup of fewer "
-        f"than {FEWEST_SUBJECTS} subjects is marked “too few”, and one subject gives no interval. In this report: "
+        "observation they are Wilson’s; at 0 % and at 100 % they are Wilson’s over subjects. A subgroup of "
+        "fewer "
+        f"than {FEWEST_SUBJECTS} subjects is marked “too few”, and one subject gives no interval. In this "
+        "report: "
         f"{used}."
     )
 

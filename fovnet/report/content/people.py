@@ -13,14 +13,16 @@ from fovnet.report.content.flow import SPLITS
 from fovnet.report.content.wording import percent
 
 MOST_VALUES = 20
-"""An attribute with more distinct values is summarised: numbers by median and range, others by the number of values."""
+"""An attribute with more distinct values is summarised: numbers by median and range, others by the number of
+values."""
 UNKNOWN = "not recorded"
 
 
 def people_table(manifest: Sequence[Listed]) -> Table:
     """One row per value of every recorded attribute, one column per split.
 
-    An attribute with one value per subject (sex, age) is counted in subjects, any other (plane, sequence) in volumes.
+    An attribute with one value per subject (sex, age) is counted in subjects, any other (plane, sequence) in
+    volumes.
     """
     of_split = {split: [one for one in manifest if one.split == split] for split in SPLITS}
     names = sorted({name for volumes in of_split.values() for one in volumes for name in one.attributes})
@@ -42,7 +44,10 @@ def _attribute_rows(name: str, of_split: Mapping[str, Sequence[Listed]]) -> list
         return [(f"{title}: median (range)", unit, *(_range(values) for values in found.values()))]
     ordered = [value for _, value in sorted(zip(numbers, every, strict=True))] if numbers else every
     ordered += [UNKNOWN] if any(UNKNOWN in values for values in found.values()) else []
-    return [(f"{title}: {value}", unit, *(_share(value, values) for values in found.values())) for value in ordered]
+    return [
+        (f"{title}: {value}", unit, *(_share(value, values) for values in found.values()))
+        for value in ordered
+    ]
 
 
 def _values_by_subject(name: str, volumes: Sequence[Listed]) -> dict[str, set[str]]:

@@ -25,7 +25,8 @@ NO_REGION = "named no region (no doubt of its own)"
 """The code "none" in the table of doubts."""
 
 HEADERS = {
-    "header_understood": "headers that name a region", "header_exact": "the header names exactly the regions shown",
+    "header_understood": "headers that name a region",
+    "header_exact": "the header names exactly the regions shown",
     "header_beside": "the header names none of the regions shown",
     "predicted_exact_where_header": "fovnet predicts exactly the regions shown",
     "header_and_prediction_differ": "header and fovnet differ",
@@ -122,22 +123,30 @@ def confusion_view(evaluation: Evaluation) -> ConfusionView:
 
 
 def regions_table(evaluation: Evaluation) -> Table:
-    """Sensitivity before and after the decision, specificity, PPV, F1, AUC and presence, one row per class; undefined values are dashes."""
+    """Sensitivity before and after the decision, specificity, PPV, F1, AUC and presence, one row per class;
+    undefined values are dashes."""
     whole, vocabulary = evaluation.everything, evaluation.vocabulary
     wanted = {
-        ("sensitivity", "raw"): "sensitivity, networks alone", ("sensitivity", "decided"): "sensitivity",
-        ("specificity", "decided"): "specificity", ("ppv", "decided"): "positive predictive value",
-        ("stated_confidence", "decided"): "confidence stated there", ("f1", "decided"): "F1 of slices",
-        ("auroc", "smoothed"): "area under the ROC curve, smoothed", ("presence_f1", "decided"): "F1 of presence in volumes",
+        ("sensitivity", "raw"): "sensitivity, networks alone",
+        ("sensitivity", "decided"): "sensitivity",
+        ("specificity", "decided"): "specificity",
+        ("ppv", "decided"): "positive predictive value",
+        ("stated_confidence", "decided"): "confidence stated there",
+        ("f1", "decided"): "F1 of slices",
+        ("auroc", "smoothed"): "area under the ROC curve, smoothed",
+        ("presence_f1", "decided"): "F1 of presence in volumes",
     }
     measured = {(one.name, one.stage) for one in whole.measures}
     kept = [key for key in wanted if key in measured]
     words = {"auroc": plain}
     rows: list[Row] = [
-        (name, *(words.get(measure, shown)(whole.find(measure, stage, name)) for measure, stage in kept)) for name in vocabulary.classes
+        (name, *(words.get(measure, shown)(whole.find(measure, stage, name)) for measure, stage in kept))
+        for name in vocabulary.classes
     ]
-    return Table(("region", *(wanted[key] for key in kept)), tuple(rows), tuple(vocabulary.colour(name) for name in vocabulary.classes),
-                 name="regions")
+    return Table(
+        ("region", *(wanted[key] for key in kept)), tuple(rows),
+        tuple(vocabulary.colour(name) for name in vocabulary.classes), name="regions",
+    )
 
 
 def stages_table(evaluation: Evaluation) -> Table:
@@ -149,12 +158,16 @@ def stages_table(evaluation: Evaluation) -> Table:
             for name in ("slice_error", "balanced_accuracy"):
                 row.append(shown(group.find(name, stage) if group else None))
         rows.append(tuple(row))
-    over = ("slice error, all volumes", "balanced accuracy, all volumes", "slice error, answered", "balanced accuracy, answered")
+    over = (
+        "slice error, all volumes", "balanced accuracy, all volumes", "slice error, answered",
+        "balanced accuracy, answered",
+    )
     return Table(("stage", *over), tuple(rows), name="stages")
 
 
 def borders_table(evaluation: Evaluation) -> Table:
-    """Errors of borders in mm, missed and invented ones, coverage of their intervals: all together, each kind, then ends."""
+    """Errors of borders in mm, missed and invented ones, coverage of their intervals: all together, each
+    kind, then ends."""
     whole = evaluation.everything
     names = [one.region for one in whole.measures if one.name == "border_abs_median_mm"]
     wanted = {
@@ -170,22 +183,30 @@ def borders_table(evaluation: Evaluation) -> Table:
     }
     measured = {one.name for one in whole.measures}
     wanted = {name: words for name, words in wanted.items() if name in measured}
-    rows: list[Row] = [(_border_name(name), *(shown(whole.find(measure, "decided", name)) for measure in wanted)) for name in names]
+    rows: list[Row] = [
+        (_border_name(name), *(shown(whole.find(measure, "decided", name)) for measure in wanted))
+        for name in names
+    ]
     return Table(("border", *wanted.values()), tuple(rows), name="borders")
 
 
 def _border_name(name: str) -> str:
-    return {ALL_BORDERS: "all between two regions", ENDS: "ends: region and none"}.get(name, name.replace("|", " | "))
+    return {ALL_BORDERS: "all between two regions", ENDS: "ends: region and none"}.get(
+        name, name.replace("|", " | ")
+    )
 
 
 def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
-    """The signed errors in mm of every border found, each kind from the feet up, then ends; a missed border has no error."""
+    """The signed errors in mm of every border found, each kind from the feet up, then ends; a missed border
+    has no error."""
     names = [one.region for one in evaluation.everything.measures if one.name == "border_signed_median_mm"]
     rows = []
     for name in names[1:]:                               # the first is all kinds together
         mine = [border for border in evaluation.borders if (ENDS if border.is_end else border.kind) == name]
         errors = tuple(sorted(border.error_mm for border in mine if border.error_mm is not None))
-        rows.append(BorderDots(_border_name(name), errors, float(np.median(errors)) if errors else None, name == ENDS))
+        rows.append(
+            BorderDots(_border_name(name), errors, float(np.median(errors)) if errors else None, name == ENDS)
+        )
     return tuple(rows)
 
 
@@ -198,10 +219,16 @@ def handling_table(evaluation: Evaluation) -> Table:
         ("counted in volumes, unless it says slices", "value"),
         (
             ("exactly the right regions", shown(whole.find("exact_set", "decided"))),
-            ("the same, answered volumes only", shown(answered.find("exact_set", "decided") if answered else None)),
+            (
+                "the same, answered volumes only",
+                shown(answered.find("exact_set", "decided") if answered else None),
+            ),
             ("F1 of presence, weighted by region", shown(whole.find("presence_f1_weighted", "decided"))),
             *([("F1 of spans: the region found, in about the right place", shown(spans))] if spans else []),
-            ("some slice called a region that does not touch the true one", shown(whole.find("far_confusion_volumes", "decided"))),
+            (
+                "some slice called a region that does not touch the true one",
+                shown(whole.find("far_confusion_volumes", "decided")),
+            ),
             *([("slices with any false label, beside a spine too", shown(beside))] if beside else []),
             ("abstained (“cannot say”)", handled["abstained"]),
             ("refused", handled["refused"]),
@@ -212,7 +239,10 @@ def handling_table(evaluation: Evaluation) -> Table:
 
 def volumes_table(evaluation: Evaluation) -> Table:
     """One row per volume, by descending slice error, refused ones last."""
-    ordered = sorted(evaluation.volumes, key=lambda row: (row.slice_error is None, -(row.slice_error or 0.0), row.volume_id))
+    ordered = sorted(
+        evaluation.volumes,
+        key=lambda row: (row.slice_error is None, -(row.slice_error or 0.0), row.volume_id),
+    )
     return Table(
         ("volume", "collection", "status", "shows", "predicted", "regions", "wrong slices", "confidence"),
         tuple(_volume_cells(row, evaluation.vocabulary) for row in ordered),
@@ -226,20 +256,32 @@ def _volume_cells(row: VolumeRow, vocabulary: Vocabulary) -> Row:
     share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
     sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
     truth, predicted = run_of(row.truth, vocabulary), run_of(row.predicted, vocabulary)
-    return (row.volume_id, row.collection, row.status, truth, predicted, "right" if row.right else "wrong", share, sure)
+    return (
+        row.volume_id, row.collection, row.status, truth, predicted, "right" if row.right else "wrong", share,
+        sure,
+    )
 
 
 def subgroups_table(evaluation: Evaluation) -> Table:
-    """Errors of slices, sets and borders, one row per subgroup; those of fewer than five subjects are marked "too few"."""
+    """Errors of slices, sets and borders, one row per subgroup; those of fewer than five subjects are marked
+    "too few"."""
     wanted = [("slice_error", "raw", ""), ("slice_error", "decided", ""), ("exact_set", "decided", "")]
-    wanted += [("border_abs_median_mm", "decided", ALL_BORDERS), ("border_within_10_mm", "decided", ALL_BORDERS)]
+    wanted += [
+        ("border_abs_median_mm", "decided", ALL_BORDERS),
+        ("border_within_10_mm", "decided", ALL_BORDERS),
+    ]
     rows: list[Row] = []
     for group in evaluation.subgroups:
         volumes = several(group.volumes, "volume") + (f", {group.refused} refused" if group.refused else "")
         counts = Shown(several(group.subjects, "subject"), volumes, "too few" if group.too_few else "")
         attribute = group.attribute.replace("_", " ")
-        rows.append((f"{attribute}: {group.value}", counts, *(shown(group.find(*measure)) for measure in wanted)))
-    header = ("subgroup", "rests on", "slice error, networks alone", "slice error", "right set of regions", "border error, median")
+        rows.append(
+            (f"{attribute}: {group.value}", counts, *(shown(group.find(*measure)) for measure in wanted))
+        )
+    header = (
+        "subgroup", "rests on", "slice error, networks alone", "slice error", "right set of regions",
+        "border error, median",
+    )
     return Table((*header, "borders within 10 mm"), tuple(rows), name="subgroups")
 
 

@@ -35,19 +35,28 @@ class VolumeView:
 
 
 def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case], *, faces: bool) -> tuple[VolumeView, ...]:
-    """The best, the median and the worst volume by slice error, and the median one of every collection not among them."""
+    """The best, the median and the worst volume by slice error, and the median one of every collection not
+    among them."""
     of_id = {case.volume_id: case for case in cases if case.pixels is not None and len(case.z_mm)}
-    ranked = sorted((row for row in evaluation.volumes if row.volume_id in of_id), key=lambda row: (row.slice_error, row.volume_id))
+    ranked = sorted(
+        (row for row in evaluation.volumes if row.volume_id in of_id),
+        key=lambda row: (row.slice_error, row.volume_id),
+    )
     chosen: dict[str, str] = {}
     for why, place in (("best", 0), ("worst", len(ranked) - 1), ("median", len(ranked) // 2)):
         if ranked:
             chosen.setdefault(ranked[place].volume_id, f"the {why} test volume by slice error")
-    for collection in sorted({row.collection for row in ranked} - {of_id[name].collection for name in chosen}):
+    for collection in sorted(
+        {row.collection for row in ranked} - {of_id[name].collection for name in chosen}
+    ):
         mine = [row for row in ranked if row.collection == collection]
         chosen[mine[len(mine) // 2].volume_id] = f"the median volume of the collection {collection}"
     shown_rows = [row for row in ranked if row.volume_id in chosen]
     vocabulary = evaluation.vocabulary
-    return tuple(volume_view(of_id[row.volume_id], row, chosen[row.volume_id], vocabulary, faces=faces) for row in shown_rows)
+    return tuple(
+        volume_view(of_id[row.volume_id], row, chosen[row.volume_id], vocabulary, faces=faces)
+        for row in shown_rows
+    )
 
 
 def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *, faces: bool) -> VolumeView:
@@ -58,10 +67,12 @@ def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *,
     pixels = case.pixels if faces else covered(case.pixels, case.z_mm, vocabulary, shares)
     hidden = "" if faces else " Slices that may show a face are covered."
     return VolumeView(
-        why=f"{why[:1].upper()}{why[1:]}: {row.wrong} of {row.slices} slices wrong ({percent(row.slice_error)}), "
+        why=f"{why[:1].upper()}{why[1:]}: {row.wrong} of {row.slices} slices wrong "
+            f"({percent(row.slice_error)}), "
         f"{row.wrong_raw} before the decision. Collection {case.collection}, {case.status}.{hidden}",
         title=case.volume_id,
-        alt=f"Coronal view of {case.volume_id} with probability curves along the body. Shows {true}; predicted {predicted}.",
+        alt=f"Coronal view of {case.volume_id} with probability curves along the body. Shows {true}; "
+            f"predicted {predicted}.",
         pixels=pixels,
         z_mm=case.z_mm,
         side_mm=case.side_mm,
@@ -75,7 +86,8 @@ def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *,
 
 
 def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[Stretch, ...]:
-    """The true spans of a case, one per run of slices of a region, from the lower edge of its first slice to the upper edge of its last."""
+    """The true spans of a case, one per run of slices of a region, from the lower edge of its first slice to
+    the upper edge of its last."""
     edges = outer_edges(case.z_mm, case.edges_mm)
     found = []
     for column, region in enumerate(vocabulary.classes[:-1]):

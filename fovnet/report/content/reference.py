@@ -34,13 +34,19 @@ def reference_of(vocabulary: Vocabulary, labels: Mapping[str, tuple[int, ...]]) 
 
 
 def labelled_slices(pack: Pack) -> dict[str, tuple[int, ...]]:
-    """Numbers of slices of each class, in the order of the pack's classes, by split; a slice of two classes counts for both."""
+    """Numbers of slices of each class, in the order of the pack's classes, by split; a slice of two classes
+    counts for both."""
     return {split: tuple(np.asarray(pack.truth[pack.rows(split)]).sum(axis=0).tolist()) for split in SPLITS}
 
 
 def landmarks_table(vocabulary: Vocabulary) -> Table:
-    """The landmark at each border; borders of a user's own vocabulary, whose landmarks are not known, have no row."""
-    rows = [(f"{low} | {high}", LANDMARKS[low, high]) for low, high in pairwise(vocabulary.chain) if (low, high) in LANDMARKS]
+    """The landmark at each border; borders of a user's own vocabulary, whose landmarks are not known, have no
+    row."""
+    rows = [
+        (f"{low} | {high}", LANDMARKS[low, high])
+        for low, high in pairwise(vocabulary.chain)
+        if (low, high) in LANDMARKS
+    ]
     return Table(("border", "lies at"), tuple(rows), name="convention")
 
 
@@ -52,18 +58,27 @@ def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) 
         (name, *(f"{slices[split][column]:,}" if split in slices else "–" for split in SPLITS))
         for column, name in enumerate(vocabulary.classes)
     )
-    return Table(("class", *SPLITS.values()), rows, tuple(vocabulary.colour(name) for name in vocabulary.classes), name="labels")
+    return Table(
+        ("class", *SPLITS.values()), rows, tuple(vocabulary.colour(name) for name in vocabulary.classes),
+        name="labels",
+    )
 
 
 def reference_words(vocabulary: Vocabulary) -> tuple[str, ...]:
     """How the labels are defined, and what is not known about them."""
     known = bool(landmarks_table(vocabulary).rows)
     return (
-        "The reference is the table regions.tsv of each collection: from which slice to which a volume shows a region. A slice outside "
+        "The reference is the table regions.tsv of each collection: from which slice to which a volume shows "
+        "a region. A slice outside "
         "every row shows none. A volume may show a protocol, such as spine, beside the regions it crosses.",
-        "The lines between regions are drawn at bony or air-filled landmarks, which every MR contrast shows; where organs overlap them, "
-        "the landmark decides." if known else "This vocabulary is the collection’s own; its landmarks are not recorded here.",
-        f"People who draw the same line differ by about {AGREEMENT_MM:.0f} mm: a border within that distance is counted as agreement.",
-        "Who labelled each collection, with which tool, how often, and with what agreement among readers is not recorded in these files; "
+        "The lines between regions are drawn at bony or air-filled landmarks, which every MR contrast shows; "
+        "where organs overlap them, "
+        "the landmark decides."
+        if known
+        else "This vocabulary is the collection’s own; its landmarks are not recorded here.",
+        f"People who draw the same line differ by about {AGREEMENT_MM:.0f} mm: a border within that distance "
+        "is counted as agreement.",
+        "Who labelled each collection, with which tool, how often, and with what agreement among readers is "
+        "not recorded in these files; "
         "labels of a simulated collection are computed from the simulated anatomy and have no reader.",
     )

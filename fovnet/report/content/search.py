@@ -18,7 +18,10 @@ from fovnet.words import several
 SHORT_LIST = 10
 """Trials in the short list, shown first."""
 
-FURTHER = " Each went on from a network of another ensemble, with that one's configuration: nothing was searched for."
+FURTHER = (
+    " Each went on from a network of another ensemble, with that one's configuration: nothing was searched "
+    "for."
+)
 
 HEADER = ("trial", "status", "configuration", "score", "epochs", "time", "predicted", "device", "message")
 BRIEF = 7

@@ -74,7 +74,10 @@ def costs_table(trainings: Sequence[Training]) -> Table:
         ("time of one training, median (range)", _spread(seconds, duration)),
         ("time of all trainings together", duration(sum(seconds))),
         ("predicted before training, all together", duration(sum(ahead))),
-        ("peak memory of one training, median (range)", _spread(memory, lambda megabytes: f"{megabytes:,.0f} MB")),
+        (
+            "peak memory of one training, median (range)",
+            _spread(memory, lambda megabytes: f"{megabytes:,.0f} MB"),
+        ),
         (
             "time to answer one new volume",
             "not recorded here: it depends on the machine; fovnet predict shows it as it goes",

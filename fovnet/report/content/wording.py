@@ -14,7 +14,8 @@ ABSENT = Shown("–", "", "none")
 
 
 def percent(share: float | None) -> str:
-    """ "4.1 %" with a no-break space; two decimals from 99.95 % on, so that 99.97 % is not shown as "100 %"."""
+    """ "4.1 %" with a no-break space; two decimals from 99.95 % on, so that 99.97 % is not shown as "100
+    %"."""
     if share is None:
         return "–"
     if share < 1 and round(share, 3) == 1:
@@ -30,10 +31,16 @@ def shown(measure: Measure | None) -> Shown:
     if measure.low is None or measure.high is None:
         interval = f"interval {measure.interval}"
     elif length:
-        interval = f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm".replace("-", "\N{MINUS SIGN}")
+        interval = f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm".replace(
+            "-", "\N{MINUS SIGN}"
+        )
     else:
         interval = f"{percent(measure.low)[:-2]}–{percent(measure.high)}"
-    value = f"{measure.value:.1f}\N{NO-BREAK SPACE}mm".replace("-", "\N{MINUS SIGN}") if length else percent(measure.value)
+    value = (
+        f"{measure.value:.1f}\N{NO-BREAK SPACE}mm".replace("-", "\N{MINUS SIGN}")
+        if length
+        else percent(measure.value)
+    )
     return Shown(value, interval, counted(measure))
 
 
@@ -42,7 +49,9 @@ def plain(measure: Measure | None, digits: int = 3) -> Shown:
     if measure is None or measure.value is None:
         return ABSENT
     known = measure.low is not None and measure.high is not None
-    interval = f"{measure.low:.{digits}f}–{measure.high:.{digits}f}" if known else f"interval {measure.interval}"
+    interval = (
+        f"{measure.low:.{digits}f}–{measure.high:.{digits}f}" if known else f"interval {measure.interval}"
+    )
     return Shown(f"{measure.value:.{digits}f}", interval, counted(measure))
 
 
@@ -54,7 +63,8 @@ def counted(measure: Measure) -> str:
 
 
 def run_of(names: Sequence[str], vocabulary: Vocabulary) -> str:
-    """ "pelvis to chest, spine" for three or more adjacent regions, otherwise "legs, head"; "none" for none."""
+    """ "pelvis to chest, spine" for three or more adjacent regions, otherwise "legs, head"; "none" for
+    none."""
     rungs = [vocabulary.chain.index(name) for name in names if name in vocabulary.chain]
     chain = [vocabulary.chain[rung] for rung in sorted(rungs)]
     if len(chain) > 2 and max(rungs) - min(rungs) == len(rungs) - 1:
@@ -74,7 +84,9 @@ def duration(seconds: Any) -> str:
     spent = float(seconds)
     if spent < 120:
         return f"{spent:.3g}\N{NO-BREAK SPACE}s"
-    return f"{spent / 60:.0f}\N{NO-BREAK SPACE}min" if spent < 7200 else f"{spent / 3600:.1f}\N{NO-BREAK SPACE}h"
+    return (
+        f"{spent / 60:.0f}\N{NO-BREAK SPACE}min" if spent < 7200 else f"{spent / 3600:.1f}\N{NO-BREAK SPACE}h"
+    )
 
 
 def settings(values: Mapping[str, Any]) -> str:
@@ -102,7 +114,11 @@ def level(value: Any) -> str:
 
 def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str:
     """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose usual height the decision uses."""
-    known = [f"{name} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm" for name, height in zip(names, heights, strict=False) if height]
+    known = [
+        f"{name} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm"
+        for name, height in zip(names, heights, strict=False)
+        if height
+    ]
     return ", ".join(known) or "not used"
 
 

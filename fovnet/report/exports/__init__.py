@@ -1,1 +1,2 @@
-"""Formats of `fovnet export`: DICOM SR, copies with corrected headers, BIDS, and a comparison of headers with answers."""
+"""Formats of `fovnet export`: DICOM SR, copies with corrected headers, BIDS, and a comparison of headers with
+answers."""

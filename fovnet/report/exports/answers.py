@@ -22,7 +22,8 @@ class StoredAnswer:
     """One volume's answer from its JSON: the predicted spans, and the images that they were predicted from.
 
     model       identity of the ensemble and its rule         images  None if the source was not DICOM
-    confidence  None if the volume was refused                file    fingerprint of the files when read, from `fovnet.decision.kept`
+    confidence  None if the volume was refused                file    fingerprint of the files when read, from
+        `fovnet.decision.kept`
     """
 
     volume_id: str
@@ -37,8 +38,11 @@ class StoredAnswer:
     file: Mapping[str, Any] | None = None
 
     def identity(self) -> tuple[object, ...]:
-        """What distinguishes this answer from any other on the same images: model, version, status and every span."""
-        spans = [f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}" for span in self.spans]
+        """What distinguishes this answer from any other on the same images: model, version, status and every
+        span."""
+        spans = [
+            f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}" for span in self.spans
+        ]
         return self.model, self.version, self.status, *spans
 
     def images_of(self, span: Stretch) -> Images | None:
@@ -52,16 +56,20 @@ class StoredAnswer:
 def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[StoredAnswer]:
     """The answers in the spans.tsv of a folder, in its order.
 
-    Raises CollectionError "answers-missing" if there are none, "answers-other-regions" if one has other classes than the vocabulary.
+    Raises CollectionError "answers-missing" if there are none, "answers-other-regions" if one has other
+    classes than the vocabulary.
     """
     found = read_facts(folder, KEYS)
     wanted = None if vocabulary is None else vocabulary.classes
     for facts in found:
         classes = tuple(facts.get("classes") or ())
         if wanted and classes and classes != wanted:
-            raise CollectionError("answers-other-regions", f"{folder}: {facts['volume_id']} was answered with the classes "
-                                                           f"{', '.join(classes)}, and --regions has {', '.join(wanted)}; give the "
-                                                           "--regions of its ensemble")
+            raise CollectionError(
+                "answers-other-regions",
+                f"{folder}: {facts['volume_id']} was answered with the classes "
+                f"{', '.join(classes)}, and --regions has {', '.join(wanted)}; give the "
+                "--regions of its ensemble",
+            )
     return [_stored_answer(facts) for facts in found]
 
 
@@ -69,7 +77,8 @@ def _stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
     images = facts.get("images")
     spans = stretches([{**row} for row in facts["rows"] if row.get("region")])
     return StoredAnswer(
-        facts["volume_id"], Path(facts["path"]), facts["status"], facts["message"], tuple(spans), facts.get("confidence"),
-        images and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])), facts["model"],
-        facts["fovnet"]["version"], facts.get("file"),
+        facts["volume_id"], Path(facts["path"]), facts["status"], facts["message"], tuple(spans),
+        facts.get("confidence"),
+        images and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])),
+        facts["model"], facts["fovnet"]["version"], facts.get("file"),
     )

@@ -1,6 +1,8 @@
-"""Answers as a BIDS derivative: one JSON sidecar per volume, with its BodyPart, whether or not the image is in a BIDS data set.
+"""Answers as a BIDS derivative: one JSON sidecar per volume, with its BodyPart, whether or not the image is
+in a BIDS data set.
 
-Source: Brain Imaging Data Structure 1.10, "BIDS derivatives", "BIDS URI" and "MRI: metadata" (BodyPart, BodyPartDetails).
+Source: Brain Imaging Data Structure 1.10, "BIDS derivatives", "BIDS URI" and "MRI: metadata" (BodyPart,
+BodyPartDetails).
 """
 
 from __future__ import annotations
@@ -35,11 +37,13 @@ SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
 
 
 def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: Path) -> list[Path]:
-    """Writes dataset_description.json and a sidecar for every answer, refused ones included; README and .bidsignore if missing.
+    """Writes dataset_description.json and a sidecar for every answer, refused ones included; README and
+    .bidsignore if missing.
 
-    A file with a BIDS name keeps its entities and gets `desc-fovnet`; any other becomes a subject named by its volume_id.  Volumes that
-    would share a sidecar become such subjects too, with eight hexadecimal digits added, as does one whose subject is already a BIDS name.
-    `Sources` are BIDS URIs, resolved by `DatasetLinks`, for images in a BIDS data set, otherwise file names.  Raises ConfigError
+    A file with a BIDS name keeps its entities and gets `desc-fovnet`; any other becomes a subject named by
+    its volume_id.  Volumes that would share a sidecar become such subjects too, with eight hexadecimal digits
+    added, as does one whose subject is already a BIDS name. `Sources` are BIDS URIs, resolved by
+    `DatasetLinks`, for images in a BIDS data set, otherwise file names.  Raises ConfigError
     "bids-other-dataset" if `folder` is a data set that fovnet has not made: its description would be lost.
     """
     _refuse_other_dataset(folder / DESCRIPTION)
@@ -54,41 +58,54 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
         described["DatasetLinks"] = linked
     wanted = Counter(map(sidecar, answers))
     people = {sidecar(answer).parts[0] for answer in answers if _named(answer)}
-    places = [sidecar(answer, alone=wanted[place] == 1 and (bool(_named(answer)) or place.parts[0] not in people))
-              for answer in answers for place in [sidecar(answer)]]
+    places = [
+        sidecar(answer, alone=wanted[place] == 1 and (bool(_named(answer)) or place.parts[0] not in people))
+        for answer in answers
+        for place in [sidecar(answer)]
+    ]
     for shared in (path for path, volumes in wanted.items() if volumes > 1):
         _remove_earlier(folder / shared, {answer.volume_id for answer in answers})
     for name, text in ((".bidsignore", IGNORED), ("README", README.format(version=__version__))):
         if not (folder / name).exists():                # an existing file is kept
             write_text(folder / name, text)
-    written = [_write(folder / path, facts(answer, vocabulary, links)) for path, answer in zip(places, answers, strict=True)]
+    written = [
+        _write(folder / path, facts(answer, vocabulary, links))
+        for path, answer in zip(places, answers, strict=True)
+    ]
     return [_write(folder / DESCRIPTION, described), *written]
 
 
 def _dataset_of(path: Path) -> Path | None:
     """The innermost BIDS data set that a file lies in."""
-    return next((folder for folder in path.parents if os.path.isfile(folder / DESCRIPTION)), None)      # noqa: PTH113  (permission)
+    return next((folder for folder in path.parents if os.path.isfile(folder / DESCRIPTION)), None)  # noqa: PTH113  (permission)
 
 
 def _uri(root: Path, folder: Path) -> str:
-    """The relative URI from the derivative to a data set; symbolic links are resolved, because `..` is relative to their targets."""
+    """The relative URI from the derivative to a data set; symbolic links are resolved, because `..` is
+    relative to their targets."""
     return quote(os.fsencode(os.path.relpath(os.path.realpath(root), os.path.realpath(folder))))
 
 
 def _linked(folder: Path) -> dict[str, str]:
     """The DatasetLinks of an earlier export into the folder, whose sidecars are kept; {} without one."""
     try:
-        return {str(name): str(place) for name, place in read_json(folder / DESCRIPTION).get("DatasetLinks", {}).items()}
+        return {
+            str(name): str(place)
+            for name, place in read_json(folder / DESCRIPTION).get("DatasetLinks", {}).items()
+        }
     except (OSError, ValueError, AttributeError):
         return {}
 
 
 def _links(answers: Sequence[StoredAnswer], folder: Path, linked: Mapping[str, str]) -> dict[Path, str]:
-    """A name for every BIDS data set with images: its existing name, otherwise the next free one of `raw`, `raw2` and so on."""
+    """A name for every BIDS data set with images: its existing name, otherwise the next free one of `raw`,
+    `raw2` and so on."""
     named, links = {place: name for name, place in linked.items()}, dict[Path, str]()
     for root in sorted({root for answer in answers if (root := _dataset_of(answer.path))}):
         taken = {*named.values(), *links.values()}
-        free = next(name for number in count(1) if (name := f"raw{number}" if number > 1 else "raw") not in taken)
+        free = next(
+            name for number in count(1) if (name := f"raw{number}" if number > 1 else "raw") not in taken
+        )
         links[root] = named.get(_uri(root, folder), free)
     return links
 
@@ -113,8 +130,11 @@ def _refuse_other_dataset(path: Path) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         made_by = []
     if "fovnet" not in made_by:
-        raise ConfigError("bids-other-dataset", f"--out {path.parent}: {path.name} lies there, of a data set that fovnet has not made, and "
-                                                "would be written over; give a folder of its own, such as derivatives/fovnet")
+        raise ConfigError(
+            "bids-other-dataset",
+            f"--out {path.parent}: {path.name} lies there, of a data set that fovnet has not made, and "
+            "would be written over; give a folder of its own, such as derivatives/fovnet",
+        )
 
 
 def _named(answer: StoredAnswer) -> re.Match[str] | None:
@@ -123,35 +143,49 @@ def _named(answer: StoredAnswer) -> re.Match[str] | None:
 
 
 def sidecar(answer: StoredAnswer, *, alone: bool = True) -> Path:
-    """Path of an answer's JSON in the derivative; a unique one if another answer has the same path (not `alone`).
+    """Path of an answer's JSON in the derivative; a unique one if another answer has the same path (not
+    `alone`).
 
-    One series of several in a folder or archive (a path with #) does not have the BIDS name of that folder or archive.
+    One series of several in a folder or archive (a path with #) does not have the BIDS name of that folder or
+    archive.
     """
     found = _named(answer) if alone else None
     own = f"sub-{re.sub('[^A-Za-z0-9]', '', answer.volume_id) or 'unnamed'}"
     own += "" if alone else hashlib.sha256(answer.volume_id.encode()).hexdigest()[:8]
     entities, suffix = (found["entities"], found["suffix"]) if found else (own, "MR")
     session = SESSION.search(entities)
-    kind = answer.path.parent.name if found and answer.path.parent.name in ("anat", "dwi", "func", "fmap", "perf") else "anat"
+    kind = (
+        answer.path.parent.name
+        if found and answer.path.parent.name in ("anat", "dwi", "func", "fmap", "perf")
+        else "anat"
+    )
     subject, kept = Path(entities.partition("_")[0]), re.sub("_desc-[A-Za-z0-9+]+", "", entities)
-    return (subject / f"ses-{session[1]}" if session else subject) / kind / f"{kept}_desc-fovnet_{suffix}.json"
+    return (
+        (subject / f"ses-{session[1]}" if session else subject) / kind / f"{kept}_desc-fovnet_{suffix}.json"
+    )
 
 
 def facts(answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str]) -> dict[str, Any]:
-    """The content of the sidecar: BodyPart if the status is ok and there is a term; always the status, every span, and the image as a
-    BIDS URI by the names in `links`."""
+    """The content of the sidecar: BodyPart if the status is ok and there is a term; always the status, every
+    span, and the image as a BIDS URI by the names in `links`."""
     try:
         body_part: dict[str, Any] = {"BodyPart": combined_term(answer, vocabulary).body_part}
     except ModelError:
         body_part = {}
     details = [f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.spans]
     return {
-        **body_part, **({"BodyPartDetails": "; ".join(details)} if details else {}),
-        "Sources": [_source(answer.path, links)], "FovnetVolume": answer.volume_id, "FovnetStatus": answer.status,
-        "FovnetMessage": answer.message, "FovnetConfidence": answer.confidence,
+        **body_part,
+        **({"BodyPartDetails": "; ".join(details)} if details else {}),
+        "Sources": [_source(answer.path, links)],
+        "FovnetVolume": answer.volume_id,
+        "FovnetStatus": answer.status,
+        "FovnetMessage": answer.message,
+        "FovnetConfidence": answer.confidence,
         "FovnetSpans": [
-            {"region": span.region, "first_slice": span.first_slice, "last_slice": span.last_slice, "from_mm": span.from_mm,
-             "to_mm": span.to_mm, "confidence": span.confidence}
+            {
+                "region": span.region, "first_slice": span.first_slice, "last_slice": span.last_slice,
+                "from_mm": span.from_mm, "to_mm": span.to_mm, "confidence": span.confidence,
+            }
             for span in answer.spans
         ],
     }

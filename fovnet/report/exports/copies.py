@@ -1,9 +1,11 @@
-"""Copies of the source images whose headers name the predicted part of the body; the sources are never changed.
+"""Copies of the source images whose headers name the predicted part of the body; the sources are never
+changed.
 
-A copy has UIDs of its own, the same in every export of the same answer.  The copies of a volume are a separate series: all images of a
-series name the same part of the body, and volumes of one series or object may show different ones.  The source's value of every changed
-attribute is kept in the copy's Original Attributes Sequence.
-Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examined), 10.5 (general anatomy).
+A copy has UIDs of its own, the same in every export of the same answer.  The copies of a volume are a
+separate series: all images of a series name the same part of the body, and volumes of one series or object
+may show different ones.  The source's value of every changed attribute is kept in the copy's Original
+Attributes Sequence. Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examined), 10.5
+(general anatomy).
 """
 
 from __future__ import annotations
@@ -23,7 +25,15 @@ from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
-from fovnet.report.exports.sources import UTF_8, Source, image_keys, images_answered, refuse_unanswered, sources_of, uid_for
+from fovnet.report.exports.sources import (
+    UTF_8,
+    Source,
+    image_keys,
+    images_answered,
+    refuse_unanswered,
+    sources_of,
+    uid_for,
+)
 from fovnet.volume.body_part import regions_named
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import dataset_of, quietly
@@ -42,25 +52,30 @@ WRITER = ("ImplementationClassUID", "ImplementationVersionName", "SourceApplicat
 
 
 def refuse_beside_sources(answers: Path, folder: Path) -> None:
-    """Raises ConfigError "copies-beside-sources" if `folder` holds a source or is inside one, sources of refused volumes included: copies
-    written there would be read as sources, or replace one."""
-    place = Path(os.path.realpath(folder))          # Path.resolve and is_dir raise on circular links or without permission
+    """Raises ConfigError "copies-beside-sources" if `folder` holds a source or is inside one, sources of
+    refused volumes included: copies written there would be read as sources, or replace one."""
+    # Path.resolve and is_dir raise on circular links or without permission
+    place = Path(os.path.realpath(folder))
     for answer in read_answers(answers):
         source = Path(os.path.realpath(split_address(answer.path)[0]))
         inside = {place, Path(os.path.realpath(folder / answer.volume_id))} & {source, *source.parents}
         within = inside or (os.path.isdir(source) and source in place.parents)      # noqa: PTH112
         if within and (answer.images is not None or answer.status == "refused"):
-            raise ConfigError("copies-beside-sources", f"--out {folder}: {answer.path} lies in it or holds it, and what is written there "
-                                                       "would be taken for sources; give a folder of their own, beside them")
+            raise ConfigError(
+                "copies-beside-sources",
+                f"--out {folder}: {answer.path} lies in it or holds it, and what is written there "
+                "would be taken for sources; give a folder of their own, beside them",
+            )
 
 
 @quietly()
 def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> list[Path]:
-    """Writes `folder/<volume_id>/0001.dcm` and on, one per source object; copies of an earlier answer are removed.
+    """Writes `folder/<volume_id>/0001.dcm` and on, one per source object; copies of an earlier answer are
+    removed.
 
-    Raises ModelError "export-unsure" for an answer that is not "ok", as a guess must not change a header, "export-none" for one without
-    a region; "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-stays",
-    "export-header", "export-foreign"; those of `sources_of`.
+    Raises ModelError "export-unsure" for an answer that is not "ok", as a guess must not change a header,
+    "export-none" for one without a region; "export-no-code", "export-refused", "export-other-places",
+    "export-other-study", "export-stays", "export-header", "export-foreign"; those of `sources_of`.
     """
     place = folder / answer.volume_id
     if answer.status == "refused":
@@ -85,14 +100,18 @@ def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
             uid = uid_for("copy", *identity, *image_keys([source]))
             path = place / f"{number:04d}.dcm"
             overruled = _overrules(answer, source, vocabulary)
-            relabel = partial(_relabel, term=term, series_uid=series, uid=uid, overruled=overruled, at=_changed_at(path, uid))
+            relabel = partial(
+                _relabel, term=term, series_uid=series, uid=uid, overruled=overruled,
+                at=_changed_at(path, uid),
+            )
             paths.append(_write(answer, source, path, relabel))
     _remove_others(place, paths)
     return paths
 
 
 def _write(answer: StoredAnswer, source: Source, path: Path, relabel: Callable[[Any], None]) -> Path:
-    """One relabelled copy; it has file meta information even if the source, as in older archives, has none."""
+    """One relabelled copy; it has file meta information even if the source, as in older archives, has
+    none."""
     refuse_foreign(path)
     try:
         with quietly():
@@ -105,9 +124,13 @@ def _write(answer: StoredAnswer, source: Source, path: Path, relabel: Callable[[
             return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise
-    except Exception as fault:          # unusual header values raise any exception, whose text may contain a name
-        raise ModelError("export-header", f"{answer.path}: {answer.volume_id} has a header of which no copy can be made "
-                                          f"({type(fault).__name__}). Correct the series in its archive.") from fault
+    # unusual header values raise any exception, whose text may contain a name
+    except Exception as fault:
+        raise ModelError(
+            "export-header",
+            f"{answer.path}: {answer.volume_id} has a header of which no copy can be made "
+            f"({type(fault).__name__}). Correct the series in its archive.",
+        ) from fault
 
 
 @contextmanager
@@ -123,17 +146,23 @@ def _or_none(place: Path) -> Iterator[None]:
 def _refuse_other_places(answer: StoredAnswer, source: Source) -> None:
     """Raises ModelError "export-other-places" if an object has frames at other positions than those answered.
 
-    Other echoes, phases and b-values at the same positions show the same anatomy; another table position does not, and the header
-    applies to all frames.
+    Other echoes, phases and b-values at the same positions show the same anatomy; another table position does
+    not, and the header applies to all frames.
     """
     groups = source.header.get("PerFrameFunctionalGroupsSequence", []) if source.frames else []
     positions = [group.get("PlanePositionSequence") for group in groups]
-    places = [tuple(round(float(mm), 1) for mm in one[0].get("ImagePositionPatient") or ()) if one else () for one in positions]
+    places = [
+        tuple(round(float(mm), 1) for mm in one[0].get("ImagePositionPatient") or ()) if one else ()
+        for one in positions
+    ]
     mine = {places[frame - 1] for frame in source.frames if frame <= len(places)}
     others = [place for place in places if place not in mine]
     if others:
-        raise ModelError("export-other-places", f"{source.item}: {len(others)} of its {len(places)} frames lie beside {answer.volume_id}; "
-                                                "the header speaks of all. Split it into one object a volume, and predict those.")
+        raise ModelError(
+            "export-other-places",
+            f"{source.item}: {len(others)} of its {len(places)} frames lie beside {answer.volume_id}; "
+            "the header speaks of all. Split it into one object a volume, and predict those.",
+        )
 
 
 def _withdraw(place: Path, answer: StoredAnswer) -> None:
@@ -143,7 +172,8 @@ def _withdraw(place: Path, answer: StoredAnswer) -> None:
 
 
 def _remove_others(place: Path, written: Collection[Path]) -> None:
-    """Removes the copies in a volume's folder that are not among `written`: their headers state an earlier answer.  Other files stay."""
+    """Removes the copies in a volume's folder that are not among `written`: their headers state an earlier
+    answer.  Other files stay."""
     clear_unfinished(place, name=NUMBERED)      # they may contain the patient's name
     for path in [path for path in place.glob(NUMBERED) if path not in written and is_our_dicom(path)]:
         path.unlink()
@@ -152,18 +182,24 @@ def _remove_others(place: Path, written: Collection[Path]) -> None:
 def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
     """The one term for what a volume shows.
 
-    A protocol such as spine takes precedence over the regions it crosses if its span has at least THROUGH of the height of all spans.
-    Regions without a combined term give the term of the tallest span, as the attribute has a single value.  Raises ModelError
-    "export-unsure", "export-none", "export-no-code".
+    A protocol such as spine takes precedence over the regions it crosses if its span has at least THROUGH of
+    the height of all spans. Regions without a combined term give the term of the tallest span, as the
+    attribute has a single value.  Raises ModelError "export-unsure", "export-none", "export-no-code".
     """
     refuse_unanswered(answer)
     names = {span.region for span in answer.spans}
     if answer.status != "ok":
-        raise ModelError("export-unsure", f"{answer.volume_id}: its answer is uncertain ({answer.message}); only a prediction with status "
-                                          "ok is written into a header. Look at the volume, and correct its header by hand if need be.")
+        raise ModelError(
+            "export-unsure",
+            f"{answer.volume_id}: its answer is uncertain ({answer.message}); only a prediction with status "
+            "ok is written into a header. Look at the volume, and correct its header by hand if need be.",
+        )
     if not names:
-        raise ModelError("export-none", f"{answer.volume_id}: it shows none of the regions, for which there is no Body Part Examined. "
-                                        "Look at the volume, and correct its header by hand if need be.")
+        raise ModelError(
+            "export-none",
+            f"{answer.volume_id}: it shows none of the regions, for which there is no Body Part Examined. "
+            "Look at the volume, and correct its header by hand if need be.",
+        )
     whole_mm = max(span.to_mm for span in answer.spans) - min(span.from_mm for span in answer.spans)
     through = {span.region for span in answer.spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
     protocols = [name for name in vocabulary.protocols if name in through]
@@ -171,19 +207,24 @@ def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
     tallest = max(answer.spans, key=lambda span: span.to_mm - span.from_mm).region
     term = vocabulary.term(protocols[:1] or names) or vocabulary.term([tallest])
     if term is None:
-        raise ModelError("export-no-code", f"{answer.volume_id}: the region {tallest!r} lacks a SNOMED CT code or a Body Part Examined. "
-                                           "Give `sct` and `body_part` in the regions file.")
+        raise ModelError(
+            "export-no-code",
+            f"{answer.volume_id}: the region {tallest!r} lacks a SNOMED CT code or a Body Part Examined. "
+            "Give `sct` and `body_part` in the regions file.",
+        )
     return term
 
 
 def _overrules(answer: StoredAnswer, source: Source, vocabulary: Vocabulary) -> bool:
-    """Whether a header names a region that was not predicted, or none: its laterality and anatomic structures are then wrong."""
+    """Whether a header names a region that was not predicted, or none: its laterality and anatomic structures
+    are then wrong."""
     meant = regions_named(str(source.header.get("BodyPartExamined") or ""), vocabulary)
     return not meant or not set(meant) <= {span.region for span in answer.spans}
 
 
 def _changed_at(path: Path, uid: str) -> str:
-    """The modification time of an existing copy with this UID, so that a repeated export gives the same file; otherwise now."""
+    """The modification time of an existing copy with this UID, so that a repeated export gives the same file;
+    otherwise now."""
     from pydicom import dcmread
 
     if is_our_dicom(path):
@@ -198,13 +239,15 @@ def _changed_at(path: Path, uid: str) -> str:
 def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: bool, at: str) -> None:
     """Changes the attributes in place, and keeps their former values.
 
-    If `overruled`, as the header named another part of the body, laterality and structures are removed too: a head has no left one.
+    If `overruled`, as the header named another part of the body, laterality and structures are removed too: a
+    head has no left one.
     """
     from pydicom.dataset import Dataset
     from pydicom.sequence import Sequence
 
     if not term.meaning.isascii() and dataset.get("SpecificCharacterSet") not in ALL_LETTERS:
-        dataset.decode()                                            # pydicom would write "?" for characters missing from the source's set
+        # pydicom would write "?" for characters missing from the source's set
+        dataset.decode()
         dataset.SpecificCharacterSet = UTF_8
     before = Dataset()
     gone = (*SIDES, STRUCTURE) if overruled else ()
@@ -213,7 +256,9 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: 
             before.add(deepcopy(dataset[name]))
     kept = Dataset()
     kept.AttributeModificationDateTime = at
-    kept.ModifyingSystem, kept.SourceOfPreviousValues, kept.ReasonForTheAttributeModification = "fovnet", "", "CORRECT"
+    kept.ModifyingSystem, kept.SourceOfPreviousValues, kept.ReasonForTheAttributeModification = (
+        "fovnet", "", "CORRECT",
+    )
     kept.ModifiedAttributesSequence = Sequence([before])
     dataset.OriginalAttributesSequence = Sequence([*dataset.get("OriginalAttributesSequence", []), kept])
     dataset.SeriesInstanceUID, dataset.SOPInstanceUID = series_uid, uid
@@ -233,18 +278,26 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: 
 
 
 def _anatomy_groups(dataset: Any) -> list[str]:
-    """The functional groups with the Frame Anatomy that is changed, per-frame before shared; [] if there is none."""
+    """The functional groups with the Frame Anatomy that is changed, per-frame before shared; [] if there is
+    none."""
     groups = ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence")
-    return [name for name in groups if any("FrameAnatomySequence" in group for group in dataset.get(name) or [])][:1]
+    return [
+        name for name in groups if any("FrameAnatomySequence" in group for group in dataset.get(name) or [])
+    ][:1]
 
 
 def _frame_anatomies(dataset: Any) -> Iterator[Any]:
-    """The Frame Anatomy items of a multi-frame object: those of its frames if it has any, else the shared one, added if missing."""
+    """The Frame Anatomy items of a multi-frame object: those of its frames if it has any, else the shared
+    one, added if missing."""
     from pydicom.dataset import Dataset
     from pydicom.sequence import Sequence
 
     shared = dataset.get("SharedFunctionalGroupsSequence", [])
-    frames = [group for group in dataset.get("PerFrameFunctionalGroupsSequence", []) if "FrameAnatomySequence" in group]
+    frames = [
+        group
+        for group in dataset.get("PerFrameFunctionalGroupsSequence", [])
+        if "FrameAnatomySequence" in group
+    ]
     for group in frames or shared:
         if "FrameAnatomySequence" not in group:
             group.FrameAnatomySequence = Sequence([Dataset()])

@@ -1,4 +1,5 @@
-"""Which DICOM files fovnet wrote: only these may be replaced or removed, whatever other files have their names or folder."""
+"""Which DICOM files fovnet wrote: only these may be replaced or removed, whatever other files have their
+names or folder."""
 
 from __future__ import annotations
 
@@ -15,43 +16,59 @@ from fovnet.volume.dicom.survey import survey
 def refuse_foreign(path: Path) -> None:
     """Raises ModelError "export-foreign" if there is a file at `path` that fovnet did not write."""
     if path.exists() and not is_our_dicom(path):
-        raise ModelError("export-foreign", f"{path}: lies there, and was not written by fovnet; give another --out.")
+        raise ModelError(
+            "export-foreign", f"{path}: lies there, and was not written by fovnet; give another --out."
+        )
 
 
 def refuse_other_series(path: Path, header: Any) -> None:
-    """Raises ModelError "export-other-study" if fovnet wrote the file at `path` from another series than that of `header`, a source's or a
-    report's: it belongs to a volume of the same name in another batch or folder, and would be lost silently."""
+    """Raises ModelError "export-other-study" if fovnet wrote the file at `path` from another series than that
+    of `header`, a source's or a report's: it belongs to a volume of the same name in another batch or folder,
+    and would be lost silently."""
     before = made_from(path)
     if before is not None and before != _series_of(header):
-        raise ModelError("export-other-study", f"{path}: lies there, on a volume of the same name from another study or series, and would "
-                                               "be written over; give each batch an --out of its own, or remove it.")
+        raise ModelError(
+            "export-other-study",
+            f"{path}: lies there, on a volume of the same name from another study or series, and would "
+            "be written over; give each batch an --out of its own, or remove it.",
+        )
 
 
 def withdraw(paths: Iterable[Path], source: Path) -> None:
-    """Removes files that fovnet wrote from the images at `source`, whose answer is no longer valid; other programs' files are kept.
+    """Removes files that fovnet wrote from the images at `source`, whose answer is no longer valid; other
+    programs' files are kept.
 
-    Raises ModelError "export-stays", and removes none, if one was made from other images, or this cannot be determined: it may belong to
-    another volume of the same name.
+    Raises ModelError "export-stays", and removes none, if one was made from other images, or this cannot be
+    determined: it may belong to another volume of the same name.
     """
     ours = [(path, before) for path in paths if (before := made_from(path)) is not None]
     there = _series_at(source) if ours else set()
     for path, before in ours:
         if before not in there:
-            raise ModelError("export-stays", f"{path}: lies there, on a volume of the same name, and {source} has no answer to take its "
-                                             "place; remove it if it is on that, else give each batch an --out of its own.")
+            raise ModelError(
+                "export-stays",
+                f"{path}: lies there, on a volume of the same name, and {source} has no answer to take its "
+                "place; remove it if it is on that, else give each batch an --out of its own.",
+            )
     for path, _ in ours:
         path.unlink()
 
 
 def made_from(path: Path) -> tuple[str, str] | None:
-    """(study, series) UIDs of the source images of a report or copy that fovnet wrote; None for any other file."""
+    """(study, series) UIDs of the source images of a report or copy that fovnet wrote; None for any other
+    file."""
     from pydicom import dcmread
 
     if not path.exists() or not is_our_dicom(path):
         return None
     with quietly():
-        header = dcmread(path, specific_tags=["StudyInstanceUID", "SeriesInstanceUID", "CurrentRequestedProcedureEvidenceSequence",
-                                              "OriginalAttributesSequence"])
+        header = dcmread(
+            path,
+            specific_tags=[
+                "StudyInstanceUID", "SeriesInstanceUID", "CurrentRequestedProcedureEvidenceSequence",
+                "OriginalAttributesSequence",
+            ],
+        )
         if header.get("CurrentRequestedProcedureEvidenceSequence"):
             return _series_of(header)
         before = header.OriginalAttributesSequence[-1].ModifiedAttributesSequence[0]
@@ -68,13 +85,17 @@ def _series_of(header: Any) -> tuple[str, str]:
 def _series_at(source: Path) -> set[tuple[str, str]]:
     """(study, series) UIDs of all series at the path of a volume; empty if nothing can be read."""
     try:
-        return {(one.frames[0].facts.study_uid, one.frames[0].facts.series_uid) for one in survey(split_address(source)[0]).series}
+        return {
+            (one.frames[0].facts.study_uid, one.frames[0].facts.series_uid)
+            for one in survey(split_address(source)[0]).series
+        }
     except (FovnetError, OSError, ValueError):
         return set()
 
 
 def is_our_dicom(path: Path) -> bool:
-    """Whether a DICOM file is a report by fovnet, or a copy whose header fovnet was the last to change; False if it cannot be read."""
+    """Whether a DICOM file is a report by fovnet, or a copy whose header fovnet was the last to change; False
+    if it cannot be read."""
     from pydicom import dcmread
 
     try:

@@ -23,12 +23,14 @@ from fovnet.volume.sources import source_of
 from fovnet.volume.volume import Images
 
 UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2
-UTF_8 = "ISO_IR 192"            # the character set with the characters of any source and any region's name: DICOM PS3.3, C.12.1.1.2
+# the character set with the characters of any source and any region's name: DICOM PS3.3, C.12.1.1.2
+UTF_8 = "ISO_IR 192"
 
 
 @dataclass(frozen=True)
 class Source:
-    """One object: its location, its header without pixels, and the frames that were used (empty for a single image)."""
+    """One object: its location, its header without pixels, and the frames that were used (empty for a single
+    image)."""
 
     item: Item
     header: Any
@@ -47,15 +49,19 @@ class Source:
 def sources_of(answer: StoredAnswer) -> list[Source]:
     """The objects behind an answer, in the order of its slices.
 
-    Raises ModelError as `images_answered`, "export-unreadable" without permission to read them, "export-changed" if they are missing or
-    have changed since, and "export-no-uid" if images lack a SOP Instance UID or share one, so that they cannot be referred to.
+    Raises ModelError as `images_answered`, "export-unreadable" without permission to read them,
+    "export-changed" if they are missing or have changed since, and "export-no-uid" if images lack a SOP
+    Instance UID or share one, so that they cannot be referred to.
     """
     objects = _objects(answer)
     nameless = [uid for uid, items in objects.items() if not uid or len(items) > 1]
     if nameless:
         how = "share" if nameless[0] else "lack"
-        raise ModelError("export-no-uid", f"{answer.path}: images of {answer.volume_id} {how} a SOP Instance UID, so nothing can refer to "
-                                          "one of them. Give each its own, and predict again.")
+        raise ModelError(
+            "export-no-uid",
+            f"{answer.path}: images of {answer.volume_id} {how} a SOP Instance UID, so nothing can refer to "
+            "one of them. Give each its own, and predict again.",
+        )
     sources = [Source(item, whole_header(item), ()) for (item,) in objects.values()]
     return [found for source in sources if (found := source.only(answer.images)) is not None]
 
@@ -77,34 +83,49 @@ def _objects(answer: StoredAnswer) -> dict[str, set[Item]]:
             objects.setdefault(frame.sop_uid, set()).add(frame.item)
         same = answer.file is None or unchanged(source_of(answer.path), answer.file)
     except OSError as fault:
-        raise ModelError("export-unreadable", f"{answer.path}: {answer.volume_id} was answered from it, and it cannot be read "
-                                              f"({fault.strerror}). Give it back its permissions, and export again.") from fault
+        raise ModelError(
+            "export-unreadable",
+            f"{answer.path}: {answer.volume_id} was answered from it, and it cannot be read "
+            f"({fault.strerror}). Give it back its permissions, and export again.",
+        ) from fault
     lacking = [uid for uid in wanted if uid not in objects]
     if lacking or not same:
         how = f"{len(lacking)} of {len(wanted)} images" if lacking else "the files"
         why = "are not there any more" if lacking else "have changed since"
-        raise ModelError("export-changed", f"{answer.path}: {how} that {answer.volume_id} was answered from {why}. Predict it again.")
+        raise ModelError(
+            "export-changed",
+            f"{answer.path}: {how} that {answer.volume_id} was answered from {why}. Predict it again.",
+        )
     return {uid: objects[uid] for uid in wanted}
 
 
 def images_answered(answer: StoredAnswer) -> Images:
-    """The images of an answer.  Raises ModelError "export-refused", "export-no-images" if the source was not DICOM, "export-elsewhere" if
-    its path is relative and not found from the current folder."""
+    """The images of an answer.  Raises ModelError "export-refused", "export-no-images" if the source was not
+    DICOM, "export-elsewhere" if its path is relative and not found from the current folder."""
     refuse_unanswered(answer)
     if answer.images is None:
-        raise ModelError("export-no-images", f"{answer.path}: {answer.volume_id} was not answered from DICOM, so there is nothing to refer "
-                                             "to. Predict from the DICOM series itself.")
+        raise ModelError(
+            "export-no-images",
+            f"{answer.path}: {answer.volume_id} was not answered from DICOM, so there is nothing to refer "
+            "to. Predict from the DICOM series itself.",
+        )
     place = split_address(answer.path)[0]
-    if not place.is_absolute() and not os.path.exists(place):      # noqa: PTH110  (Path.exists raises where it may not look)
-        raise ModelError("export-elsewhere", f"{answer.path}: not found from {Path.cwd()}, and counts from the folder where predict ran. "
-                                             "Give the command there.")
+    if not place.is_absolute() and not os.path.exists(place):  # noqa: PTH110  (Path.exists raises where it may not look)
+        raise ModelError(
+            "export-elsewhere",
+            f"{answer.path}: not found from {Path.cwd()}, and counts from the folder where predict ran. "
+            "Give the command there.",
+        )
     return answer.images
 
 
 def refuse_unanswered(answer: StoredAnswer) -> None:
     """Raises ModelError "export-refused" for a volume that was refused."""
     if answer.status == "refused":
-        raise ModelError("export-refused", f"{answer.volume_id} was refused, so there is no answer to hand on: {answer.message}")
+        raise ModelError(
+            "export-refused",
+            f"{answer.volume_id} was refused, so there is no answer to hand on: {answer.message}",
+        )
 
 
 def image_keys(sources: Sequence[Source]) -> Iterator[str]:
@@ -117,7 +138,9 @@ def image_keys(sources: Sequence[Source]) -> Iterator[str]:
 
 def uid_for(*identity: object) -> str:
     """A UID determined by `identity`: 2.25. and a version 8 UUID (RFC 9562) with 122 bits of its SHA-256."""
-    number = int.from_bytes(hashlib.sha256("\0".join(map(str, ("fovnet", *identity))).encode()).digest()[:16], "big")
+    number = int.from_bytes(
+        hashlib.sha256("\0".join(map(str, ("fovnet", *identity))).encode()).digest()[:16], "big"
+    )
     number = number & ~(0xF << 76) | 8 << 76
     number = number & ~(0x3 << 62) | 2 << 62
     return f"{UUID_ROOT}{number}"

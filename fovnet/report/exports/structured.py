@@ -1,8 +1,10 @@
-"""An answer as a DICOM Comprehensive 3D SR: an Imaging Measurement Report with one measurement group per span.
+"""An answer as a DICOM Comprehensive 3D SR: an Imaging Measurement Report with one measurement group per
+span.
 
-Each group has the region as finding and finding site (SNOMED CT, see regions.py), the span's length and probability, the heights of its
-two ends in scanner coordinates, and references to the source images that the span was cut from.
-Source: DICOM PS3.16, TID 1500 (report), TID 1501 (measurements and qualitative evaluations), TID 4019 (algorithm).
+Each group has the region as finding and finding site (SNOMED CT, see regions.py), the span's length and
+probability, the heights of its two ends in scanner coordinates, and references to the source images that the
+span was cut from. Source: DICOM PS3.16, TID 1500 (report), TID 1501 (measurements and qualitative
+evaluations), TID 4019 (algorithm).
 """
 
 from __future__ import annotations
@@ -25,24 +27,34 @@ from fovnet.volume.dicom.header import quietly
 if TYPE_CHECKING:
     from highdicom.sr import Comprehensive3DSR, MeasurementsAndQualitativeEvaluations
 
-SCHEME = "99FOVNET"             # of concepts without a standard code: the two ends of a span, and that no region is shown
+# of concepts without a standard code: the two ends of a span, and that no region is shown
+SCHEME = "99FOVNET"
 SHOWN, NO_REGION = ("regions", "Body regions shown"), ("none", "None of the regions")
-LOWER, UPPER = ("lower-end", "Height of the lower end, scanner coordinates"), ("upper-end", "Height of the upper end, scanner coordinates")
-MAY_BE_EMPTY = (                # attributes that must be present, though they may be empty, and are often missing
-    "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID", "AccessionNumber",
-    "ReferringPhysicianName",
+LOWER, UPPER = (
+    ("lower-end", "Height of the lower end, scanner coordinates"),
+    ("upper-end", "Height of the upper end, scanner coordinates"),
+)
+# attributes that must be present, though they may be empty, and are often missing
+MAY_BE_EMPTY = (
+    "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID",
+    "AccessionNumber", "ReferringPhysicianName",
 )
 METHOD_CODES, PROCEDURE_CODES = "DeidentificationMethodCodeSequence", "ProcedureCodeSequence"
 A_CODE = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
-DATED = ("ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreationTime", "ContributingEquipmentSequence")
+DATED = (
+    "ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreationTime",
+    "ContributingEquipmentSequence",
+)
 SERIES_NUMBER = 9000            # above the numbers that scanners use
 
 
 def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehensive3DSR:
-    """The SR of an answer, in its source's study; the same answer gives the same UIDs.  Its character set is UTF-8.
+    """The SR of an answer, in its source's study; the same answer gives the same UIDs.  Its character set is
+    UTF-8.
 
-    The report of an uncertain answer has its groups too; its Completion Flag is PARTIAL, and the reason is among the algorithm's
-    parameters.  Raises ModelError as `sources_of`, and "export-no-code" for a region without a code.
+    The report of an uncertain answer has its groups too; its Completion Flag is PARTIAL, and the reason is
+    among the algorithm's parameters.  Raises ModelError as `sources_of`, and "export-no-code" for a region
+    without a code.
     """
     from highdicom.sr import (
         AlgorithmIdentification,
@@ -60,8 +72,13 @@ def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehen
     device = DeviceObserverIdentifyingAttributes(
         uid_for("device", answer.model), name="fovnet", manufacturer_name="fovnet", model_name=answer.model
     )
-    algorithm = AlgorithmIdentification("fovnet", answer.version, parameters=(f"ensemble {answer.model}", *_caution(answer)))
-    groups = [_group(answer, number, span, vocabulary, sources, algorithm) for number, span in enumerate(answer.spans, start=1)]
+    algorithm = AlgorithmIdentification(
+        "fovnet", answer.version, parameters=(f"ensemble {answer.model}", *_caution(answer))
+    )
+    groups = [
+        _group(answer, number, span, vocabulary, sources, algorithm)
+        for number, span in enumerate(answer.spans, start=1)
+    ]
     groups = groups or [_nothing(answer, sources, algorithm)]
     content = MeasurementReport(
         ObservationContext(observer_device_context=ObserverContext(codes.DCM.Device, device)),
@@ -69,26 +86,31 @@ def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehen
         imaging_measurements=groups,
         title=codes.DCM.ImagingMeasurementReport,
     )
-    named = [vocabulary.concept(span.region) for span in answer.spans]                # other codes for the same answer give other UIDs
+    # other codes for the same answer give other UIDs
+    named = [vocabulary.concept(span.region) for span in answer.spans]
     identity = *answer.identity(), *named, *image_keys(sources)
     return Comprehensive3DSR(
         [source.header for source in sources], content[0],
-        series_instance_uid=uid_for("sr-series", *identity), series_number=SERIES_NUMBER, sop_instance_uid=uid_for("sr", *identity),
-        specific_character_set=UTF_8, instance_number=1, manufacturer="fovnet",
-        is_complete=answer.status == "ok", is_final=False, is_verified=False,
+        series_instance_uid=uid_for("sr-series", *identity), series_number=SERIES_NUMBER,
+        sop_instance_uid=uid_for("sr", *identity), specific_character_set=UTF_8, instance_number=1,
+        manufacturer="fovnet", is_complete=answer.status == "ok", is_final=False, is_verified=False,
         series_description="fovnet: body regions" + ("" if answer.status == "ok" else " (uncertain)"),
     )
 
 
 def _complete(header: Any) -> None:
-    """Adds the required attributes that a source's header lacks, since the report copies those of its patient and study.
+    """Adds the required attributes that a source's header lacks, since the report copies those of its patient
+    and study.
 
-    Procedure codes without scheme, value or meaning are removed; Patient Identity Removed requires a method, which is added.
+    Procedure codes without scheme, value or meaning are removed; Patient Identity Removed requires a method,
+    which is added.
     """
     for name in MAY_BE_EMPTY:
         if name not in header:
             setattr(header, name, "")
-    if header.get("PatientIdentityRemoved") == "YES" and not (header.get("DeidentificationMethod") or header.get(METHOD_CODES)):
+    if header.get("PatientIdentityRemoved") == "YES" and not (
+        header.get("DeidentificationMethod") or header.get(METHOD_CODES)
+    ):
         header.DeidentificationMethod = "not told by the source images"
     if PROCEDURE_CODES in header:
         whole = [code for code in header[PROCEDURE_CODES].value if all(code.get(name) for name in A_CODE)]
@@ -99,7 +121,8 @@ def _complete(header: Any) -> None:
 
 
 def _group(
-    answer: StoredAnswer, number: int, span: Stretch, vocabulary: Vocabulary, sources: Sequence[Source], algorithm: Any
+    answer: StoredAnswer, number: int, span: Stretch, vocabulary: Vocabulary, sources: Sequence[Source],
+    algorithm: Any,
 ) -> MeasurementsAndQualitativeEvaluations:
     """The measurement group of one span."""
     from highdicom.sr import (
@@ -113,13 +136,21 @@ def _group(
 
     term = vocabulary.concept(span.region)
     if term is None:
-        raise ModelError("export-no-code", f"{answer.volume_id}: the region {span.region!r} has no SNOMED CT code. Give `sct` in the "
-                                           "regions file.")
+        raise ModelError(
+            "export-no-code",
+            f"{answer.volume_id}: the region {span.region!r} has no SNOMED CT code. Give `sct` in the "
+            "regions file.",
+        )
     region = _code(term.sct, "SCT", term.meaning)
     mm, one = codes.UCUM.Millimeter, codes.UCUM.NoUnits
     return MeasurementsAndQualitativeEvaluations(
-        TrackingIdentifier(uid_for("span", *answer.identity(), number, *image_keys(sources)), f"span {number}"),
-        finding_category=codes.SCT.AnatomicalStructure, finding_type=region, finding_sites=[FindingSite(region)], algorithm_id=algorithm,
+        TrackingIdentifier(
+            uid_for("span", *answer.identity(), number, *image_keys(sources)), f"span {number}"
+        ),
+        finding_category=codes.SCT.AnatomicalStructure,
+        finding_type=region,
+        finding_sites=[FindingSite(region)],
+        algorithm_id=algorithm,
         measurements=[
             Measurement(codes.SCT.Length, round(span.to_mm - span.from_mm, 3), mm),
             Measurement(_code(LOWER[0], SCHEME, LOWER[1]), round(span.from_mm, 3), mm),
@@ -127,13 +158,18 @@ def _group(
             Measurement(codes.DCM.Probability, round(span.confidence, 4), one),
         ],
         source_images=[
-            SourceImageForMeasurementGroup(used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None)
-            for source in sources if (used := source.only(answer.images_of(span))) is not None
+            SourceImageForMeasurementGroup(
+                used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None
+            )
+            for source in sources
+            if (used := source.only(answer.images_of(span))) is not None
         ],
     )
 
 
-def _nothing(answer: StoredAnswer, sources: Sequence[Source], algorithm: Any) -> MeasurementsAndQualitativeEvaluations:
+def _nothing(
+    answer: StoredAnswer, sources: Sequence[Source], algorithm: Any
+) -> MeasurementsAndQualitativeEvaluations:
     """The group of a volume that shows none of the regions; it refers to all images."""
     from highdicom.sr import (
         MeasurementsAndQualitativeEvaluations,
@@ -143,17 +179,26 @@ def _nothing(answer: StoredAnswer, sources: Sequence[Source], algorithm: Any) ->
     )
 
     images = [
-        SourceImageForMeasurementGroup(used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None) for used in sources
+        SourceImageForMeasurementGroup(
+            used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None
+        )
+        for used in sources
     ]
     return MeasurementsAndQualitativeEvaluations(
-        TrackingIdentifier(uid_for("span", *answer.identity(), 0, *image_keys(sources)), "no region"), algorithm_id=algorithm,
-        qualitative_evaluations=[QualitativeEvaluation(_code(SHOWN[0], SCHEME, SHOWN[1]), _code(NO_REGION[0], SCHEME, NO_REGION[1]))],
+        TrackingIdentifier(uid_for("span", *answer.identity(), 0, *image_keys(sources)), "no region"),
+        algorithm_id=algorithm,
+        qualitative_evaluations=[
+            QualitativeEvaluation(
+                _code(SHOWN[0], SCHEME, SHOWN[1]), _code(NO_REGION[0], SCHEME, NO_REGION[1])
+            )
+        ],
         source_images=images,
     )
 
 
 def _date_as(path: Path, report: Any) -> None:
-    """Copies the dates of an existing report with the same UID at `path`, so that a repeated export gives the same file."""
+    """Copies the dates of an existing report with the same UID at `path`, so that a repeated export gives the
+    same file."""
     from pydicom import dcmread
 
     if is_our_dicom(path):
@@ -177,8 +222,9 @@ def _code(value: str, scheme: str, meaning: str) -> Any:
 def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> Path:
     """Writes `folder/<volume_id>.dcm`; for a refused volume, the report of an earlier answer is removed.
 
-    Raises as `structured_report`, and ModelError "export-header" if the library rejects the source's header, "export-foreign" if the file
-    there was not written by fovnet, "export-other-study" if it reports on other images; "export-stays" as `withdraw`.
+    Raises as `structured_report`, and ModelError "export-header" if the library rejects the source's header,
+    "export-foreign" if the file there was not written by fovnet, "export-other-study" if it reports on other
+    images; "export-stays" as `withdraw`.
     """
     path = folder / f"{answer.volume_id}.dcm"
     if answer.status == "refused":
@@ -194,6 +240,10 @@ def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
             return replace_with(path, partial(report.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise
-    except Exception as fault:          # unusual header values raise any exception, whose text may contain a name
-        raise ModelError("export-header", f"{answer.path}: {answer.volume_id} has a header of which no report can be made "
-                                          f"({type(fault).__name__}). Correct the series in its archive.") from fault
+    # unusual header values raise any exception, whose text may contain a name
+    except Exception as fault:
+        raise ModelError(
+            "export-header",
+            f"{answer.path}: {answer.volume_id} has a header of which no report can be made "
+            f"({type(fault).__name__}). Correct the series in its archive.",
+        ) from fault

@@ -1,7 +1,9 @@
-"""One volume as a drawing: two views, the predicted spans and the probabilities, along a common vertical axis in millimetres.
+"""One volume as a drawing: two views, the predicted spans and the probabilities, along a common vertical axis
+in millimetres.
 
-Coordinates are in drawing units, one per pixel on a wide screen; the template writes them as SVG. A page took 7 ms and 72 kB, the
-matplotlib picture of the same volume 170 ms and 125 kB: fast enough for a page per volume in a batch of a hundred thousand.
+Coordinates are in drawing units, one per pixel on a wide screen; the template writes them as SVG. A page took
+7 ms and 72 kB, the matplotlib picture of the same volume 170 ms and 125 kB: fast enough for a page per volume
+in a batch of a hundred thousand.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_
 TALLEST, WIDEST, SHORTEST = 520.0, 250.0, 170.0
 """Maximum height and width of a view, and the minimum height at which curves are legible."""
 LEFT, TOP, FOOT, GAP, LANES, CURVES = 58.0, 22.0, 40.0, 14.0, 92.0, 210.0
-"""Margins for the heights on the left, the headings above and the notes below; the gap between panels; widths of spans and curves."""
+"""Margins for the heights on the left, the headings above and the notes below; the gap between panels; widths
+of spans and curves."""
 SEEN = 0.02
 """A class whose probability is below this in every slice has no curve."""
 
@@ -34,7 +37,8 @@ Down = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Panel:
-    """An image in the drawing, stretched to the panel; `ends`: the sides of the patient at its left and right edge, such as ("R", "L")."""
+    """An image in the drawing, stretched to the panel; `ends`: the sides of the patient at its left and right
+    edge, such as ("R", "L")."""
 
     name: str
     uri: str
@@ -67,7 +71,8 @@ class Curve:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Everything to write as SVG, in drawing units: `ticks` with their labels in mm, `lines` at edges of spans, `heights` of the slices."""
+    """Everything to write as SVG, in drawing units: `ticks` with their labels in mm, `lines` at edges of
+    spans, `heights` of the slices."""
 
     wide: float
     tall: float
@@ -108,9 +113,15 @@ def body_drawing(
     def down(mm: float) -> float:
         return round(TOP + tall * (high - mm) / (high - low), 1)
 
-    views = (("from the front", coronal_view(pixels), ("R", "L")), ("from the left side", sagittal_view(pixels), ("A", "P")))
+    views = (
+        ("from the front", coronal_view(pixels), ("R", "L")),
+        ("from the left side", sagittal_view(pixels), ("A", "P")),
+    )
     panels = tuple(
-        Panel(name, jpeg_uri(on_even_heights(view, z_mm, low, high)[::-1]), round(LEFT + place * (wide + GAP), 1), round(wide, 1), ends)
+        Panel(
+            name, jpeg_uri(on_even_heights(view, z_mm, low, high)[::-1]),
+            round(LEFT + place * (wide + GAP), 1), round(wide, 1), ends,
+        )
         for place, (name, view, ends) in enumerate(views)
     )
     lanes_left = round(LEFT + 2 * (wide + GAP), 1)
@@ -118,15 +129,24 @@ def body_drawing(
     stretch = tall / ((high - low) * scale)
     heights = np.array([down(mm) for mm in z_mm])
     return Drawing(
-        wide=round(curves_left + CURVES + 12, 1), tall=round(TOP + tall + FOOT, 1), top=TOP, bottom=round(TOP + tall, 1),
-        panels=panels, lanes_left=lanes_left, lanes_wide=LANES, curves_left=curves_left, curves_wide=CURVES,
+        wide=round(curves_left + CURVES + 12, 1),
+        tall=round(TOP + tall + FOOT, 1),
+        top=TOP,
+        bottom=round(TOP + tall, 1),
+        panels=panels,
+        lanes_left=lanes_left,
+        lanes_wide=LANES,
+        curves_left=curves_left,
+        curves_wide=CURVES,
         spans=_boxes(spans, vocabulary, down, lanes_left),
         bands=tuple(_band(one, down, curves_left) for one in borders),
         curves=_curves(smoothed, heights, vocabulary, curves_left),
         ticks=tuple((down(mm), whole_mm(mm)) for mm in _round_heights(low, high)),
         lines=tuple(sorted(down(mm) for mm in edges_within(spans, low, high))),
         heights=tuple(heights.tolist()),
-        note=f"{side_mm:.0f} mm wide, z stretched {stretch:.1f} times" if stretch > 1.05 else f"{side_mm:.0f} mm wide, true to scale",
+        note=f"{side_mm:.0f} mm wide, z stretched {stretch:.1f} times"
+        if stretch > 1.05
+        else f"{side_mm:.0f} mm wide, true to scale",
     )
 
 
@@ -152,7 +172,9 @@ def _curves(smoothed: Floats, heights: Floats, vocabulary: Vocabulary, left: flo
     curves = []
     for column, name in enumerate(vocabulary.classes):
         if smoothed[:, column].max() >= SEEN:
-            points = " ".join(f"{x},{y:g}" for x, y in zip(across[:, column].tolist(), heights.tolist(), strict=True))
+            points = " ".join(
+                f"{x},{y:g}" for x, y in zip(across[:, column].tolist(), heights.tolist(), strict=True)
+            )
             curves.append(Curve(name, vocabulary.colour(name), points))
     return tuple(sorted(curves, key=lambda curve: curve.name != NONE))
 

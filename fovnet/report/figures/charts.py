@@ -37,10 +37,16 @@ def confusion_figure(view: ConfusionView) -> Figure:
                 tone = "white" if shares[row, column] > 0.55 else INK if count else "#c4ccd3"
                 weight = "bold" if row == column and count else "normal"
                 words = f"{count}" if count else "·"
-                axis.text(column, row, words, ha="center", va="center", color=tone, fontsize=7.5, weight=weight)
+                axis.text(
+                    column, row, words, ha="center", va="center", color=tone, fontsize=7.5, weight=weight
+                )
             axis.set_title(f"{stage.name}\n{stage.error}", fontsize=8.5)
-            axis.set_xticks(range(len(view.classes)), view.classes, rotation=40, ha="right", rotation_mode="anchor")
-            axis.set_yticks(range(len(view.classes)), view.classes if index == 0 else [""] * len(view.classes))
+            axis.set_xticks(
+                range(len(view.classes)), view.classes, rotation=40, ha="right", rotation_mode="anchor"
+            )
+            axis.set_yticks(
+                range(len(view.classes)), view.classes if index == 0 else [""] * len(view.classes)
+            )
             axis.tick_params(length=0)
             for side in axis.spines.values():
                 side.set_visible(False)
@@ -51,8 +57,9 @@ def confusion_figure(view: ConfusionView) -> Figure:
 
 
 def border_figure(dots: Sequence[BorderDots]) -> Figure:
-    """Signed error in mm of every border found, one row per kind; the shaded band of ±10 mm is agreement.  Errors and medians beyond
-    `_reach` are arrows at the edge: on a longer axis the other points would overlap."""
+    """Signed error in mm of every border found, one row per kind; the shaded band of ±10 mm is agreement.
+    Errors and medians beyond `_reach` are arrows at the edge: on a longer axis the other points would
+    overlap."""
     with house_style():
         figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(dots), 1)))
         inches = figure.get_figheight()
@@ -62,13 +69,20 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
         reach = _reach(dots)
         for place, row in enumerate(reversed(dots)):
             errors = np.asarray(row.errors_mm)
-            spread = 0.5 * (np.arange(len(errors)) * 0.618 % 1 - 0.5)          # steps of the golden ratio separate equal errors
+            # steps of the golden ratio separate equal errors
+            spread = 0.5 * (np.arange(len(errors)) * 0.618 % 1 - 0.5)
             within = np.abs(errors) <= reach
-            axis.scatter(errors[within], (place + spread)[within], s=13, color=ACCENT, alpha=0.6, linewidths=0)
+            axis.scatter(
+                errors[within], (place + spread)[within], s=13, color=ACCENT, alpha=0.6, linewidths=0
+            )
             for side, mark in ((-1, "<"), (1, ">")):
                 beyond = (place + spread)[~within & (np.sign(errors) == side)]
-                axis.scatter(np.full(len(beyond), 1.05 * side * reach), beyond, s=22, marker=mark, color=WARN, linewidths=0)
-            if row.median_mm is not None:                                      # above the points, which it would otherwise hide
+                axis.scatter(
+                    np.full(len(beyond), 1.05 * side * reach), beyond, s=22, marker=mark, color=WARN,
+                    linewidths=0,
+                )
+            # above the points, which it would otherwise hide
+            if row.median_mm is not None:
                 mark = "v" if abs(row.median_mm) <= reach else ">" if row.median_mm > 0 else "<"
                 at = float(np.clip(row.median_mm, -1.05 * reach, 1.05 * reach))
                 axis.plot([at], [place + 0.36], color=INK, marker=mark, markersize=5, linestyle="")
@@ -82,7 +96,8 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
 
 
 def _reach(dots: Sequence[BorderDots]) -> float:
-    """The largest absolute error in mm drawn to scale: twice the 95th percentile, or the maximum if that is smaller; at least 20.
+    """The largest absolute error in mm drawn to scale: twice the 95th percentile, or the maximum if that is
+    smaller; at least 20.
 
     Of borders between two regions alone, where any was found: an end may be half a metre off.
     """
@@ -98,7 +113,9 @@ def reliability_figure(points: Sequence[ReliabilityPoint]) -> Figure:
         axis = figure.add_axes((0.13, 0.34, 0.84, 0.58))
         below = figure.add_axes((0.13, 0.11, 0.84, 0.15))
         axis.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(4, 3))
-        marks = {"raw": (WARN, "^"), "calibrated": (INK, "v"), "smoothed": (FAINT, "s"), "decided": (ACCENT, "o")}
+        marks = {
+            "raw": (WARN, "^"), "calibrated": (INK, "v"), "smoothed": (FAINT, "s"), "decided": (ACCENT, "o"),
+        }
         stages = [name for name in marks if any(point.stage == name for point in points)]
         wide = 0.07 / max(len(stages), 1)
         for place, name in enumerate(stages):
@@ -110,14 +127,16 @@ def reliability_figure(points: Sequence[ReliabilityPoint]) -> Figure:
             places, slices = [point.middle + offset for point in mine], [point.slices for point in mine]
             below.bar(places, slices, width=0.95 * wide, color=colour)
         axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share of slices that are right")
-        axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=len(stages), columnspacing=1.4)
+        axis.legend(
+            frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=len(stages), columnspacing=1.4
+        )
         below.set(xlim=(0, 1), ylabel="slices", xlabel="confidence")
         return figure
 
 
 def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Figure:
-    """Score of every trial by slot, failed ones as crosses, the best so far as a line, the start configurations circled; if networks
-    were trained `further`, without line and circles."""
+    """Score of every trial by slot, failed ones as crosses, the best so far as a line, the start
+    configurations circled; if networks were trained `further`, without line and circles."""
     with house_style():
         figure = Figure(figsize=(7.6, 3.0))
         axis = figure.add_axes((0.1, 0.16, 0.87, 0.72))
@@ -137,7 +156,10 @@ def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Fig
         failed = [point.slot for point in points if point.score is None]
         if failed:
             floor = float(scores.max()) if len(scores) else 1.0
-            axis.scatter(failed, [floor * 1.04] * len(failed), marker="x", s=16, color=WARN, linewidths=0.9, label="failed")
+            axis.scatter(
+                failed, [floor * 1.04] * len(failed), marker="x", s=16, color=WARN, linewidths=0.9,
+                label="failed",
+            )
         if len(scores) and scores.min() > 0 and scores.max() / scores.min() > 20:
             axis.set_yscale("log")
         axis.set(xlabel="trial", ylabel="score (validation loss)")
@@ -150,13 +172,14 @@ def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
     """The figure of one evaluated volume."""
     coronal, curves = coronal_view(view.pixels), (view.raw, view.smoothed)
     return volume_figure(
-        view.title, coronal, view.z_mm, view.side_mm, *curves, view.spans, vocabulary, truth=view.truth, message=view.message,
-        guessed=view.guessed,
+        view.title, coronal, view.z_mm, view.side_mm, *curves, view.spans, vocabulary, truth=view.truth,
+        message=view.message, guessed=view.guessed,
     )
 
 
 def charts(page: Page) -> dict[str, str]:
-    """Every figure of the page as a data: URI, by its name in the template; figures without data are left out."""
+    """Every figure of the page as a data: URI, by its name in the template; figures without data are left
+    out."""
     performance, risk, search = page.performance, page.confidence.risk, page.search
     borders, flow, failures = performance.border_errors, page.cohort.flow, page.cases.failures.pictured
     drawn: dict[str, Figure | None] = {

@@ -1,5 +1,5 @@
-"""The chart of a direct search: every configuration with the step that chose it, the best so far, and the frame of
-the poll around it."""
+"""The chart of a direct search: every configuration with the step that chose it, the best so far, and the
+frame of the poll around it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ STEPS: Mapping[str, tuple[str, str]] = {
 
 
 def descent_figure(course: Descent) -> Figure | None:
-    """Above, the scores with the best so far, failures at the top; below, the reach of the poll.  None before the
-    first score."""
+    """Above, the scores with the best so far, failures at the top; below, the reach of the poll.  None before
+    the first score."""
     scores = np.array([one.score for one in course.points if one.score is not None])
     if not len(scores):
         return None
@@ -44,21 +44,32 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
         scored = [one for one in here if one.score is not None]
         if here:
             sizes = [34 if one.moved else 12 for one in scored]
-            axis.scatter([one.begun for one in scored], [one.score for one in scored], s=sizes, color=colour, marker=mark,
-                         linewidths=0, label=name, zorder=3)
+            axis.scatter(
+                [one.begun for one in scored], [one.score for one in scored], s=sizes, color=colour,
+                marker=mark, linewidths=0, label=name, zorder=3,
+            )
     failed = [one.begun for one in points if one.score is None]
     if failed:
-        axis.scatter(failed, [0.97] * len(failed), transform=axis.get_xaxis_transform(), marker="x", s=14, color=WARN,
-                     linewidths=0.9, label="failed")
+        axis.scatter(
+            failed, [0.97] * len(failed), transform=axis.get_xaxis_transform(), marker="x", s=14, color=WARN,
+            linewidths=0.9, label="failed",
+        )
     known = [one for one in points if one.lowest is not None]
-    axis.step([one.begun for one in known], [one.lowest for one in known], where="post", color=INK, linewidth=1.0)
+    axis.step(
+        [one.begun for one in known], [one.lowest for one in known], where="post", color=INK, linewidth=1.0
+    )
     axis.set_ylabel("score")
     axis.xaxis.get_major_locator().set_params(integer=True)
-    axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(STEPS) + 1, columnspacing=1.2)
+    axis.legend(
+        frameon=False, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(STEPS) + 1, columnspacing=1.2
+    )
 
 
 def _draw_frames(axis: Any, points: list[Point]) -> None:
-    axis.step([one.begun for one in points], [one.frame for one in points], where="post", color=ACCENT, linewidth=1.2)
+    axis.step(
+        [one.begun for one in points], [one.frame for one in points], where="post", color=ACCENT,
+        linewidth=1.2,
+    )
     frames = sorted({one.frame for one in points if one.frame is not None})
     axis.set_yscale("log")
     axis.set_yticks(frames, [f"{frame:g}" for frame in frames])

@@ -52,7 +52,10 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
         spent = np.array([[step.seconds_spent, step.predicted_seconds_spent] for step in known]).T
         unit, name = unit_of_time(float(spent.max()))
         left.step(spent[0] / unit, best, where="post", color=ACCENT, linewidth=1.6, label="as measured")
-        left.step(spent[1] / unit, best, where="post", color=FAINT, linewidth=1.2, dashes=(4, 2), label="as predicted")
+        left.step(
+            spent[1] / unit, best, where="post", color=FAINT, linewidth=1.2, dashes=(4, 2),
+            label="as predicted",
+        )
         wide_scale(left, "y", best)
         left.set(xlabel=f"training in all, {name}", ylabel="best score so far")
         left.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=2, columnspacing=1.2)
@@ -78,7 +81,8 @@ def _draw_regret(axis: Any, steps: Sequence[Step]) -> None:
 
 
 def forecast_figure(scored: Sequence[Prediction]) -> Figure:
-    """Forecast score with its band against the measured score, one point per trial; the dashed line is equality."""
+    """Forecast score with its band against the measured score, one point per trial; the dashed line is
+    equality."""
     with house_style():
         figure = Figure(figsize=(5.2, 4.6))
         axis = figure.add_axes((0.14, 0.11, 0.83, 0.81))
@@ -101,7 +105,8 @@ def forecast_figure(scored: Sequence[Prediction]) -> Figure:
 
 
 def _points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """(n, 4): measured score, forecast score, and the ends of its band; an open end is set to the lowest or highest of all scores."""
+    """(n, 4): measured score, forecast score, and the ends of its band; an open end is set to the lowest or
+    highest of all scores."""
     values = [(one.score, one.forecast.score, one.forecast.low, one.forecast.high) for one in predictions]
     points = np.array(values, dtype=np.float64)
     for column, farthest in ((2, np.nanmin), (3, np.nanmax)):
@@ -110,9 +115,16 @@ def _points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dtype[np.fl
 
 
 def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:
-    """One panel per axis: the expected score at each level, averaged over the other axes; hollow if no trial of it has a score."""
+    """One panel per axis: the expected score at each level, averaged over the other axes; hollow if no trial
+    of it has a score."""
     down = -(-len(axes) // ACROSS)
-    ends = [value for axis in axes for level in axis.levels for value in (level.score, level.low, level.high) if value is not None]
+    ends = [
+        value
+        for axis in axes
+        for level in axis.levels
+        for value in (level.score, level.low, level.high)
+        if value is not None
+    ]
     with house_style():
         height = 0.25 + 2.15 * down
         figure = Figure(figsize=(9.6, height))
@@ -150,7 +162,8 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
 
 
 def _room(values: Any, scale: str) -> tuple[float, float]:
-    """Axis limits: the range of the values and 5 % of it at each end; on a linear scale at least 1 % of the highest value."""
+    """Axis limits: the range of the values and 5 % of it at each end; on a linear scale at least 1 % of the
+    highest value."""
     low, high = float(min(values)), float(max(values))
     if scale == "log":
         spare = (high / low) ** 0.05

@@ -34,7 +34,10 @@ def flow_figure(view: FlowView) -> Figure:
             counts += [] if step.slices is None else [f"{step.slices:,} slices"]
             _box(axis, 0.1, middle, 3.5, step.name, " · ".join(counts))
             if place:
-                axis.annotate("", (1.85, middle + 0.27), (1.85, middle + 0.59), arrowprops={"arrowstyle": "->", "color": INK, "lw": 0.9})
+                axis.annotate(
+                    "", (1.85, middle + 0.27), (1.85, middle + 0.59),
+                    arrowprops={"arrowstyle": "->", "color": INK, "lw": 0.9},
+                )
             if step.left_out:
                 top = middle + 0.43
                 axis.plot([1.85, 3.9], [top, top], color=FAINT, linewidth=0.8)
@@ -44,7 +47,14 @@ def flow_figure(view: FlowView) -> Figure:
 
 def _box(axis: Any, left: float, middle: float, wide: float, title: str, words: str) -> None:
     axis.add_patch(
-        FancyBboxPatch((left, middle - 0.25), wide, 0.5, boxstyle="round,pad=0,rounding_size=0.06", facecolor="#f4f7f9", edgecolor=FAINT)
+        FancyBboxPatch(
+            (left, middle - 0.25),
+            wide,
+            0.5,
+            boxstyle="round,pad=0,rounding_size=0.06",
+            facecolor="#f4f7f9",
+            edgecolor=FAINT,
+        )
     )
     axis.text(left + 0.12, middle + 0.1, title, va="center", fontweight="bold", fontsize=8.5)
     axis.text(left + 0.12, middle - 0.1, words, va="center", fontsize=8)
@@ -61,14 +71,25 @@ def risk_figure(view: RiskView) -> Figure:
         figure = Figure(figsize=(5.2, 3.6))
         axis = figure.add_axes((0.14, 0.15, 0.82, 0.74))
         across = np.array([point.coverage for point in view.points])
-        axis.step(across, [point.wrong_sets for point in view.points], where="post", color=WARN, linewidth=1.3, dashes=(4, 1.5),
-                  label="volumes with wrong regions")
-        axis.step(across, [point.slice_error for point in view.points], where="post", color=ACCENT, linewidth=1.8, label="slices wrong")
+        axis.step(
+            across, [point.wrong_sets for point in view.points], where="post", color=WARN, linewidth=1.3,
+            dashes=(4, 1.5), label="volumes with wrong regions",
+        )
+        axis.step(
+            across, [point.slice_error for point in view.points], where="post", color=ACCENT, linewidth=1.8,
+            label="slices wrong",
+        )
         if view.answered is not None:
             axis.axvline(view.answered, color=INK, linewidth=0.8, dashes=(2, 2))
-            side, ha = (-0.01, "right") if view.answered > 0.08 else (0.01, "left")          # left of 0 are the tick labels
-            axis.text(view.answered + side, 0.97, "answered", transform=axis.get_xaxis_transform(), ha=ha, va="top", rotation=90)
-        axis.set(xlim=(0, 1.01), xlabel="share of the volumes answered, the surest first", ylabel="share wrong")
+            # left of 0 are the tick labels
+            side, ha = (-0.01, "right") if view.answered > 0.08 else (0.01, "left")
+            axis.text(
+                view.answered + side, 0.97, "answered", transform=axis.get_xaxis_transform(), ha=ha, va="top",
+                rotation=90,
+            )
+        axis.set(
+            xlim=(0, 1.01), xlabel="share of the volumes answered, the surest first", ylabel="share wrong"
+        )
         axis.set_ylim(0, None)
         axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=2)
         return figure

@@ -19,14 +19,16 @@ from fovnet.words import several
 PALE, LAST = "#b5d0e4", "#0d151c"
 """The colours of the first rung, from where they deepen to ACCENT, and of the last: trained to the end."""
 SLIVER = 0.002
-"""The least width of a bar, as a share of the whole time: a training of a second is seen beside one of an hour."""
+"""The least width of a bar, as a share of the whole time: a training of a second is seen beside one of an
+hour."""
 LINES = 120
-"""Of so many configurations each has a line of its own; of more, neighbours overlap, to be thick enough to see."""
+"""Of so many configurations each has a line of its own; of more, neighbours overlap, to be thick enough to
+see."""
 
 
 def rungs_figure(spent: Spending) -> Figure | None:
-    """Above, one line a configuration over virtual time, each slot a bar in the colour of its rung; below, the
-    score at each slot's end, joined along a training.  None before the first slot has ended."""
+    """Above, one line a configuration over virtual time, each slot a bar in the colour of its rung; below,
+    the score at each slot's end, joined along a training.  None before the first slot has ended."""
     timed = [one for one in spent.slots if one.ends is not None]
     if not timed:
         return None
@@ -56,11 +58,16 @@ def _draw_bars(axis: Any, timed: Sequence[Stretch], unit: float, colours: Sequen
     count = 1 + max(one.place for one in timed)
     least = SLIVER * max(one.ends or 0.0 for one in timed)
     for one, after in _joined(timed):                            # from a slot to the one that goes on with it
-        axis.hlines(one.place, (one.ends or 0.0) / unit, (after.begins or 0.0) / unit, color=FAINT, linewidth=0.4)
+        axis.hlines(
+            one.place, (one.ends or 0.0) / unit, (after.begins or 0.0) / unit, color=FAINT, linewidth=0.4
+        )
     begins = np.array([one.begins for one in timed], dtype=np.float64)
     widths = np.maximum(np.array([one.ends for one in timed], dtype=np.float64) - begins, least)
     faces, height = [colours[one.rung] for one in timed], max(0.85, count / LINES)
-    axis.barh([one.place for one in timed], widths / unit, left=begins / unit, height=height, color=faces, linewidth=0)
+    axis.barh(
+        [one.place for one in timed], widths / unit, left=begins / unit, height=height, color=faces,
+        linewidth=0,
+    )
     failed = [one for one in timed if one.score is None]
     ends = [(one.ends or 0.0) / unit for one in failed]
     axis.scatter(ends, [one.place for one in failed], marker="x", s=14, color=WARN, linewidths=0.9, zorder=3)
@@ -70,8 +77,11 @@ def _draw_bars(axis: Any, timed: Sequence[Stretch], unit: float, colours: Sequen
 
 
 def _draw_scores(axis: Any, timed: Sequence[Stretch], unit: float, colours: Sequence[str]) -> None:
-    """The scores as dots and the chains as lines, with the lowest so far; a line of text where there is none."""
-    scored = sorted((one for one in timed if one.score is not None), key=lambda one: (one.ends or 0.0, one.slot))
+    """The scores as dots and the chains as lines, with the lowest so far; a line of text where there is
+    none."""
+    scored = sorted(
+        (one for one in timed if one.score is not None), key=lambda one: (one.ends or 0.0, one.slot)
+    )
     if not scored:
         axis.text(0.5, 0.5, "no training came to a score", transform=axis.transAxes, ha="center", color=SOFT)
         axis.set_yticks([])
@@ -100,8 +110,13 @@ def _joined(stretches: Sequence[Stretch]) -> list[tuple[Stretch, Stretch]]:
 
 def _legend(axis: Any, spent: Spending, colours: Sequence[str]) -> None:
     names = [several(rung.epochs, "epoch") for rung in spent.rungs]
-    handles = [Line2D([], [], color=colour, linewidth=5, label=name) for colour, name in zip(colours, names, strict=True)]
+    handles = [
+        Line2D([], [], color=colour, linewidth=5, label=name)
+        for colour, name in zip(colours, names, strict=True)
+    ]
     if any(one.score is None for one in spent.slots):
         handles.append(Line2D([], [], color=WARN, marker="x", linewidth=0, markersize=4, label="failed"))
     handles.append(Line2D([], [], color=INK, linewidth=1.0, label="lowest score so far"))
-    axis.legend(handles=handles, frameon=False, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(handles))
+    axis.legend(
+        handles=handles, frameon=False, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(handles)
+    )

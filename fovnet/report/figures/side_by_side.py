@@ -22,7 +22,8 @@ COLOURS = (ACCENT, WARN, INK, SOFT, FAINT)
 class Course:
     """A search slot by slot, without slots before its first score.
 
-    contestant  its method, whether it was taught, and how it spends, "taught ranking+asha";  begun  configurations
+    contestant  its method, whether it was taught, and how it spends, "taught ranking+asha";  begun
+        configurations
     spent       (n,) full trainings whose epochs were spent by the end of each slot
     lowest      (n,) the lowest score so far, whether or not that training went to its last epoch
     """
@@ -47,7 +48,8 @@ def course(search: Search, trials: Sequence[Trial]) -> Course:
 
 
 def courses_figure(courses: Sequence[Course]) -> Figure:
-    """One line a search, in the colour of its contestant, and the seed at its end; an empty one has no line."""
+    """One line a search, in the colour of its contestant, and the seed at its end; an empty one has no
+    line."""
     names = list(dict.fromkeys(one.contestant for one in courses))
     colour = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
     with house_style():
@@ -57,9 +59,13 @@ def courses_figure(courses: Sequence[Course]) -> Figure:
         for one in drawn:
             first = next(other for other in drawn if other.contestant == one.contestant)
             label = one.contestant if one is first else None
-            axis.step(one.spent, one.lowest, where="post", color=colour[one.contestant], linewidth=1.2, label=label)
-            axis.annotate(f"seed {one.seed}", (one.spent[-1], one.lowest[-1]), (4, 0), textcoords="offset points",
-                          va="center", color=colour[one.contestant], fontsize=7)
+            axis.step(
+                one.spent, one.lowest, where="post", color=colour[one.contestant], linewidth=1.2, label=label
+            )
+            axis.annotate(
+                f"seed {one.seed}", (one.spent[-1], one.lowest[-1]), (4, 0), textcoords="offset points",
+                va="center", color=colour[one.contestant], fontsize=7,
+            )
         axis.set(xlabel="spent, in epochs of full trainings", ylabel="lowest score so far")
         if drawn:
             wide_scale(axis, "y", np.concatenate([one.lowest for one in drawn]))

@@ -19,15 +19,17 @@ def coronal_view(pixels: Bytes) -> Bytes:
 
 
 def sagittal_view(pixels: Bytes) -> Bytes:
-    """The body seen from its left side, as lateral radiographs are displayed, (s, h) uint8 from feet to head, the front on the left."""
+    """The body seen from its left side, as lateral radiographs are displayed, (s, h) uint8 from feet to head,
+    the front on the left."""
     return _slab(pixels, 2)
 
 
 def _slab(pixels: Bytes, axis: int) -> Bytes:
-    """The mean of a slab a tenth of the slice deep, at the centroid of brightness; at the brightest depth if the slab at the centroid has
-    less than DARK of its brightness, as between the legs.
+    """The mean of a slab a tenth of the slice deep, at the centroid of brightness; at the brightest depth if
+    the slab at the centroid has less than DARK of its brightness, as between the legs.
 
-    A single row is noisy, and a projection of all rows shows no spine. Contrast runs from the 1st to the 99.5th percentile.
+    A single row is noisy, and a projection of all rows shows no spine. Contrast runs from the 1st to the
+    99.5th percentile.
     """
     if not len(pixels):
         return np.zeros((0, pixels.shape[3 - axis] if pixels.ndim == 3 else 0), dtype=np.uint8)
@@ -39,7 +41,11 @@ def _slab(pixels: Bytes, axis: int) -> Bytes:
     slabs = np.convolve(brightness, np.ones(2 * half + 1), mode="valid")
     if slabs[middle - half] < DARK * slabs.max():
         middle = half + int(slabs.argmax())
-    slab = np.take(pixels, np.arange(middle - half, middle + half + 1), axis=axis).astype(np.float64).mean(axis=axis)
+    slab = (
+        np.take(pixels, np.arange(middle - half, middle + half + 1), axis=axis)
+        .astype(np.float64)
+        .mean(axis=axis)
+    )
     dark, bright = np.percentile(slab, [1.0, 99.5])
     if bright - dark < 1.0:                                 # uniform, as when all slices are covered
         return np.asarray(slab.round().astype(np.uint8))
@@ -47,7 +53,8 @@ def _slab(pixels: Bytes, axis: int) -> Bytes:
 
 
 def on_even_heights(view: Bytes, z_mm: NDArray[np.float64], low_mm: float, high_mm: float) -> Bytes:
-    """A view (s, w) resampled to 2s even heights from `low_mm` to `high_mm` by the nearest slice; unchanged if evenly spaced or s < 3."""
+    """A view (s, w) resampled to 2s even heights from `low_mm` to `high_mm` by the nearest slice; unchanged
+    if evenly spaced or s < 3."""
     apart = np.append(np.diff(z_mm), (high_mm - low_mm) / len(z_mm))
     if len(z_mm) < 3 or np.ptp(apart) < 0.01 * apart.mean():
         return view

@@ -1,6 +1,8 @@
-"""The whole-body figure: a volume, its probabilities and its predicted spans, along a common vertical axis in millimetres.
+"""The whole-body figure: a volume, its probabilities and its predicted spans, along a common vertical axis in
+millimetres.
 
-After the full-body figures in Bertrand, *Hyper-parameter optimization in deep learning and transfer learning* (thesis, 2019).
+After the full-body figures in Bertrand, *Hyper-parameter optimization in deep learning and transfer learning*
+(thesis, 2019).
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from fovnet.regions import Vocabulary
 from fovnet.report.figures.spans import edges_within, extent_mm, lanes_of
 
 HARDLY = 0.02
-"""If smoothing changes no probability by more than this, the label of the curves does not distinguish raw from smoothed."""
+"""If smoothing changes no probability by more than this, the label of the curves does not distinguish raw
+from smoothed."""
 
 
 def volume_figure(
@@ -40,12 +43,14 @@ def volume_figure(
     guessed: bool = False,
     notes: str = "",
 ) -> Figure:
-    """One volume from feet (bottom) to head: coronal view, probability curves, the predicted spans, and the true ones if given.
+    """One volume from feet (bottom) to head: coronal view, probability curves, the predicted spans, and the
+    true ones if given.
 
-    coronal (s, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all share the axis of scanner
-    heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the smoothed. Millimetres are drawn true to scale
-    unless the stack is much wider than tall; the figure then states the stretch. `guessed`: the answer is uncertain; the spans are pale
-    and labelled "guess", and the message, the reason, is red. `notes` on what else was done to the volume are below it. An empty volume
+    coronal (s, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all share
+    the axis of scanner heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the
+    smoothed. Millimetres are drawn true to scale unless the stack is much wider than tall; the figure then
+    states the stretch. `guessed`: the answer is uncertain; the spans are pale and labelled "guess", and the
+    message, the reason, is red. `notes` on what else was done to the volume are below it. An empty volume
     gives its title and message alone.
     """
     with house_style():
@@ -63,7 +68,10 @@ def volume_figure(
         axes = _columns(figure, columns, height, foot)
         _show_coronal(axes[0], coronal, z_mm, side_mm, (low, high), stretch)
         _show_curves(axes[1], z_mm, raw, smoothed, vocabulary)
-        bars_shown = [("guess" if guessed else "predicted", spans), *([("true", truth)] if truth is not None else [])]
+        bars_shown = [
+            ("guess" if guessed else "predicted", spans),
+            *([("true", truth)] if truth is not None else []),
+        ]
         _show_bars(axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low), guessed=guessed)
         for axis in axes:
             axis.set_ylim(low, high)
@@ -73,7 +81,9 @@ def volume_figure(
         return figure
 
 
-def _write_heading(figure: Figure, title: str, parts: Sequence[Sequence[str]], colours: Sequence[str]) -> None:
+def _write_heading(
+    figure: Figure, title: str, parts: Sequence[Sequence[str]], colours: Sequence[str]
+) -> None:
     """The title at the top left, and below it the lines of each part, in its colour."""
     left, top = 0.65 / figure.get_figwidth(), 1 - 0.24 / figure.get_figheight()
     figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
@@ -83,17 +93,20 @@ def _write_heading(figure: Figure, title: str, parts: Sequence[Sequence[str]], c
 
 
 TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 1.7
-"""Inches of the coronal panel: maximum height and width, and the minimum height at which curves are legible."""
+"""Inches of the coronal panel: maximum height and width, and the minimum height at which curves are
+legible."""
 NAME_POINTS = 7.5       # height of a region's name in its box
 LINE, MOST_LINES = 0.17, 6
-"""Height in inches of a line of the message, and the maximum number of lines: a path and a sentence have three or four."""
+"""Height in inches of a line of the message, and the maximum number of lines: a path and a sentence have
+three or four."""
 PALE = 0.45             # opacity of a guess
 FOOT, ROW = 0.75, 0.14
 """Inches below the panels: for the labels and the first row of the legend, and for each further row."""
 
 
 def _panel_inches(extent_mm: float, side_mm: float) -> tuple[float, float, float]:
-    """Width and height of the coronal panel, and how many times the feet-head direction is stretched (1: true to scale)."""
+    """Width and height of the coronal panel, and how many times the feet-head direction is stretched (1: true
+    to scale)."""
     scale = min(TALLEST / extent_mm, WIDEST / side_mm)
     width, height = max(side_mm * scale, 0.9), extent_mm * scale
     return width, max(height, SHORTEST), max(SHORTEST / height, 1.0)
@@ -112,15 +125,25 @@ def _columns(figure: Figure, inches: Sequence[float], height: float, foot: float
 
 
 def _show_coronal(
-    axis: Axes, coronal: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float, ends: tuple[float, float], stretch: float
+    axis: Axes, coronal: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float,
+    ends: tuple[float, float], stretch: float,
 ) -> None:
-    """The coronal view on a regular grid of heights, by the nearest slice: unevenly spaced slices are as tall as their spacing."""
-    grid = np.linspace(*ends, max(2 * len(z_mm), 2), endpoint=False) + (ends[1] - ends[0]) / max(4 * len(z_mm), 4)
+    """The coronal view on a regular grid of heights, by the nearest slice: unevenly spaced slices are as tall
+    as their spacing."""
+    grid = np.linspace(*ends, max(2 * len(z_mm), 2), endpoint=False) + (ends[1] - ends[0]) / max(
+        4 * len(z_mm), 4
+    )
     middles = (z_mm[1:] + z_mm[:-1]) / 2
     axis.set_facecolor("black")
     axis.imshow(
         coronal[np.searchsorted(middles, grid)],
-        cmap="gray", vmin=0, vmax=255, origin="lower", aspect="auto", interpolation="bilinear", extent=(0, side_mm, *ends),
+        cmap="gray",
+        vmin=0,
+        vmax=255,
+        origin="lower",
+        aspect="auto",
+        interpolation="bilinear",
+        extent=(0, side_mm, *ends),
     )
     axis.set_ylabel("height z, mm")
     axis.set_xticks([])
@@ -130,15 +153,17 @@ def _show_coronal(
         side.set_visible(False)
     for place, letter in ((0.04, "R"), (0.96, "L")):
         axis.text(
-            place, 0.985, letter, transform=axis.transAxes, color="white", ha="center", va="top", fontsize=8, weight="bold", zorder=5,
-            path_effects=[withStroke(linewidth=2, foreground="black")],
+            place, 0.985, letter, transform=axis.transAxes, color="white", ha="center", va="top", fontsize=8,
+            weight="bold", zorder=5, path_effects=[withStroke(linewidth=2, foreground="black")],
         )
 
 
 def _show_curves(
-    axis: Axes, z_mm: NDArray[np.float64], raw: NDArray[np.float64], smoothed: NDArray[np.float64], vocabulary: Vocabulary
+    axis: Axes, z_mm: NDArray[np.float64], raw: NDArray[np.float64], smoothed: NDArray[np.float64],
+    vocabulary: Vocabulary,
 ) -> None:
-    """Probability to the right, height upwards: raw thin, smoothed bold, with a dark outline for pale colours."""
+    """Probability to the right, height upwards: raw thin, smoothed bold, with a dark outline for pale
+    colours."""
     for column, name in enumerate(vocabulary.classes):
         colour = vocabulary.colour(name)
         axis.plot(raw[:, column], z_mm, color=colour, linewidth=0.6, alpha=0.75)
@@ -153,10 +178,12 @@ def _show_curves(
 
 def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
     """A legend of all classes at the foot, in `rows` rows: a curve may belong to a region without a span."""
-    chips = [Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name) for name in vocabulary.classes]
+    chips = [
+        Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name) for name in vocabulary.classes
+    ]
     figure.legend(
-        handles=chips, loc="lower center", ncols=math.ceil(len(chips) / rows), frameon=False, fontsize=7, handlelength=0.8,
-        handleheight=0.8, columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
+        handles=chips, loc="lower center", ncols=math.ceil(len(chips) / rows), frameon=False, fontsize=7,
+        handlelength=0.8, handleheight=0.8, columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
     )
 
 
@@ -174,9 +201,11 @@ def _show_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
 
 
 def _show_bars(
-    axis: Axes, bars: Sequence[tuple[str, Sequence[Stretch]]], vocabulary: Vocabulary, points_per_mm: float, guessed: bool
+    axis: Axes, bars: Sequence[tuple[str, Sequence[Stretch]]], vocabulary: Vocabulary, points_per_mm: float,
+    guessed: bool,
 ) -> None:
-    """One column per answer; the chain on its left, protocols such as spine on its right.  The first is pale if guessed."""
+    """One column per answer; the chain on its left, protocols such as spine on its right.  The first is pale
+    if guessed."""
     for place, (_, spans) in enumerate(bars):
         lanes, count = lanes_of(spans, vocabulary)
         width = 0.9 / count
@@ -192,17 +221,24 @@ def _show_bars(
         side.set_visible(False)
 
 
-def _span_box(axis: Axes, left: float, width: float, span: Stretch, colour: str, points_per_mm: float, pale: bool) -> None:
+def _span_box(
+    axis: Axes, left: float, width: float, span: Stretch, colour: str, points_per_mm: float, pale: bool
+) -> None:
     """A coloured box with the name of its region if that fits; the legend names the colours."""
     tall, upright = span.to_mm - span.from_mm, width > 0.6
     alpha, ink = (PALE, INK) if pale else (None, readable_on(colour))
-    axis.add_patch(Rectangle((left, span.from_mm), width, tall, facecolor=colour, edgecolor="white", linewidth=1, alpha=alpha))
-    room = NAME_POINTS * (1.1 if upright else 0.6 * len(span.region))       # a letter is about 0.6 times as wide as high
+    axis.add_patch(
+        Rectangle(
+            (left, span.from_mm), width, tall, facecolor=colour, edgecolor="white", linewidth=1, alpha=alpha
+        )
+    )
+    # a letter is about 0.6 times as wide as high
+    room = NAME_POINTS * (1.1 if upright else 0.6 * len(span.region))
     if tall * points_per_mm < room:
         return
     axis.text(
-        left + width / 2, (span.from_mm + span.to_mm) / 2, span.region,
-        ha="center", va="center", color=ink, fontsize=NAME_POINTS, rotation=0 if upright else 90, clip_on=True,
+        left + width / 2, (span.from_mm + span.to_mm) / 2, span.region, ha="center", va="center", color=ink,
+        fontsize=NAME_POINTS, rotation=0 if upright else 90, clip_on=True,
     )
 
 
@@ -219,5 +255,6 @@ def _empty_figure(title: str, message: str) -> Figure:
 
 
 def _lines(message: str, across: float) -> list[str]:
-    """The message wrapped to a figure `across` inches wide, at about 17 characters an inch; cut after MOST_LINES, with …."""
+    """The message wrapped to a figure `across` inches wide, at about 17 characters an inch; cut after
+    MOST_LINES, with …."""
     return wrap(message, int((across - 0.8) * 17), max_lines=MOST_LINES, placeholder=" …")

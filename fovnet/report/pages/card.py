@@ -27,10 +27,15 @@ def card(page: Page) -> tuple[Part, ...]:
     return (
         Part(
             "Model details",
-            (f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial MRI slices, "
-             f"{page.search.origin}, with a rule that turns slice probabilities into regions with extents in "
-             "millimetres. Licence of the program: Apache-2.0; the weights have the terms of the data they "
-             "were trained on.",),
+            (
+                f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial MRI "
+                "slices, "
+                f"{page.search.origin}, with a rule that turns slice probabilities into regions with extents "
+                "in "
+                "millimetres. Licence of the program: Apache-2.0; the weights have the terms of the data "
+                "they "
+                "were trained on.",
+            ),
             (page.search.members, page.search.rule, page.provenance.versions, page.provenance.hashes),
         ),
         Part("Intended use", answer.intended_use),
@@ -46,14 +51,18 @@ def card(page: Page) -> tuple[Part, ...]:
             (cohort.by_split, cohort.flow_table, page.reference.labelled_slices),
         ),
         Part(
-            "Quantitative analyses", (answer.sentence, answer.by_collection),
+            "Quantitative analyses",
+            (answer.sentence, answer.by_collection),
             (performance.handling, performance.regions, performance.borders, performance.subgroups),
         ),
         Part("Confidence", (confidence.risk.sentence,), (confidence.calibration, confidence.risk.table)),
         Part(
             "Ethical considerations",
-            ("Head images can show a face. Ids are hashed unless plain ones were asked for, and pictures can be "
-             "left out or their heads covered (report.gallery, report.faces). Nothing is sent anywhere.",),
+            (
+                "Head images can show a face. Ids are hashed unless plain ones were asked for, and pictures "
+                "can be "
+                "left out or their heads covered (report.gallery, report.faces). Nothing is sent anywhere.",
+            ),
         ),
         Part("Caveats", page.method.limits),
     )
@@ -64,7 +73,10 @@ def card_facts(page: Page) -> dict[str, object]:
     return {
         "title": page.title,
         "parts": [
-            {"heading": part.heading, "paragraphs": list(part.paragraphs), "tables": [table.name for table in part.tables if table.rows]}
+            {
+                "heading": part.heading, "paragraphs": list(part.paragraphs),
+                "tables": [table.name for table in part.tables if table.rows],
+            }
             for part in card(page)
         ],
     }
@@ -74,7 +86,11 @@ def markdown(page: Page) -> str:
     """The card as Markdown."""
     pieces = [f"# Model card: {page.title}"]
     for part in card(page):
-        pieces += [f"## {part.heading}", *part.paragraphs, *(_table(table) for table in part.tables if table.rows)]
+        pieces += [
+            f"## {part.heading}",
+            *part.paragraphs,
+            *(_table(table) for table in part.tables if table.rows),
+        ]
     return "\n\n".join(pieces) + "\n"
 
 
@@ -88,5 +104,9 @@ def _line(cells: Sequence[str | Shown]) -> str:
 
 
 def _cell(cell: str | Shown) -> str:
-    text = cell if isinstance(cell, str) else ", ".join(word for word in (cell.value, cell.interval, cell.count) if word)
+    text = (
+        cell
+        if isinstance(cell, str)
+        else ", ".join(word for word in (cell.value, cell.interval, cell.count) if word)
+    )
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -28,14 +28,19 @@ def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def write_facts(report_html: Path, page: Page, evaluation: Evaluation, *, settings: Any, seed: int) -> list[Path]:
-    """Writes report.json, model-card.md and one TSV per table in report-tables beside `report_html`; removes tables of an earlier run."""
+def write_facts(
+    report_html: Path, page: Page, evaluation: Evaluation, *, settings: Any, seed: int
+) -> list[Path]:
+    """Writes report.json, model-card.md and one TSV per table in report-tables beside `report_html`; removes
+    tables of an earlier run."""
     folder = report_html.parent / "report-tables"
     clear_unfinished(folder)
     for stale in folder.glob("*.tsv"):
         stale.unlink()
     written = [
-        write_json(report_html.with_name("report.json"), report_facts(page, evaluation), settings=settings, seed=seed),
+        write_json(
+            report_html.with_name("report.json"), report_facts(page, evaluation), settings=settings, seed=seed
+        ),
         write_text(report_html.with_name("model-card.md"), markdown(page)),
     ]
     for table in tables(page):
@@ -58,8 +63,11 @@ def tables(value: Any) -> Iterator[Table]:
 
 
 def spread(table: Table) -> tuple[list[str], list[dict[str, str]]]:
-    """Columns and rows for a spreadsheet: a column with measured cells becomes three, for value, interval and count."""
-    measured_at = [any(isinstance(row[place], Shown) for row in table.rows) for place in range(len(table.header))]
+    """Columns and rows for a spreadsheet: a column with measured cells becomes three, for value, interval and
+    count."""
+    measured_at = [
+        any(isinstance(row[place], Shown) for row in table.rows) for place in range(len(table.header))
+    ]
     columns: list[str] = []
     for name, is_measured in zip(table.header, measured_at, strict=True):
         columns += [name, f"{name}, interval", f"{name}, count"] if is_measured else [name]
@@ -78,7 +86,11 @@ def spread(table: Table) -> tuple[list[str], list[dict[str, str]]]:
 def _plain(value: Any) -> Any:
     """A page as JSON types, without the fields DRAWN_ONLY."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.name not in DRAWN_ONLY}
+        return {
+            field.name: _plain(getattr(value, field.name))
+            for field in fields(value)
+            if field.name not in DRAWN_ONLY
+        }
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
     if isinstance(value, Mapping):

@@ -23,7 +23,8 @@ from fovnet.report.pages.volume_page import ANSWERS, doubts_in_words
 from fovnet.words import several
 
 FIRST = 500
-"""Rows written as HTML, for readers without JavaScript; with it, the table is built from the data of all rows."""
+"""Rows written as HTML, for readers without JavaScript; with it, the table is built from the data of all
+rows."""
 URGENCY = {"uncertain": 0, "refused": 1, "ok": 2}
 """Order of the volumes by status."""
 LONGEST = 240
@@ -64,7 +65,8 @@ class IndexPage:
 def index_page(
     volumes: Iterable[Sequence[Mapping[str, Any]]], folder: Path, series: Sequence[Mapping[str, Any]] = ()
 ) -> IndexPage:
-    """The index from the rows of spans.tsv, grouped by volume; doubts of flagged volumes are read from their JSON in `folder`.
+    """The index from the rows of spans.tsv, grouped by volume; doubts of flagged volumes are read from their
+    JSON in `folder`.
 
     series   rows of found.tsv, of which those set aside are counted
     """
@@ -80,10 +82,17 @@ def index_page(
         doubts.update({doubt_in_words(code) for code, _ in why})
         rows.append(_row(head, predicted, "; ".join(sentence for _, sentence in why), folder))
     unread = Counter(str(row["kind"]) for row in series if row["kind"] != "volume")
-    ordered = sorted(rows, key=lambda row: (URGENCY[row.status], 1.0 if row.confidence is None else row.confidence, row.volume_id))
+    ordered = sorted(
+        rows,
+        key=lambda row: (
+            URGENCY[row.status], 1.0 if row.confidence is None else row.confidence, row.volume_id,
+        ),
+    )
     return IndexPage(
         sentence=_sentence(counted),
-        statuses=_counted("answer", {ANSWERS[status]: counted[status] for status in URGENCY if counted[status]}, len(rows)),
+        statuses=_counted(
+            "answer", {ANSWERS[status]: counted[status] for status in URGENCY if counted[status]}, len(rows)
+        ),
         regions=_regions(regions["ok"], regions["uncertain"]),
         doubts=_counted("doubt", _frequent(doubts), len(rows)),
         aside=_counted("set aside", _frequent(unread, len(unread)), len(series), "series"),
@@ -106,18 +115,23 @@ def _row(head: Mapping[str, Any], predicted: tuple[str, ...], doubt: str, folder
     name = page_name(str(head["volume_id"]))
     address = quote(name, errors="surrogateescape") if (folder / name).exists() else ""
     short = doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…"
-    return IndexRow(str(head["volume_id"]), str(head["status"]), ", ".join(predicted) or "–", sure, short, address)
+    return IndexRow(
+        str(head["volume_id"]), str(head["status"]), ", ".join(predicted) or "–", sure, short, address
+    )
 
 
 def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason; none if the status is ok."""
+    """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason; none if
+    the status is ok."""
     if head["status"] == "ok":
         return []
     try:
         body = read_json(folder / f"{head['volume_id']}.json")
     except (OSError, ValueError):
         body = dict(head)
-    given = [(str(one.get("code") or "other"), str(one.get("sentence") or "")) for one in body.get("doubts") or ()]
+    given = [
+        (str(one.get("code") or "other"), str(one.get("sentence") or "")) for one in body.get("doubts") or ()
+    ]
     listed = [one for one in given if one[0] != "none"]
     if listed:
         return listed
@@ -130,7 +144,8 @@ def _sentence(counted: Counter[str]) -> str:
     if not flagged:
         return f"{several(total, 'volume')}, all answered."
     return (
-        f"{several(total, 'volume')}: {counted['ok']:,} answered, {counted['uncertain']:,} “cannot say”, {counted['refused']:,} refused. "
+        f"{several(total, 'volume')}: {counted['ok']:,} answered, {counted['uncertain']:,} “cannot say”, "
+        f"{counted['refused']:,} refused. "
         f"Those that need a look ({flagged:,}) come first."
     )
 

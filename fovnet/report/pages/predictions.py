@@ -25,12 +25,15 @@ INDEX = "index.html"
 
 
 def refuse_others(folder: Path) -> None:
-    """Raises ConfigError "out-foreign" if `folder` has tables or an index not written by `predict`, or decisions of a workflow run."""
+    """Raises ConfigError "out-foreign" if `folder` has tables or an index not written by `predict`, or
+    decisions of a workflow run."""
     from fovnet.decision.answer import TABLE
 
     run = Results(folder.resolve().parent)
     if folder.resolve() == run.decisions and (run.ensemble / "ensemble.json").exists():
-        raise ConfigError("out-foreign", f"--out {folder}: holds what a workflow run decided; give another folder")
+        raise ConfigError(
+            "out-foreign", f"--out {folder}: holds what a workflow run decided; give another folder"
+        )
     for name in (TABLE, "found.tsv"):
         refuse_foreign(folder / name, is_our_table)
     refuse_foreign(folder / "found.json", is_our_json)
@@ -43,10 +46,11 @@ def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
 
 
 def write(
-    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *, pictures: bool, pages: bool,
-    faces: bool,
+    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
+    pictures: bool, pages: bool, faces: bool,
 ) -> list[dict[str, Any]]:
-    """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON is complete.
+    """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON
+    is complete.
 
     A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the disk is
     full, or the folder cannot be written: no volume is to blame for that.
@@ -71,30 +75,38 @@ def write(
 
 
 def _written(
-    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *, pictures: bool, pages: bool,
-    faces: bool,
+    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
+    pictures: bool, pages: bool, faces: bool,
 ) -> list[dict[str, Any]]:
     """As `write`, without its guard.
 
-    A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or a face.
+    A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or a
+    face.
     """
     from fovnet.decision.answer import facts, table_rows
     from fovnet.decision.kept import recorded
     from fovnet.records import write_json
 
     rows = table_rows(one.answer, one.stack)
-    body = facts(one.answer, one.stack, one.raw, vocabulary) | {"rows": rows, "model": identity, "engine": engine, "faces": faces}
+    body = facts(one.answer, one.stack, one.raw, vocabulary) | {
+        "rows": rows, "model": identity, "engine": engine, "faces": faces,
+    }
     drawn = one.stack is not None and one.answer.decision is not None
     if drawn:
         _draw(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
-    for stale in set(beside(one.answer.volume_id, True, True)) - set(beside(one.answer.volume_id, drawn and pictures, drawn and pages)):
+    for stale in set(beside(one.answer.volume_id, True, True)) - set(
+        beside(one.answer.volume_id, drawn and pictures, drawn and pages)
+    ):
         (folder / stale).unlink(missing_ok=True)
-    write_json(folder / f"{one.answer.volume_id}.json", {**body, "file": recorded(one.source)}, keep_same=True)
+    write_json(
+        folder / f"{one.answer.volume_id}.json", {**body, "file": recorded(one.source)}, keep_same=True
+    )
     return rows
 
 
 def _draw(
-    folder: Path, one: Predicted, body: dict[str, Any], vocabulary: Vocabulary, *, pictures: bool, pages: bool, faces: bool
+    folder: Path, one: Predicted, body: dict[str, Any], vocabulary: Vocabulary, *, pictures: bool,
+    pages: bool, faces: bool,
 ) -> None:
     """Writes the picture and the page of a volume, each if requested."""
     from fovnet.drawing.canvas import save_png
@@ -114,33 +126,44 @@ def _draw(
         why = "; ".join(doubt.sentence for doubt in one.answer.doubts)
         notes = [*body.get("notes", ()), *([] if faces else ["slices that may show a face are covered"])]
         figure = volume_figure(
-            one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
-            message=why, guessed=one.answer.status == "uncertain", notes="; ".join(notes),
+            one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed,
+            spans, vocabulary, message=why, guessed=one.answer.status == "uncertain", notes="; ".join(notes),
         )
         save_png(figure, folder / f"{one.answer.volume_id}.png")
     if pages:
-        write_volume_page(folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces))
+        write_volume_page(
+            folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces)
+        )
 
 
 def _refuse_gone(folder: Path, number: int) -> None:
     if not folder.is_dir() or folder.stat().st_ino != number:
-        raise ConfigError("out-gone", f"--out {folder}: was removed or replaced while volumes were answered, and answers with it; give the "
-                                      "same command again")
+        raise ConfigError(
+            "out-gone",
+            f"--out {folder}: was removed or replaced while volumes were answered, and answers with it; give "
+            "the "
+            "same command again",
+        )
 
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[Callable[[], None]]:
-    """Locks `folder` for one run while the block runs: of two runs at once, each table would lack the other's answers.  Yields a function
-    that raises ConfigError "out-gone" if the folder, and answers with it, was removed or replaced since.
+    """Locks `folder` for one run while the block runs: of two runs at once, each table would lack the other's
+    answers.  Yields a function that raises ConfigError "out-gone" if the folder, and answers with it, was
+    removed or replaced since.
 
-    The kernel releases the lock when the process ends in any way.  On a file system without locks, no run is kept out.  Raises
-    ConfigError "out-busy" if another run holds the lock, "out-foreign" as `refuse_others`.
+    The kernel releases the lock when the process ends in any way.  On a file system without locks, no run is
+    kept out.  Raises ConfigError "out-busy" if another run holds the lock, "out-foreign" as `refuse_others`.
     """
     try:
         place = alone(folder)
     except BlockingIOError as taken:
-        raise ConfigError("out-busy", f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each run a folder "
-                                      "of its own") from taken
+        raise ConfigError(
+            "out-busy",
+            f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each run a "
+            "folder "
+            "of its own",
+        ) from taken
     try:
         refuse_others(folder)
         clear_unfinished(folder, folder / PAGES)
@@ -150,14 +173,18 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
 
 
 def withdraw(
-    folder: Path, kept: Collection[str], named: Collection[str], *, tables: bool, pictures: bool, pages: bool, faces: bool
+    folder: Path, kept: Collection[str], named: Collection[str], *, tables: bool, pictures: bool, pages: bool,
+    faces: bool,
 ) -> int:
-    """Removes files of an earlier run that could be mistaken for this run's; returns how many pictures and pages that may show faces.
+    """Removes files of an earlier run that could be mistaken for this run's; returns how many pictures and
+    pages that may show faces.
 
-    tables  remove the table and the index, which list the earlier run's answers: if this run is killed, they would pass for its own; the
-            JSONs, from which both are made, stay
-    kept    volumes whose answers stay; without `faces`, those of their pictures and pages that are not requested now are removed
-    named   volumes of this run; without `faces`, pictures and pages that show faces of other volumes are removed too
+    tables  remove the table and the index, which list the earlier run's answers: if this run is killed, they
+            would pass for its own; the JSONs, from which both are made, stay
+    kept    volumes whose answers stay; without `faces`, those of their pictures and pages that are not
+            requested now are removed
+    named   volumes of this run; without `faces`, pictures and pages that show faces of other volumes are
+            removed too
     Without `pages` the index is always removed, as it lists other volumes than the new table.
     """
     from fovnet.decision.answer import TABLE
@@ -166,7 +193,9 @@ def withdraw(
         (folder / name).unlink(missing_ok=True)
     if faces:
         return 0
-    unwanted = [name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))]
+    unwanted = [
+        name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))
+    ]
     unwanted += [name for one in _with_faces(folder, set(named)) for name in beside(one, True, True)]
     there = [folder / name for name in unwanted if (folder / name).exists()]
     for path in there:
@@ -175,10 +204,15 @@ def withdraw(
 
 
 def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
-    """Volumes in the folder, except `but`, that an earlier run drew with faces and that still have a picture or a page."""
+    """Volumes in the folder, except `but`, that an earlier run drew with faces and that still have a picture
+    or a page."""
     for path in folder.glob("*.json"):
         name = path.stem
-        if name in but or not is_our_json(path) or not any((folder / one).exists() for one in beside(name, True, True)):
+        if (
+            name in but
+            or not is_our_json(path)
+            or not any((folder / one).exists() for one in beside(name, True, True))
+        ):
             continue
         try:
             facts = read_json(path)
@@ -189,7 +223,8 @@ def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
 
 
 def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]], series: list[dict[str, Any]]) -> None:
-    """Writes index.html: the answer for every volume, those that need review first, and the numbers of DICOM series set aside."""
+    """Writes index.html: the answer for every volume, those that need review first, and the numbers of DICOM
+    series set aside."""
     from fovnet.report.pages.index_page import index_page, write_index
 
     write_index(folder / INDEX, index_page(volumes, folder, series))

@@ -1,4 +1,5 @@
-"""The page of one predicted volume: the answer, two views with the spans, the probabilities, and a viewer of its slices."""
+"""The page of one predicted volume: the answer, two views with the spans, the probabilities, and a viewer of
+its slices."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from fovnet.report.pages.pour import rooms
 from fovnet.words import several
 
 MOST_SLICES = 64
-"""Maximum number of slices on a page, evenly spaced from feet to head: a whole body at 3 mm has 500, which would take a megabyte."""
+"""Maximum number of slices on a page, evenly spaced from feet to head: a whole body at 3 mm has 500, which
+would take a megabyte."""
 ACROSS = 8
 """Slices side by side on the contact sheet."""
 SHEET_QUALITY = 55
@@ -73,11 +75,15 @@ class VolumePage:
 def volume_page(
     body: Mapping[str, Any], pixels: NDArray[np.uint8], vocabulary: Vocabulary, *, faces: bool = True
 ) -> VolumePage:
-    """The page of a decided volume, from the facts of its JSON and its slices (s, 128, 128); what the facts lack is left out.
+    """The page of a decided volume, from the facts of its JSON and its slices (s, 128, 128); what the facts
+    lack is left out.
 
     faces  False if slices that may show a face are covered in `pixels`; the page then states it
     """
-    z_mm, smoothed = np.asarray(body["z_mm"], dtype=np.float64), np.asarray(body["smoothed"], dtype=np.float64)
+    z_mm, smoothed = (
+        np.asarray(body["z_mm"], dtype=np.float64),
+        np.asarray(body["smoothed"], dtype=np.float64),
+    )
     spans, boundaries = list(body["spans"]), list(body.get("boundaries") or ())
     shown = np.unique(np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64))
     drawn = stretches(spans), decided_borders(boundaries) or ()
@@ -93,7 +99,8 @@ def volume_page(
         legend=tuple(sorted(drawing.curves, key=lambda one: vocabulary.classes.index(one.name))),
         drawing=drawing,
         sheet=jpeg_uri(contact_sheet(pixels[shown], ACROSS), SHEET_QUALITY),
-        sheet_words=f"{several(len(shown), 'cut')} of {len(z_mm):,}, from the feet (top left) to the head, in reading order",
+        sheet_words=f"{several(len(shown), 'cut')} of {len(z_mm):,}, from the feet (top left) to the head, "
+                    "in reading order",
         viewer=_viewer(body, z_mm, shown, drawing, vocabulary),
         faces=faces,
         guessed=body["status"] == "uncertain",
@@ -104,12 +111,19 @@ def volume_page(
 def write_volume_page(path: Path, page: VolumePage) -> Path:
     """Writes the page as one HTML file, atomically; returns `path`."""
     data = Markup(json.dumps(asdict(page.viewer), separators=(",", ":")).replace("<", "\\u003c"))
-    return write_text(path, rooms().get_template("volume.html.jinja").render(page=page, drawing=page.drawing, data=data), keep_same=True)
+    return write_text(
+        path, rooms().get_template("volume.html.jinja").render(page=page, drawing=page.drawing, data=data),
+        keep_same=True,
+    )
 
 
 def doubts_in_words(body: Mapping[str, Any]) -> tuple[str, ...]:
     """One sentence per doubt; the message of an uncertain or refused answer if no doubts are listed."""
-    listed = tuple(str(one["sentence"]) for one in body.get("doubts") or () if one.get("sentence") and one.get("code") != "none")
+    listed = tuple(
+        str(one["sentence"])
+        for one in body.get("doubts") or ()
+        if one.get("sentence") and one.get("code") != "none"
+    )
     return listed or ((str(body["message"]),) if body.get("message") and body.get("status") != "ok" else ())
 
 
@@ -133,7 +147,8 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
 
 
 def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
-    """The volume's confidence; with regions beside a spine, each region's, since the volume's is then the spine's alone."""
+    """The volume's confidence; with regions beside a spine, each region's, since the volume's is then the
+    spine's alone."""
     regions = {str(span["region"]): float(span["confidence"]) for span in body["spans"]}
     if set(vocabulary.protocols) & set(regions) and len(regions) > 1:
         return ", confidence " + ", ".join(f"{sure:.2f} in {region}" for region, sure in regions.items())
@@ -141,19 +156,29 @@ def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
 
 
 def _predicted_text(row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
-    """The predicted classes of slice `at`; regions beside a spine have the confidence of their span, since the slice's is the spine's."""
+    """The predicted classes of slice `at`; regions beside a spine have the confidence of their span, since
+    the slice's is the spine's."""
     classes = [vocabulary.classes[column] for column in np.flatnonzero(row)]
     if len(classes) > 1:
         z_mm = float(body["z_mm"][at])
-        spans = {one["region"]: one["confidence"] for one in body["spans"] if one["from_mm"] <= z_mm <= one["to_mm"]}
+        spans = {
+            one["region"]: one["confidence"]
+            for one in body["spans"]
+            if one["from_mm"] <= z_mm <= one["to_mm"]
+        }
         beside = [name for name in classes if name not in vocabulary.protocols and name in spans]
-        classes = [f"{name} ({spans[name]:.2f} over its span)" if name in beside else name for name in classes]
+        classes = [
+            f"{name} ({spans[name]:.2f} over its span)" if name in beside else name for name in classes
+        ]
     return " and ".join(classes) or NONE
 
 
 def _spans(spans: Sequence[Mapping[str, Any]]) -> Table:
     rows = tuple(
-        (_region(one), f"{one['first_slice']} to {one['last_slice']}", _mm(one["from_mm"]), _mm(one["to_mm"]), f"{one['confidence']:.2f}")
+        (
+            _region(one), f"{one['first_slice']} to {one['last_slice']}", _mm(one["from_mm"]),
+            _mm(one["to_mm"]), f"{one['confidence']:.2f}",
+        )
         for one in spans
     )
     return Table(("region", "slices", "from", "to", "confidence"), rows)
@@ -166,14 +191,19 @@ def _region(span: Mapping[str, Any]) -> str:
 
 def _boundaries(boundaries: Sequence[Mapping[str, Any]]) -> Table:
     rows = tuple(
-        (f"{one['below']} | {one['above']}", _mm(one["mm"]), f"{_mm(one['low_mm'])} to {_mm(one['high_mm'])}") for one in boundaries
+        (f"{one['below']} | {one['above']}", _mm(one["mm"]), f"{_mm(one['low_mm'])} to {_mm(one['high_mm'])}")
+        for one in boundaries
     )
     return Table(("border", "predicted at", "90 % interval"), rows)
 
 
 def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
     rows = [("file", str(body["path"])), ("cuts", f"{len(z_mm):,}, from {_mm(z_mm[0])} to {_mm(z_mm[-1])}")]
-    rows += [(words, f"{body[key]:.2f}".replace("-", "\N{MINUS SIGN}")) for key, words in MEASURED.items() if body.get(key) is not None]
+    rows += [
+        (words, f"{body[key]:.2f}".replace("-", "\N{MINUS SIGN}"))
+        for key, words in MEASURED.items()
+        if body.get(key) is not None
+    ]
     rows += [("note", str(note)) for note in body.get("notes") or ()]
     rows += [(name, str(body[name])) for name in ("model", "checksum") if body.get(name)]
     return Table(("what", "value"), tuple(rows))
@@ -189,10 +219,16 @@ MEASURED = {
 
 
 def _viewer(
-    body: Mapping[str, Any], z_mm: NDArray[np.float64], shown: NDArray[np.int64], drawing: Drawing, vocabulary: Vocabulary
+    body: Mapping[str, Any], z_mm: NDArray[np.float64], shown: NDArray[np.int64], drawing: Drawing,
+    vocabulary: Vocabulary,
 ) -> Viewer:
-    decided, sure = np.asarray(body["decided"], dtype=bool)[shown], np.asarray(body["slice_confidence"])[shown]
-    predicted = [_predicted_text(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)]
+    decided, sure = (
+        np.asarray(body["decided"], dtype=bool)[shown],
+        np.asarray(body["slice_confidence"])[shown],
+    )
+    predicted = [
+        _predicted_text(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)
+    ]
     return Viewer(
         across=ACROSS,
         mm=np.round(z_mm[shown], 1).tolist(),

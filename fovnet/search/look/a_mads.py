@@ -1,9 +1,9 @@
 """a-mads: mads with a global search in every other slot, which rescues it from a bad start.
 
     v  scores, scaled: 0 the lowest, 1 the median and all above, failures too        y  target, below 0
-The search step looks where an interpolant of all scores may reach the target with the least curvature: A-DOGS, with
-the squared distance to the nearest known row as the uncertainty, where the source has one on a Delaunay triangulation,
-which needs a point in every corner and knows nothing outside.
+The search step looks where an interpolant of all scores may reach the target with the least curvature:
+A-DOGS, with the squared distance to the nearest known row as the uncertainty, where the source has one on a
+Delaunay triangulation, which needs a point in every corner and knows nothing outside.
 Sources: Lakhmiri (2021), thesis, algorithm 3; Beyhaghi, Cavaglieri & Bewley, *Delaunay-based derivative-free
 optimization via global surrogates, part I* (J. Glob. Optim. 2016).
 """
@@ -24,9 +24,13 @@ FEWEST_SCORES = 3
 
 
 def adogs_and_mads(view: View) -> Choice:
-    """A global search in slots whose number `every` divides, once three trials have a score; else, or where it
-    finds no row, as `mads`."""
-    if view.begun >= view.initial and view.begun % view.polling.every == 0 and len(view.scored[0]) >= FEWEST_SCORES:
+    """A global search in slots whose number `every` divides, once three trials have a score; else, or where
+    it finds no row, as `mads`."""
+    if (
+        view.begun >= view.initial
+        and view.begun % view.polling.every == 0
+        and len(view.scored[0]) >= FEWEST_SCORES
+    ):
         row = _searched(likely_to_fit(view))
         if row is not None:
             return Choice(row, step="search")
@@ -47,13 +51,15 @@ def _searched(view: View) -> int | None:
     if (p <= y).any():
         return int(rows[np.argmin(np.round(p, 9))])
     taken = np.concatenate([known, np.array(view.pending, dtype=np.int64)])
-    with np.errstate(divide="ignore"):                  # 0 where a training that was stopped may be taken up again
+    # 0 where a training that was stopped may be taken up again
+    with np.errstate(divide="ignore"):
         steepness = (p - y) / nearest_gap(cube[taken], cube[rows])
     return int(rows[np.argmin(np.round(steepness, 9))])
 
 
 def _candidates(view: View) -> Integers:
-    """The free rows; if categories are fixed, those with the categories of the best row, none without an ordinal."""
+    """The free rows; if categories are fixed, those with the categories of the best row, none without an
+    ordinal."""
     rows = np.flatnonzero(view.free)
     if view.polling.categories == "free":
         return rows
@@ -66,16 +72,18 @@ def _candidates(view: View) -> Integers:
 
 
 def scaled(scores: Floats) -> Floats:
-    """(t,) from 0 at the lowest to 1 at the median of the finite ones, and above: a divergence bends nothing."""
+    """(t,) from 0 at the lowest to 1 at the median of the finite ones, and above: a divergence bends
+    nothing."""
     finite = scores[np.isfinite(scores)]
     lowest, range_ = finite.min(), np.median(finite) - finite.min()
     if range_ == 0:
         return np.where(scores > lowest, 1.0, 0.0)
-    return np.asarray(np.minimum(scores - lowest, range_) / range_)            # a range of 1e-300 overflows the quotient
+    # a range of 1e-300 overflows the quotient
+    return np.asarray(np.minimum(scores - lowest, range_) / range_)
 
 
 def target(values: Floats, step: float) -> float:
-    """y after these values by slot: a step lower after each that is the best so far, else a step higher; always
-    below the best, 0."""
+    """y after these values by slot: a step lower after each that is the best so far, else a step higher;
+    always below the best, 0."""
     moves = np.where(values <= np.minimum.accumulate(values), -step, step)
     return min(float(values[0] + moves.sum()), -0.001)

@@ -4,7 +4,8 @@ probability to train.
 gp-mes asks about its value, gp-es about which row it is; gp-esp chooses as gp-es does, among the choices of
 the other methods.
 
-    M  rows of the space        A  rows that may be the lowest: free, running or scored        S  processes, one per theta
+    M  rows of the space        A  rows that may be the lowest: free, running or scored        S  processes,
+        one per theta
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> In
     minima = [_lowest(belief, mean, variance, candidates, rng) for mean, variance in pairs]
 
     def averaged(of: Measure, rows: Integers) -> Floats:
-        values = [of(mean[rows], variance[rows], lowest) for (mean, variance), lowest in zip(pairs, minima, strict=True)]
+        values = [
+            of(mean[rows], variance[rows], lowest)
+            for (mean, variance), lowest in zip(pairs, minima, strict=True)
+        ]
         return np.asarray(np.logaddexp.reduce(values) - np.log(len(values)))
 
     rows = np.flatnonzero(view.free)
@@ -126,7 +130,9 @@ def _candidates(view: View, belief: Belief) -> Integers:
     return np.flatnonzero(may)
 
 
-def _lowest(belief: Belief, mean: Floats, variance: Floats, candidates: Integers, rng: np.random.Generator) -> Floats:
+def _lowest(
+    belief: Belief, mean: Floats, variance: Floats, candidates: Integers, rng: np.random.Generator
+) -> Floats:
     """Drawn values of the lowest row (MINIMA,), none above the lowest mean of a scored row."""
     drawn = entropy.lowest_values(mean[candidates], variance[candidates], rng.random(MINIMA))
     return np.minimum(drawn, float(mean[belief.known].min()) - 1e-6)

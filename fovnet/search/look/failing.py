@@ -46,7 +46,8 @@ CHUNK = 1024
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """The probabilities to train, estimated from the view's outcomes; 1 for every row if there are no failures."""
+    """The probabilities to train, estimated from the view's outcomes; 1 for every row if there are no
+    failures."""
 
     view: View
 
@@ -54,12 +55,16 @@ class Chances:
         """Log probability (m,) that each row trains."""
         return self._log_fits[rows] + self._log_trains(rows)
 
-    def best(self, rows: Integers, log_promise: Floats, exact: Callable[[Integers], Floats] | None = None) -> Integers:
+    def best(
+        self, rows: Integers, log_promise: Floats, exact: Callable[[Integers], Floats] | None = None
+    ) -> Integers:
         """The rows of greatest log promise (m,) + CAUTION · log P(fits) + WARINESS · log P(does not fail
         otherwise); all, if several tie.
 
-        log_promise  (m,) log acquisition value of `rows`, or an upper bound of it where `exact` gives the value of some rows.  The last
-        term is at most 0, so rows are evaluated in descending order of the other two, until no further row can exceed the best.
+        log_promise  (m,) log acquisition value of `rows`, or an upper bound of it where `exact` gives the
+                     value of some rows.  The last
+        term is at most 0, so rows are evaluated in descending order of the other two, until no further row
+        can exceed the best.
         """
         promise = log_promise + CAUTION * self._log_fits[rows]
         if exact is None and not len(self.view.failed):
@@ -71,7 +76,9 @@ class Chances:
             part = order[first : first + CHUNK]
             if promise[part[0]] < highest:
                 break
-            sure = promise[part] if exact is None else exact(rows[part]) + CAUTION * self._log_fits[rows[part]]
+            sure = (
+                promise[part] if exact is None else exact(rows[part]) + CAUTION * self._log_fits[rows[part]]
+            )
             values.append(sure + WARINESS * self._log_trains(rows[part]))
             found.append(rows[part])
             highest = max(highest, float(values[-1].max()))
@@ -84,7 +91,8 @@ class Chances:
         return np.asarray(rows[log_fits >= min(np.log(SURE_TO_FIT), float(log_fits.max()))])
 
     def likely(self, rows: Integers) -> Integers:
-        """The `rows` with a probability to train of at least 0.5, or, if there are none, the most probable."""
+        """The `rows` with a probability to train of at least 0.5, or, if there are none, the most
+        probable."""
         chance = self.log_chance(rows)
         good = chance >= np.log(0.5)
         return np.asarray(rows[good if good.any() else chance == chance.max()])
@@ -99,7 +107,8 @@ class Chances:
         return np.log(chance_to_fit(estimate, estimate[rows], fits))
 
     def _log_trains(self, rows: Integers) -> Floats:
-        """Log probability (m,) that a configuration trains, from those that did (+1) and those that failed (-1).
+        """Log probability (m,) that a configuration trains, from those that did (+1) and those that failed
+        (-1).
 
         A Gaussian process on these labels, with prior mean +1: untried configurations are assumed to train.
         Its lengthscales are fitted to the labels, so that an axis without influence on failures drops out.

@@ -63,10 +63,14 @@ def fitted(space: Space, rows: Integers, values: Floats, targets: str | None, ke
     return np.frombuffer(_fitted(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel))
 
 
-def sampled(space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str, seed: int) -> Floats:
+def sampled(
+    space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str, seed: int
+) -> Floats:
     """SAMPLES thetas (S, p+2) from their posterior given the first `milestone(n)` of the values, warped."""
     m = milestone(len(rows))
-    return np.frombuffer(_sampled(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel, seed)).reshape(SAMPLES, -1)
+    return np.frombuffer(
+        _sampled(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel, seed)
+    ).reshape(SAMPLES, -1)
 
 
 @lru_cache(maxsize=32)
@@ -90,7 +94,8 @@ def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kern
     def log_likelihood(theta: Floats) -> float:
         try:
             return gp.log_marginal_likelihood(theta, gaps, y, space.scales, KERNELS[kernel])[0]
-        except LinAlgError:                      # without noise, two rows that agree in all relevant axes make K singular
+        # without noise, two rows that agree in all relevant axes make K singular
+        except LinAlgError:
             return -np.inf
 
     start = np.frombuffer(_fitted(space, rows, values, targets, kernel))
@@ -99,7 +104,9 @@ def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kern
 
 
 def _observed(space: Space, rows: bytes, values: bytes, targets: str | None) -> tuple[Floats, Floats]:
-    latest = dict(zip(np.frombuffer(rows, dtype=np.int64).tolist(), np.frombuffer(values).tolist(), strict=True))
+    latest = dict(
+        zip(np.frombuffer(rows, dtype=np.int64).tolist(), np.frombuffer(values).tolist(), strict=True)
+    )
     X, y = space.unit_cube[list(latest)], np.array(list(latest.values()))
     y = y if targets is None else TARGETS[targets](y).values
     chosen = fit_subset(y)

@@ -38,10 +38,12 @@ Integers = NDArray[np.int64]
 class Belief:
     """Posterior of the warped score of every row of a space, given the trials of a view.
 
-    known   (n,) rows with a score         observed, target  (N,) numbers and warped scores of the observations:
-                                           the known rows, or rows of `with_rungs`
-    processes  (S,) Gaussian processes, none of another model;    mean, variance  (S, M) of each at the end of a training
-    best    the lowest warped score, on which to improve, or the lowest mean of a known row at the end of a training
+    known   (n,) rows with a score         observed, target  (N,) numbers and warped scores of the
+                                           observations: the known rows, or rows of `with_rungs`
+    processes  (S,) Gaussian processes, none of another model;    mean, variance  (S, M) of each at the end of
+        a training
+    best    the lowest warped score, on which to improve, or the lowest mean of a known row at the end of a
+            training
     """
 
     known: Integers
@@ -217,7 +219,8 @@ def chosen(
     """One of the best rows, ties at random; the first slots are spread, and without any score it is the row
     most likely to train.  `believed` and `told` are those of another model."""
     if view.begun < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
-        return _spread_where_it_fits(view)             # also before the first outcome, if many workers begin at once
+        # also before the first outcome, if many workers begin at once
+        return _spread_where_it_fits(view)
     rows, chances = np.flatnonzero(view.free), Chances(view)
     if not len(view.scored[0]):
         return Choice(int(view.rng.choice(chances.best(rows, np.zeros(len(rows))))))

@@ -1,8 +1,9 @@
-"""The guard against a prior that misleads: is it worse at ordering the rows seen so far than a Gaussian process?
+"""The guard against a prior that misleads: is it worse at ordering the rows seen so far than a Gaussian
+process?
 
     n  rows with a score
-The process predicts each row from the others, the prior from none.  Both are judged on the same rows, since the
-prior chose many of them: a count of its own would say little.
+The process predicts each row from the others, the prior from none.  Both are judged on the same rows, since
+the prior chose many of them: a count of its own would say little.
 """
 
 from __future__ import annotations
@@ -58,13 +59,16 @@ def left_out(view: View) -> Floats:
 
 
 def raw_places(prior: Prior, x: Floats) -> Floats:
-    """The mean place (m,) of points (m, D) in the members' rankings, before anything of this search is known."""
-    return np.asarray(rankdata(-prior.ranker.scores(x, np.zeros((0, x.shape[1] + 1))).round(9), axis=1).mean(axis=0))
+    """The mean place (m,) of points (m, D) in the members' rankings, before anything of this search is
+    known."""
+    return np.asarray(
+        rankdata(-prior.ranker.scores(x, np.zeros((0, x.shape[1] + 1))).round(9), axis=1).mean(axis=0)
+    )
 
 
 def misranked(said: Floats, losses: Floats) -> float:
-    """How many pairs of different losses (n,) are in another order by what was said of them (n,); those of which the
-    same was said count a half."""
+    """How many pairs of different losses (n,) are in another order by what was said of them (n,); those of
+    which the same was said count a half."""
     return float(wrong_pairs(said, losses).sum() / 2)
 
 

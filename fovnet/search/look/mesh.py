@@ -2,8 +2,9 @@
 
     d  axes        n  ordinal axes of two levels or more        k, K  rung and last rung, of maths/poll.SIZES
     vectors  (m, d) int64, a level of each axis, whether or not the space has such a row
-Every level is a point of the mesh, so that only the frame, within which a poll reaches, shrinks from rung to rung.
-Sources: Lakhmiri (2021), thesis, chapters 2 and 4, algorithms 1 and 4; what it leaves open, as NOMAD 4 has it.
+Every level is a point of the mesh, so that only the frame, within which a poll reaches, shrinks from rung to
+rung. Sources: Lakhmiri (2021), thesis, chapters 2 and 4, algorithms 1 and 4; what it leaves open, as NOMAD 4
+has it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class Mesh:
     @cached_property
     def ordinal(self) -> list[int]:
         """The axes along which polls go."""
-        return [a for a, axis in enumerate(self.space.axes) if axis.kind == "ordinal" and len(axis.levels) > 1]
+        return [
+            a for a, axis in enumerate(self.space.axes) if axis.kind == "ordinal" and len(axis.levels) > 1
+        ]
 
     @cached_property
     def full(self) -> bool:
@@ -67,7 +70,8 @@ class Mesh:
         return sum(self._count(axis) for axis in self.space.axes)
 
     def poll(self, centre: int, rung: int) -> Integers:
-        """The points around a row, at most 2n, in the order of the poll: a function of (seed, centre, rung) alone."""
+        """The points around a row, at most 2n, in the order of the poll: a function of (seed, centre, rung)
+        alone."""
         return _poll(self, centre, min(rung, self.last))
 
     def neighbours(self, centre: int) -> Integers:
@@ -79,14 +83,17 @@ class Mesh:
     def land(self, vectors: Integers, centre: int, rung: int, free: Mask) -> Integers:
         """The free rows that the points become, each once, in their order.
 
-        On a full grid the row of the point itself.  In a list the free row nearest to it, but only if it is nearer
-        than the centre: with the nearest row, free or not, five recorded lists needed 131 draws to their best row,
-        as many as random search, because a list has hardly a point's own row; so they need 58.
+        On a full grid the row of the point itself.  In a list the free row nearest to it, but only if it is
+        nearer than the centre: with the nearest row, free or not, five recorded lists needed 131 draws to
+        their best row, as many as random search, because a list has hardly a point's own row; so they need
+        58.
         """
         if not len(vectors):
             return np.zeros(0, dtype=np.int64)
         rows = self._rows_of(vectors) if self.full else self._nearest(vectors, centre, rung, free)
-        return np.array([row for row in dict.fromkeys(rows.tolist()) if row >= 0 and free[row]], dtype=np.int64)
+        return np.array(
+            [row for row in dict.fromkeys(rows.tolist()) if row >= 0 and free[row]], dtype=np.int64
+        )
 
     def beside(self, centre: int, free: Mask) -> Integers:
         """The free ones among the 2n + aside rows of a list that are nearest to a row."""
@@ -105,7 +112,11 @@ class Mesh:
         count, own = len(self.space.axes[axis].levels), int(levels[axis])
         rule = self._rules.get(axis)
         if rule is None:
-            to = [level for level in range(count) if level != own] if self.space.axes[axis].kind == "categorical" else []
+            to = (
+                [level for level in range(count) if level != own]
+                if self.space.axes[axis].kind == "categorical"
+                else []
+            )
         else:
             to = {"all": [*range(count)], "next": [(own + 1) % count], "steps": [own - 1, own + 1]}[rule.to]
         made = []
@@ -130,14 +141,17 @@ class Mesh:
         return np.asarray(self._row_at[np.ravel_multi_index(tuple(vectors.T), self._shape)])
 
     def _nearest(self, vectors: Integers, centre: int, rung: int, free: Mask) -> Integers:
-        """(m,) of a list, the nearest free row, -1 where the centre is as near; ties by lot, the same at each call."""
+        """(m,) of a list, the nearest free row, -1 where the centre is as near; ties by lot, the same at each
+        call."""
         points, cube, rows = self._points(vectors), self.space.unit_cube, np.flatnonzero(free)
         to_centre = np.round(cdist(points, cube[[centre]], "sqeuclidean")[:, 0], 12)
         gaps = np.round(cdist(points, cube[rows], "sqeuclidean"), 12)
         found = []
         for gap, own in zip(gaps, to_centre, strict=True):
             tied = rows[gap == gap.min()] if len(gap) and gap.min() < own else []
-            found.append(int(np.random.default_rng([self.seed, centre, rung]).choice(tied)) if len(tied) else -1)
+            found.append(
+                int(np.random.default_rng([self.seed, centre, rung]).choice(tied)) if len(tied) else -1
+            )
         return np.array(found, dtype=np.int64)
 
     def _points(self, vectors: Integers) -> Floats:
@@ -169,7 +183,10 @@ class Mesh:
         """Of each axis the others that its neighbours reset, and to which level."""
         numbers = {axis.name: a for a, axis in enumerate(self.space.axes)}
         return {
-            axis: [(numbers[name], self.space.axes[numbers[name]].levels.index(level)) for name, level in rule.reset]
+            axis: [
+                (numbers[name], self.space.axes[numbers[name]].levels.index(level))
+                for name, level in rule.reset
+            ]
             for axis, rule in self._rules.items()
         }
 
@@ -204,7 +221,9 @@ def refuse_neighbours(space: Space, polling: Polling) -> None:
         known(rule.axis, "search.neighbours")
         for name, level in rule.reset:
             if name == rule.axis:
-                raise ConfigError("config-invalid", f"{where}.reset: {name} itself, by which these differ; reset other axes")
+                raise ConfigError(
+                    "config-invalid", f"{where}.reset: {name} itself, by which these differ; reset other axes"
+                )
             if level not in (levels := known(name, f"{where}.reset")):
                 wanted = f"its levels are {', '.join(map(str, levels))}"
                 raise ConfigError("config-invalid", f"{where}.reset: {name} has no level {level}; {wanted}")

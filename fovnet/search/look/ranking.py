@@ -1,13 +1,13 @@
-"""ranking: networks learn the order of the scores alone, and the row next tried is the one of best places in their
-rankings of all free rows.
+"""ranking: networks learn the order of the scores alone, and the row next tried is the one of best places in
+their rankings of all free rows.
 
     n  trials with a score, sorted by it from the lowest     M  members     m  free rows likely to train
     s  scores of the members: the higher the better          place 1 is the best
 
-Only the order of the losses and their ties are used, so that no increasing function of them changes a proposal.
-Source of the loss, its weights and the ensemble of rankings: an MSc thesis on hyper-parameter optimisation with
-ranking losses (Freiburg 2022); of what differs from it, the expected improvement is of the logarithms of places,
-and the rate falls, so that the last bits of a machine decide nothing.
+Only the order of the losses and their ties are used, so that no increasing function of them changes a
+proposal. Source of the loss, its weights and the ensemble of rankings: an MSc thesis on hyper-parameter
+optimisation with ranking losses (Freiburg 2022); of what differs from it, the expected improvement is of the
+logarithms of places, and the rate falls, so that the last bits of a machine decide nothing.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ LONGEST, ALWAYS = 128, 32
 CHUNK = 8192
 """Rows scored at once: a layer of ten networks then takes 21 MB."""
 DIGITS = 9
-"""Decimals of scores and of what is made of their places: members and machines that agree to this far agree."""
+"""Decimals of scores and of what is made of their places: members and machines that agree to this far
+agree."""
 AN_EPOCH, FINE = 3, (0.001, 0.00001)
-"""How many epochs for each row seen the networks of a prior are trained further, and the rates at which that begins
-and ends.  On three recorded tables the best row was found after 8 draws in the mean, without it after 10, and with
-300 epochs from the second row on, as of the source, after 15."""
+"""How many epochs for each row seen the networks of a prior are trained further, and the rates at which that
+begins and ends.  On three recorded tables the best row was found after 8 draws in the mean, without it after
+10, and with 300 epochs from the second row on, as of the source, after 15."""
 GUARDED = "gp-ei"
 """The step of a row that the Gaussian process chose, because the prior misleads."""
 ENOUGH_FORECASTS = 20
@@ -52,11 +53,12 @@ ENOUGH_FORECASTS = 20
 
 
 def best_ranked(view: View) -> Choice:
-    """The free row, likely to train, of the greatest promise by its places in the members' rankings; ties at random.
+    """The free row, likely to train, of the greatest promise by its places in the members' rankings; ties at
+    random.
 
     Without a prior the first slots are spread, and so are all before two scores differ: an order of one place
-    teaches nothing.  With one, its networks propose from the first slot on, trained further on what is seen, unless
-    it misleads; then the choice is that of gp-ei, and its step says so.
+    teaches nothing.  With one, its networks propose from the first slot on, trained further on what is seen,
+    unless it misleads; then the choice is that of gp-ei, and its step says so.
     """
     rows, chances = np.flatnonzero(view.free), Chances(view)
     if view.prior is None and view.begun < view.initial:
@@ -72,13 +74,18 @@ def best_ranked(view: View) -> Choice:
     promise = promises(found[:, : len(rows) + 1] if len(seen.rows) else found, view)
     at = int(view.rng.choice(np.flatnonzero(promise == promise.max())))
     row = int(rows[at])
-    told = None if view.rungs or not len(seen.rows) else forecast(view, seen, found[:, len(rows) :], found[:, at], row)
+    told = (
+        None
+        if view.rungs or not len(seen.rows)
+        else forecast(view, seen, found[:, len(rows) :], found[:, at], row)
+    )
     return Choice(row, told)
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Rows and losses (n,) from the lowest loss, equal ones by their rows; the order in which they came is lost."""
+    """Rows and losses (n,) from the lowest loss, equal ones by their rows; the order in which they came is
+    lost."""
 
     rows: Integers
     losses: Floats
@@ -99,8 +106,8 @@ def in_order(rows: Integers, losses: Floats) -> Seen:
 def fitted(
     space: Space, key: tuple[bytes, bytes], how: Ranking, seed: int, slot: int, prior: Prior | None = None
 ) -> Ranker:
-    """The members, fitted to the list of a key: from starts that seed and slot determine, or from the prior's networks,
-    which stay as they are while no two rows differ."""
+    """The members, fitted to the list of a key: from starts that seed and slot determine, or from the prior's
+    networks, which stay as they are while no two rows differ."""
     rows, first = (np.frombuffer(part, dtype=np.int64) for part in key)
     x, rng = space.unit_cube[rows], np.random.default_rng([seed, slot])
     ranker = prior.ranker.copy() if prior else Ranker.drawn(x.shape[1], how.hidden, how.members, rng)
@@ -110,7 +117,9 @@ def fitted(
         asked = listed if len(rows) <= LONGEST else _listed(len(rows), rng)
         known = asked if ranker.task is None else _known(asked, rng)
         asked = asked if ranker.task is None or len(asked) < 5 else np.setdiff1d(asked, known)
-        return Batch(x[asked], support_of(x[known], tie_starts(first[known])), _slope(how, tie_starts(first[asked])))
+        return Batch(
+            x[asked], support_of(x[known], tie_starts(first[known])), _slope(how, tie_starts(first[asked]))
+        )
 
     if len(np.unique(first)) > 1:
         train(ranker, batch, *_training(how, len(rows), prior))
@@ -157,9 +166,9 @@ def scored(members: Ranker, cube: Floats, rows: Integers, support: Floats) -> Fl
 def promises(s: Floats, view: View) -> Floats:
     """What the acquisition makes (m,) of scores (M, m + 1), of which the last are those of the best row seen.
 
-    While other rows are pending, members are weighted at random, and the workers' rows differ more (the Bayesian
-    bootstrap of Rubin, *Ann. Stat.* 9 (1981) 130-134): on seven tables four workers then began 1.08 times as many rows
-    as one, and 1.21 times without (21 races each, 100 epochs).
+    While other rows are pending, members are weighted at random, and the workers' rows differ more (the
+    Bayesian bootstrap of Rubin, *Ann. Stat.* 9 (1981) 130-134): on seven tables four workers then began 1.08
+    times as many rows as one, and 1.21 times without (21 races each, 100 epochs).
     """
     rng, count = view.rng, len(s)
     share = rng.dirichlet(np.ones(count)) if view.pending else np.full(count, 1.0 / count)
@@ -194,8 +203,8 @@ ACQUISITIONS: Mapping[str, Acquisition] = {
 def forecast(view: View, seen: Seen, known: Floats, asked: Floats, row: int) -> Forecast:
     """The forecast of a row: the places of its scores (M,) among those of the seen rows (M, n), as losses.
 
-    The band is widened by how far earlier forecasts were out of place; before enough of them its lower end is open.
-    No regret: ranks know no distances.
+    The band is widened by how far earlier forecasts were out of place; before enough of them its lower end is
+    open. No regret: ranks know no distances.
     """
     n = len(seen.rows)
     among = 0.5 + 0.5 * ((known > asked[:, None]).sum(axis=1) + (known >= asked[:, None]).sum(axis=1))
@@ -215,13 +224,16 @@ def _loss_at(seen: Seen, place: float) -> float:
 
 
 def misplaced(trials: tuple[Trial, ...]) -> Floats:
-    """|place forecast - place taken| / n of each trial with a forecast and a score, among the n scores its slot
-    had seen."""
+    """|place forecast - place taken| / n of each trial with a forecast and a score, among the n scores its
+    slot had seen."""
     losses = {one.proposal.slot: one.score for one in trials}
     found = []
     for one in trials:
         if one.proposal.forecast is not None and one.score is not None:
             then = np.array([loss for slot in one.proposal.seen if (loss := losses.get(slot)) is not None])
-            said, taken = (((then < at).mean() + (then <= at).mean()) / 2 for at in (one.proposal.forecast.score, one.score))
+            said, taken = (
+                ((then < at).mean() + (then <= at).mean()) / 2
+                for at in (one.proposal.forecast.score, one.score)
+            )
             found.append(abs(said - taken))
     return np.array(found)

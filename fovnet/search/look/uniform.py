@@ -20,7 +20,8 @@ def few(space: Space) -> int:
     """The number of spread rows before the model is used: three, or one per level of the largest categorical
     axis, if that has more.
 
-    All levels of a categorical axis are equally far apart, so the model predicts nothing for a level never seen.
+    All levels of a categorical axis are equally far apart, so the model predicts nothing for a level never
+    seen.
     """
     return max([3, *(len(axis.levels) for axis in space.axes if axis.kind == "categorical")])
 
@@ -49,5 +50,7 @@ def spread_among(view: View, rows: NDArray[np.int64]) -> Choice:
 def nearest_to(view: View, point: NDArray[np.float64]) -> Choice:
     """The free row nearest to the levels that a point (d,) in [0, 1) falls on, every level of an axis having
     an equal share of it."""
-    levels = np.array([int(share * len(axis.levels)) for share, axis in zip(point, view.space.axes, strict=True)])
+    levels = np.array(
+        [int(share * len(axis.levels)) for share, axis in zip(point, view.space.axes, strict=True)]
+    )
     return Choice(view.space.nearest(levels, view.free))

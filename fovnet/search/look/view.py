@@ -22,13 +22,15 @@ Candidates = Literal[24, "all"]
 class Modelling:
     """How a method models the scores (grid, random and tpe do not); the defaults are recommended.
 
-    targets          values modelled: "half-ranked" keeps distances in the better half only, "ranked" none, "raw" all
+    targets          values modelled: "half-ranked" keeps distances in the better half only, "ranked" none,
+                     "raw" all
     kernel           covariance function, which sets the assumed smoothness of the loss
     hyperparameters  "map": maximum a posteriori; "sampled": averaged over a few draws from their posterior
     per_second       divide the expected improvement by the predicted seconds of the training; "gp-ei" only
-    choose           "best": the row of greatest expected improvement; "drawn": one drawn in proportion to it; "gp-ei" only
-    fidelity         of trainings that are compared before their last epoch, the model sees the "latest" score of a row
-                     only, or all, with their rung as an "axis" more
+    choose           "best": the row of greatest expected improvement; "drawn": one drawn in proportion to it;
+                     "gp-ei" only
+    fidelity         of trainings that are compared before their last epoch, the model sees the "latest" score
+                     of a row only, or all, with their rung as an "axis" more
     """
 
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
@@ -40,7 +42,8 @@ class Modelling:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The modelling as JSON; without the last two where they have their defaults, as in journals of before."""
+        """The modelling as JSON; without the last two where they have their defaults, as in journals of
+        before."""
         later = {"choose": "best", "fidelity": "latest"}
         return {name: value for name, value in asdict(self).items() if later.get(name) != value}
 
@@ -49,8 +52,8 @@ RECOMMENDED = Modelling()
 
 
 class Neighbour(NamedTuple):
-    """Which neighbours a row has along an axis: all other levels, the next one in a cycle, or one up and one down;
-    in these the axes of `reset` get the given levels."""
+    """Which neighbours a row has along an axis: all other levels, the next one in a cycle, or one up and one
+    down; in these the axes of `reset` get the given levels."""
 
     axis: str
     to: Literal["all", "next", "steps"] = "all"
@@ -81,7 +84,10 @@ class Polling:
     @property
     def facts(self) -> dict[str, Any]:
         """The polling as JSON."""
-        return {**asdict(self), "neighbours": [[one.axis, one.to, dict(one.reset)] for one in self.neighbours]}
+        return {
+            **asdict(self),
+            "neighbours": [[one.axis, one.to, dict(one.reset)] for one in self.neighbours],
+        }
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Polling:
@@ -97,13 +103,15 @@ POLLING = Polling()
 class Ranking:
     """How "ranking" learns the order of the scores, and what it does with it; the defaults are recommended.
 
-    loss         "list": of the whole order; "pair": of its pairs; "net": of two softmax distributions; "point": of levels
-    weight       of the places in the loss "list": "log" 1/ln(place + 1), "inverse", "linear", or "one" for all alike
+    loss         "list": of the whole order; "pair": of its pairs; "net": of two softmax distributions;
+                 "point": of levels
+    weight       of the places in the loss "list": "log" 1/ln(place + 1), "inverse", "linear", or "one" for
+                 all alike
     members      networks, each from a start of its own;     hidden  widths of their hidden layers
     epochs       of each fit;     rate, rate_end  at which it begins and ends
-    acquisition  of a row's places in the members' rankings: the expected improvement of their logarithms ("log-ei"),
-                 that of a member drawn ("thompson"), or their mean ("mean-rank"); None: the last with a prior, else
-                 the first
+    acquisition  of a row's places in the members' rankings: the expected improvement of their logarithms
+                 ("log-ei"), that of a member drawn ("thompson"), or their mean ("mean-rank"); None: the last
+                 with a prior, else the first
     range        k: scores s are kept within ±k by k·tanh(s/100); None: they are not
     guard        against a prior that misleads
     """
@@ -139,14 +147,17 @@ class View:
 
     trials    those finished in virtual time, by slot
     pending   rows still running for the first time
-    free      (M,) bool, rows that may be proposed: feasible and never proposed before, or stopped early and to be
-              taken up again; at least one
+    free      (M,) bool, rows that may be proposed: feasible and never proposed before, or stopped early and
+              to be taken up again; at least one
     continued number of earlier slots that continue another, and so begin no row
-    rungs     the epochs at which trainings are compared before their end, which is the last; empty: they are not
+    rungs     the epochs at which trainings are compared before their end, which is the last; empty: they are
+              not
     initial   number of rows, the first included, spread over the space before a model is used
     seed      of the whole search
-    predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if unknown
-    candidates  of "tpe": the values drawn along each axis, or "all" free rows;     polling  of "mads" and "a-mads"
+    predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if
+        unknown
+    candidates  of "tpe": the values drawn along each axis, or "all" free rows;     polling  of "mads" and
+        "a-mads"
     ranking   of "ranking";     prior  what earlier searches taught, of "ranking" and "gp-rgpe"
     """
 
@@ -186,15 +197,22 @@ class View:
     def scored(self) -> tuple[NDArray[np.int64], Floats]:
         """Rows and scores, (n,) each, of the trials that have one."""
         pairs = [(trial.proposal.row, trial.score) for trial in self.seen if trial.score is not None]
-        return np.array([row for row, _ in pairs], dtype=np.int64), np.array([score for _, score in pairs], dtype=np.float64)
+        return np.array([row for row, _ in pairs], dtype=np.int64), np.array(
+            [score for _, score in pairs], dtype=np.float64
+        )
 
     @property
     def observations(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Rows, rungs and scores, (N,) each, of all slots with a score, also of those that a later one
         continues."""
-        scored = [(one.proposal.row, one.proposal.rung, one.score) for one in self.trials if one.score is not None]
+        scored = [
+            (one.proposal.row, one.proposal.rung, one.score) for one in self.trials if one.score is not None
+        ]
         rows, rungs, scores = zip(*scored, strict=True) if scored else ((), (), ())
-        return np.array(rows, dtype=np.int64), np.array(rungs, dtype=np.int64), np.array(scores, dtype=np.float64)
+        return (
+            np.array(rows, dtype=np.int64), np.array(rungs, dtype=np.int64),
+            np.array(scores, dtype=np.float64),
+        )
 
     @property
     def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -208,12 +226,16 @@ class View:
 
     @property
     def failed(self) -> NDArray[np.int64]:
-        """Rows that failed because of their configuration, except out of memory if there are memory estimates."""
-        return np.array([trial.proposal.row for trial in self.seen if self._is_failure(trial)], dtype=np.int64)
+        """Rows that failed because of their configuration, except out of memory if there are memory
+        estimates."""
+        return np.array(
+            [trial.proposal.row for trial in self.seen if self._is_failure(trial)], dtype=np.int64
+        )
 
     @property
     def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows (n,) of the trials that have a score or are in `failed`, by slot, and whether they have one."""
+        """Rows (n,) of the trials that have a score or are in `failed`, by slot, and whether they have
+        one."""
         informative = [trial for trial in self.seen if trial.score is not None or self._is_failure(trial)]
         rows = np.array([trial.proposal.row for trial in informative], dtype=np.int64)
         return rows, np.array([trial.score is not None for trial in informative], dtype=bool)
@@ -224,8 +246,8 @@ class View:
 
 
 class Choice(NamedTuple):
-    """A free row, the forecast of the method's model, None if no model was used, and the step of a method that
-    has several."""
+    """A free row, the forecast of the method's model, None if no model was used, and the step of a method
+    that has several."""
 
     row: int
     forecast: Forecast | None = None

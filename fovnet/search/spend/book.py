@@ -77,7 +77,11 @@ class Book:
     def paused(self) -> Sequence[Entry]:
         """Seen and scored slots below the last rung with which nothing goes on."""
         last, gone_on = self.schedule.last, self.gone_on
-        return [one for one in self.entries if one.score is not None and one.rung < last and one.slot not in gone_on]
+        return [
+            one
+            for one in self.entries
+            if one.score is not None and one.rung < last and one.slot not in gone_on
+        ]
 
 
 Move = Begin | GoOn
@@ -94,6 +98,8 @@ def best_of(entries: Iterable[Entry]) -> list[Entry]:
 def entries_of(earlier: Sequence[Proposal], scores: Mapping[int, float | None]) -> tuple[Entry, ...]:
     """The entries of all earlier proposals; `scores` has those of the seen slots."""
     return tuple(
-        Entry(one.slot, one.row, one.bracket, one.rung, one.continues, one.slot in scores, scores.get(one.slot))
+        Entry(
+            one.slot, one.row, one.bracket, one.rung, one.continues, one.slot in scores, scores.get(one.slot)
+        )
         for one in earlier
     )

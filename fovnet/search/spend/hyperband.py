@@ -14,31 +14,35 @@ from fovnet.search.spend.schedule import Schedule
 
 
 def hyperband(book: Book) -> Move | None:
-    """Goes on in the oldest bracket where a rung is complete, the most trained first; else begins in the oldest
-    one that is not full.
+    """Goes on in the oldest bracket where a rung is complete, the most trained first; else begins in the
+    oldest one that is not full.
 
-    A rung is complete when all its members are seen; the best n_0 // η^i of them, fewer where fewer have a score,
-    go on to rung i.  Where nothing is left to begin, a rung does not wait for those still running, and a bracket
-    that begins too low to take up what others stopped is passed over.
+    A rung is complete when all its members are seen; the best n_0 // η^i of them, fewer where fewer have a
+    score, go on to rung i.  Where nothing is left to begin, a rung does not wait for those still running, and
+    a bracket that begins too low to take up what others stopped is passed over.
     """
     for bracket in range(book.newest + book.schedule.last + 2):
         move = _beginning(book, bracket) or next(_promotions(book, bracket, waits=True), None)
         if move is not None:
             return move
-    return next((move for bracket in range(book.newest + 1) for move in _promotions(book, bracket, waits=False)), None)
+    return next(
+        (move for bracket in range(book.newest + 1) for move in _promotions(book, bracket, waits=False)), None
+    )
 
 
 def _reusable(book: Book, bracket: int, rung: int) -> list[Entry]:
-    """The slots stopped below this rung in older brackets that are closed: a bracket may take them up where it
-    begins.  Older ones must have no further move, as they have when it is this bracket's turn.
+    """The slots stopped below this rung in older brackets that are closed: a bracket may take them up where
+    it begins.  Older ones must have no further move, as they have when it is this bracket's turn.
 
-    With a model that proposes many good rows at once, of which one is trained to the end, a search that lost the
-    others for good missed the best of 1,000 rows in ten runs of twenty; with this it never did.
+    With a model that proposes many good rows at once, of which one is trained to the end, a search that lost
+    the others for good missed the best of 1,000 rows in ten runs of twenty; with this it never did.
     """
     if not book.schedule.reuse:
         return []
     running = {entry.bracket for entry in book.entries if not entry.seen}
-    return [one for one in book.paused if one.rung < rung and one.bracket < bracket and one.bracket not in running]
+    return [
+        one for one in book.paused if one.rung < rung and one.bracket < bracket and one.bracket not in running
+    ]
 
 
 def _beginning(book: Book, bracket: int) -> Begin | None:
@@ -59,7 +63,8 @@ def _promotions(book: Book, bracket: int, *, waits: bool) -> Iterator[GoOn]:
 
 
 def _complete(book: Book, bracket: int, waits: bool) -> list[int]:
-    """The rungs of a full bracket, below the last, whose members are all there and, if it `waits`, all seen."""
+    """The rungs of a full bracket, below the last, whose members are all there and, if it `waits`, all
+    seen."""
     complete: list[int] = []
     wanted = 1                                          # of the first rung whatever has begun: it is full
     for rung in range(_first_rung(book.schedule, bracket), book.schedule.last):

@@ -1,7 +1,8 @@
 """Rungs and brackets: the epochs at which trainings are compared, in whole numbers.
 
     R  epochs of a full training        η  eta        K  the last rung        s  rungs that a bracket climbs
-Source: Li et al., *Hyperband* (2018), arXiv:1603.06560, algorithm 1, its floating logarithm replaced by a count.
+Source: Li et al., *Hyperband* (2018), arXiv:1603.06560, algorithm 1, its floating logarithm replaced by a
+count.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ Kind = Literal["full", "hyperband", "asha"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a search spends epochs; with "full" every training has R epochs, and the other numbers mean nothing.
+    """How a search spends epochs; with "full" every training has R epochs, and the other numbers mean
+    nothing.
 
     kind      name of the Spend            epochs  R        eta  of how many trainings on a rung one goes on
     least     epochs of the first rung, at least
     reuse     of "hyperband": a bracket may take up what a closed one stopped, which a finite space would lose
-    restarts  each rung is a training from the first epoch on, as a rate schedule that depends on the number of
-              epochs demands
+    restarts  each rung is a training from the first epoch on, as a rate schedule that depends on the number
+              of epochs demands
     Raises SearchError "search-schedule" for eta below 2, or least below 1 or above R.
     """
 
@@ -38,9 +40,14 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if self.eta < 2:
-            raise SearchError("search-schedule", f"eta {self.eta}: give 2 or more; of eta trainings one goes on.")
+            raise SearchError(
+                "search-schedule", f"eta {self.eta}: give 2 or more; of eta trainings one goes on."
+            )
         if not 1 <= self.least <= self.epochs:
-            raise SearchError("search-schedule", f"least_epochs {self.least}: give 1 to {self.epochs}, the epochs of a full training.")
+            raise SearchError(
+                "search-schedule",
+                f"least_epochs {self.least}: give 1 to {self.epochs}, the epochs of a full training.",
+            )
 
     @cached_property
     def rungs(self) -> tuple[int, ...]:
@@ -77,7 +84,8 @@ FULL = Schedule()
 
 
 def newest_possible(schedule: Schedule, proposals: Sequence[Proposal]) -> int:
-    """The newest bracket that the slot after these may be in: hyperband passes over K at most, asha has one."""
+    """The newest bracket that the slot after these may be in: hyperband passes over K at most, asha has
+    one."""
     newest = max((proposal.bracket for proposal in proposals), default=-1)
     return newest + schedule.last + 1 if schedule.kind == "hyperband" else 0
 

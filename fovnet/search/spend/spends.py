@@ -21,8 +21,9 @@ slots)."""
 def may_go_on(book: Book, workers: int) -> Collection[int]:
     """The slots whose checkpoints are worth their space: with which the search may still go on.
 
-    Of asha the best ⌈n/η⌉ + W + SPARE of the n on a rung; of hyperband those among the best of their rung so far,
-    and with reuse all.  Any other that goes on after all is trained from its first epoch, to the same result.
+    Of asha the best ⌈n/η⌉ + W + SPARE of the n on a rung; of hyperband those among the best of their rung so
+    far, and with reuse all.  Any other that goes on after all is trained from its first epoch, to the same
+    result.
     """
     schedule, slots = book.schedule, set[int]()
     for (bracket, rung), members in book.rungs.items():

@@ -2,9 +2,10 @@
 
     sub-<label>/[ses-<label>/]anat/sub-<label>[_ses-<label>][_<key>-<value>...]_<suffix>.nii[.gz]
 
-with the fields of their sidecars: the .json of the same name, and by the inheritance principle every .json of the same suffix in a folder
-above whose entities are all among the image's; nearer ones take precedence.  Only site, sex and scanner are read from participants.tsv.
-Source: BIDS 1.10, "Common principles" and "Anatomy imaging data".
+with the fields of their sidecars: the .json of the same name, and by the inheritance principle every .json of
+the same suffix in a folder above whose entities are all among the image's; nearer ones take precedence.  Only
+site, sex and scanner are read from participants.tsv. Source: BIDS 1.10, "Common principles" and "Anatomy
+imaging data".
 """
 
 from __future__ import annotations
@@ -21,32 +22,48 @@ from fovnet.volume.collection import VolumeRow
 from fovnet.volume.unpacking import regular
 
 SUFFIXES = (
-    "T1w", "T2w", "PDw", "T2starw", "FLAIR", "inplaneT1", "inplaneT2", "PDT2", "angio", "MP2RAGE", "MEGRE", "MESE", "VFA", "IRT1", "MTS",
-    "MTR", "MPM", "UNIT1", "FLASH", "PD", "T2star",
+    "T1w", "T2w", "PDw", "T2starw", "FLAIR", "inplaneT1", "inplaneT2", "PDT2", "angio", "MP2RAGE", "MEGRE",
+    "MESE", "VFA", "IRT1", "MTS", "MTR", "MPM", "UNIT1", "FLASH", "PD", "T2star",
 )
 OF_PARTICIPANT = {"site": "site", "sex": "sex", "scanner": "scanner"}
-OF_SIDECAR = {"Manufacturer": "manufacturer", "MagneticFieldStrength": "field_strength", "InstitutionName": "site"}
+OF_SIDECAR = {
+    "Manufacturer": "manufacturer", "MagneticFieldStrength": "field_strength", "InstitutionName": "site",
+}
 NOT_RAW = ("derivatives", "sourcedata", "code")
-PARTS = {"part-phase": "a phase image", "part-real": "the real part of a complex image", "part-imag": "the imaginary part"}
+PARTS = {
+    "part-phase": "a phase image", "part-real": "the real part of a complex image",
+    "part-imag": "the imaginary part",
+}
 
 
 def gather_bids(tree: Path) -> Gathered:
-    """Every anatomical MR image, unlabelled; subject_id is the participant's label with its sub-, as in participants.tsv."""
+    """Every anatomical MR image, unlabelled; subject_id is the participant's label with its sub-, as in
+    participants.tsv."""
     gathered, table = Gathered(), tree / "participants.tsv"
     unreadable: dict[Path, Aside] = {}
     try:
         people = _people(table)
     except (OSError, ValueError) as fault:
         people = {}
-        gathered.leave(table, f"{table}: no readable UTF-8 table ({fault}); volumes are taken without site and sex", BROKEN)
+        gathered.leave(
+            table, f"{table}: no readable UTF-8 table ({fault}); volumes are taken without site and sex",
+            BROKEN,
+        )
     for name in NOT_RAW:
         if (tree / name).is_dir():
-            gathered.leave(tree / name, "no raw data of this set; point at a data set inside it to collect that")
+            gathered.leave(
+                tree / name, "no raw data of this set; point at a data set inside it to collect that"
+            )
     for subject in sorted(path for path in tree.glob("sub-*") if path.is_dir()):
         if people and subject.name not in people:
-            gathered.leave(subject, "its participant has no line in participants.tsv; its volumes are taken without site and sex")
+            gathered.leave(
+                subject,
+                "its participant has no line in participants.tsv; its volumes are taken without site and sex",
+            )
         for session in (subject, *sorted(path for path in subject.glob("ses-*") if path.is_dir())):
-            for folder in sorted(path for path in session.iterdir() if path.is_dir() and not path.name.startswith("ses-")):
+            for folder in sorted(
+                path for path in session.iterdir() if path.is_dir() and not path.name.startswith("ses-")
+            ):
                 if folder.name == "anat":
                     _add_folder(gathered, tree, folder, people.get(subject.name, {}), unreadable)
                 else:
@@ -55,8 +72,11 @@ def gather_bids(tree: Path) -> Gathered:
     return gathered
 
 
-def _add_folder(gathered: Gathered, tree: Path, folder: Path, person: dict[str, str], unreadable: dict[Path, Aside]) -> None:
-    """Adds the images of a folder, and to `unreadable` their sidecars that cannot be read: one may be that of every image of a data set."""
+def _add_folder(
+    gathered: Gathered, tree: Path, folder: Path, person: dict[str, str], unreadable: dict[Path, Aside]
+) -> None:
+    """Adds the images of a folder, and to `unreadable` their sidecars that cannot be read: one may be that of
+    every image of a data set."""
     for path in sorted(path for path in folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))):
         stem = path.name.removesuffix(".gz").removesuffix(".nii")
         *entities, suffix = stem.split("_")
@@ -65,7 +85,9 @@ def _add_folder(gathered: Gathered, tree: Path, folder: Path, person: dict[str, 
         if suffix not in SUFFIXES:
             reason = f"{suffix}: a map or a mask, or a kind that BIDS does not list among MR images"
         elif not folder.is_relative_to(tree / subject):
-            reason = f"its name says {subject or 'no subject'}, and it lies in {folder.relative_to(tree).parts[0]}"
+            reason = (
+                f"its name says {subject or 'no subject'}, and it lies in {folder.relative_to(tree).parts[0]}"
+            )
         if reason:
             gathered.leave(path, reason)
             continue
@@ -78,7 +100,11 @@ def _add_folder(gathered: Gathered, tree: Path, folder: Path, person: dict[str, 
         unreadable |= {fault.path: fault for fault in faults}
         attributes = {**person, **about, "sequence": suffix, "plane": plane}
         attributes |= {"site": person.get("site") or about.get("site", "")}
-        gathered.add(VolumeRow(stem, subject, path, attributes={name: value for name, value in attributes.items() if value}))
+        gathered.add(
+            VolumeRow(
+                stem, subject, path, attributes={name: value for name, value in attributes.items() if value}
+            )
+        )
 
 
 def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[dict[str, str], list[Aside]]:
@@ -97,7 +123,12 @@ def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[
                 fields = json.loads(regular(sidecar).read_text(encoding="utf-8-sig"))
                 facts |= fields if isinstance(fields, dict) else {}
             except (OSError, ValueError, RecursionError, VolumeError) as fault:
-                faults.append(Aside(sidecar, BROKEN, f"{sidecar}: no readable JSON ({fault}); images are taken without it", "sidecar"))
+                faults.append(
+                    Aside(
+                        sidecar, BROKEN,
+                        f"{sidecar}: no readable JSON ({fault}); images are taken without it", "sidecar",
+                    )
+                )
     about = {name: _text(facts[key]) for key, name in OF_SIDECAR.items() if facts.get(key) not in (None, "")}
     return about, faults
 
@@ -113,6 +144,10 @@ def _people(table: Path) -> dict[str, dict[str, str]]:
     people = {}
     for row in read_tsv(table):
         person = row.get("participant_id", "")
-        known = {name: row[column] for column, name in OF_PARTICIPANT.items() if row.get(column) not in (None, "", "n/a")}
+        known = {
+            name: row[column]
+            for column, name in OF_PARTICIPANT.items()
+            if row.get(column) not in (None, "", "n/a")
+        }
         people[person if person.startswith("sub-") else f"sub-{person}"] = known
     return people

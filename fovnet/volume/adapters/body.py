@@ -9,20 +9,25 @@ from fovnet.volume.intensity import window
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.volume import Volume
 
-TISSUE = 0.15           # of the intensity window: three times the noise of an image with a signal-to-noise ratio of 20
-LEAST_SHARE = 0.01      # of a slice's pixels: the vertex, 25 mm across in a field of view of 240 mm; noise never reaches it
+# of the intensity window: three times the noise of an image with a signal-to-noise ratio of 20
+TISSUE = 0.15
+# of a slice's pixels: the vertex, 25 mm across in a field of view of 240 mm; noise never reaches it
+LEAST_SHARE = 0.01
 
 
 def body_slices(volume: Volume) -> tuple[int, int]:
     """(first, last) slice with tissue, of the volume in its closest RAS order, counted from the feet.
 
-    The first and the last slice with at least 1 % of its pixels above the noise; slices without signal may lie between them.
-    The whole volume if there is no such slice.
+    The first and the last slice with at least 1 % of its pixels above the noise; slices without signal may
+    lie between them. The whole volume if there is no such slice.
     """
     voxels = closest_canonical(volume).voxels
     black, white = window(voxels)
     bright = black + TISSUE * (white - black)
-    share = np.asarray([np.count_nonzero(voxels[:, :, k] > bright) for k in range(voxels.shape[2])]) / voxels[:, :, 0].size
+    share = (
+        np.asarray([np.count_nonzero(voxels[:, :, k] > bright) for k in range(voxels.shape[2])])
+        / voxels[:, :, 0].size
+    )
     shown = np.flatnonzero(share >= LEAST_SHARE)
     return (int(shown[0]), int(shown[-1])) if len(shown) else (0, voxels.shape[2] - 1)
 

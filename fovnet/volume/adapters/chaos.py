@@ -4,8 +4,8 @@
     <Train_Sets|Test_Sets>/MR/<subject>/T2SPIR/DICOM_anon/*.dcm
     .../Ground/*.png                masks of liver, kidneys and spleen, one PNG per slice
 
-Each series is one volume, with its folder as path.  Nothing is labelled: the position of each mask is in the DICOM headers only, which
-are not read here.  CT (the folder CT beside MR) is left out.
+Each series is one volume, with its folder as path.  Nothing is labelled: the position of each mask is in the
+DICOM headers only, which are not read here.  CT (the folder CT beside MR) is left out.
 Source: Kavur et al., *CHAOS challenge* (2021), Medical Image Analysis 69:101950.
 """
 
@@ -16,13 +16,18 @@ from pathlib import Path
 from fovnet.volume.adapters.gathered import NOT_LABELLED, Gathered
 from fovnet.volume.collection import VolumeRow
 
-SERIES = {"T1DUAL/DICOM_anon/InPhase": "T1-in", "T1DUAL/DICOM_anon/OutPhase": "T1-out", "T2SPIR/DICOM_anon": "T2-SPIR"}
+SERIES = {
+    "T1DUAL/DICOM_anon/InPhase": "T1-in", "T1DUAL/DICOM_anon/OutPhase": "T1-out",
+    "T2SPIR/DICOM_anon": "T2-SPIR",
+}
 
 
 def gather_chaos(tree: Path) -> Gathered:
     """Every MR series, one volume each; a series that a subject lacks is set aside."""
     gathered = Gathered()
-    for folder in sorted({path for path in (tree, *tree.rglob("*")) if path.is_dir() and path.name in ("MR", "CT")}):
+    for folder in sorted(
+        {path for path in (tree, *tree.rglob("*")) if path.is_dir() and path.name in ("MR", "CT")}
+    ):
         if folder.name == "CT":
             gathered.leave(folder, "CT, and fovnet reads MR")
             continue
@@ -34,11 +39,21 @@ def gather_chaos(tree: Path) -> Gathered:
 def _add_subject(gathered: Gathered, subject: Path) -> None:
     for place, sequence in SERIES.items():
         series = subject / place
-        images = [path for path in series.glob("*") if path.suffix.lower() == ".dcm"] if series.is_dir() else []
+        images = (
+            [path for path in series.glob("*") if path.suffix.lower() == ".dcm"] if series.is_dir() else []
+        )
         if not images:
             gathered.leave(series, "no DICOM files in it, though every subject has this series")
             continue
-        row = VolumeRow(f"{subject.name}_{sequence}", subject.name, series, attributes={"sequence": sequence, "plane": "axial"})
+        row = VolumeRow(
+            f"{subject.name}_{sequence}", subject.name, series,
+            attributes={"sequence": sequence, "plane": "axial"},
+        )
         gathered.add(row)
-        gathered.leave(series, f"{len(images)} DICOM files without a height that could be known here: the pictures in Ground do not say "
-                               "which slice they show", NOT_LABELLED)
+        gathered.leave(
+            series,
+            f"{len(images)} DICOM files without a height that could be known here: the pictures in Ground do "
+            "not say "
+            "which slice they show",
+            NOT_LABELLED,
+        )

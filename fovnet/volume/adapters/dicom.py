@@ -1,8 +1,9 @@
-"""A DICOM tree as exported by an archive: every readable series is a volume, in whatever folders and archives its files lie.
+"""A DICOM tree as exported by an archive: every readable series is a volume, in whatever folders and archives
+its files lie.
 
-What triage sets aside (localisers, derived maps, repeats, single images, other modalities) is listed in aside.tsv with its reason;
-nothing is labelled.  No patient identifiers are written: a subject_id is twelve hex digits of a hash of PatientID, a volume_id the same
-digits and those of its series.
+What triage sets aside (localisers, derived maps, repeats, single images, other modalities) is listed in
+aside.tsv with its reason; nothing is labelled.  No patient identifiers are written: a subject_id is twelve
+hex digits of a hash of PatientID, a volume_id the same digits and those of its series.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def gather_dicom(tree: Path, include: Collection[str] = ()) -> Gathered:
 
 
 def _leave(gathered: Gathered, path: Path) -> None:
-    """Sets aside a path without DICOM as left out; an archive that cannot be opened might hold some, and is set aside as broken."""
+    """Sets aside a path without DICOM as left out; an archive that cannot be opened might hold some, and is
+    set aside as broken."""
     try:
         if is_archive(path):
             survey(path)
@@ -57,7 +59,9 @@ def _leave(gathered: Gathered, path: Path) -> None:
 def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -> None:
     path = Path(row["path"])
     if row["kind"] == "unreadable":
-        gathered.aside.append(Aside(path, BROKEN, row["reason"].removesuffix(f" [{row['code']}]"), row["code"]))
+        gathered.aside.append(
+            Aside(path, BROKEN, row["reason"].removesuffix(f" [{row['code']}]"), row["code"])
+        )
     elif row["path"] not in wanted:
         gathered.leave(path, f"{row['kind']}: {row['reason']}")
     else:
@@ -66,7 +70,8 @@ def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -
         except VolumeError as fault:
             gathered.refuse(path, fault)
             return
-        subject = row["patient"] or row["study"] or row["series"]       # without a PatientID, images of different people must not be merged
+        # without a PatientID, images of different people must not be merged
+        subject = row["patient"] or row["study"] or row["series"]
         gathered.add(VolumeRow(f"{subject}-{row['series']}", subject, path, attributes=attributes))
 
 
@@ -75,13 +80,17 @@ def _attributes(path: Path, series: str) -> dict[str, str]:
 
     Raises VolumeError "volume-series" if the series no longer exists.
     """
-    frame = next((one.frames[0] for one in survey(split_address(path)[0]).series if one.is_called(series)), None)
+    frame = next(
+        (one.frames[0] for one in survey(split_address(path)[0]).series if one.is_called(series)), None
+    )
     if frame is None:
         raise VolumeError("volume-series", f"{path}: the series {series} is there no longer. Collect again.")
     tesla = frame.facts.field_strength or 0.0
     tesla = tesla / 1e4 if tesla > GAUSS else tesla
     columns = {
-        "manufacturer": frame.facts.manufacturer, "field_strength": f"{tesla:g}" if tesla > 0 else "", "plane": plane_of(frame),
+        "manufacturer": frame.facts.manufacturer,
+        "field_strength": f"{tesla:g}" if tesla > 0 else "",
+        "plane": plane_of(frame),
         "body_part_examined": body_part(frame.facts.body_part),
     }
     return {name: value for name, value in columns.items() if value}

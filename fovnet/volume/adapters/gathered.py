@@ -13,15 +13,17 @@ from fovnet.records import write_tsv
 from fovnet.volume.collection import REGION_COLUMNS, VOLUME_COLUMNS, RegionRow, VolumeRow, names_a_file
 
 BROKEN, LEFT_OUT, NOT_LABELLED = "broken", "left out", "not labelled"
-ATTRIBUTES = ("site", "manufacturer", "field_strength", "sequence", "plane")       # in this order, where any volume has them
+# in this order, where any volume has them
+ATTRIBUTES = ("site", "manufacturer", "field_strength", "sequence", "plane")
 
 
 @dataclass(frozen=True)
 class Aside:
     """A row of aside.tsv: a path that is not in the tables as it might have been, and why.
 
-    kind  "broken": a volume, table or sidecar that cannot be read; "left out": not an MR volume of this kind, or only in part used;
-          "not labelled": listed in volumes.tsv without rows in regions.tsv, because some slices cannot be labelled with certainty
+    kind  "broken": a volume, table or sidecar that cannot be read; "left out": not an MR volume of this kind,
+          or only in part used; "not labelled": listed in volumes.tsv without rows in regions.tsv, because
+          some slices cannot be labelled with certainty
     """
 
     path: Path
@@ -32,7 +34,8 @@ class Aside:
 
 @dataclass
 class Gathered:
-    """The rows of a collection being assembled; regions in slices of the volume in its closest RAS order, counted from the feet.
+    """The rows of a collection being assembled; regions in slices of the volume in its closest RAS order,
+    counted from the feet.
 
     taken  path of each volume by its case-folded volume_id
     """
@@ -48,13 +51,20 @@ class Gathered:
         return sum(one.kind == BROKEN for one in self.aside)
 
     def add(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
-        """Adds a volume and its labels; sets it aside if its volume_id is not a valid file name or is already in use."""
+        """Adds a volume and its labels; sets it aside if its volume_id is not a valid file name or is already
+        in use."""
         if not names_a_file(volume.volume_id):
-            self.aside.append(Aside(volume.path, LEFT_OUT, f"its name {volume.volume_id!r} cannot be a file name; rename it"))
+            self.aside.append(
+                Aside(
+                    volume.path, LEFT_OUT, f"its name {volume.volume_id!r} cannot be a file name; rename it"
+                )
+            )
             return
         if volume.volume_id.casefold() in self.taken:
             why = f"its name {volume.volume_id!r} is that of {self.taken[volume.volume_id.casefold()]}"
-            self.aside.append(Aside(volume.path, LEFT_OUT, f"{why}: the same once more, or to be called otherwise"))
+            self.aside.append(
+                Aside(volume.path, LEFT_OUT, f"{why}: the same once more, or to be called otherwise")
+            )
             return
         self.taken[volume.volume_id.casefold()] = volume.path
         self.volumes.append(volume)
@@ -70,21 +80,36 @@ class Gathered:
 
 
 def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, replace: bool = False) -> Path:
-    """Writes `out`/volumes.tsv and returns its path; regions.tsv beside it if anything is labelled, and always aside.tsv.
+    """Writes `out`/volumes.tsv and returns its path; regions.tsv beside it if anything is labelled, and
+    always aside.tsv.
 
-    Paths below `out` are written relative to it, others in full.  Raises CollectionError "collection-exists" if tables already exist
-    there, which may have been corrected by hand, unless `replace`; "collect-nothing" if no volume was found in `tree`.
+    Paths below `out` are written relative to it, others in full.  Raises CollectionError "collection-exists"
+    if tables already exist there, which may have been corrected by hand, unless `replace`; "collect-nothing"
+    if no volume was found in `tree`.
     """
     table, labels = out / "volumes.tsv", out / "regions.tsv"
     present = [path.name for path in (table, labels) if path.exists()]
     if present and not replace:
-        raise CollectionError("collection-exists", f"{out}: {' and '.join(present)} of an earlier run, perhaps corrected by hand, would be "
-                                                   "written over. Give another folder, or --replace.")
-    rows = [{"path": _written(one.path, out), "kind": one.kind, "code": one.code, "reason": one.reason} for one in gathered.aside]
+        raise CollectionError(
+            "collection-exists",
+            f"{out}: {' and '.join(present)} of an earlier run, perhaps corrected by hand, would be "
+            "written over. Give another folder, or --replace.",
+        )
+    rows = [
+        {"path": _written(one.path, out), "kind": one.kind, "code": one.code, "reason": one.reason}
+        for one in gathered.aside
+    ]
     write_tsv(out / "aside.tsv", ("path", "kind", "code", "reason"), rows)
     if not gathered.volumes:
-        why = f"{out / 'aside.tsv'} says why of {len(rows)}" if rows else "nothing in it is laid out as this verb expects (see --help)"
-        raise CollectionError("collect-nothing", f"{tree or out}: no volume was found; {why}. Is this the top folder of the tree?")
+        why = (
+            f"{out / 'aside.tsv'} says why of {len(rows)}"
+            if rows
+            else "nothing in it is laid out as this verb expects (see --help)"
+        )
+        raise CollectionError(
+            "collect-nothing",
+            f"{tree or out}: no volume was found; {why}. Is this the top folder of the tree?",
+        )
     used = {name for row in gathered.volumes for name, value in row.attributes.items() if value}
     further = [name for name in ATTRIBUTES if name in used] + sorted(used - set(ATTRIBUTES))
     for name in present:
@@ -92,17 +117,24 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
     if gathered.regions:
         write_tsv(labels, (*REGION_COLUMNS, "first_slice", "last_slice"), map(_label, gathered.regions))
     volumes = [
-        {**row.attributes, "volume_id": row.volume_id, "subject_id": row.subject_id, "path": _written(row.path, out)}
+        {
+            **row.attributes, "volume_id": row.volume_id, "subject_id": row.subject_id,
+            "path": _written(row.path, out),
+        }
         for row in gathered.volumes
     ]
     return write_tsv(table, (*VOLUME_COLUMNS, *further), volumes)
 
 
 def _label(row: RegionRow) -> dict[str, Any]:
-    return {"volume_id": row.volume_id, "region": row.region, "first_slice": int(row.first), "last_slice": int(row.last)}
+    return {
+        "volume_id": row.volume_id, "region": row.region, "first_slice": int(row.first),
+        "last_slice": int(row.last),
+    }
 
 
 def _written(path: Path, out: Path) -> str:
-    """The path as written to the table: relative if it lies in the table's folder, so that both can be moved together, else absolute."""
-    path, folder = Path(os.path.abspath(path)), Path(os.path.abspath(out))      # noqa: PTH100  (resolve would follow links out of the tree)
+    """The path as written to the table: relative if it lies in the table's folder, so that both can be moved
+    together, else absolute."""
+    path, folder = Path(os.path.abspath(path)), Path(os.path.abspath(out))  # noqa: PTH100  (resolve would follow links out of the tree)
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from fovnet.volume.formats import metaimage, nifti
 from fovnet.volume.orient import closest_axes
 
-THICKER = 1.5           # largest spacing over the next largest: from here on it gives the scan plane; nearer to 1 it is a 3-D scan
+# largest spacing over the next largest: from here on it gives the scan plane; nearer to 1 it is a 3-D scan
+THICKER = 1.5
 SAME_PLACE_MM = 0.1     # two grids are the same if no pair of corners lies farther apart
 PLANES = ("sagittal", "coronal", "axial")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The number of voxels along each stored axis (3,), and the (4, 4) affine from voxel index to scanner millimetres (RAS+)."""
+    """The number of voxels along each stored axis (3,), and the (4, 4) affine from voxel index to scanner
+    millimetres (RAS+)."""
 
     shape: tuple[int, int, int]
     vox_to_ras: NDArray[np.float64]
@@ -60,10 +62,12 @@ class Grid:
 
 
 def nifti_grid(path: Path) -> Grid:
-    """The grid of a NIfTI file.  Raises VolumeError if its header cannot be read or its grid is not a scanner's."""
+    """The grid of a NIfTI file.  Raises VolumeError if its header cannot be read or its grid is not a
+    scanner's."""
     from fovnet.volume.readers import guarded, reader_of
 
-    reader = reader_of(path)                # its error states what the file is instead: empty, a text, a git-annex pointer
+    # its error states what the file is instead: empty, a text, a git-annex pointer
+    reader = reader_of(path)
     sizes, vox_to_ras = guarded(reader, path, lambda: nifti.header_of(path))
     return Grid((sizes[0], sizes[1], sizes[2]), vox_to_ras)
 

@@ -1,6 +1,7 @@
 """IXI as published (brain-development.org): heads of healthy people from three hospitals.
 
-    IXI002-Guys-0828-T1.nii.gz      subject, hospital, examination number, sequence; all in one folder or one folder per sequence
+    IXI002-Guys-0828-T1.nii.gz      subject, hospital, examination number, sequence; all in one folder or one
+                                    folder per sequence
 
 Every slice with tissue is labelled head.  Diffusion (DTI, sixteen files per examination) is left out.
 """
@@ -19,8 +20,11 @@ from fovnet.volume.collection import RegionRow, VolumeRow
 from fovnet.volume.readers import volume_name
 from fovnet.volume.sources import read
 
-NAME = re.compile(r"(?P<subject>IXI\d{3})-(?P<site>[A-Za-z]+)-(?P<examination>\d{4})-(?P<sequence>[A-Z0-9]+)(?P<rest>-\d+)?")
-FIELD_STRENGTH = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}       # Philips Intera 1.5 T, Philips Intera 3 T, GE 1.5 T, by the site
+NAME = re.compile(
+    r"(?P<subject>IXI\d{3})-(?P<site>[A-Za-z]+)-(?P<examination>\d{4})-(?P<sequence>[A-Z0-9]+)(?P<rest>-\d+)?"
+)
+# Philips Intera 1.5 T, Philips Intera 3 T, GE 1.5 T, by the site
+FIELD_STRENGTH = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}
 HEAD_ONLY = ("T1", "T2", "PD", "MRA")
 
 
@@ -31,9 +35,15 @@ def gather_ixi(tree: Path) -> Gathered:
         name = volume_name(path)
         match = NAME.fullmatch(name)
         if not match:
-            gathered.leave(path, "not named IXI<number>-<hospital>-<examination>-<sequence> as the images of this data set are")
+            gathered.leave(
+                path,
+                "not named IXI<number>-<hospital>-<examination>-<sequence> as the images of this data set "
+                "are",
+            )
         elif match["sequence"] not in HEAD_ONLY or match["rest"]:
-            gathered.leave(path, f"{match['sequence']}{match['rest'] or ''}: only {', '.join(HEAD_ONLY)} are taken")
+            gathered.leave(
+                path, f"{match['sequence']}{match['rest'] or ''}: only {', '.join(HEAD_ONLY)} are taken"
+            )
         else:
             _add(gathered, path, match)
     return gathered
@@ -46,7 +56,14 @@ def _add(gathered: Gathered, path: Path, match: re.Match[str]) -> None:
         gathered.refuse(path, fault)
         return
     first, last = body_slices(volume)
-    attributes = {"site": match["site"], "sequence": match["sequence"], "plane": Grid(volume.voxels.shape, volume.vox_to_ras).plane,
-                  "field_strength": FIELD_STRENGTH.get(match["site"], "")}
+    attributes = {
+        "site": match["site"],
+        "sequence": match["sequence"],
+        "plane": Grid(volume.voxels.shape, volume.vox_to_ras).plane,
+        "field_strength": FIELD_STRENGTH.get(match["site"], ""),
+    }
     name = volume_name(path)
-    gathered.add(VolumeRow(name, match["subject"], path, attributes=attributes), [RegionRow(name, DEFAULT.chain[-1], first, last)])
+    gathered.add(
+        VolumeRow(name, match["subject"], path, attributes=attributes),
+        [RegionRow(name, DEFAULT.chain[-1], first, last)],
+    )

@@ -1,4 +1,5 @@
-"""Volumes with organ masks: one NIfTI per organ in a folder `segmentations`, or one file of numbered labels and a table of their names.
+"""Volumes with organ masks: one NIfTI per organ in a folder `segmentations`, or one file of numbered labels
+and a table of their names.
 
     case/mri.nii.gz                       case/mri.nii.gz
     case/segmentations/liver.nii.gz       case/segmentations.nii.gz
@@ -32,19 +33,24 @@ from fovnet.volume.unpacking import regular
 from fovnet.volume.volume import Volume
 
 FOLDER, NUMBERED = "segmentations", ("segmentations.nii.gz", "segmentations.nii")
-REGION_ORGANS = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}     # other masks are not opened
+# other masks are not opened
+REGION_ORGANS = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}
 SPELLED = {name.casefold(): name for name in REGION_ORGANS}
-UNNUMBERED = sorted(name for name in SPELLED if not re.search(r"\d", name))     # vertebrae_L3 is not a misspelling of vertebrae_L2
-ALIKE = 0.87            # includes liverr and hip_lef, excludes kidney_cyst_left (kidney_left) and brainstem (brain)
+# vertebrae_L3 is not a misspelling of vertebrae_L2
+UNNUMBERED = sorted(name for name in SPELLED if not re.search(r"\d", name))
+# includes liverr and hip_lef, excludes kidney_cyst_left (kidney_left) and brainstem (brain)
+ALIKE = 0.87
 SUFFIXES = (".nii.gz", ".nii")
 SESSION = re.compile(r"(ses|sess|session|visit|scan|timepoint|time|tp)[-_ ]?\w{1,8}", re.IGNORECASE)
 
 
 def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
-    """Every case below `tree`, labelled by its organs; a case is a folder with masks, and the volume is named after it.
+    """Every case below `tree`, labelled by its organs; a case is a folder with masks, and the volume is named
+    after it.
 
     labels  the table of numbered labels: two columns, number and name, separated by tabs or commas
-    Raises CollectionError "collect-labels" for numbered labels without a table, or a table that is not usable.
+    Raises CollectionError "collect-labels" for numbered labels without a table, or a table that is not
+    usable.
     """
     names = _label_names(labels) if labels else {}
     gathered = Gathered()
@@ -56,9 +62,16 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
         volume_id = "_".join(case.relative_to(tree).parts) or case.resolve().name
         if len(images) != 1:
             listed = ", ".join(path.name for path in images) or "none"
-            gathered.leave(case, f"{len(images)} images beside the masks ({listed}), one is wanted: the one they were drawn on")
+            gathered.leave(
+                case,
+                f"{len(images)} images beside the masks ({listed}), one is wanted: the one they were drawn "
+                "on",
+            )
             continue
-        add_case(gathered, VolumeRow(volume_id, _person(case.relative_to(tree).parts) or volume_id, images[0]), case, names)
+        add_case(
+            gathered, VolumeRow(volume_id, _person(case.relative_to(tree).parts) or volume_id, images[0]),
+            case, names,
+        )
     leave_unmasked(gathered, tree)
     return gathered
 
@@ -69,7 +82,8 @@ def _is_image(path: Path) -> bool:
 
 
 def _person(parts: Sequence[str]) -> str:
-    """The subject_id of a case in these folders: p01/ses-1 and p01/ses-2, sessions of one person, are both p01."""
+    """The subject_id of a case in these folders: p01/ses-1 and p01/ses-2, sessions of one person, are both
+    p01."""
     return "_".join(parts[:-1] if len(parts) > 1 and SESSION.fullmatch(parts[-1]) else parts)
 
 
@@ -78,7 +92,10 @@ def leave_unmasked(gathered: Gathered, tree: Path) -> None:
     with_masks = set(cases(tree))
     for path in sorted(path for path in tree.rglob("*.nii*") if _is_image(path)):
         if FOLDER not in path.relative_to(tree).parts[:-1] and path.parent not in with_masks:
-            gathered.leave(path, f"no masks beside it: a folder {FOLDER} with one file an organ, or {' or '.join(NUMBERED)}")
+            gathered.leave(
+                path,
+                f"no masks beside it: a folder {FOLDER} with one file an organ, or {' or '.join(NUMBERED)}",
+            )
 
 
 def cases(tree: Path) -> Iterator[Path]:
@@ -87,7 +104,8 @@ def cases(tree: Path) -> Iterator[Path]:
 
 
 def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[int, str]) -> None:
-    """Adds the volume with the regions derived from its masks; sets it aside, with the reason, if it cannot be read or labelled."""
+    """Adds the volume with the regions derived from its masks; sets it aside, with the reason, if it cannot
+    be read or labelled."""
     try:
         image = read(volume.path)
         grid = Grid(image.voxels.shape, image.vox_to_ras)
@@ -97,33 +115,42 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
         return
     rungs, reason = regions_of(organs, grid.slices, grid.wide_mm)
     if not organs:
-        reason = "none of its masks is called as an organ that marks a region; name them as TotalSegmentator does, such as liver, hip_left"
+        reason = (
+            "none of its masks is called as an organ that marks a region; name them as TotalSegmentator "
+            "does, such as liver, hip_left"
+        )
     if reason:
         gathered.leave(volume.path, reason, NOT_LABELLED)
     first, last = body_slices(image)
-    seen = [one for one in organs.values() if one]          # far from the coil the body is as dark as air, but may have a mask
+    # far from the coil the body is as dark as air, but may have a mask
+    seen = [one for one in organs.values() if one]
     first, last = min([first, *(one.first for one in seen)]), max([last, *(one.last for one in seen)])
     rows = [
         RegionRow(volume.volume_id, DEFAULT.chain[rung], max(first, begin), min(last, end))
-        for rung in sorted(set(rungs.tolist())) for begin, end in runs_of(rungs == rung) if max(first, begin) <= min(last, end)
+        for rung in sorted(set(rungs.tolist()))
+        for begin, end in runs_of(rungs == rung)
+        if max(first, begin) <= min(last, end)
     ]
     gathered.add(volume, rows)
 
 
 def organ_called(name: str) -> str | None:
-    """The organ of REGION_ORGANS with this name, ignoring case, hyphens and blanks: "Hip-left" is hip_left; None if there is none."""
+    """The organ of REGION_ORGANS with this name, ignoring case, hyphens and blanks: "Hip-left" is hip_left;
+    None if there is none."""
     return SPELLED.get(re.sub(r"[\s-]+", "_", name.strip()).casefold())
 
 
 def _leave_misspelt(gathered: Gathered, path: Path, name: str) -> None:
-    """Sets aside a mask or a table if `name` is similar to one of REGION_ORGANS, asking whether that is meant."""
+    """Sets aside a mask or a table if `name` is similar to one of REGION_ORGANS, asking whether that is
+    meant."""
     near = [] if organ_called(name) else get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE)
     if near:
         gathered.leave(path, f"{name!r} is no organ that marks a region; is {SPELLED[near[0]]!r} meant?")
 
 
 def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered) -> dict[str, Extent | None]:
-    """Extent of each organ with a mask, by name, over all masks of that name; masks with a similar name are set aside."""
+    """Extent of each organ with a mask, by name, over all masks of that name; masks with a similar name are
+    set aside."""
     if (case / FOLDER).is_dir():
         files: dict[str, list[Path]] = {}
         for path in sorted((case / FOLDER).iterdir()):
@@ -136,8 +163,11 @@ def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
         return {organ: _extent_in(paths, grid) for organ, paths in files.items()}
     path = next(case / name for name in NUMBERED if (case / name).exists())
     if not names:
-        raise CollectionError("collect-labels", f"{path}: numbered labels, and no table that says what the numbers mean. Give --labels "
-                                                "TABLE: number, tab, name.")
+        raise CollectionError(
+            "collect-labels",
+            f"{path}: numbered labels, and no table that says what the numbers mean. Give --labels "
+            "TABLE: number, tab, name.",
+        )
     voxels, spacing_mm = mask_in_ras(path, grid)
     numbers: dict[str, list[int]] = {}
     for number, name in names.items():
@@ -156,14 +186,19 @@ def _extent_in(paths: Sequence[Path], grid: Grid) -> Extent | None:
 
 
 def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """(voxels, spacing in mm) of a mask in the closest RAS order of its image, whose affine decides at 45° too.
+    """(voxels, spacing in mm) of a mask in the closest RAS order of its image, whose affine decides at 45°
+    too.
 
-    Raises VolumeError if it cannot be read, has several frames ("mask-frames"), or is not on its image's grid ("mask-grid").
+    Raises VolumeError if it cannot be read, has several frames ("mask-frames"), or is not on its image's grid
+    ("mask-grid").
     """
     own = nifti_grid(path)
     if not own.is_same_as(grid):
-        raise VolumeError("mask-grid", f"{path}: {own.shape} voxels, or at other places than the {grid.shape} of the image it is to "
-                                       "explain. Resample it to the image's grid (nearest neighbour).")
+        raise VolumeError(
+            "mask-grid",
+            f"{path}: {own.shape} voxels, or at other places than the {grid.shape} of the image it is to "
+            "explain. Resample it to the image's grid (nearest neighbour).",
+        )
     try:
         image: Any = nibabel.load(path)
         frames = int(np.prod(image.shape[3:]))
@@ -171,9 +206,12 @@ def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float6
             voxels = np.nan_to_num(image.get_fdata(dtype=np.float32)).reshape(image.shape[:3])
             stood = closest_canonical(Volume(np.round(voxels), grid.vox_to_ras, str(path)))
             return np.asarray(stood.voxels), stood.spacing_mm
-    except Exception as fault:          # a damaged file: nibabel passes on any exception of the libraries it uses
+    # a damaged file: nibabel passes on any exception of the libraries it uses
+    except Exception as fault:
         raise VolumeError("volume-corrupt", f"{path}: damaged ({fault}). Copy it again.") from fault
-    raise VolumeError("mask-frames", f"{path}: {frames} frames, and a mask has one. Save one frame, or a mask an organ.")
+    raise VolumeError(
+        "mask-frames", f"{path}: {frames} frames, and a mask has one. Save one frame, or a mask an organ."
+    )
 
 
 def _label_names(table: Path) -> dict[int, str]:
@@ -181,12 +219,17 @@ def _label_names(table: Path) -> dict[int, str]:
     try:
         text = regular(table).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:
-        raise CollectionError("collect-labels", f"{table}: cannot be read ({fault}). Give a UTF-8 table: number, tab, name.") from fault
+        raise CollectionError(
+            "collect-labels", f"{table}: cannot be read ({fault}). Give a UTF-8 table: number, tab, name."
+        ) from fault
     names = {}
     for line in csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","):
         if len(line) > 1 and line[0].strip().isdecimal():
             names[int(line[0])] = line[1].strip()
     if not any(map(organ_called, names.values())):
-        raise CollectionError("collect-labels", f"{table}: none of its {len(names)} names marks a region, for instance liver or hip_left. "
-                                                "Name the labels as TotalSegmentator does.")
+        raise CollectionError(
+            "collect-labels",
+            f"{table}: none of its {len(names)} names marks a region, for instance liver or hip_left. "
+            "Name the labels as TotalSegmentator does.",
+        )
     return names

@@ -2,22 +2,25 @@
 
 The limits are those of the labelling convention, each at the end of an organ:
 
-    legs | lower end of the ischium | pelvis | top of the iliac crest | abdomen | top of the liver dome | chest | lung apex | head
+    legs | lower end of the ischium | pelvis | top of the iliac crest | abdomen | top of the liver dome |
+    chest | lung apex | head
 
-The hip bones give the first two (lowest and highest slice), the liver the third, the lungs the fourth (highest slice).  The rules:
+The hip bones give the first two (lowest and highest slice), the liver the third, the lungs the fourth
+(highest slice).  The rules:
 
-1.  Up to the highest slice of an organ whose upper end is a limit, slices belong to the region below the limit or a lower one; slices
-    above it belong to a higher one, *if the organ's end is in the volume*.  An organ cut off by the first or last slice, or touching
-    a side of the volume within 10 mm of its end, does not give that second half; nor does one of a left-right pair alone, since the
-    apex of the other lung may lie higher.  For the ischium the same holds from above.  Lower and middle lobes of a lung end below
-    its apex: without the upper lobe of their side they are not used.
-2.  If an organ was segmented (its mask exists) but the mask is empty, in a field of view wide enough to show it, its limit lies
-    outside the volume: all slices are on one side of it.  A slice cannot be above *and* below the hips, so without hips there is no
-    pelvis; lung or heart without liver lies above the liver dome.
+1.  Up to the highest slice of an organ whose upper end is a limit, slices belong to the region below the
+    limit or a lower one; slices above it belong to a higher one, *if the organ's end is in the volume*.  An
+    organ cut off by the first or last slice, or touching a side of the volume within 10 mm of its end, does
+    not give that second half; nor does one of a left-right pair alone, since the apex of the other lung may
+    lie higher.  For the ischium the same holds from above.  Lower and middle lobes of a lung end below its
+    apex: without the upper lobe of their side they are not used.
+2.  If an organ was segmented (its mask exists) but the mask is empty, in a field of view wide enough to show
+    it, its limit lies outside the volume: all slices are on one side of it.  A slice cannot be above *and*
+    below the hips, so without hips there is no pelvis; lung or heart without liver lies above the liver dome.
 3.  Slices still undecided are decided by the other organs in them (WITNESSES): brain, kidneys, sacrum, tibia.
 4.  Regions never descend towards the head.
-5.  If a slice is still undecided, or two rules contradict each other, the volume gets no labels at all: partial labels would make
-    the rest of it `none`.
+5.  If a slice is still undecided, or two rules contradict each other, the volume gets no labels at all:
+    partial labels would make the rest of it `none`.
 
 Connected components of a mask smaller than a tenth of its largest one are taken for segmentation errors.
 """
@@ -39,7 +42,8 @@ ISLAND = 0.1            # of the largest component
 
 @dataclass(frozen=True)
 class Extent:
-    """First and last slice of an organ, in RAS order, inclusive; `low_seen`, `high_seen`: whether that end lies inside the volume."""
+    """First and last slice of an organ, in RAS order, inclusive; `low_seen`, `high_seen`: whether that end
+    lies inside the volume."""
 
     first: int
     last: int
@@ -49,7 +53,8 @@ class Extent:
 
 @dataclass(frozen=True)
 class Limit:
-    """The upper limit of the region of rung `below`: the highest (`highest`) or lowest slice of any of `organs`.
+    """The upper limit of the region of rung `below`: the highest (`highest`) or lowest slice of any of
+    `organs`.
 
     wide_mm  least width of a field of view in which these organs would be seen
     """
@@ -62,8 +67,8 @@ class Limit:
 
 HIPS = ("hip_left", "hip_right", "hip")
 LUNGS = (
-    "lung_left", "lung_right", "lung", "lung_upper_lobe_left", "lung_lower_lobe_left", "lung_upper_lobe_right",
-    "lung_middle_lobe_right", "lung_lower_lobe_right",
+    "lung_left", "lung_right", "lung", "lung_upper_lobe_left", "lung_lower_lobe_left",
+    "lung_upper_lobe_right", "lung_middle_lobe_right", "lung_lower_lobe_right",
 )
 LIMITS = (
     Limit(0, HIPS, False, 250.0),
@@ -71,11 +76,17 @@ LIMITS = (
     Limit(2, ("liver",), True, 250.0),
     Limit(3, LUNGS, True, 150.0),
 )
-WITNESSES = {           # organ: lowest and highest rung at which it is ever seen
+WITNESSES = {  # organ: lowest and highest rung at which it is ever seen
     **dict.fromkeys(("tibia", "fibula", "patella", "tarsal", "metatarsal", "phalanges_feet"), (0, 0)),
     **dict.fromkeys(("femur_left", "femur_right", "femur"), (0, 1)),
     **dict.fromkeys(("sacrum", "vertebrae_S1", "prostate"), (1, 1)),
-    **dict.fromkeys(("kidney_left", "kidney_right", "pancreas", "gallbladder", "adrenal_gland_left", "adrenal_gland_right"), (2, 2)),
+    **dict.fromkeys(
+        (
+            "kidney_left", "kidney_right", "pancreas", "gallbladder", "adrenal_gland_left",
+            "adrenal_gland_right",
+        ),
+        (2, 2),
+    ),
     **dict.fromkeys(("duodenum", "vertebrae_L2", "vertebrae_L1", "liver"), (2, 2)),
     **dict.fromkeys(("heart", *LUNGS), (2, 3)),
     **dict.fromkeys((f"vertebrae_T{number}" for number in range(2, 8)), (3, 3)),
@@ -83,11 +94,13 @@ WITNESSES = {           # organ: lowest and highest rung at which it is ever see
     **dict.fromkeys(("brain", "skull", "face"), (4, 4)),
 }
 
-WITHOUT = {2: dict.fromkeys(("heart", *LUNGS), (3, 3))}     # replaces WITNESSES where the limit of that rung lies outside by rule 2
+# replaces WITNESSES where the limit of that rung lies outside by rule 2
+WITHOUT = {2: dict.fromkeys(("heart", *LUNGS), (3, 3))}
 
 
 def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> Extent | None:
-    """The extent of an organ's mask (i, j, k) in RAS order, without small components; None for an empty mask."""
+    """The extent of an organ's mask (i, j, k) in RAS order, without small components; None for an empty
+    mask."""
     parts, count = ndimage.label(mask)
     if not count:
         return None
@@ -105,7 +118,9 @@ def _touches_a_side(part: NDArray[np.bool_]) -> bool:
     return bool(part[[0, -1]].any() or part[:, [0, -1]].any())
 
 
-def regions_of(organs: Mapping[str, Extent | None], slices: int, wide_mm: float) -> tuple[NDArray[np.int64], str]:
+def regions_of(
+    organs: Mapping[str, Extent | None], slices: int, wide_mm: float
+) -> tuple[NDArray[np.int64], str]:
     """(rung of each slice (slices,), ""), or (an empty array, the reason why the volume cannot be labelled).
 
     organs   extent of each organ that has a mask, or None for an empty mask
@@ -134,21 +149,30 @@ def regions_of(organs: Mapping[str, Extent | None], slices: int, wide_mm: float)
 
 
 def _that_limit(limit: Limit, organs: Mapping[str, Extent | None]) -> dict[str, Extent | None]:
-    """The organs of a limit that have a mask; lobes of a lung only if its upper lobe, which reaches highest, has one."""
+    """The organs of a limit that have a mask; lobes of a lung only if its upper lobe, which reaches highest,
+    has one."""
     searched = {name: organs[name] for name in limit.organs if name in organs}
     upper = {side for side in ("left", "right") if f"lung_upper_lobe_{side}" in searched}
-    return {name: one for name, one in searched.items() if "_lobe_" not in name or name.rpartition("_")[2] in upper}
+    return {
+        name: one
+        for name, one in searched.items()
+        if "_lobe_" not in name or name.rpartition("_")[2] in upper
+    }
 
 
 def _absent(limit: Limit, organs: Mapping[str, Extent | None], wide_mm: float) -> bool:
-    """Whether all masks of a limit's organs, of both sides, are empty although the field of view is wide enough to show them (rule 2)."""
+    """Whether all masks of a limit's organs, of both sides, are empty although the field of view is wide
+    enough to show them (rule 2)."""
     searched = list(_that_limit(limit, organs))
     both = any("left" in name for name in searched) == any("right" in name for name in searched)
     return bool(searched) and both and not any(organs[name] for name in searched) and wide_mm >= limit.wide_mm
 
 
-def _bound(limit: Limit, searched: Mapping[str, Extent | None], low: NDArray[np.int64], high: NDArray[np.int64]) -> None:
-    """Rule 1, in place: `low` and `high` (slices,) are the lowest and highest rung still possible for each slice."""
+def _bound(
+    limit: Limit, searched: Mapping[str, Extent | None], low: NDArray[np.int64], high: NDArray[np.int64]
+) -> None:
+    """Rule 1, in place: `low` and `high` (slices,) are the lowest and highest rung still possible for each
+    slice."""
     found = [one for one in searched.values() if one]
     if not found:
         return
@@ -180,7 +204,8 @@ def _settle(low: NDArray[np.int64], high: NDArray[np.int64], absent: list[bool])
         for (lower, lower_absent), (upper, upper_absent) in zip(
             zip(LIMITS, absent, strict=True), list(zip(LIMITS, absent, strict=True))[1:], strict=False
         ):
-            if lower_absent and upper_absent and lower.organs == upper.organs:      # the region between two ends of one organ
+            # the region between two ends of one organ
+            if lower_absent and upper_absent and lower.organs == upper.organs:
                 low[low == upper.below] += 1
                 high[high == upper.below] -= 1
         if np.array_equal(before[0], low) and np.array_equal(before[1], high):

@@ -4,8 +4,9 @@
     masks/<the same>.mha            vertebrae 1 to 25 counted from the lowest, canal 100, discs from 201
     overview.csv                    one line per image, with attributes of its DICOM header
 
-Every slice is labelled spine; the masks do not determine where pelvis, abdomen and chest meet, so no chain region is labelled.
-Source: van der Graaf et al., *Lumbar spine segmentation in MR images* (2024), Scientific Data 11:264.
+Every slice is labelled spine; the masks do not determine where pelvis, abdomen and chest meet, so no chain
+region is labelled. Source: van der Graaf et al., *Lumbar spine segmentation in MR images* (2024), Scientific
+Data 11:264.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ NAME = re.compile(r"(?P<subject>\d+)_(?P<sequence>t1|t2|t2_SPACE)", re.IGNORECAS
 
 
 def gather_spider(tree: Path) -> Gathered:
-    """Every image, labelled spine from its first to its last slice; one without a mask on its grid is set aside."""
+    """Every image, labelled spine from its first to its last slice; one without a mask on its grid is set
+    aside."""
     gathered = Gathered()
     for path in sorted((tree / "images").glob("*")):
         match = NAME.fullmatch(path.stem)
         if not match or path.suffix.lower() != ".mha":
-            gathered.leave(path, "not named <subject>_<t1|t2|t2_SPACE>.mha as the images of this data set are")
+            gathered.leave(
+                path, "not named <subject>_<t1|t2|t2_SPACE>.mha as the images of this data set are"
+            )
             continue
         try:
             grid, mask = metaimage_grid(path), metaimage_grid(tree / "masks" / path.name)
@@ -36,8 +40,14 @@ def gather_spider(tree: Path) -> Gathered:
             gathered.refuse(path, fault)
             continue
         if not mask.is_same_as(grid):
-            gathered.refuse(path, VolumeError("mask-grid", f"{path}: {grid.shape} voxels, its mask has {mask.shape}, or they lie "
-                                                           "elsewhere. Fetch both again."))
+            gathered.refuse(
+                path,
+                VolumeError(
+                    "mask-grid",
+                    f"{path}: {grid.shape} voxels, its mask has {mask.shape}, or they lie "
+                    "elsewhere. Fetch both again.",
+                ),
+            )
             continue
         attributes = {"sequence": match["sequence"], "plane": grid.plane}
         rows = [RegionRow(path.stem, protocol, 0, grid.slices - 1) for protocol in DEFAULT.protocols]

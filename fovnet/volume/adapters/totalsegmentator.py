@@ -1,8 +1,10 @@
 """The TotalSegmentator MRI data set as published (Zenodo 11367004).
 
-    meta.csv            image_id, institute, manufacturer, scanner_model, field_strength, ..., separated by ; or ,
+    meta.csv            image_id, institute, manufacturer, scanner_model, field_strength, ..., separated by ;
+                        or ,
     s0001/mri.nii.gz
-    s0001/segmentations/<organ>.nii.gz      one mask per organ, empty if the organ is outside the field of view
+    s0001/segmentations/<organ>.nii.gz      one mask per organ, empty if the organ is outside the field of
+                                            view
 
 Source: D'Antonoli et al., *TotalSegmentator MRI* (2024), arXiv:2405.19492.  Age and gender are not read.
 """
@@ -17,8 +19,10 @@ from fovnet.volume.adapters.masked import FOLDER, add_case
 from fovnet.volume.collection import VolumeRow
 
 IMAGE, META = "mri.nii.gz", "meta.csv"
-TAKEN = {"institute": "site", "manufacturer": "manufacturer", "field_strength": "field_strength", "scanner_model": "scanner_model",
-         "source": "source", "split": "published_split"}
+TAKEN = {
+    "institute": "site", "manufacturer": "manufacturer", "field_strength": "field_strength",
+    "scanner_model": "scanner_model", "source": "source", "split": "published_split",
+}
 
 
 def gather_totalsegmentator(tree: Path) -> Gathered:
@@ -28,10 +32,14 @@ def gather_totalsegmentator(tree: Path) -> Gathered:
         if not (case / FOLDER).is_dir():
             gathered.leave(case, f"no folder {FOLDER} in it")
         elif not (case / IMAGE).exists():
-            gathered.leave(case, f"no {IMAGE} beside its masks" + (": a CT" if (case / "ct.nii.gz").exists() else ""))
+            gathered.leave(
+                case, f"no {IMAGE} beside its masks" + (": a CT" if (case / "ct.nii.gz").exists() else "")
+            )
         else:
             about = facts.get(case.name, {})
-            attributes = {name: value for column, name in TAKEN.items() if (value := (about.get(column) or "").strip())}
+            attributes = {
+                name: value for column, name in TAKEN.items() if (value := (about.get(column) or "").strip())
+            }
             add_case(gathered, VolumeRow(case.name, case.name, case / IMAGE, attributes=attributes), case, {})
     if not facts:
         gathered.leave(tree / META, "not there or empty, so there is nothing about sites and scanners")

@@ -1,9 +1,11 @@
-"""The address of one series in a place: `PLACE#0123456789ab`, the folder, file or archive that contains it and twelve hex digits.
+"""The address of one series in a place: `PLACE#0123456789ab`, the folder, file or archive that contains it
+and twelve hex digits.
 
-A folder, a zip archive or one multi-frame object may contain several volumes.  The digits are the start of a SHA-256 over the study and
-series UIDs and the attributes that distinguish the volume within the series, so they do not change when the files are copied, and do not
-identify the patient.  An address is valid wherever a path is: on the command line, in volumes.tsv, in spans.tsv.  If a file of exactly
-this name exists, the file is meant.
+A folder, a zip archive or one multi-frame object may contain several volumes.  The digits are the start of a
+SHA-256 over the study and series UIDs and the attributes that distinguish the volume within the series, so
+they do not change when the files are copied, and do not identify the patient.  An address is valid wherever a
+path is: on the command line, in volumes.tsv, in spans.tsv.  If a file of exactly this name exists, the file
+is meant.
 """
 
 from __future__ import annotations

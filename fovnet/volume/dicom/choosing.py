@@ -16,14 +16,17 @@ from fovnet.volume.dicom.triage import INCLUDABLE
 from fovnet.words import several
 
 LISTED = 6                      # most series listed in a message
-CODES = {"no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": "volume-screenshot", "localizer": "volume-localizer",
-         "derived": "volume-derived", "phase": "volume-phase", "single": "volume-single", "modality": "volume-modality",
-         "repeat": "volume-repeat"}
+CODES = {
+    "no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": "volume-screenshot",
+    "localizer": "volume-localizer", "derived": "volume-derived", "phase": "volume-phase",
+    "single": "volume-single", "modality": "volume-modality", "repeat": "volume-repeat",
+}
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The series that a path means; `unread` objects beside it could not be used, none if the path is its address."""
+    """The series that a path means; `unread` objects beside it could not be used, none if the path is its
+    address."""
 
     path: str
     series: Series
@@ -36,7 +39,8 @@ class Chosen:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Notes that depend on other objects of its place: that it is one of several, that some could not be used."""
+        """Notes that depend on other objects of its place: that it is one of several, that some could not be
+        used."""
         return (*self.series.notes, *self.unused)
 
     @property
@@ -49,8 +53,11 @@ def chosen(path: Path) -> Chosen:
     """The series that a path means.  Raises VolumeError if it means none, or several."""
     place, wanted = split_address(Path(path))
     if wanted and not place.exists():
-        raise VolumeError("volume-missing", f"{path}: there is no {place} to hold that series. If it was moved, give its new path, "
-                                            f"with the same #{wanted}.")
+        raise VolumeError(
+            "volume-missing",
+            f"{path}: there is no {place} to hold that series. If it was moved, give its new path, "
+            f"with the same #{wanted}.",
+        )
     found = survey(place)
     if wanted:
         named = next((series for series in found.series if series.is_called(wanted)), None)
@@ -62,7 +69,10 @@ def chosen(path: Path) -> Chosen:
     if len(found.readable) == 1:
         return Chosen(str(path), found.readable[0], len(found.unread))
     if found.readable:
-        raise VolumeError("volume-several", f"{path}: {len(found.readable)} volumes. Name one of them. {_listing(place, found)}")
+        raise VolumeError(
+            "volume-several",
+            f"{path}: {len(found.readable)} volumes. Name one of them. {_listing(place, found)}",
+        )
     raise _nothing(place, found)
 
 
@@ -71,28 +81,50 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
     if not found.series:
         if found.unread:
             first, *others = found.unread
-            return VolumeError(first.fault.code, f"{place}: none of {len(found.unread)} objects can be used; the first: "
-                                                 f"{first.fault.sentence} Nor: {_names(others)}.") if others else first.fault
+            return (
+                VolumeError(
+                    first.fault.code,
+                    f"{place}: none of {len(found.unread)} objects can be used; the first: "
+                    f"{first.fault.sentence} Nor: {_names(others)}.",
+                )
+                if others
+                else first.fault
+            )
         document = "" if place.is_dir() else kind_of_document(place)
         what = "folder" if place.is_dir() else "archive"
-        packed = next((path for path in files_under(place) if is_packed(path)), None) if place.is_dir() else None
+        packed = (
+            next((path for path in files_under(place) if is_packed(path)), None) if place.is_dir() else None
+        )
         if packed:
             return VolumeError("volume-format", f"{packed}: a DICOM file packed with gzip. {GUNZIP}")
-        seen = f"this is {document}, not an archive of images" if document else f"no DICOM image in this {what}"
-        return VolumeError("volume-no-dicom", f"{place}: {seen}. Name a volume, or the folder that holds the series.")
+        seen = (
+            f"this is {document}, not an archive of images" if document else f"no DICOM image in this {what}"
+        )
+        return VolumeError(
+            "volume-no-dicom", f"{place}: {seen}. Name a volume, or the folder that holds the series."
+        )
     codes = {_code(series) for series in found.series}
     remedy = "Give an MR series of several images."
     if codes <= {CODES[kind] for kind in INCLUDABLE}:
-        remedy = f"Name a series behind # to have it read all the same (of predict also --include {found.series[0].kind})."
+        remedy = (
+            "Name a series behind # to have it read all the same (of predict also --include "
+            f"{found.series[0].kind})."
+        )
     uids = {series.frames[0].facts.series_uid for series in found.series}
     if codes == {"volume-single"} and len(uids) == len(found.series) >= LEAST:
-        remedy = ("Each image has a series UID of its own, and together they are no evenly spaced stack of one series number and protocol. "
-                  "If they are one stack, give them one SeriesInstanceUID.")
+        remedy = (
+            "Each image has a series UID of its own, and together they are no evenly spaced stack of one "
+            "series number and protocol. "
+            "If they are one stack, give them one SeriesInstanceUID."
+        )
     elif codes == {"volume-single"} and not place.is_dir():
         remedy = "Name the folder that holds the whole series."
         if len(found.series[0].items) == 1 and found.series[0].frames[0].number:
             remedy = "None of its frames is a volume by itself; give a stack of slices."
-            if len(found.series) > 1 and len({series.frames[0].position for series in found.series} | {None}) == 2:
+            if (
+                len(found.series) > 1
+                and len({series.frames[0].position for series in found.series} | {None}) == 2
+            ):
                 remedy = "Frames of one place over time are no volume; give a stack of slices."
     code = codes.pop() if len(codes) == 1 else "volume-set-aside"
     return VolumeError(code, f"{place}: nothing to read by default. {remedy} {_listing(place, found)}")
@@ -105,15 +137,25 @@ def _names(unread: Sequence[Unread]) -> str:
 
 
 def _code(series: Series) -> str:
-    return "volume-ct" if series.frames[0].facts.modality == "CT" and series.kind == "modality" else CODES[series.kind]
+    return (
+        "volume-ct"
+        if series.frames[0].facts.modality == "CT" and series.kind == "modality"
+        else CODES[series.kind]
+    )
 
 
 def _listing(place: Path, found: Survey) -> str:
     """The series of a place, listed for a message, and the number of objects that could not be used."""
     lines = []
     for series in found.series[:LISTED]:
-        size = f"{several(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
+        size = (
+            f"{several(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
+        )
         lines.append(f"{address(place, series.id)} ({size}{series.kind and ': ' + series.reason})")
     more = len(found.series) - LISTED
-    listed = "There are: " + ", ".join(lines) + (f" and {more} more" if more > 0 else "") + "." if lines else "There is none."
+    listed = (
+        "There are: " + ", ".join(lines) + (f" and {more} more" if more > 0 else "") + "."
+        if lines
+        else "There is none."
+    )
     return listed + (f" {several(len(found.unread), 'object')} could not be used." if found.unread else "")

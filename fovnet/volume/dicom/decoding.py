@@ -1,12 +1,15 @@
 """JPEG, JPEG-LS and JPEG 2000 pixel data, decoded in a child process.
 
-GDCM 3.2 terminates the whole process for certain kinds of damaged JPEG data ("terminate called after throwing ... gdcm::Exception",
-found with the 686th randomly changed file; tests/volume/dicom/test_fuzz.py keeps it), and libjpeg fills what it cannot decode with grey
-and reports it on stderr only.  Hence the child process: its death and messages of damage on its stderr both count as damaged data.
-One child serves a whole volume; it takes 0.6 s to start.
+GDCM 3.2 terminates the whole process for certain kinds of damaged JPEG data ("terminate called after throwing
+... gdcm::Exception", found with the 686th randomly changed file; tests/volume/dicom/test_fuzz.py keeps it),
+and libjpeg fills what it cannot decode with grey and reports it on stderr only.  Hence the child process: its
+death and messages of damage on its stderr both count as damaged data. One child serves a whole volume; it
+takes 0.6 s to start.
 
-    requests   one line of JSON per object: path, member, indices of frames (null for an object of a single frame)
-    responses  for each frame one line of JSON with shape, dtype and number of bytes, then the bytes; or one with the reason of failure
+    requests   one line of JSON per object: path, member, indices of frames (null for an object of a single
+               frame)
+    responses  for each frame one line of JSON with shape, dtype and number of bytes, then the bytes; or one
+               with the reason of failure
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ ENDED = "the decoder ended"
 UNSUPPORTED = "no decoder"
 LACKING = re.compile(r"\w+: .*(does not support|Unable to decode (un)?signed|cannot decode|are supported).*")
 """What pydicom's plugins say of data that they do not try to decode."""
-DAMAGE = re.compile(rb"premature end|bad Huffman|Bogus|Unsupported marker|Invalid JPEG|Corrupt JPEG data: [a-z]")
+DAMAGE = re.compile(
+    rb"premature end|bad Huffman|Bogus|Unsupported marker|Invalid JPEG|Corrupt JPEG data: [a-z]"
+)
 
 
 class Decoder:
@@ -47,7 +52,9 @@ class Decoder:
     def __enter__(self) -> Decoder:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._end()
 
     def planes(self, item: Item, indices: Sequence[int | None]) -> list[NDArray[Any]]:
@@ -77,21 +84,34 @@ class Decoder:
             if starved:
                 raise MemoryError(str(fault)) from fault
             if str(fault) == UNSUPPORTED:
-                raise VolumeError("volume-transfer-syntax", f"{item}: no decoder here reads this variant of its transfer syntax. "
-                                                            "Decompress the series with its archive's tools, or dcmdjpeg.") from fault
-            why = str(fault) if isinstance(fault, ValueError) and len(str(fault)) < 60 else type(fault).__name__
-            raise VolumeError("volume-corrupt", f"{item}: the compressed pixel data cannot be decoded ({why}). Copy it again, or "
-                                                "decompress it elsewhere (gdcmconv --raw).") from fault
+                raise VolumeError(
+                    "volume-transfer-syntax",
+                    f"{item}: no decoder here reads this variant of its transfer syntax. "
+                    "Decompress the series with its archive's tools, or dcmdjpeg.",
+                ) from fault
+            why = (
+                str(fault) if isinstance(fault, ValueError) and len(str(fault)) < 60 else type(fault).__name__
+            )
+            raise VolumeError(
+                "volume-corrupt",
+                f"{item}: the compressed pixel data cannot be decoded ({why}). Copy it again, or "
+                "decompress it elsewhere (gdcmconv --raw).",
+            ) from fault
         return planes
 
     def _begin(self) -> subprocess.Popen[bytes]:
         import fovnet
 
-        # -P: the current folder, with unknown contents, is not searched for modules; pydicom may be installed in PYTHONPATH
-        places = [str(Path(fovnet.__file__).parents[1]), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+        # -P: the current folder, with unknown contents, is not searched for modules; pydicom may be installed
+        # in PYTHONPATH
+        places = [
+            str(Path(fovnet.__file__).parents[1]),
+            *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
+        ]
         self._child = subprocess.Popen(
-            [sys.executable, "-P", "-W", "ignore", "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
+            [sys.executable, "-P", "-W", "ignore", "-m", __name__], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
         )
         return self._child
 
@@ -109,14 +129,16 @@ class Decoder:
 
 
 def _ended_by(child: subprocess.Popen[bytes]) -> int | None:
-    """The exit status of a child that no longer answers, negative for a signal; None if it has not ended within 5 s."""
+    """The exit status of a child that no longer answers, negative for a signal; None if it has not ended
+    within 5 s."""
     with suppress(subprocess.TimeoutExpired):
         return child.wait(timeout=5.0)
     return None
 
 
 def serve(requests: IO[bytes], responses: IO[bytes]) -> None:
-    """The child's loop: answers requests until the input ends; stderr goes to a file, which `_respond` searches for messages of damage."""
+    """The child's loop: answers requests until the input ends; stderr goes to a file, which `_respond`
+    searches for messages of damage."""
     with tempfile.TemporaryFile() as stderr:
         os.dup2(stderr.fileno(), 2)
         for line in requests:
@@ -137,7 +159,10 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
                 dataset = dataset or dataset_of(Item(Path(job["path"]), job["member"]), pixels=True)
                 stored = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
         except Exception as fault:          # decoders raise any exception for data they cannot decode
-            responses.write(json.dumps({"why": UNSUPPORTED if _is_unsupported(fault) else type(fault).__name__}).encode() + b"\n")
+            responses.write(
+                json.dumps({"why": UNSUPPORTED if _is_unsupported(fault) else type(fault).__name__}).encode()
+                + b"\n"
+            )
             return
         if DAMAGE.search(os.pread(2, 1 << 16, before)):
             responses.write(json.dumps({"why": "the decoder says they are damaged"}).encode() + b"\n")
@@ -149,8 +174,11 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
 def _is_unsupported(fault: Exception) -> bool:
     """Whether every decoder declined to try: "no decoder" is no damage.  pydicom raises NotImplementedError
     where it knows of none."""
-    said = str(fault).splitlines()[1:]          # pydicom: "Unable to decode as ...:", then a line for each plugin
-    return isinstance(fault, NotImplementedError) or (bool(said) and all(LACKING.fullmatch(line.strip()) for line in said))
+    # pydicom: "Unable to decode as ...:", then a line for each plugin
+    said = str(fault).splitlines()[1:]
+    return isinstance(fault, NotImplementedError) or (
+        bool(said) and all(LACKING.fullmatch(line.strip()) for line in said)
+    )
 
 
 def _add_12_bit() -> None:
@@ -186,7 +214,9 @@ def twelve_bits(encoded: bytes, runner: Any) -> bytes:
     image.SetNumberOfDimensions(2)
     image.SetDimensions((runner.columns, runner.rows, 1))
     image.SetDataElement(element)
-    image.SetPhotometricInterpretation(gdcm.PhotometricInterpretation(gdcm.PhotometricInterpretation.MONOCHROME2))
+    image.SetPhotometricInterpretation(
+        gdcm.PhotometricInterpretation(gdcm.PhotometricInterpretation.MONOCHROME2)
+    )
     image.SetTransferSyntax(gdcm.TransferSyntax(gdcm.TransferSyntax.JPEGExtendedProcess2_4))
     image.SetPixelFormat(gdcm.PixelFormat(1, 16, 12, 11, runner.pixel_representation))
     return bytes(image.GetBuffer().encode("utf-8", "surrogateescape"))      # GDCM gives char* as str

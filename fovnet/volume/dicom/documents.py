@@ -23,7 +23,8 @@ MEMBERS = tuple((re.compile(names), kind) for names, kind in (
 ))
 CALLED = re.compile(
     r"\.(doc[xm]|dot[xm]|xls[xmb]|xlt[xm]|pp[ts][xm]|pot[xm]|vsdx|o?xps|od[tspgfb]|ot[tsp]|epub|pages|numbers|key|[jwe]ar|aar|aab|apks?|xapk"
-    r"|ipa|whl|egg|xpi|crx|vsix|nupkg|npz|kmz|pth?|ckpt|keras|3mf|sketch|[ms]lx|cbz|kra|ora|h5p)", re.IGNORECASE,
+    r"|ipa|whl|egg|xpi|crx|vsix|nupkg|npz|kmz|pth?|ckpt|keras|3mf|sketch|[ms]lx|cbz|kra|ora|h5p)",
+    re.IGNORECASE,
 )
 
 
@@ -36,9 +37,12 @@ def document_kind(members: Collection[str]) -> str:
 
 
 def is_document(name: str, opening: bytes) -> bool:
-    """Whether a zip archive is a document, from its name and first bytes alone: those name its first member."""
+    """Whether a zip archive is a document, from its name and first bytes alone: those name its first
+    member."""
     length = int.from_bytes(opening[26:28], "little")
-    return is_called_document(name) or bool(document_kind([opening[30 : 30 + length].decode("utf-8", "replace")]))
+    return is_called_document(name) or bool(
+        document_kind([opening[30 : 30 + length].decode("utf-8", "replace")])
+    )
 
 
 def is_called_document(name: str) -> bool:

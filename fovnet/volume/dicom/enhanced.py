@@ -14,40 +14,65 @@ from fovnet.volume.dicom.header import Facts, Frame, frame_from, getter, many, w
 from fovnet.volume.dicom.source import Item
 
 GROUPS = (
-    # attributes that a conversion from a classic series could not assign to a group; later groups take precedence
-    "UnassignedSharedConvertedAttributesSequence", "UnassignedPerFrameConvertedAttributesSequence",
-    "PlanePositionSequence", "PlaneOrientationSequence", "PixelMeasuresSequence", "PixelValueTransformationSequence",
-    "FrameContentSequence", "MRImageFrameTypeSequence", "MREchoSequence", "MRDiffusionSequence", "MRModifierSequence",
-    "MRTimingAndRelatedParametersSequence", "CardiacSynchronizationSequence", "TemporalPositionSequence",
+    # attributes that a conversion from a classic series could not assign to a group; later groups take
+    # precedence
+    "UnassignedSharedConvertedAttributesSequence",
+    "UnassignedPerFrameConvertedAttributesSequence",
+    "PlanePositionSequence",
+    "PlaneOrientationSequence",
+    "PixelMeasuresSequence",
+    "PixelValueTransformationSequence",
+    "FrameContentSequence",
+    "MRImageFrameTypeSequence",
+    "MREchoSequence",
+    "MRDiffusionSequence",
+    "MRModifierSequence",
+    "MRTimingAndRelatedParametersSequence",
+    "CardiacSynchronizationSequence",
+    "TemporalPositionSequence",
 )
 WITHIN = ("DiffusionGradientDirectionSequence",)            # nested in a group, with one item as well
-OF_ALL = ("SOPInstanceUID", "SOPClassUID", "Rows", "Columns", "ImageType", "InstanceNumber", "ComplexImageComponent")
-CALLED_ELSEWHERE = {            # enhanced keyword to the classic keyword of the same attribute
-    "EffectiveEchoTime": "EchoTime", "TemporalPositionIndex": "TemporalPositionIdentifier", "FrameAcquisitionNumber": "AcquisitionNumber",
-    "NominalCardiacTriggerDelayTime": "TriggerTime", "InversionTimes": "InversionTime", "FrameAcquisitionDateTime": "AcquisitionTime",
+OF_ALL = (
+    "SOPInstanceUID", "SOPClassUID", "Rows", "Columns", "ImageType", "InstanceNumber",
+    "ComplexImageComponent",
+)
+CALLED_ELSEWHERE = {  # enhanced keyword to the classic keyword of the same attribute
+    "EffectiveEchoTime": "EchoTime",
+    "TemporalPositionIndex": "TemporalPositionIdentifier",
+    "FrameAcquisitionNumber": "AcquisitionNumber",
+    "NominalCardiacTriggerDelayTime": "TriggerTime",
+    "InversionTimes": "InversionTime",
+    "FrameAcquisitionDateTime": "AcquisitionTime",
     "TemporalPositionTimeOffset": "ContentTime",
 }
 
 
 def enhanced_frames(item: Item, dataset: Any, facts: Facts) -> list[Frame]:
-    """A Frame for each frame of the object.  Raises VolumeError if NumberOfFrames is not the number of functional groups."""
+    """A Frame for each frame of the object.  Raises VolumeError if NumberOfFrames is not the number of
+    functional groups."""
     each = dataset.PerFrameFunctionalGroupsSequence
     declared = whole(getter(dataset)("NumberOfFrames")) or 1
     if len(each) != declared:
-        raise VolumeError("volume-corrupt", f"{item}: {declared} frames, and functional groups for {len(each)}. Export it again.")
+        raise VolumeError(
+            "volume-corrupt",
+            f"{item}: {declared} frames, and functional groups for {len(each)}. Export it again.",
+        )
     shared = many(dataset.get("SharedFunctionalGroupsSequence"))
     common = _flat(shared[0]) if shared else {}
     top = getter({key: value for key in OF_ALL if (value := getter(dataset)(key)) is not None})
     frames = []
     for number, groups in enumerate(each, start=1):
         own = getter(_flat(groups), common)
-        frame = frame_from(item, facts, lambda key, own=own: own(key) if own(key) is not None else top(key), number)  # type: ignore[misc]
+        frame = frame_from(
+            item, facts, lambda key, own=own: own(key) if own(key) is not None else top(key), number
+        )  # type: ignore[misc]
         frames.append(replace(frame, instance=number))
     return frames
 
 
 def _flat(groups: Any) -> dict[str, Any]:
-    """The elements of the first item of each functional group, and of sequences nested in it, by keyword; later groups take precedence."""
+    """The elements of the first item of each functional group, and of sequences nested in it, by keyword;
+    later groups take precedence."""
     found: dict[str, Any] = {}
     items = [sequence[0] for name in GROUPS if (sequence := groups.get(name))]
     for item in items + [sequence[0] for one in items for name in WITHIN if (sequence := one.get(name))]:

@@ -1,6 +1,7 @@
 """The images of a DICOM object: itself, the frames of an enhanced object, or the tiles of a mosaic.
 
-Names and dates of birth are kept only as digests for comparison; descriptions only for classifying the series, never to be shown.
+Names and dates of birth are kept only as digests for comparison; descriptions only for classifying the
+series, never to be shown.
 """
 
 from __future__ import annotations
@@ -10,21 +11,36 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.enhanced import enhanced_frames
-from fovnet.volume.dicom.header import PROTOCOL, TIMES, Facts, Frame, dataset_of, frame_from, getter, many, quietly, real, text, whole
+from fovnet.volume.dicom.header import (
+    PROTOCOL,
+    TIMES,
+    Facts,
+    Frame,
+    dataset_of,
+    frame_from,
+    getter,
+    many,
+    quietly,
+    real,
+    text,
+    whole,
+)
 from fovnet.volume.dicom.mosaic import grid_frames, is_grid, is_mosaic, mosaic_frames
 from fovnet.volume.dicom.people import birthday_of, name_of
 from fovnet.volume.dicom.source import Item
 
 MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.4")
 MANUFACTURERS = {
-    "SIEMENS": "Siemens", "PHILIPS": "Philips", "GE": "GE", "GENERAL": "GE", "TOSHIBA": "Toshiba", "CANON": "Canon", "HITACHI": "Hitachi",
-    "FUJIFILM": "Fujifilm", "UIH": "United Imaging", "UNITED": "United Imaging", "BRUKER": "Bruker", "ESAOTE": "Esaote",
+    "SIEMENS": "Siemens", "PHILIPS": "Philips", "GE": "GE", "GENERAL": "GE", "TOSHIBA": "Toshiba",
+    "CANON": "Canon", "HITACHI": "Hitachi", "FUJIFILM": "Fujifilm", "UIH": "United Imaging",
+    "UNITED": "United Imaging", "BRUKER": "Bruker", "ESAOTE": "Esaote",
 }
 """The first word of a manufacturer's name, in capitals, to its name in tables."""
 
 
 def frames_of(item: Item) -> list[Frame]:
-    """The images of an object; a single one of 0 × 0 pixels for an object without pixels.  Raises VolumeError."""
+    """The images of an object; a single one of 0 × 0 pixels for an object without pixels.  Raises
+    VolumeError."""
     return frames_in(item, dataset_of(item, pixels=False))
 
 
@@ -34,7 +50,10 @@ def frames_in(item: Item, dataset: Any) -> list[Frame]:
         get = getter(dataset)
         facts = _facts(get)
         if not facts.has_pixels and facts.sop_class in MR_IMAGES:
-            raise VolumeError("volume-truncated", f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it again.")
+            raise VolumeError(
+                "volume-truncated",
+                f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it again.",
+            )
         number = whole(get("NumberOfFrames"))
         if text(get("NumberOfFrames")) and not 1 <= number <= 1_000_000:
             raise VolumeError("volume-corrupt", f"{item}: {number} frames cannot be. Export it again.")
@@ -46,8 +65,11 @@ def frames_in(item: Item, dataset: Any) -> list[Frame]:
         if is_grid(frame, dataset):
             return grid_frames(frame, dataset)
         if number > 1 and facts.modality == "MR" and not facts.captured:
-            raise VolumeError("volume-geometry", f"{item}: {number} frames without functional groups that place each of them. "
-                                                 "Export it as an enhanced or as a classic series.")
+            raise VolumeError(
+                "volume-geometry",
+                f"{item}: {number} frames without functional groups that place each of them. "
+                "Export it as an enhanced or as a classic series.",
+            )
         return [frame]
 
 
@@ -57,10 +79,13 @@ def _facts(get: Callable[[str], Any]) -> Facts:
     words = " ".join(text(get(key)) for key in ("SeriesDescription", "ProtocolName", "SequenceName")).upper()
     has_pixels = get("Rows") is not None or get("Columns") is not None
     return Facts(
-        text(get("PatientID")), text(get("StudyInstanceUID")), text(get("SeriesInstanceUID")), text(get("SeriesNumber")),
-        text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels, "" if grey else photometric or "several samples",
-        text(get("BurnedInAnnotation")).upper() == "YES", text(get("ConversionType")) != "", words,
-        MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""), real(get("MagneticFieldStrength")),
-        text(get("BodyPartExamined")), birthday_of(text(get("PatientBirthDate"))), name_of(text(get("PatientName"))),
-        tuple(" ".join(map(text, many(get(key)))) for key in PROTOCOL), tuple(text(get(key)) for key in TIMES),
+        text(get("PatientID")), text(get("StudyInstanceUID")), text(get("SeriesInstanceUID")),
+        text(get("SeriesNumber")), text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels,
+        "" if grey else photometric or "several samples", text(get("BurnedInAnnotation")).upper() == "YES",
+        text(get("ConversionType")) != "", words,
+        MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""),
+        real(get("MagneticFieldStrength")), text(get("BodyPartExamined")),
+        birthday_of(text(get("PatientBirthDate"))), name_of(text(get("PatientName"))),
+        tuple(" ".join(map(text, many(get(key)))) for key in PROTOCOL),
+        tuple(text(get(key)) for key in TIMES),
     )

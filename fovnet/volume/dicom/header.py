@@ -1,7 +1,8 @@
 """The header of a DICOM object, as one record per image, read without the pixels.
 
-Every image, be it a file of its own, a frame of an enhanced object or a tile of a mosaic, becomes one Frame; later steps treat them alike.
-Source: DICOM PS3.3 (2024), C.7.6.2 image plane, C.7.6.16 functional groups, C.8.13 enhanced MR.
+Every image, be it a file of its own, a frame of an enhanced object or a tile of a mosaic, becomes one Frame;
+later steps treat them alike. Source: DICOM PS3.3 (2024), C.7.6.2 image plane, C.7.6.16 functional groups,
+C.8.13 enhanced MR.
 """
 
 from __future__ import annotations
@@ -23,42 +24,61 @@ from fovnet.volume.unpacking import has_preamble
 Vector = tuple[float, ...]
 
 TOP = (
-    "SOPClassUID", "SOPInstanceUID", "Modality", "PatientID", "StudyInstanceUID", "SeriesInstanceUID", "SeriesNumber", "InstanceNumber",
-    "ImageType", "SeriesDescription", "ProtocolName", "SequenceName", "Rows", "Columns", "NumberOfFrames", "SamplesPerPixel",
-    "PhotometricInterpretation", "BitsAllocated", "BurnedInAnnotation", "ConversionType", "ComplexImageComponent",
-    "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices",
-    "Manufacturer", "MagneticFieldStrength", "BodyPartExamined", "PatientName", "PatientBirthDate",
+    "SOPClassUID", "SOPInstanceUID", "Modality", "PatientID", "StudyInstanceUID", "SeriesInstanceUID",
+    "SeriesNumber", "InstanceNumber", "ImageType", "SeriesDescription", "ProtocolName", "SequenceName",
+    "Rows", "Columns", "NumberOfFrames", "SamplesPerPixel", "PhotometricInterpretation", "BitsAllocated",
+    "BurnedInAnnotation", "ConversionType", "ComplexImageComponent", "SharedFunctionalGroupsSequence",
+    "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices", "Manufacturer",
+    "MagneticFieldStrength", "BodyPartExamined", "PatientName", "PatientBirthDate",
 )
-PROTOCOL = ("FrameOfReferenceUID", "RepetitionTime", "ScanningSequence", "SequenceVariant", "ContrastBolusAgent")
+PROTOCOL = (
+    "FrameOfReferenceUID", "RepetitionTime", "ScanningSequence", "SequenceVariant", "ContrastBolusAgent",
+)
 TIMES = ("AcquisitionDateTime", "AcquisitionDate", "AcquisitionTime", "SeriesTime", "ContentTime")
-PLACED = ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope", "RescaleIntercept")
-APART = (                       # images that differ in one of these are never in one volume
-    ("image type", "ImageType"), ("component", "ComplexImageComponent"), ("echo", "EchoNumbers"), ("stack", "StackID"),
-    ("temporal position", "TemporalPositionIdentifier"), ("b-value", "DiffusionBValue"),
+PLACED = (
+    "ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope", "RescaleIntercept",
 )
-PERHAPS = (                     # compared in turn if two images lie at one position; slices of one 2-D volume may differ in some
+APART = (  # images that differ in one of these are never in one volume
+    ("image type", "ImageType"),
+    ("component", "ComplexImageComponent"),
+    ("echo", "EchoNumbers"),
+    ("stack", "StackID"),
+    ("temporal position", "TemporalPositionIdentifier"),
+    ("b-value", "DiffusionBValue"),
+)
+# compared in turn if two images lie at one position; slices of one 2-D volume may differ in some
+PERHAPS = (
     ("echo time", "EchoTime"), ("acquisition number", "AcquisitionNumber"), ("trigger time", "TriggerTime"),
-    ("inversion time", "InversionTime"), ("flip angle", "FlipAngle"), ("gradient direction", "DiffusionGradientOrientation"),
-    ("acquisition time", "AcquisitionTime"), ("content time", "ContentTime"), ("coil", "ReceiveCoilName"),
+    ("inversion time", "InversionTime"), ("flip angle", "FlipAngle"),
+    ("gradient direction", "DiffusionGradientOrientation"), ("acquisition time", "AcquisitionTime"),
+    ("content time", "ContentTime"), ("coil", "ReceiveCoilName"),
 )
-PRIVATE = {                     # vendors' tags from before the standard had them: b-value (Siemens, GE, Philips), component (GE), mosaics
+# vendors' tags from before the standard had them: b-value (Siemens, GE, Philips), component (GE), mosaics
+PRIVATE = {
     "siemens_b": (0x0019, 0x0C, "SIEMENS MR HEADER"), "ge_b": (0x0043, 0x39, "GEMS_PARM_01"),
     "philips_b": (0x2001, 0x03, "PHILIPS IMAGING DD 001"), "ge_component": (0x0043, 0x2F, "GEMS_PARM_01"),
     "csa": (0x0029, 0x10, "SIEMENS CSA HEADER"), "uih_slices": (0x0065, 0x51, "IMAGE PRIVATE HEADER"),
 }
-"""(group, element in its block, private creator of the block): each file assigns the block, of 0x10 to 0x1F (DICOM PS3.5, 7.8.1)."""
+"""(group, element in its block, private creator of the block): each file assigns the block, of 0x10 to 0x1F
+(DICOM PS3.5, 7.8.1)."""
 BLOCKS = range(0x10, 0x20)      # the standard allows 240; scanners and archives use a few
 SHORT = 64                      # bytes of an attribute that names a volume
-NUMBERS = {"philips_b": "f", "ge_component": "h"}               # struct formats of binary elements that are stored as raw bytes (UN)
+# struct formats of binary elements that are stored as raw bytes (UN)
+NUMBERS = {"philips_b": "f", "ge_component": "h"}
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
-COMPONENTS = {"P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL", "REAL": "REAL", "I": "IMAGINARY", "IMAGINARY": "IMAGINARY"}
+COMPONENTS = {
+    "P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL", "REAL": "REAL", "I": "IMAGINARY",
+    "IMAGINARY": "IMAGINARY",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Attributes of a DICOM object as a whole: ids, kind, `words` of its description in upper case (never shown).
+    """Attributes of a DICOM object as a whole: ids, kind, `words` of its description in upper case (never
+    shown).
 
-    manufacturer  one of MANUFACTURERS, since free text may contain anything; empty for others     field_strength  tesla; None: missing
+    manufacturer  one of MANUFACTURERS, since free text may contain anything; empty for others
+        field_strength  tesla; None: missing
     body_part     as written; `fovnet.volume.body_part` converts it to a known term before it is shown
     protocol, times  values of PROTOCOL and of TIMES, for comparison only
     birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
@@ -86,11 +106,13 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One image of `rows` × `columns` pixels and its position, in DICOM's coordinates (x left, y back, z head; mm).
+    """One image of `rows` × `columns` pixels and its position, in DICOM's coordinates (x left, y back, z
+    head; mm).
 
     number       of the frame in its object, from 1; 0 if the object is a single image
     tile         row and column of its first pixel in a mosaic; else None
-    orientation  (6,) direction of increasing column, then of increasing row;  position (3,) centre of the first pixel;
+    orientation  (6,) direction of increasing column, then of increasing row;  position (3,) centre of the
+                 first pixel;
     spacing_mm   (2,) between rows, between columns.  None if the header gives no valid numbers
     apart        (name, value) of the attributes APART, which always distinguish volumes of a series
     perhaps      (name, value) of the attributes PERHAPS, used if several images lie at one position
@@ -117,7 +139,8 @@ class Frame:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Suppresses pydicom's warnings about invalid values: archives contain thousands, and those that matter are checked here."""
+    """Suppresses pydicom's warnings about invalid values: archives contain thousands, and those that matter
+    are checked here."""
     import pydicom.config
 
     settings, logger = pydicom.config.settings, logging.getLogger("pydicom")
@@ -134,7 +157,8 @@ def quietly() -> Iterator[None]:
 
 
 def whole_header(item: Item) -> Any:
-    """All attributes of an object except its pixels, including names and dates: for DICOM output that stays in the object's own archive.
+    """All attributes of an object except its pixels, including names and dates: for DICOM output that stays
+    in the object's own archive.
 
     Raises VolumeError as `dataset_of`.
     """
@@ -152,8 +176,8 @@ def short_values(item: Item) -> dict[int, bytes]:
 
 
 def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
-    """The pydicom dataset of an object, with the attributes that fovnet uses, or with `pixels` or `every` all of them.  Raises VolumeError
-    if it is not a DICOM image, or is damaged."""
+    """The pydicom dataset of an object, with the attributes that fovnet uses, or with `pixels` or `every` all
+    of them.  Raises VolumeError if it is not a DICOM image, or is damaged."""
     import pydicom
     from pydicom.errors import InvalidDicomError
 
@@ -168,18 +192,26 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
         except InvalidDicomError as fault:
             raise VolumeError("volume-format", f"{item}: not a DICOM file. Name the image itself.") from fault
         except EOFError as fault:
-            raise VolumeError("volume-truncated", f"{item}: the file ends too early. Copy it again.") from fault
+            raise VolumeError(
+                "volume-truncated", f"{item}: the file ends too early. Copy it again."
+            ) from fault
         except VolumeError:
             raise
         except Exception as fault:      # damaged data: pydicom may raise any exception
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise
-            raise VolumeError("volume-corrupt", f"{item}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
+            raise VolumeError(
+                "volume-corrupt", f"{item}: damaged DICOM ({type(fault).__name__}). Export it again."
+            ) from fault
     if "SOPClassUID" not in dataset and "Rows" not in dataset:
-        if pixels:          # its header was read before: pydicom returns an empty dataset if the pixel data are cut short
+        # its header was read before: pydicom returns an empty dataset if the pixel data are cut short
+        if pixels:
             raise VolumeError("volume-truncated", f"{item}: the file ends too early. Copy it again.")
-        raise VolumeError("volume-format", f"{item}: not a DICOM image, or cut short; it has neither SOPClassUID nor Rows. Copy it again, "
-                                           "or name the image itself.")
+        raise VolumeError(
+            "volume-format",
+            f"{item}: not a DICOM image, or cut short; it has neither SOPClassUID nor Rows. Copy it again, "
+            "or name the image itself.",
+        )
     return dataset
 
 
@@ -187,18 +219,23 @@ def frame_from(item: Item, facts: Facts, get: Callable[[str], Any], number: int)
     """The Frame built from `get`, a look-up by keyword."""
     image_type = tuple(text(part).upper() for part in many(get("FrameType") or get("ImageType")))
     component = component_of(get, image_type)
-    values = {"ComplexImageComponent": component, "DiffusionBValue": _b_value(get), "ImageType": "\\".join(image_type)}
+    values = {
+        "ComplexImageComponent": component, "DiffusionBValue": _b_value(get),
+        "ImageType": "\\".join(image_type),
+    }
     return Frame(
         item, facts, text(get("SOPInstanceUID")), number, whole(get("Rows")), whole(get("Columns")),
-        vector(get("ImageOrientationPatient"), 6), vector(get("ImagePositionPatient"), 3), vector(get("PixelSpacing"), 2), image_type,
+        vector(get("ImageOrientationPatient"), 6), vector(get("ImagePositionPatient"), 3),
+        vector(get("PixelSpacing"), 2), image_type,
         tuple((name, values[key] if key in values else _value(get(key))) for name, key in APART),
-        tuple((name, _value(get(key))) for name, key in PERHAPS),
-        whole(get("InstanceNumber")), _scale(get("RescaleSlope"), 1.0), _scale(get("RescaleIntercept"), 0.0),
+        tuple((name, _value(get(key))) for name, key in PERHAPS), whole(get("InstanceNumber")),
+        _scale(get("RescaleSlope"), 1.0), _scale(get("RescaleIntercept"), 0.0),
     )
 
 
 def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
-    """MAGNITUDE, PHASE, REAL or IMAGINARY, from the standard's attribute, GE's private one, or the image type."""
+    """MAGNITUDE, PHASE, REAL or IMAGINARY, from the standard's attribute, GE's private one, or the image
+    type."""
     named = text(get("ComplexImageComponent")).upper()
     if named in GE_COMPONENTS:
         return named
@@ -209,7 +246,8 @@ def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
 
 
 def getter(*layers: Any) -> Callable[[str], Any]:
-    """A look-up by keyword that returns the first value found in these datasets or mappings, None if there is none."""
+    """A look-up by keyword that returns the first value found in these datasets or mappings, None if there is
+    none."""
     def get(keyword: str) -> Any:
         for layer in layers:
             try:
@@ -224,8 +262,8 @@ def getter(*layers: Any) -> Callable[[str], Any]:
 
 
 def _private(layer: Any, keyword: str) -> Any:
-    """The value of a private element, in the block of its private creator, else in block 0x10 if that has no creator; decoded if its VR was
-    lost on the way (UN)."""
+    """The value of a private element, in the block of its private creator, else in block 0x10 if that has no
+    creator; decoded if its VR was lost on the way (UN)."""
     group, place, creator = PRIVATE[keyword]
     block = next((block for block in BLOCKS if _claimed(layer, group, block) == creator), None)
     if block is None and not _claimed(layer, group, BLOCKS[0]):
@@ -236,7 +274,8 @@ def _private(layer: Any, keyword: str) -> Any:
     if keyword == "uih_slices":
         from pydicom.values import convert_SQ
 
-        return convert_SQ(value, True, True)            # an element that lost its VR is in implicit little endian: PS3.5, 6.2.2
+        # an element that lost its VR is in implicit little endian: PS3.5, 6.2.2
+        return convert_SQ(value, True, True)
     if keyword in NUMBERS:
         order = "<" if getattr(layer, "original_encoding", (None, True))[1] in (True, None) else ">"
         return struct.unpack_from(order + NUMBERS[keyword], value)[0]
@@ -296,17 +335,34 @@ def whole(value: Any) -> int:
 def vector(value: Any, length: int) -> Vector | None:
     """Exactly `length` finite numbers, or None."""
     numbers = [real(part) for part in many(value)]
-    return tuple(number for number in numbers if number is not None) if len(numbers) == length and None not in numbers else None
+    return (
+        tuple(number for number in numbers if number is not None)
+        if len(numbers) == length and None not in numbers
+        else None
+    )
 
 
 def _value(value: Any) -> str:
     """A value for comparison, numbers rounded, since one scanner writes 4.6 and 4.60001 in one series."""
     number = real(value) if len(many(value)) == 1 else None
-    return "\\".join(map(text, many(value))) if number is None else f"{number:.4g}" if abs(number) < 1e4 else f"{number:.10g}"
+    return (
+        "\\".join(map(text, many(value)))
+        if number is None
+        else f"{number:.4g}"
+        if abs(number) < 1e4
+        else f"{number:.10g}"
+    )
 
 
 def _b_value(get: Callable[[str], Any]) -> str:
-    number = next((found for key in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b") if (found := real(get(key))) is not None), None)
+    number = next(
+        (
+            found
+            for key in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b")
+            if (found := real(get(key))) is not None
+        ),
+        None,
+    )
     return "" if number is None else f"{number % 1e5:.0f}"              # GE adds a multiple of 10^5 to some
 
 
@@ -317,5 +373,10 @@ def _wanted() -> list[Any]:
 
     keywords = (*TOP, *PROTOCOL, *TIMES, *PLACED, *(key for _, key in APART + PERHAPS))
     known = [tag for key in keywords if (tag := tag_for_keyword(key)) is not None]
-    claims = [group << 16 | block for group in {group for group, *_ in PRIVATE.values()} for block in BLOCKS]    # pydicom finds VRs by them
-    return known + claims + [group << 16 | block << 8 | place for group, place, _ in PRIVATE.values() for block in BLOCKS]
+    # pydicom finds VRs by them
+    claims = [group << 16 | block for group in {group for group, *_ in PRIVATE.values()} for block in BLOCKS]
+    return (
+        known
+        + claims
+        + [group << 16 | block << 8 | place for group, place, _ in PRIVATE.values() for block in BLOCKS]
+    )

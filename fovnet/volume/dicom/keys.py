@@ -15,8 +15,10 @@ import numpy as np
 from fovnet.volume.dicom.header import APART, Frame
 from fovnet.volume.dicom.parting import is_even, is_stack, most_at_one_place, placed_by, spans
 
-MOST_DIRECTIONS = 256       # distinguished in a series: a radial one has 100; comparing 8,000 would take too long
-SAME_DIRECTION = 0.01       # difference of a direction cosine, 0.6°: in one acquisition it is in the sixth digit
+# distinguished in a series: a radial one has 100; comparing 8,000 would take too long
+MOST_DIRECTIONS = 256
+# difference of a direction cosine, 0.6°: in one acquisition it is in the sixth digit
+SAME_DIRECTION = 0.01
 SIZE = ("matrix size", "pixel spacing", "orientation")
 NAMES = (*SIZE, *(name for name, _ in APART), "series number")
 COUNTED = ("echo", "temporal position")     # some programs write the slice number there
@@ -121,7 +123,9 @@ def _woven(packages: Sequence[Sequence[Frame]]) -> bool:
 def _blank_counts(frames: Sequence[Frame], keys: list[Key], counts: Sequence[int]) -> None:
     """Blanks in place an echo or temporal position that numbers the slices of a stack."""
     for indices in _alike(keys, counts):
-        counting = [place for place in counts if len({keys[index][place] for index in indices}) == len(indices)]
+        counting = [
+            place for place in counts if len({keys[index][place] for index in indices}) == len(indices)
+        ]
         if counting and is_stack([frames[index] for index in indices]):
             for index in indices:
                 keys[index] = _blank(keys[index], counting)

@@ -1,4 +1,5 @@
-"""Mosaics: the slices of a volume as tiles of one large image, as Siemens and United Imaging (UIH) write them.
+"""Mosaics: the slices of a volume as tiles of one large image, as Siemens and United Imaging (UIH) write
+them.
 
 Siemens: the position in the header is that of the mosaic's corner, as if the large image were one slice with
 the same centre; the corner of a slice lies half the difference of the two sizes further in.  Number and
@@ -33,21 +34,28 @@ def is_mosaic(frame: Frame) -> bool:
 def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     """A Frame for each tile that holds a slice, in the order of acquisition.
 
-    A mosaic has only one position, so here alone the distance of slices is taken from SpacingBetweenSlices, with a note.
-    Raises VolumeError "volume-mosaic" if geometry or CSA header is missing or damaged, or does not fit the image.
+    A mosaic has only one position, so here alone the distance of slices is taken from SpacingBetweenSlices,
+    with a note. Raises VolumeError "volume-mosaic" if geometry or CSA header is missing or damaged, or does
+    not fit the image.
     """
     slices, normal = _csa(frame, dataset)
     step_mm = real(getter(dataset)("SpacingBetweenSlices")) or 0.0
     if frame.orientation is None or frame.position is None or frame.spacing_mm is None or step_mm <= 0:
-        raise VolumeError("volume-mosaic", f"{frame.item}: a mosaic without position, orientation, pixel spacing or spacing between "
-                                           "slices. Export it again with its geometry.")
+        raise VolumeError(
+            "volume-mosaic",
+            f"{frame.item}: a mosaic without position, orientation, pixel spacing or spacing between "
+            "slices. Export it again with its geometry.",
+        )
     tiles = math.ceil(math.sqrt(slices))
     rows, columns = _tile(frame, slices, tiles)
     along_row, along_column = np.asarray(frame.orientation[:3]), np.asarray(frame.orientation[3:])
     spare = np.asarray([frame.rows - rows, frame.columns - columns]) / 2 * frame.spacing_mm
     first = np.asarray(frame.position) + along_row * spare[1] + along_column * spare[0]
     note = f"mosaic of {slices} slices, {step_mm:g} mm apart as its header says: it holds one position"
-    return _cut(frame, rows, columns, [tuple(map(float, first + index * step_mm * normal)) for index in range(slices)], note)
+    return _cut(
+        frame, rows, columns,
+        [tuple(map(float, first + index * step_mm * normal)) for index in range(slices)], note,
+    )
 
 
 def is_grid(frame: Frame, dataset: Any) -> bool:
@@ -58,15 +66,22 @@ def is_grid(frame: Frame, dataset: Any) -> bool:
 def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
     """A Frame for each item of the private sequence, in its order.
 
-    Raises VolumeError "volume-mosaic" if the sequence is missing or without positions, or does not fit the image.
+    Raises VolumeError "volume-mosaic" if the sequence is missing or without positions, or does not fit the
+    image.
     """
     places = [vector(getter(item)("ImagePositionPatient"), 3) for item in _items(dataset)]
     known = [place for place in places if place is not None]
     if not known or len(known) < len(places):
-        raise VolumeError("volume-mosaic", f"{frame.item}: a grid of United Imaging without the private sequence (0065,1051) that places "
-                                           "its slices. Export it with its private attributes, or convert the original with dcm2niix.")
+        raise VolumeError(
+            "volume-mosaic",
+            f"{frame.item}: a grid of United Imaging without the private sequence (0065,1051) that places "
+            "its slices. Export it with its private attributes, or convert the original with dcm2niix.",
+        )
     rows, columns = _tile(frame, len(known), math.ceil(len(known) / math.ceil(math.sqrt(len(known)))))
-    return _cut(frame, rows, columns, known, f"grid of {len(known)} slices, placed by private attributes of United Imaging")
+    return _cut(
+        frame, rows, columns, known,
+        f"grid of {len(known)} slices, placed by private attributes of United Imaging",
+    )
 
 
 def _items(dataset: Any) -> tuple[Any, ...]:
@@ -78,15 +93,20 @@ def _tile(frame: Frame, slices: int, down: int) -> tuple[int, int]:
     "volume-mosaic"."""
     across = math.ceil(math.sqrt(slices))
     if frame.rows % down or frame.columns % across or not frame.rows or not frame.columns:
-        raise VolumeError("volume-mosaic", f"{frame.item}: {slices} slices need {down} × {across} tiles, which {frame.rows} × "
-                                           f"{frame.columns} pixels do not divide into. Export it again.")
+        raise VolumeError(
+            "volume-mosaic",
+            f"{frame.item}: {slices} slices need {down} × {across} tiles, which {frame.rows} × "
+            f"{frame.columns} pixels do not divide into. Export it again.",
+        )
     return frame.rows // down, frame.columns // across
 
 
 def _cut(frame: Frame, rows: int, columns: int, places: Sequence[Vector], note: str) -> list[Frame]:
     """A Frame for each tile, row by row."""
     # every mosaic is a volume of its own: a series of them is a time series
-    apart = tuple((name, frame.sop_uid if name == "temporal position" else value) for name, value in frame.apart)
+    apart = tuple(
+        (name, frame.sop_uid if name == "temporal position" else value) for name, value in frame.apart
+    )
     across = frame.columns // columns
     return [
         replace(frame, apart=apart, rows=rows, columns=columns, number=0, position=place, notes=(note,),
@@ -98,16 +118,24 @@ def _cut(frame: Frame, rows: int, columns: int, places: Sequence[Vector], note: 
 def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
     """(number of slices, normal (3,) towards the next slice) from the private header."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")         # nibabel warns on import that its DICOM readers are experimental
+        # nibabel warns on import that its DICOM readers are experimental
+        warnings.simplefilter("ignore")
         from nibabel.nicom import csareader
     reader: Any = csareader
     try:
         header = reader.read(bytes(getter(dataset)("csa")))
         slices = whole(reader.get_n_mosaic(header))
         normal = np.asarray(reader.get_slice_normal(header), dtype=np.float64)
-    except Exception as fault:                  # missing or arbitrary bytes: the reader may raise any exception
-        raise VolumeError("volume-mosaic", f"{frame.item}: a mosaic whose CSA header (0029,1010) is missing or damaged, so nothing says "
-                                           "how many slices it holds. Export it from the scanner again.") from fault
+    # missing or arbitrary bytes: the reader may raise any exception
+    except Exception as fault:
+        raise VolumeError(
+            "volume-mosaic",
+            f"{frame.item}: a mosaic whose CSA header (0029,1010) is missing or damaged, so nothing says "
+            "how many slices it holds. Export it from the scanner again.",
+        ) from fault
     if not 1 <= slices <= 4096 or normal.shape != (3,) or not abs(float(np.linalg.norm(normal)) - 1) < 1e-2:
-        raise VolumeError("volume-mosaic", f"{frame.item}: {slices} slices along {np.round(normal, 3)} cannot be. Export it again.")
+        raise VolumeError(
+            "volume-mosaic",
+            f"{frame.item}: {slices} slices along {np.round(normal, 3)} cannot be. Export it again.",
+        )
     return slices, normal / np.linalg.norm(normal)

@@ -16,7 +16,8 @@ from fovnet.volume.dicom.keys import series_number
 from fovnet.volume.dicom.series import Series, same_slices
 
 CHANGING = (
-    "temporal position", "acquisition number", "trigger time", "acquisition time", "content time", "gradient direction",
+    "temporal position", "acquisition number", "trigger time", "acquisition time", "content time",
+    "gradient direction",
 )
 REASON = "the same slices once more, of another time point under a series UID of its own"
 
@@ -48,8 +49,10 @@ def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
     """What all time points of an acquisition have in common, besides their grid."""
     facts = frame.facts
     same = tuple(pair for pair in (*frame.apart, *frame.perhaps) if pair[0] not in CHANGING)
-    return (facts.study_uid, facts.patient_id, facts.birthday, facts.name, series_number(frame), facts.sop_class, facts.words,
-            facts.protocol, same)
+    return (
+        facts.study_uid, facts.patient_id, facts.birthday, facts.name, series_number(frame), facts.sop_class,
+        facts.words, facts.protocol, same,
+    )
 
 
 def _moment(series: Series) -> tuple[float, tuple[str, ...], tuple[str, ...], int]:

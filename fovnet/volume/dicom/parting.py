@@ -1,8 +1,9 @@
-"""Images that agree in size, orientation and `header.APART`, split into volumes by their positions and the attributes `header.PERHAPS`.
+"""Images that agree in size, orientation and `header.APART`, split into volumes by their positions and the
+attributes `header.PERHAPS`.
 
-Scanners put several volumes of one kind into one series: the stations of a whole-body scan beside or above each other, a stack for each
-knee, the phases of the heart, b-values.  A group is split only if each part is a stack of its own; images that cannot be separated stay
-together, and are refused when they are read.
+Scanners put several volumes of one kind into one series: the stations of a whole-body scan beside or above
+each other, a stack for each knee, the phases of the heart, b-values.  A group is split only if each part is a
+stack of its own; images that cannot be separated stay together, and are refused when they are read.
 """
 
 from __future__ import annotations
@@ -17,18 +18,24 @@ from fovnet.volume.dicom.header import PERHAPS, Frame, real, short_values
 
 SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
 REPEATED_MM = 0.5               # repetitions of a slice in one series lie nearer than this along the normal
-MAX_GAP = 3.5                   # times the median distance: up to two consecutive missing images are interpolated
-BESIDE = 0.5                    # of the field of view: images of one stack are shifted less, by a tilted gantry or between stations
-EVEN = 0.1                      # largest deviation of an image from its place in an evenly spaced stack, as a share of the spacing
-MISSING = 0.1                   # of the gaps of an even stack may be wider; two stacks at 1, 3, 1, 3 mm lack no images
-LEAST = 3                       # images of a stack: a single one elsewhere is a wrong position rather than a volume
+# times the median distance: up to two consecutive missing images are interpolated
+MAX_GAP = 3.5
+# of the field of view: images of one stack are shifted less, by a tilted gantry or between stations
+BESIDE = 0.5
+# largest deviation of an image from its place in an evenly spaced stack, as a share of the spacing
+EVEN = 0.1
+# of the gaps of an even stack may be wider; two stacks at 1, 3, 1, 3 mm lack no images
+MISSING = 0.1
+# images of a stack: a single one elsewhere is a wrong position rather than a volume
+LEAST = 3
 
 Part = tuple[tuple[str, ...], tuple[str, ...], list[Frame]]
 """Values of the attributes that distinguish a part, names of these attributes, images of the part."""
 
 
 def parted(frames: list[Frame]) -> list[Part]:
-    """The volumes among `frames`, which are in the order of their numbers, as far as they can be separated."""
+    """The volumes among `frames`, which are in the order of their numbers, as far as they can be
+    separated."""
     return [
         ((*place, *values, *stack), (*place_names, *value_names, *stack_names), images)
         for place, place_names, group in _beside_each_other(frames)
@@ -44,7 +51,8 @@ def positions_along(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
 
 
 def placed_by(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
-    """(n, 3) position of each image along rows, columns and normal of the first, in mm; None if any has no position."""
+    """(n, 3) position of each image along rows, columns and normal of the first, in mm; None if any has no
+    position."""
     axes = frames[0].orientation
     if axes is None or any(frame.position is None for frame in frames):
         return None
@@ -55,14 +63,18 @@ def placed_by(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
 
 
 def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(n,) the number of each image's position, counted along the normal; images less than 0.01 mm apart share one.
+    """(n,) the number of each image's position, counted along the normal; images less than 0.01 mm apart
+    share one.
 
-    Repetitions that are shifted slightly each time share one too: if every position then has the same number of images, neighbours less
-    than 0.5 mm apart, spread over less than half the distance to the other positions.
+    Repetitions that are shifted slightly each time share one too: if every position then has the same number
+    of images, neighbours less than 0.5 mm apart, spread over less than half the distance to the other
+    positions.
     """
     ordered = np.sort(along)
     gaps = np.sort(np.maximum(np.diff(ordered), SAME_PLACE_MM))
-    for narrow in reversed(np.flatnonzero((gaps[1:] > MAX_GAP * gaps[:-1]) & (gaps[:-1] < REPEATED_MM)).tolist()):
+    for narrow in reversed(
+        np.flatnonzero((gaps[1:] > MAX_GAP * gaps[:-1]) & (gaps[:-1] < REPEATED_MM)).tolist()
+    ):
         labels = _clusters(along, float(gaps[narrow]))
         sizes = np.bincount(labels)
         even = len(sizes) >= LEAST and sizes.min() == sizes.max() > 1
@@ -72,7 +84,8 @@ def position_labels(along: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def is_stack(frames: Sequence[Frame]) -> bool:
-    """Whether at least three images lie at distinct positions along the normal, with at most two missing in a row."""
+    """Whether at least three images lie at distinct positions along the normal, with at most two missing in a
+    row."""
     along = positions_along(frames)
     if along is None or len(frames) < LEAST or most_at_one_place(frames) > 1:
         return False
@@ -104,12 +117,19 @@ def spans(frames: Sequence[Frame], *, evenly: bool = False) -> bool:
     labels = position_labels(along)
     counts = np.bincount(labels)
     gaps = np.diff(along[np.unique(labels, return_index=True)[1]])
-    return len(counts) >= LEAST and not (evenly and (counts.min() < counts.max() or gaps.max() > MAX_GAP * np.median(gaps)))
+    return len(counts) >= LEAST and not (
+        evenly and (counts.min() < counts.max() or gaps.max() > MAX_GAP * np.median(gaps))
+    )
 
 
 def field_mm(frame: Frame) -> tuple[float, float] | None:
-    """The field of view of an image along its rows and along its columns, in mm; None without a pixel spacing."""
-    return None if frame.spacing_mm is None else (frame.columns * frame.spacing_mm[1], frame.rows * frame.spacing_mm[0])
+    """The field of view of an image along its rows and along its columns, in mm; None without a pixel
+    spacing."""
+    return (
+        None
+        if frame.spacing_mm is None
+        else (frame.columns * frame.spacing_mm[1], frame.rows * frame.spacing_mm[0])
+    )
 
 
 def _clusters(values: NDArray[np.float64], gap: float) -> NDArray[np.int64]:
@@ -121,19 +141,32 @@ def _clusters(values: NDArray[np.float64], gap: float) -> NDArray[np.int64]:
 
 
 def _beside_each_other(frames: list[Frame]) -> list[Part]:
-    """Stacks whose fields of view lie side by side in the plane: the stations of a coronal whole-body scan, two knees."""
+    """Stacks whose fields of view lie side by side in the plane: the stations of a coronal whole-body scan,
+    two knees."""
     placed, field = placed_by(frames), field_mm(frames[0])
     if placed is None or field is None:
         return [((), (), frames)]
-    labels = [tuple(pair) for pair in np.stack([_clusters(placed[:, axis], BESIDE * field[axis]) for axis in (0, 1)], axis=1).tolist()]
-    groups = {label: [frame for frame, own in zip(frames, labels, strict=True) if own == label] for label in dict.fromkeys(labels)}
+    labels = [
+        tuple(pair)
+        for pair in np.stack(
+            [_clusters(placed[:, axis], BESIDE * field[axis]) for axis in (0, 1)], axis=1
+        ).tolist()
+    ]
+    groups = {
+        label: [frame for frame, own in zip(frames, labels, strict=True) if own == label]
+        for label in dict.fromkeys(labels)
+    }
     if len(groups) == 1 or min(map(len, groups.values())) < LEAST:
         return [((), (), frames)]
-    return [((f"field {row},{column}",), ("place in the plane",), group) for (row, column), group in groups.items()]
+    return [
+        ((f"field {row},{column}",), ("place in the plane",), group)
+        for (row, column), group in groups.items()
+    ]
 
 
 def _above_each_other(frames: list[Frame]) -> list[Part]:
-    """Stacks separated by a gap in which no image is missing: image numbers continue across it, or an attribute differs between the stacks.
+    """Stacks separated by a gap in which no image is missing: image numbers continue across it, or an
+    attribute differs between the stacks.
 
     If images are missing, so are their numbers: then all stay together, and are refused as having gaps.
     """
@@ -141,8 +174,15 @@ def _above_each_other(frames: list[Frame]) -> list[Part]:
     if along is None or len(frames) < 2 * LEAST or most_at_one_place(frames) > 1:
         return [((), (), frames)]
     labels = _clusters(along, MAX_GAP * float(np.median(np.diff(np.sort(along)))))
-    stacks = [[frame for frame, own in zip(frames, labels, strict=True) if own == label] for label in range(labels.max() + 1)]
-    if len(stacks) == 1 or min(map(len, stacks)) < LEAST or not (_number_on(stacks) or _differ_in_one(stacks)):
+    stacks = [
+        [frame for frame, own in zip(frames, labels, strict=True) if own == label]
+        for label in range(labels.max() + 1)
+    ]
+    if (
+        len(stacks) == 1
+        or min(map(len, stacks)) < LEAST
+        or not (_number_on(stacks) or _differ_in_one(stacks))
+    ):
         return [((), (), frames)]
     return [((f"stack {index}",), ("place along the normal",), stack) for index, stack in enumerate(stacks)]
 
@@ -160,7 +200,9 @@ def _run(numbers: list[int]) -> bool:
 
 def _differ_in_one(stacks: list[list[Frame]]) -> bool:
     """Whether some attribute has one value in each stack, and a different one in every stack."""
-    values = [[{frame.perhaps[index][1] for frame in stack} for stack in stacks] for index in range(len(PERHAPS))]
+    values = [
+        [{frame.perhaps[index][1] for frame in stack} for stack in stacks] for index in range(len(PERHAPS))
+    ]
     return any(all(len(own) == 1 for own in each) and len(set.union(*each)) == len(stacks) for each in values)
 
 
@@ -178,31 +220,46 @@ def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
         parts: dict[str, list[Frame]] = {}
         for frame in frames:
             parts.setdefault(frame.perhaps[index][1], []).append(frame)
-        # At most as many parts as images per position, or overlapping stations: an attribute may differ from slice to slice of one volume.
+        # At most as many parts as images per position, or overlapping stations: an attribute may differ from
+        # slice to slice of one volume.
         fewer = 1 < len(parts) <= most and max(map(most_at_one_place, parts.values())) < most
         if fewer or (len(parts) > most and _stations(frames, list(parts.values()))):
             for value, part in parts.items():
-                yield from (((value, *rest), all_names, group) for rest, all_names, group in _doubled(part, (*names, name)))
+                yield from (
+                    ((value, *rest), all_names, group)
+                    for rest, all_names, group in _doubled(part, (*names, name))
+                )
             return
     runs = _runs(frames, most)
     tag, told = ("", []) if runs else _by_any_attribute(frames)
     for number, one in enumerate(told):
-        yield from (((f"part {number}", *rest), all_names, group) for rest, all_names, group in _doubled(one, (*names, tag)))
+        yield from (
+            ((f"part {number}", *rest), all_names, group)
+            for rest, all_names, group in _doubled(one, (*names, tag))
+        )
     turns = [] if runs or told else _turns(frames, most)
-    yield from (((f"run {index}",), (*names, "order of the image numbers"), run) for index, run in enumerate(runs))
-    yield from (((f"turn {index}",), (*names, "order of the images at each position"), turn) for index, turn in enumerate(turns))
+    yield from (
+        ((f"run {index}",), (*names, "order of the image numbers"), run) for index, run in enumerate(runs)
+    )
+    yield from (
+        ((f"turn {index}",), (*names, "order of the images at each position"), turn)
+        for index, turn in enumerate(turns)
+    )
     if not runs and not told and not turns:
         yield (), names, frames
 
 
 def _stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
-    """Whether each part has exactly one image at every position of the group from its own first to its last."""
+    """Whether each part has exactly one image at every position of the group from its own first to its
+    last."""
     along = positions_along(frames)
     if along is None or min(map(len, parts)) < LEAST:
         return False
     labels = dict(zip(map(id, frames), position_labels(along).tolist(), strict=True))
     places = [{labels[id(frame)] for frame in part} for part in parts]
-    return all(len(part) == len(own) == max(own) - min(own) + 1 for part, own in zip(parts, places, strict=True))
+    return all(
+        len(part) == len(own) == max(own) - min(own) + 1 for part, own in zip(parts, places, strict=True)
+    )
 
 
 def most_at_one_place(frames: Sequence[Frame]) -> int:
@@ -212,10 +269,15 @@ def most_at_one_place(frames: Sequence[Frame]) -> int:
 
 
 def _runs(frames: list[Frame], times: int) -> list[list[Frame]]:
-    """The volumes by image number: stored one after another, or all images of a position before those of the next, as a cine is; empty
-    if neither order fits."""
+    """The volumes by image number: stored one after another, or all images of a position before those of the
+    next, as a cine is; empty if neither order fits."""
     along, length = positions_along(frames), len(frames) // times
-    if along is None or length * times != len(frames) or length < 2 or len({frame.instance for frame in frames}) != len(frames):
+    if (
+        along is None
+        or length * times != len(frames)
+        or length < 2
+        or len({frame.instance for frame in frames}) != len(frames)
+    ):
         return []
     labels = position_labels(along)
     if all(sorted(run) == list(range(length)) for run in labels.reshape(times, length).tolist()):
@@ -230,7 +292,8 @@ def _by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     """The name and the parts of the first attribute, private ones included, of which each value stands as
     often at every position.
 
-    Label and control images of perfusion, for example.  Headers are read whole for it, where all else has failed.
+    Label and control images of perfusion, for example.  Headers are read whole for it, where all else has
+    failed.
     """
     along = positions_along(frames)
     if along is None or not spans(frames, evenly=True) or any(frame.number or frame.tile for frame in frames):
@@ -244,7 +307,9 @@ def _by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
             parts.setdefault(header[tag], []).append(index)
         even = 1 < len(parts) <= len(frames) // places
         if even and all(np.ptp(np.bincount(labels[own], minlength=places)) == 0 for own in parts.values()):
-            return f"attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})", [[frames[index] for index in own] for own in parts.values()]
+            return f"attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})", [
+                [frames[index] for index in own] for own in parts.values()
+            ]
     return "", []
 
 
@@ -264,13 +329,19 @@ def _turns(frames: list[Frame], times: int) -> list[list[Frame]]:
     for order in ORDERS:
         if all(len(set(map(order, place))) == times for place in places.values()):
             turns = zip(*(sorted(place, key=order) for place in places.values()), strict=True)
-            return [_noted(sorted(turn, key=ORDERS[0]), number, times) for number, turn in enumerate(turns, start=1)]
+            return [
+                _noted(sorted(turn, key=ORDERS[0]), number, times)
+                for number, turn in enumerate(turns, start=1)
+            ]
     return []
 
 
 def _noted(turn: list[Frame], number: int, times: int) -> list[Frame]:
     which = "the first" if number == 1 else f"number {number}"
-    note = f"{which} of {times} images at each position, by image number or time: no known attribute tells them apart"
+    note = (
+        f"{which} of {times} images at each position, by image number or time: no known attribute tells them "
+        "apart"
+    )
     return [replace(turn[0], notes=(*turn[0].notes, note)), *turn[1:]]
 
 
@@ -279,5 +350,6 @@ def _time(frame: Frame, name: str) -> float:
 
 
 ORDERS: tuple[Callable[[Frame], float], ...] = (
-    lambda frame: frame.instance, lambda frame: _time(frame, "acquisition time"), lambda frame: _time(frame, "content time"),
+    lambda frame: frame.instance, lambda frame: _time(frame, "acquisition time"),
+    lambda frame: _time(frame, "content time"),
 )

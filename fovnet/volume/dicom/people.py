@@ -1,8 +1,9 @@
-"""Patients whose images share a series UID, or have none, distinguished by the patient attributes of the headers.
+"""Patients whose images share a series UID, or have none, distinguished by the patient attributes of the
+headers.
 
-Careless pseudonymisation gives several people one PatientID and one series UID, or empty ones.  Birthdays and the words of a name are
-digests for comparison only: they are not written, and enter a written hash, against which a guess could be checked, only for images
-without UID.
+Careless pseudonymisation gives several people one PatientID and one series UID, or empty ones.  Birthdays and
+the words of a name are digests for comparison only: they are not written, and enter a written hash, against
+which a guess could be checked, only for images without UID.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from pathlib import PurePosixPath
 
 from fovnet.volume.dicom.header import Facts, Frame
 
-MOST_PEOPLE = 64                # spellings compared in threes: for thousands, with another name in every image, it would take minutes
-LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})       # letters that NFKD does not decompose
+# spellings compared in threes: for thousands, with another name in every image, it would take minutes
+MOST_PEOPLE = 64
+# letters that NFKD does not decompose
+LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})
 
 Person = tuple[str, str, frozenset[str]]
 """PatientID, birthday, words of the name; each empty where it is missing."""
@@ -32,9 +35,11 @@ def birthday_of(written: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def name_of(written: str) -> frozenset[str]:
-    """A digest of each word of a name, ignoring case, accents, umlauts written with e, and separators; initials are left out if there are
-    longer words."""
-    plain = "".join(letter for letter in unicodedata.normalize("NFKD", written) if not unicodedata.combining(letter)).casefold()
+    """A digest of each word of a name, ignoring case, accents, umlauts written with e, and separators;
+    initials are left out if there are longer words."""
+    plain = "".join(
+        letter for letter in unicodedata.normalize("NFKD", written) if not unicodedata.combining(letter)
+    ).casefold()
     plain = plain.translate(LETTERS)
     words = re.findall(r"[^\W_]+", plain)
     long = [word for word in words if len(word) > 1] or words
@@ -44,12 +49,17 @@ def name_of(written: str) -> frozenset[str]:
 def shares_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
     """(person, images) of one series UID: a single pair unless patient attributes contradict each other.
 
-    Without a series UID, only images in one folder belong together.  If neither PatientID nor name is given, folders in which image numbers
-    recur are taken for different people (in one series split over several discs, the numbers continue).
+    Without a series UID, only images in one folder belong together.  If neither PatientID nor name is given,
+    folders in which image numbers recur are taken for different people (in one series split over several
+    discs, the numbers continue).
     """
     folders = [list(frames)] if frames[0].facts.series_uid else _by_folder(frames)
     shares = [share for folder in folders for share in people_of(folder)]
-    return [(person, own) for person, together in shares for own in ([together] if named(person) else _numbered_once(together))]
+    return [
+        (person, own)
+        for person, together in shares
+        for own in ([together] if named(person) else _numbered_once(together))
+    ]
 
 
 def named(person: Person) -> bool:
@@ -58,10 +68,12 @@ def named(person: Person) -> bool:
 
 
 def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
-    """(person, images): images whose PatientIDs, birthdays or names contradict each other are of different people.
+    """(person, images): images whose PatientIDs, birthdays or names contradict each other are of different
+    people.
 
-    A name agrees with one that has further words: DOE^JANE and Doe, Jane Mary.  An empty attribute agrees with any: such images join the
-    only person they agree with, and are kept apart if there are several.  Beyond MOST_PEOPLE each spelling is a person.
+    A name agrees with one that has further words: DOE^JANE and Doe, Jane Mary.  An empty attribute agrees
+    with any: such images join the only person they agree with, and are kept apart if there are several.
+    Beyond MOST_PEOPLE each spelling is a person.
     """
     images: dict[Person, list[Frame]] = {}
     for frame in frames:
@@ -72,21 +84,26 @@ def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
     unclear: list[tuple[Person, list[Frame]]] = []
     friends = {one: [other for other in images if _agree(one, other)] for one in images}
     torn = {one for one, alike in friends.items() if not all(_agree(*two) for two in combinations(alike, 2))}
-    for one in sorted(images, key=lambda one: (-sum(map(bool, one)), -len(one[2]), one[0], one[1], sorted(one[2]))):
+    for one in sorted(
+        images, key=lambda one: (-sum(map(bool, one)), -len(one[2]), one[0], one[1], sorted(one[2]))
+    ):
         alike = [index for index, (person, _) in enumerate(people) if _agree(person, one)]
         if one in torn:
             unclear.append((one, images[one]))
         elif len(alike) == 1:
             person, own = people[alike[0]]
-            people[alike[0]] = (person[0] or one[0], person[1] or one[1], max(person[2], one[2], key=len)), own + images[one]
+            people[alike[0]] = (
+                (person[0] or one[0], person[1] or one[1], max(person[2], one[2], key=len)),
+                own + images[one],
+            )
         else:
             (unclear if alike else people).append((one, images[one]))
     return people + unclear
 
 
 def digest_of(person: Person, frames: Sequence[Frame]) -> str:
-    """A digest for a person that does not depend on file paths: of the UID, number and position of their first image, and of the patient
-    attributes only if that has no UID."""
+    """A digest for a person that does not depend on file paths: of the UID, number and position of their
+    first image, and of the patient attributes only if that has no UID."""
     first = min(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
     identity = [first.sop_uid, str(first.instance), str(first.position)]
     if not first.sop_uid:
@@ -110,7 +127,9 @@ def _person(facts: Facts) -> Person:
 
 def _agree(one: Person, other: Person) -> bool:
     """Whether all attributes given in both agree."""
-    same = all(not mine or not others or mine == others for mine, others in zip(one[:2], other[:2], strict=True))
+    same = all(
+        not mine or not others or mine == others for mine, others in zip(one[:2], other[:2], strict=True)
+    )
     return same and (not one[2] or not other[2] or one[2] <= other[2] or other[2] <= one[2])
 
 
@@ -122,7 +141,8 @@ def _by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
 
 
 def _numbered_once(frames: Sequence[Frame]) -> list[list[Frame]]:
-    """The images by groups of folders; folders are joined unless different images in them have the same number."""
+    """The images by groups of folders; folders are joined unless different images in them have the same
+    number."""
     groups: list[tuple[Numbers, list[Frame]]] = []
     for folder in _by_folder(frames):
         numbers: Numbers = {}
@@ -140,7 +160,8 @@ def _numbered_once(frames: Sequence[Frame]) -> list[list[Frame]]:
 
 
 Numbers = dict[tuple[int, tuple[tuple[str, str], ...]], set[str]]
-"""UIDs of the images with each number and value of `Frame.apart`: images of different echoes may have the same numbers."""
+"""UIDs of the images with each number and value of `Frame.apart`: images of different echoes may have the
+same numbers."""
 
 
 def _collide(taken: Numbers, numbers: Numbers) -> bool:

@@ -1,4 +1,5 @@
-"""The intensities of DICOM images: decoded, rescaled, padding set to the lowest intensity, MONOCHROME1 inverted.
+"""The intensities of DICOM images: decoded, rescaled, padding set to the lowest intensity, MONOCHROME1
+inverted.
 
 Native, RLE and deflated data are decoded by pydicom; JPEG, JPEG-LS and JPEG 2000 by GDCM, in a child process.
 Source: DICOM PS3.3, C.7.6.3 (pixel description, padding), C.11.1 (modality transform).
@@ -26,8 +27,8 @@ BITS = (8, 16, 32)
 def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     """(n, rows, columns) float32 intensities of images of one size, in the order given.
 
-    Raises VolumeError: "volume-truncated", "volume-transfer-syntax", "volume-bits", "volume-rgb", "volume-corrupt", "volume-photometric",
-    "volume-rescale".
+    Raises VolumeError: "volume-truncated", "volume-transfer-syntax", "volume-bits", "volume-rgb",
+    "volume-corrupt", "volume-photometric", "volume-rescale".
     """
     planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
     by_item: dict[Item, list[int]] = {}
@@ -40,7 +41,9 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
             _refuse_pixels(item, dataset)
             inverted[indices] = text(getter(dataset)("PhotometricInterpretation")).upper() == "MONOCHROME1"
             limits = _padding(dataset)
-            for index, stored in zip(indices, _stored(item, dataset, [frames[index] for index in indices], decoder), strict=True):
+            for index, stored in zip(
+                indices, _stored(item, dataset, [frames[index] for index in indices], decoder), strict=True
+            ):
                 planes[index] = _rescaled(stored, frames[index])
                 if limits:
                     padding[index] = (stored >= limits[0]) & (stored <= limits[1])
@@ -53,18 +56,25 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
 
 
 def _refuse_both(source: str, inverted: int, images: int) -> None:
-    """Raises VolumeError "volume-photometric" if only some images are MONOCHROME1: their intensities have no common scale."""
+    """Raises VolumeError "volume-photometric" if only some images are MONOCHROME1: their intensities have no
+    common scale."""
     if 0 < inverted < images:
-        raise VolumeError("volume-photometric", f"{source}: {inverted} of {images} images are MONOCHROME1, the others MONOCHROME2; those "
-                                                "of a volume must be alike. Export the series again, or name the images of one kind.")
+        raise VolumeError(
+            "volume-photometric",
+            f"{source}: {inverted} of {images} images are MONOCHROME1, the others MONOCHROME2; those "
+            "of a volume must be alike. Export the series again, or name the images of one kind.",
+        )
 
 
 def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
     """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0, and if slope or
     intercept is not a finite number."""
     if not (frame.slope and math.isfinite(frame.slope) and math.isfinite(frame.intercept)):
-        raise VolumeError("volume-rescale", f"{frame.item}: a rescale slope of {frame.slope:g} and an intercept of {frame.intercept:g}; "
-                                            "finite numbers are wanted, and a slope other than 0. Export it again.")
+        raise VolumeError(
+            "volume-rescale",
+            f"{frame.item}: a rescale slope of {frame.slope:g} and an intercept of {frame.intercept:g}; "
+            "finite numbers are wanted, and a slope other than 0. Export it again.",
+        )
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(stored.astype(np.float64) * frame.slope + frame.intercept)
 
@@ -75,13 +85,22 @@ def _refuse_pixels(item: Item, dataset: Any) -> None:
     bits, stored, high = whole(get("BitsAllocated")), whole(get("BitsStored")), whole(get("HighBit"))
     photometric, samples = text(get("PhotometricInterpretation")).upper(), whole(get("SamplesPerPixel"))
     if not any(key in dataset for key in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")):
-        raise VolumeError("volume-truncated", f"{item}: a header without pixel data. Copy it again from its origin.")
+        raise VolumeError(
+            "volume-truncated", f"{item}: a header without pixel data. Copy it again from its origin."
+        )
     if photometric not in ("MONOCHROME1", "MONOCHROME2") or samples != 1:
-        raise VolumeError("volume-rgb", f"{item}: {samples} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). Give the series "
-                                        "the colours were made from.")
+        raise VolumeError(
+            "volume-rgb",
+            f"{item}: {samples} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). Give the "
+            "series "
+            "the colours were made from.",
+        )
     if "PixelData" in dataset and (bits not in BITS or not 1 < stored <= bits or high != stored - 1):
-        raise VolumeError("volume-bits", f"{item}: {stored} bits stored of {bits} allocated, highest {high}; 8, 16 or 32 allocated with "
-                                         "the highest stored bit at the end are read. Export it again.")
+        raise VolumeError(
+            "volume-bits",
+            f"{item}: {stored} bits stored of {bits} allocated, highest {high}; 8, 16 or 32 allocated with "
+            "the highest stored bit at the end are read. Export it again.",
+        )
 
 
 def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder) -> list[NDArray[Any]]:
@@ -99,12 +118,20 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder)
     else:
         found = [_own_decoding(item, dataset, index) for index in indices]
     if frames[0].tile is not None:
-        found = [found[0][frame.tile[0] : frame.tile[0] + frame.rows, frame.tile[1] : frame.tile[1] + frame.columns]
-                 for frame in frames if frame.tile is not None]
+        found = [
+            found[0][
+                frame.tile[0] : frame.tile[0] + frame.rows, frame.tile[1] : frame.tile[1] + frame.columns
+            ]
+            for frame in frames
+            if frame.tile is not None
+        ]
     for plane, frame in zip(found, frames, strict=True):
         if plane.shape != (frame.rows, frame.columns):
-            raise VolumeError("volume-corrupt", f"{item}: the pixel data decode to {times(plane.shape)}, the header says "
-                                                f"{frame.rows} × {frame.columns}. Export it again.")
+            raise VolumeError(
+                "volume-corrupt",
+                f"{item}: the pixel data decode to {times(plane.shape)}, the header says "
+                f"{frame.rows} × {frame.columns}. Export it again.",
+            )
     return found
 
 
@@ -112,10 +139,19 @@ def _refuse_unbelievable(item: Item, dataset: Any) -> None:
     """Raises VolumeError "volume-too-large" for compressed pixel data of a size that so few bytes cannot
     hold, before it is allocated."""
     get, most = getter(dataset), believable(len(dataset.PixelData))
-    wanted = whole(get("Rows")) * whole(get("Columns")) * max(1, whole(get("NumberOfFrames"))) * whole(get("BitsAllocated")) // 8
+    wanted = (
+        whole(get("Rows"))
+        * whole(get("Columns"))
+        * max(1, whole(get("NumberOfFrames")))
+        * whole(get("BitsAllocated"))
+        // 8
+    )
     if wanted > most:
-        raise VolumeError("volume-too-large", f"{item}: {len(dataset.PixelData):,} bytes of compressed pixel data for {wanted:,} bytes of "
-                                              f"pixels; at most {most:,} are believed. Check Rows and Columns, or export it uncompressed.")
+        raise VolumeError(
+            "volume-too-large",
+            f"{item}: {len(dataset.PixelData):,} bytes of compressed pixel data for {wanted:,} bytes of "
+            f"pixels; at most {most:,} are believed. Check Rows and Columns, or export it uncompressed.",
+        )
 
 
 def _own_decoding(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
@@ -129,7 +165,9 @@ def _own_decoding(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
         raise
     except Exception as fault:              # damaged data: pydicom may raise any exception
         why = f"the pixel data cannot be decoded ({type(fault).__name__})"
-        raise VolumeError("volume-corrupt", f"{item}: {why}. Copy it again, or decompress it elsewhere (gdcmconv --raw).") from fault
+        raise VolumeError(
+            "volume-corrupt", f"{item}: {why}. Copy it again, or decompress it elsewhere (gdcmconv --raw)."
+        ) from fault
 
 
 def _refuse_syntax(item: Item, dataset: Any) -> Any:
@@ -146,14 +184,22 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
         if not decoder.is_available:
             raise NotImplementedError("no decoder")
     except Exception as fault:
-        name = text(getattr(syntax, "name", syntax)) if re.fullmatch(r"[0-9.]{1,64}", str(syntax)) else "that is no UID"
-        raise VolumeError("volume-transfer-syntax", f"{item}: the transfer syntax {name} has no decoder here. Decompress the series with "
-                                                    "its archive's tools, or dcmdjpeg.") from fault
+        name = (
+            text(getattr(syntax, "name", syntax))
+            if re.fullmatch(r"[0-9.]{1,64}", str(syntax))
+            else "that is no UID"
+        )
+        raise VolumeError(
+            "volume-transfer-syntax",
+            f"{item}: the transfer syntax {name} has no decoder here. Decompress the series with "
+            "its archive's tools, or dcmdjpeg.",
+        ) from fault
     return syntax
 
 
 def with_transfer_syntax(dataset: Any) -> None:
-    """Sets the transfer syntax of a dataset whose file does not state it to the encoding that pydicom detected."""
+    """Sets the transfer syntax of a dataset whose file does not state it to the encoding that pydicom
+    detected."""
     from pydicom.dataset import FileMetaDataset
     from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 
@@ -168,11 +214,20 @@ def with_transfer_syntax(dataset: Any) -> None:
 def _refuse_length(item: Item, dataset: Any) -> None:
     get = getter(dataset)
     bits, frames = whole(get("BitsAllocated")), max(1, whole(get("NumberOfFrames")))
-    wanted, seen = whole(get("Rows")) * whole(get("Columns")) * frames * bits // 8, len(dataset.PixelData or b"")
+    wanted, seen = (
+        whole(get("Rows")) * whole(get("Columns")) * frames * bits // 8,
+        len(dataset.PixelData or b""),
+    )
     if seen < wanted:
-        raise VolumeError("volume-truncated", f"{item}: {seen:,} bytes of pixel data where its header needs {wanted:,}. Copy it again.")
+        raise VolumeError(
+            "volume-truncated",
+            f"{item}: {seen:,} bytes of pixel data where its header needs {wanted:,}. Copy it again.",
+        )
     if seen > wanted + 1 and seen > wanted * 1.01 + 4096:
-        raise VolumeError("volume-corrupt", f"{item}: {seen:,} bytes of pixel data where its header needs {wanted:,}. Export it again.")
+        raise VolumeError(
+            "volume-corrupt",
+            f"{item}: {seen:,} bytes of pixel data where its header needs {wanted:,}. Export it again.",
+        )
 
 
 def _padding(dataset: Any) -> tuple[float, float] | None:

@@ -1,7 +1,8 @@
 """From a DICOM path to a Volume.
 
-A place (file, folder, zip archive) means its only readable volume; a path with a series id after `#` (see `address`) means that series,
-which is read even if triage sets it aside as one of the kinds `triage.INCLUDABLE`.
+A place (file, folder, zip archive) means its only readable volume; a path with a series id after `#` (see
+`address`) means that series, which is read even if triage sets it aside as one of the kinds
+`triage.INCLUDABLE`.
 """
 
 from __future__ import annotations
@@ -25,9 +26,15 @@ from fovnet.words import several
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether the path is a folder, an address of a series, a zip archive or a DICOM file; not one packed with gzip."""
+    """Whether the path is a folder, an address of a series, a zip archive or a DICOM file; not one packed
+    with gzip."""
     place, wanted = split_address(path)
-    return bool(wanted) or place.is_dir() or is_archive(place) or (begins_like_dicom(opening) and not is_gzip(place))
+    return (
+        bool(wanted)
+        or place.is_dir()
+        or is_archive(place)
+        or (begins_like_dicom(opening) and not is_gzip(place))
+    )
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
@@ -43,7 +50,8 @@ def images_of(path: Path) -> tuple[Frame, ...]:
 def read(path: Path) -> Volume:
     """The only volume of a place, or that of an address, on the grid of its images (columns, rows, slices).
 
-    Raises VolumeError: "volume-several" if several can be read, listing them; the code of the triage if none can; and as `volume_of`.
+    Raises VolumeError: "volume-several" if several can be read, listing them; the code of the triage if none
+    can; and as `volume_of`.
     """
     return volume_of(chosen(path))
 
@@ -51,16 +59,19 @@ def read(path: Path) -> Volume:
 def volume_of(meant: Chosen) -> Volume:
     """The volume of a series.
 
-    Raises VolumeError: "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that do not form a regular grid;
-    "volume-too-large"; those of `pixels`.
+    Raises VolumeError: "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that do
+    not form a regular grid; "volume-too-large"; those of `pixels`.
     """
     try:
         volume = _stacked(meant.path, meant.series)
         return replace(volume, notes=(*volume.notes, *meant.unused))
     except (VolumeError, MemoryError, OSError):
         raise
-    except Exception as fault:          # damaged data raise any exception; its message is left out, as it may quote the header
-        raise VolumeError("volume-corrupt", f"{meant.path}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
+    # damaged data raise any exception; its message is left out, as it may quote the header
+    except Exception as fault:
+        raise VolumeError(
+            "volume-corrupt", f"{meant.path}: damaged DICOM ({type(fault).__name__}). Export it again."
+        ) from fault
 
 
 def _stacked(source: str, series: Series) -> Volume:
@@ -68,7 +79,9 @@ def _stacked(source: str, series: Series) -> Volume:
     frames = series.frames
     shape = (frames[0].columns, frames[0].rows, len(frames))
     if min(shape) < 1:
-        raise VolumeError("volume-shape", f"{source}: images of {times(shape[:2])} pixels. Export the series again.")
+        raise VolumeError(
+            "volume-shape", f"{source}: images of {times(shape[:2])} pixels. Export the series again."
+        )
     refuse_size(source, shape)
     stand = stand_of(source, frames)
     ordered = [frames[index] for index in stand.order]
@@ -76,12 +89,17 @@ def _stacked(source: str, series: Series) -> Volume:
     kept = without_doubles(source, planes, stand)
     notes = list(series.notes)
     if series.copies or len(kept) < len(frames):
-        notes.append(f"{several(len(series.copies) + len(frames) - len(kept), 'doubled image')} left out: identical")
+        notes.append(
+            f"{several(len(series.copies) + len(frames) - len(kept), 'doubled image')} left out: identical"
+        )
     if len(kept) < len(frames):
         planes, ordered = planes[kept], [ordered[index] for index in kept]
         stand = Stand(kept, stand.along[kept], stand.across[kept], stand.axes, stand.origin, stand.spacing_mm)
     grid = grid_of(source, planes, stand)
     refuse_affine(source, grid.vox_to_ras)
     voxels, more = usable(source, grid.voxels)
-    images = Images(2, tuple(ordered[index].sop_uid for index in grid.nearest), tuple(ordered[index].number for index in grid.nearest))
+    images = Images(
+        2, tuple(ordered[index].sop_uid for index in grid.nearest),
+        tuple(ordered[index].number for index in grid.nearest),
+    )
     return Volume(voxels, grid.vox_to_ras, source, (*notes, *grid.notes, *more), images=images)

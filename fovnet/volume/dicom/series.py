@@ -23,7 +23,8 @@ from fovnet.volume.dicom.source import Item, opened
 from fovnet.volume.dicom.triage import kind_of
 from fovnet.volume.dicom.uids import by_series
 
-SHIFTED = 0.25                  # of the field of view: repetitions of the same slices are shifted at most this far in the plane
+# of the field of view: repetitions of the same slices are shifted at most this far in the plane
+SHIFTED = 0.25
 LOOKS = ("image type", "component")
 
 
@@ -31,12 +32,12 @@ LOOKS = ("image type", "component")
 class Series:
     """The images of one volume, in the order of their numbers.
 
-    id      twelve hex digits, independent of file paths, but different if images of another patient with this series UID lie beside them
-            or another series under the same UID
+    id      twelve hex digits, independent of file paths, but different if images of another patient with this
+            series UID lie beside them or another series under the same UID
     beside  the ids in these cases; they are valid as addresses without the other images, too
     whose   a digest of the person, the same for all their volumes under one series UID
-    family  its series UID, else its folder, and its series number if there are several under one UID; of time points that have a UID each,
-            that of the first
+    family  its series UID, else its folder, and its series number if there are several under one UID; of time
+            points that have a UID each, that of the first
     kind, reason  why it is set aside; empty for one to read
     notes   sentences on other volumes in the series
     copies  the object of each identical copy of an image that was left out
@@ -65,16 +66,25 @@ class Series:
 def series_of(frames: Iterable[Frame]) -> list[Series]:
     """The groups of images, in the order of series number and image number.
 
-    Images of other modalities, colour images and secondary captures are grouped apart, whatever their series UID; so are the images of
-    each person if several share a series UID, or have none, as after careless pseudonymisation.
+    Images of other modalities, colour images and secondary captures are grouped apart, whatever their series
+    UID; so are the images of each person if several share a series UID, or have none, as after careless
+    pseudonymisation.
     """
     found = [series for one in by_series(frames) for series in _of_one_uid(one)]
-    return sorted(found, key=lambda series: (int(_digits(series.frames[0].facts.series_number)), series.frames[0].facts.series_uid,
-                                             series.frames[0].instance, series.id))
+    return sorted(
+        found,
+        key=lambda series: (
+            int(_digits(series.frames[0].facts.series_number)), series.frames[0].facts.series_uid,
+            series.frames[0].instance, series.id,
+        ),
+    )
 
 
 SHARED = "its series UID is that of another patient's images too"
-UNIDENTIFIED = "its series UID is that of images in another folder too, numbered alike; of neither it is said whose they are"
+UNIDENTIFIED = (
+    "its series UID is that of images in another folder too, numbered alike; of neither it is said whose "
+    "they are"
+)
 
 
 def _of_one_uid(frames: list[Frame]) -> list[Series]:
@@ -83,10 +93,15 @@ def _of_one_uid(frames: list[Frame]) -> list[Series]:
     note = SHARED if any(named(person) for person, _ in shares) else UNIDENTIFIED
     uids = len({frame.facts.series_uid for frame in frames})
     joined = f"joined from {uids} series of one position each: every slice has a series UID of its own"
-    notes = (*((note,) if len(shares) > 1 and frames[0].facts.series_uid else ()), *((joined,) if uids > 1 else ()))
+    notes = (
+        *((note,) if len(shares) > 1 and frames[0].facts.series_uid else ()),
+        *((joined,) if uids > 1 else ()),
+    )
     taken: set[str] = set()
     found: list[Series] = []
-    for whose, own in sorted(((digest_of(person, own), own) for person, own in shares), key=lambda one: one[0]):
+    for whose, own in sorted(
+        ((digest_of(person, own), own) for person, own in shares), key=lambda one: one[0]
+    ):
         found += _volumes(own, Share(whose, len(shares) > 1, notes), taken)
     return found
 
@@ -102,15 +117,21 @@ class Share:
 
 
 def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]:
-    """The groups of one person's images of a series.  If there are several people, the ids depend on the person; new ids are added to
-    `taken`."""
-    frames, copies = _without_copies(sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item)))
+    """The groups of one person's images of a series.  If there are several people, the ids depend on the
+    person; new ids are added to `taken`."""
+    frames, copies = _without_copies(
+        sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
+    )
     parts: dict[Key, list[Frame]] = {}
     for frame, key in zip(frames, keys_of(frames), strict=True):
         parts.setdefault(key, []).append(frame)
     differ = [name for index, name in enumerate(NAMES) if len({key[index] for key in parts}) > 1]
     versions = {key: _versions(part) for key, part in parts.items()}
-    groups = [(key, own, attributes, group) for key, (first, *_) in versions.items() for own, attributes, group in parted(first)]
+    groups = [
+        (key, own, attributes, group)
+        for key, (first, *_) in versions.items()
+        for own, attributes, group in parted(first)
+    ]
     differ += sorted({name for _, _, attributes, _ in groups for name in attributes})
     apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
     found: list[Series] = []
@@ -120,15 +141,21 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
         notes = (*share.notes, f"volume {number} {apart}") if len(groups) > 1 else share.notes
         digits, *beside = _ids(group[0], key, own, share, taken)
         taken.add(digits)
-        found.append(Series(digits, tuple(group), kind, reason, lost, (*notes, *group[0].notes), tuple(beside), share.whose,
-                            _family(frames[0], key)))
+        found.append(
+            Series(
+                digits, tuple(group), kind, reason, lost, (*notes, *group[0].notes), tuple(beside),
+                share.whose, _family(frames[0], key),
+            )
+        )
     for key, (_, *others) in versions.items():
         for group in others:
             kind, reason = kind_of(tuple(group))
             kind, reason = (kind, reason) if kind not in ("", "single") else ("repeat", VERSION)
             digits, *_ = _ids(group[0], key, (VERSION,), replace(share, of_several=False), taken)
             taken.add(digits)
-            found.append(Series(digits, tuple(group), kind, reason, whose=share.whose, family=_family(frames[0], key)))
+            found.append(
+                Series(digits, tuple(group), kind, reason, whose=share.whose, family=_family(frames[0], key))
+            )
     return _repeats_set_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
 
 
@@ -142,8 +169,9 @@ VERSION = "another version of images that are read from another folder"
 def _versions(frames: list[Frame]) -> list[list[Frame]]:
     """[images with one version of each, then the other versions, grouped by folder].
 
-    Images with the same SOP Instance UID, number and position but different bytes are versions of one image, edited or recompressed.
-    The version in the folder with most of these images is used, of several such in the first; two in one folder are both kept.
+    Images with the same SOP Instance UID, number and position but different bytes are versions of one image,
+    edited or recompressed. The version in the folder with most of these images is used, of several such in
+    the first; two in one folder are both kept.
     """
     known: dict[tuple[ImageId, int, Vector | None], list[Frame]] = {}
     for frame in frames:
@@ -160,12 +188,18 @@ def _versions(frames: list[Frame]) -> list[list[Frame]]:
 
 
 def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
-    """The groups; of those that show the same slices at another time, echo or b-value, all but the first get the kind "repeat"."""
+    """The groups; of those that show the same slices at another time, echo or b-value, all but the first get
+    the kind "repeat"."""
     kept: list[Series] = []
     result = []
     for series in found:
-        if not series.kind and any(series.family == other.family and same_slices(series, other) for other in kept):
-            reason = f"the same slices once more, of another {' or '.join(name for name in differ if name not in LOOKS)}"
+        if not series.kind and any(
+            series.family == other.family and same_slices(series, other) for other in kept
+        ):
+            reason = (
+                "the same slices once more, of another "
+                f"{' or '.join(name for name in differ if name not in LOOKS)}"
+            )
             series = replace(series, kind="repeat", reason=reason)
         elif not series.kind:
             kept.append(series)
@@ -174,10 +208,14 @@ def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
 
 
 def same_slices(one: Series, other: Series) -> bool:
-    """Whether two groups have the same size, image type, component and orientation, and nearly the same positions."""
+    """Whether two groups have the same size, image type, component and orientation, and nearly the same
+    positions."""
     mine, others = one.frames[0], other.frames[0]
     looks = [tuple(value for name, value in frame.apart if name in LOOKS) for frame in (mine, others)]
-    sizes = [(frame.rows, frame.columns, frame.spacing_mm, len(series.frames)) for frame, series in ((mine, one), (others, other))]
+    sizes = [
+        (frame.rows, frame.columns, frame.spacing_mm, len(series.frames))
+        for frame, series in ((mine, one), (others, other))
+    ]
     if looks[0] != looks[1] or sizes[0] != sizes[1] or not same_direction(mine, others):
         return False
     places, others_places = placed_by(one.frames), placed_by(other.frames)
@@ -196,12 +234,13 @@ def _image(frame: Frame) -> ImageId:
 
 
 def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[ImageId, list[Item]]]:
-    """(images without copies, the objects with the copies of each): files of one UID are copies if the shorter is the beginning of the
-    other.
+    """(images without copies, the objects with the copies of each): files of one UID are copies if the
+    shorter is the beginning of the other.
 
     So a file truncated while it was copied is a copy; the longest is kept.
     """
-    seen: dict[ImageId, dict[Item, int]] = {}       # for each image: the objects with a different version of it, and its index in `kept`
+    # for each image: the objects with a different version of it, and its index in `kept`
+    seen: dict[ImageId, dict[Item, int]] = {}
     kept: list[Frame] = []
     copies: dict[ImageId, list[Item]] = {}
     agree = functools.cache(_agree)                 # an object with a thousand frames is read once

@@ -25,20 +25,24 @@ MAX_MEMBERS = 50_000            # a whole-body study has about 5 000 images
 MAX_UNPACKED = 16 * 2**30       # bytes of all members, as declared by the archive's directory
 MAX_OBJECT = 2 * 2**30          # bytes of one member: the largest enhanced objects seen take 1 GB
 MAX_DEFLATED = 2**29            # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
-MAX_RATIO, ANY_RATIO = 100, 2**26       # of unpacked to packed bytes, if they are more than 64 MiB: images seldom reach 20, zeros 1,000
+# of unpacked to packed bytes, if they are more than 64 MiB: images seldom reach 20, zeros 1,000
+MAX_RATIO, ANY_RATIO = 100, 2**26
 AT_ONCE = 2**26                 # bytes up to which a member is unpacked for its header, too
 PIECE = 2**20
 SUFFIXES = (".dcm", ".ima")
 HALVES = (".img", ".img.gz")         # of an .hdr
-OTHER_VOLUMES = (".nii", ".nii.gz", ".hdr", ".hdr.gz", *HALVES, ".mgh", ".mgh.gz", ".mgz", ".nrrd", ".nhdr", ".mha", ".mhd", ".gipl",
-                 ".gipl.gz")
+OTHER_VOLUMES = (
+    ".nii", ".nii.gz", ".hdr", ".hdr.gz", *HALVES, ".mgh", ".mgh.gz", ".mgz", ".nrrd", ".nhdr", ".mha",
+    ".mhd", ".gipl", ".gipl.gz",
+)
 ZIP_MAGIC = b"PK"
 ENCRYPTED, LINK = 1, 0o120000
 DEFLATED = b"1.2.840.10008.1.2.1.99"
 DIRECTORY = b"1.2.840.10008.1.3.10"             # the SOP class of a DICOMDIR
 GUNZIP = "Unpack it with gunzip, a folder of such files with gunzip -r."
 OPENING = 1024                  # bytes that hold the file meta information: about 350 are usual
-WIDE = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")      # VRs with two reserved bytes and a length of four
+# VRs with two reserved bytes and a length of four
+WIDE = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,7 +70,8 @@ class Unread:
 
 
 def begins_like_dicom(opening: bytes) -> bool:
-    """Whether the first bytes are those of a DICOM file: "DICM" at byte 128, or, without preamble, group 0008 or (0002,0000) at byte 0."""
+    """Whether the first bytes are those of a DICOM file: "DICM" at byte 128, or, without preamble, group 0008
+    or (0002,0000) at byte 0."""
     bare = opening[:2] == b"\x08\x00" and opening[2:4] in (b"\x00\x00", b"\x05\x00", b"\x08\x00")
     return has_preamble(opening) or bare or opening[:6] == b"\x02\x00\x00\x00UL"
 
@@ -78,7 +83,7 @@ def packs_dicom(opening: bytes) -> bool:
 
 def is_packed(path: Path) -> bool:
     """Whether a file called .gz holds a DICOM file."""
-    if path.suffix.lower() != ".gz" or not os.path.isfile(path):      # noqa: PTH113  (is_file raises in a closed folder)
+    if path.suffix.lower() != ".gz" or not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder)
         return False
     try:
         with path.open("rb") as file:
@@ -88,7 +93,8 @@ def is_packed(path: Path) -> bool:
 
 
 def items_of(place: Path) -> Iterator[Item | Unread]:
-    """The objects of a place that look like DICOM, sorted by name; a single file always, whatever it looks like."""
+    """The objects of a place that look like DICOM, sorted by name; a single file always, whatever it looks
+    like."""
     if is_closed(place):
         raise PermissionError(13, "Permission denied", str(place))
     if place.is_dir():
@@ -101,8 +107,8 @@ def items_of(place: Path) -> Iterator[Item | Unread]:
 
 
 def files_under(folder: Path, links: list[Path] | None = None) -> Iterator[Path]:
-    """The files under a folder, sorted, without hidden ones; with broken links, pipes, devices and folders that this user may not read, so
-    that they can be reported.
+    """The files under a folder, sorted, without hidden ones; with broken links, pipes, devices and folders
+    that this user may not read, so that they can be reported.
 
     Links to folders are not followed, as they may form a loop, but added to `links`.
     """
@@ -116,14 +122,14 @@ def files_under(folder: Path, links: list[Path] | None = None) -> Iterator[Path]
 
 def is_closed(folder: Path) -> bool:
     """Whether the path is a folder that this user may not read."""
-    return os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK)      # noqa: PTH112  (Path.is_dir raises where it may not ask)
+    return os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK)  # noqa: PTH112  (Path.is_dir raises where it may not ask)
 
 
 def looks_like_dicom(path: Path) -> bool:
     """Whether a file's suffix or first bytes are those of DICOM."""
     if path.name.lower().endswith(SUFFIXES):
         return True
-    if not os.path.isfile(path):                    # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
+    if not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
         return False
     try:
         with path.open("rb") as file:
@@ -157,14 +163,19 @@ def opened(item: Item, *, whole: bool = True) -> BinaryIO:
     file.seek(0)
     if not opening or packs_dicom(opening):
         file.close()
-        raise VolumeError("volume-format", f"{item}: a DICOM file packed with gzip. {GUNZIP}") if opening else VolumeError(
-            "volume-empty", f"{item.path}: the file is empty. Copy it again from its origin.")
+        raise (
+            VolumeError("volume-format", f"{item}: a DICOM file packed with gzip. {GUNZIP}")
+            if opening
+            else VolumeError(
+                "volume-empty", f"{item.path}: the file is empty. Copy it again from its origin."
+            )
+        )
     return file
 
 
 def _end_of_meta(opening: bytes) -> int:
-    """The end of the file meta information, found element by element, as pydicom does: its stated length may be wrong or missing.
-    Source: DICOM PS3.10, 7.1, and PS3.5, 7.1.2 (explicit little endian)."""
+    """The end of the file meta information, found element by element, as pydicom does: its stated length may
+    be wrong or missing. Source: DICOM PS3.10, 7.1, and PS3.5, 7.1.2 (explicit little endian)."""
     at = 132 if has_preamble(opening) else 0
     while opening[at : at + 2] == b"\x02\x00":
         wide = opening[at + 4 : at + 6] in WIDE
@@ -178,8 +189,14 @@ def refuse_directory(item: Item, file: BinaryIO) -> None:
     dataset states none."""
     opening = file.read(OPENING)
     file.seek(0)
-    if DIRECTORY in opening[: _end_of_meta(opening)] or PurePosixPath(item.member or item.path).name.upper() == "DICOMDIR":
-        raise VolumeError("volume-dicomdir", f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its folder.")
+    if (
+        DIRECTORY in opening[: _end_of_meta(opening)]
+        or PurePosixPath(item.member or item.path).name.upper() == "DICOMDIR"
+    ):
+        raise VolumeError(
+            "volume-dicomdir",
+            f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its folder.",
+        )
 
 
 def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
@@ -196,10 +213,15 @@ def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
         while (piece := inflate.unconsumed_tail or file.read(1 << 16)) and not inflate.eof:
             length += len(inflate.decompress(piece, 1 << 20))
             if length > most:
-                raise VolumeError("volume-too-large", f"{item}: the deflated object unpacks to more than {most:,} bytes. "
-                                                      "Inflate it (dcmconv +te) if it is what it seems.")
+                raise VolumeError(
+                    "volume-too-large",
+                    f"{item}: the deflated object unpacks to more than {most:,} bytes. "
+                    "Inflate it (dcmconv +te) if it is what it seems.",
+                )
     except zlib.error as fault:
-        raise VolumeError("volume-corrupt", f"{item}: the deflated data are damaged ({fault}). Copy it again.") from fault
+        raise VolumeError(
+            "volume-corrupt", f"{item}: the deflated data are damaged ({fault}). Copy it again."
+        ) from fault
     file.seek(0)
 
 
@@ -214,21 +236,28 @@ def _archive(path: Path) -> zipfile.ZipFile:
     except OSError:
         raise
     except MemoryError as fault:        # a directory that claims gigabytes
-        raise VolumeError("volume-archive-size", f"{path}: its table of contents does not fit into memory. Unpack it, and name the "
-                                                 "folder.") from fault
-    except Exception as fault:          # zipfile may raise any exception: IndexError for an empty name, for example
-        raise VolumeError("volume-corrupt", f"{path}: a damaged zip archive ({fault}). Copy it again from its origin.") from fault
+        raise VolumeError(
+            "volume-archive-size",
+            f"{path}: its table of contents does not fit into memory. Unpack it, and name the folder.",
+        ) from fault
+    # zipfile may raise any exception: IndexError for an empty name, for example
+    except Exception as fault:
+        raise VolumeError(
+            "volume-corrupt", f"{path}: a damaged zip archive ({fault}). Copy it again from its origin."
+        ) from fault
 
 
 @lru_cache(maxsize=2)
 def _kept_open(path: Path, size: int, changed_ns: int) -> zipfile.ZipFile:
-    """An open archive, so that its directory is read once for all members: reading 5 000 entries 5 000 times would take minutes."""
+    """An open archive, so that its directory is read once for all members: reading 5 000 entries 5 000 times
+    would take minutes."""
     return _archive(path)
 
 
 @lru_cache(maxsize=4)
 def _members(path: Path, size: int, changed_ns: int) -> tuple[Item | Unread, ...]:
-    """The members that begin like DICOM, sorted by name, and those that may be volumes but cannot be read from an archive.
+    """The members that begin like DICOM, sorted by name, and those that may be volumes but cannot be read
+    from an archive.
 
     None for a document with its own suffix, as the images of a program are not the study's, and for one
     without DICOM in it.  Cached for a batch that reads one series after another: identifying the members
@@ -252,20 +281,34 @@ def kind_of_document(path: Path) -> str:
 
 def _looked_at(path: Path) -> Iterator[Item | Unread]:
     with _archive(path) as archive:
-        members = [member for member in archive.infolist() if member.filename and not member.filename.endswith("/")]
+        members = [
+            member for member in archive.infolist() if member.filename and not member.filename.endswith("/")
+        ]
         _refuse_archive(path, members)
         named = Counter(member.filename for member in members)
         for name in sorted(name for name, count in named.items() if count > 1):
-            yield Unread(Item(path, name), VolumeError("volume-archive-names", f"{path}: {named[name]} members are called {name}, and "
-                                                       "nothing but the name tells which is meant. Unpack them under names of their own."))
+            yield Unread(
+                Item(path, name),
+                VolumeError(
+                    "volume-archive-names",
+                    f"{path}: {named[name]} members are called {name}, and "
+                    "nothing but the name tells which is meant. Unpack them under names of their own.",
+                ),
+            )
         members = [member for member in members if named[member.filename] == 1]
         for member in sorted(members, key=lambda one: one.filename):
             item, name = Item(path, member.filename), PurePosixPath(member.filename).name
             if name.startswith(".") or member.filename.startswith("__MACOSX/"):
                 continue
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                yield Unread(item, VolumeError("volume-archive-method", f"{item}: not packed by deflate, but so that 3 KB may unpack to "
-                                                                        "gigabytes at one stroke. Unpack it, and name the folder."))
+                yield Unread(
+                    item,
+                    VolumeError(
+                        "volume-archive-method",
+                        f"{item}: not packed by deflate, but so that 3 KB may unpack to "
+                        "gigabytes at one stroke. Unpack it, and name the folder.",
+                    ),
+                )
                 continue
             try:
                 with archive.open(member) as file:
@@ -277,40 +320,74 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
                 yield item
             elif opening.startswith(b"PK\x03\x04"):
                 if not is_document(name, opening):
-                    yield Unread(item, VolumeError("volume-archive-nested", f"{item}: an archive in an archive. Unpack the outer one."))
+                    yield Unread(
+                        item,
+                        VolumeError(
+                            "volume-archive-nested",
+                            f"{item}: an archive in an archive. Unpack the outer one.",
+                        ),
+                    )
             elif packs_dicom(opening):
-                yield Unread(item, VolumeError("volume-archive-format", f"{item}: a DICOM file packed with gzip. Unpack the archive, and "
-                                                                        "its files with gunzip -r."))
+                yield Unread(
+                    item,
+                    VolumeError(
+                        "volume-archive-format",
+                        f"{item}: a DICOM file packed with gzip. Unpack the archive, and "
+                        "its files with gunzip -r.",
+                    ),
+                )
             elif name.lower().endswith(OTHER_VOLUMES):
-                yield Unread(item, VolumeError("volume-archive-format", f"{item}: of an archive only DICOM is read. Unpack it, and name "
-                                                                        "the folder."))
+                yield Unread(
+                    item,
+                    VolumeError(
+                        "volume-archive-format",
+                        f"{item}: of an archive only DICOM is read. Unpack it, and name the folder.",
+                    ),
+                )
 
 
 def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Raises VolumeError for an archive that is too large, encrypted, or has links or member names that lead out of it."""
-    unpacked, most = sum(member.file_size for member in members), min(MAX_UNPACKED, believable(path.stat().st_size))
+    """Raises VolumeError for an archive that is too large, encrypted, or has links or member names that lead
+    out of it."""
+    unpacked, most = (
+        sum(member.file_size for member in members),
+        min(MAX_UNPACKED, believable(path.stat().st_size)),
+    )
     if len(members) > MAX_MEMBERS or unpacked > most:
-        raise VolumeError("volume-archive-size", f"{path}: {len(members):,} members of {unpacked:,} bytes; the limits are "
-                                                 f"{MAX_MEMBERS:,} and {most:,}. Unpack it, and name the folder.")
+        raise VolumeError(
+            "volume-archive-size",
+            f"{path}: {len(members):,} members of {unpacked:,} bytes; the limits are "
+            f"{MAX_MEMBERS:,} and {most:,}. Unpack it, and name the folder.",
+        )
     for member in members:
         if member.flag_bits & ENCRYPTED:
-            raise VolumeError("volume-archive-encrypted", f"{path}: the archive is encrypted. Unpack it with its password first.")
+            raise VolumeError(
+                "volume-archive-encrypted",
+                f"{path}: the archive is encrypted. Unpack it with its password first.",
+            )
         parts = PurePosixPath(member.filename.replace("\\", "/"))
         if parts.is_absolute() or ".." in parts.parts or member.external_attr >> 16 & 0o170000 == LINK:
-            raise VolumeError("volume-archive-path", f"{path}: a member is a link, or its name {member.filename!r} leads out of the "
-                                                     "archive. Unpack it where that does no harm, and name the folder.")
+            raise VolumeError(
+                "volume-archive-path",
+                f"{path}: a member is a link, or its name {member.filename!r} leads out of the "
+                "archive. Unpack it where that does no harm, and name the folder.",
+            )
 
 
 def _unpacked(item: Item, whole: bool) -> BinaryIO:
-    """A member's bytes, never more than the archive's directory states: a longer one is damaged or malicious."""
+    """A member's bytes, never more than the archive's directory states: a longer one is damaged or
+    malicious."""
     try:
         facts = item.path.stat()
         archive = _kept_open(item.path, facts.st_size, facts.st_mtime_ns)
         member = archive.getinfo(item.member)
         most = min(MAX_OBJECT, believable(member.compress_size))
         if member.file_size > most:
-            raise VolumeError("volume-archive-size", f"{item}: {member.file_size:,} bytes in one member; the limit is {most:,}, and "
-                                                     f"{MAX_RATIO} times its packed size. Unpack the archive, and name the folder.")
+            raise VolumeError(
+                "volume-archive-size",
+                f"{item}: {member.file_size:,} bytes in one member; the limit is {most:,}, and "
+                f"{MAX_RATIO} times its packed size. Unpack the archive, and name the folder.",
+            )
         if not whole and member.file_size > AT_ONCE:
             return cast(BinaryIO, archive.open(member))
         with archive.open(member) as file:
@@ -331,4 +408,6 @@ def _kept(file: IO[bytes]) -> BinaryIO:
 
 
 def _damaged(item: Item, fault: Exception) -> VolumeError:
-    return VolumeError("volume-corrupt", f"{item}: cannot be unpacked ({fault}). Copy the archive again from its origin.")
+    return VolumeError(
+        "volume-corrupt", f"{item}: cannot be unpacked ({fault}). Copy the archive again from its origin."
+    )

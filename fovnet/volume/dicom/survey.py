@@ -32,7 +32,8 @@ class Survey:
 
 
 def survey(place: Path) -> Survey:
-    """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is listed in `unread` instead.
+    """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is listed in
+    `unread` instead.
 
     Cached for the last few places, by name, size and modification time of every file under them.
     """
@@ -44,7 +45,8 @@ def survey(place: Path) -> Survey:
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
-    """(size, modification time in ns) of a file, which show whether it has changed; (-1, -1) if they cannot be read."""
+    """(size, modification time in ns) of a file, which show whether it has changed; (-1, -1) if they cannot
+    be read."""
     try:
         facts = path.stat()
     except (OSError, ValueError):
@@ -63,18 +65,38 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
             except VolumeError as fault:
                 unread.append(Unread(item, fault))
             except FileNotFoundError:
-                unread.append(Unread(item, VolumeError("volume-missing", f"{item}: there is no such file. Check the path.")))
+                unread.append(
+                    Unread(
+                        item, VolumeError("volume-missing", f"{item}: there is no such file. Check the path.")
+                    )
+                )
             except PermissionError:
-                unread.append(Unread(item, VolumeError("volume-permission", f"{item}: may not be read by this user. "
-                                                                            "Change its permissions (chmod u+r).")))
+                unread.append(
+                    Unread(
+                        item,
+                        VolumeError(
+                            "volume-permission",
+                            f"{item}: may not be read by this user. Change its permissions (chmod u+r).",
+                        ),
+                    )
+                )
             except OSError as fault:
-                unread.append(Unread(item, VolumeError("volume-unreadable", f"{item}: cannot be read ({fault.strerror}). Check the disk.")))
+                unread.append(
+                    Unread(
+                        item,
+                        VolumeError(
+                            "volume-unreadable", f"{item}: cannot be read ({fault.strerror}). Check the disk."
+                        ),
+                    )
+                )
             except Exception as fault:      # invalid header values may raise any exception
                 damaged = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
                 unread.append(Unread(item, VolumeError("volume-corrupt", damaged)))
-    with np.errstate(over="ignore", invalid="ignore"):     # positions of 1e308 mm are refused when they are read
+    # positions of 1e308 mm are refused when they are read
+    with np.errstate(over="ignore", invalid="ignore"):
         series, refused = _grouped(frames)
-    kept = [one for one in unread if not one.is_directory] or ([] if frames else unread)       # a DICOMDIR matters if it is alone
+    # a DICOMDIR matters if it is alone
+    kept = [one for one in unread if not one.is_directory] or ([] if frames else unread)
     return Survey(tuple(series), (*kept, *refused))
 
 
@@ -88,12 +110,15 @@ def _grouped(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
         for frame in frames:
             together.setdefault(frame.facts.series_uid, []).append(frame)
         if len(together) < 2:
-            return [], [Unread(item, internal(item, fault)) for item in dict.fromkeys(frame.item for frame in frames)]
+            return [], [
+                Unread(item, internal(item, fault)) for item in dict.fromkeys(frame.item for frame in frames)
+            ]
     parts = [_grouped(own) for own in together.values()]
     return [one for series, _ in parts for one in series], [one for _, refused in parts for one in refused]
 
 
 @lru_cache(maxsize=4)
 def _remembered(items: tuple[Item, ...], stamps: tuple[tuple[int, int], ...]) -> Survey:
-    """`survey_of`, cached: headers are read once for a batch of series of one folder; `stamps` invalidate it when a file changes."""
+    """`survey_of`, cached: headers are read once for a batch of series of one folder; `stamps` invalidate it
+    when a file changes."""
     return survey_of(items)

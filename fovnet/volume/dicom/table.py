@@ -1,7 +1,9 @@
-"""The DICOM series found, as a table: a row per series, set aside or not, and per object that could not be used.
+"""The DICOM series found, as a table: a row per series, set aside or not, and per object that could not be
+used.
 
-Patient, study and series are given as twelve hex digits of a SHA-256 of their ids, equal for rows that belong together.  Whoever has a
-list of possible ids can still find a match by hashing them; keep the table where the images may be kept.
+Patient, study and series are given as twelve hex digits of a SHA-256 of their ids, equal for rows that belong
+together.  Whoever has a list of possible ids can still find a match by hashing them; keep the table where the
+images may be kept.
 """
 
 from __future__ import annotations
@@ -14,13 +16,17 @@ from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import Unread
 from fovnet.volume.dicom.triage import MODALITIES, NO_IMAGES
 
-COLUMNS = ("patient", "study", "series_number", "series", "kind", "images", "copies", "rows", "columns", "modality", "reason", "path")
+COLUMNS = (
+    "patient", "study", "series_number", "series", "kind", "images", "copies", "rows", "columns", "modality",
+    "reason", "path",
+)
 ID_COLUMNS = ("patient_id", "study_instance_uid", "series_instance_uid")
 """Columns of the original ids, written only on request (`show_ids`)."""
 
 
 def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[str, Any]:
-    """One row; `kind` is "volume" for a series to read, else the kind set aside; `copies`: the number of identical copies left out."""
+    """One row; `kind` is "volume" for a series to read, else the kind set aside; `copies`: the number of
+    identical copies left out."""
     frame, facts = series.frames[0], series.frames[0].facts
     row = {
         "patient": short_hash(facts.patient_id), "study": short_hash(facts.study_uid),
@@ -35,8 +41,12 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
 
 
 def unread_row(unread: Unread) -> dict[str, Any]:
-    """The row of an object that could not be used; the code is also at the end of the reason, since COLUMNS has none for it."""
-    return {"kind": "unreadable", "images": 0, "reason": str(unread.fault), "code": unread.fault.code, "path": str(unread.item)}
+    """The row of an object that could not be used; the code is also at the end of the reason, since COLUMNS
+    has none for it."""
+    return {
+        "kind": "unreadable", "images": 0, "reason": str(unread.fault), "code": unread.fault.code,
+        "path": str(unread.item),
+    }
 
 
 def short_hash(text: str) -> str:

@@ -21,7 +21,8 @@ def by_series(frames: Iterable[Frame]) -> Iterator[list[Frame]]:
     """The images of one series UID after the other, or of several that have one position each of an evenly
     spaced stack.
 
-    Images of other modalities, colour images and secondary captures are kept apart, whatever their series UID.
+    Images of other modalities, colour images and secondary captures are kept apart, whatever their series
+    UID.
     """
     together: dict[tuple[Hashable, ...], list[Frame]] = {}
     for frame in frames:
@@ -38,15 +39,20 @@ def by_series(frames: Iterable[Frame]) -> Iterator[list[Frame]]:
 
 def _what(frame: Frame) -> tuple[Hashable, ...]:
     facts = frame.facts
-    return facts.study_uid, facts.modality, facts.captured or facts.sop_class.startswith(CAPTURES), facts.colour
+    return (
+        facts.study_uid, facts.modality, facts.captured or facts.sop_class.startswith(CAPTURES), facts.colour,
+    )
 
 
 def _stack(frame: Frame) -> tuple[Hashable, ...]:
-    """What all slices of a stack have in common; the direction is rounded, since it differs in the sixth digit."""
+    """What all slices of a stack have in common; the direction is rounded, since it differs in the sixth
+    digit."""
     facts = frame.facts
     direction = tuple(round(cosine, 2) for cosine in frame.orientation or ())
-    return (*_what(frame), facts.patient_id, facts.birthday, facts.name, series_number(frame), facts.words, facts.protocol,
-            frame.rows, frame.columns, frame.spacing_mm, direction)
+    return (
+        *_what(frame), facts.patient_id, facts.birthday, facts.name, series_number(frame), facts.words,
+        facts.protocol, frame.rows, frame.columns, frame.spacing_mm, direction,
+    )
 
 
 def _is_one_place(frames: list[Frame]) -> bool:

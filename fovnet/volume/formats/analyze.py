@@ -1,7 +1,8 @@
 """Analyze 7.5 pairs, .hdr and .img, with an SPM .mat that gives the directions of the axes.
 
 The header alone has no agreed convention for left and right, so a pair without a .mat is refused.
-The .mat counts voxels from 1; its matrix M flips left and right, mat does not (convention and header as in nibabel).
+The .mat counts voxels from 1; its matrix M flips left and right, mat does not (convention and header as in
+nibabel).
 """
 
 from __future__ import annotations
@@ -22,13 +23,18 @@ from fovnet.volume.grid import Grid, read_grid, refuse_grid, rest_notes
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip
 from fovnet.volume.volume import Volume
 
-TYPES = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 130: "i1", 132: "u2", 136: "u4"}      # SPM's additions from 130
-REFUSED = {1: ("volume-labels", "one bit a voxel, a mask"), 32: ("volume-complex", "complex"), 128: ("volume-rgb", "colours")}
+# SPM's additions from 130
+TYPES = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 130: "i1", 132: "u2", 136: "u4"}
+REFUSED = {
+    1: ("volume-labels", "one bit a voxel, a mask"), 32: ("volume-complex", "complex"),
+    128: ("volume-rgb", "colours"),
+}
 MAX_MAT = 1 << 20               # SPM's hold one or a few 4 × 4 matrices
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether the stated header length is 348, as in Analyze; for an .img, that of the .hdr beside it.  NIfTI pairs are claimed before."""
+    """Whether the stated header length is 348, as in Analyze; for an .img, that of the .hdr beside it.  NIfTI
+    pairs are claimed before."""
     opening = header_opening(path, opening)
     return opening[:4] in (b"\x5c\x01\x00\x00", b"\x00\x00\x01\x5c") and len(opening) >= 348
 
@@ -42,8 +48,11 @@ def files_of(path: Path) -> tuple[Path, ...]:
 def read(path: Path) -> Volume:
     """The first usable frame of an Analyze pair.  Raises VolumeError: "volume-orientation" without a .mat."""
     if not path.name.lower().endswith((".hdr", ".hdr.gz", ".img", ".img.gz")):
-        raise VolumeError("volume-missing", f"{path}: an Analyze header under a name without .hdr; its image cannot be found. Name the "
-                                            "pair NAME.hdr and NAME.img.")
+        raise VolumeError(
+            "volume-missing",
+            f"{path}: an Analyze header under a name without .hdr; its image cannot be found. Name the "
+            "pair NAME.hdr and NAME.img.",
+        )
     header_path, image_path = nifti_files_of(path)
     with opened(header_path) as file:
         header = _header(path, file.read(348))
@@ -72,7 +81,9 @@ def _header(path: Path, block: bytes) -> Any:
     from nibabel.spm2analyze import Spm2AnalyzeHeader
 
     if len(block) < 348:
-        raise VolumeError("volume-truncated", f"{path}: the header ends early. Copy it again from its origin.")
+        raise VolumeError(
+            "volume-truncated", f"{path}: the header ends early. Copy it again from its origin."
+        )
     return Spm2AnalyzeHeader(block, check=False)  # type: ignore[no-untyped-call]
 
 
@@ -80,14 +91,24 @@ def _grid(path: Path, header: Any) -> Grid:
     kind, axes = int(header["datatype"]), int(header["dim"][0])
     if kind in REFUSED:
         code, what = REFUSED[kind]
-        raise VolumeError(code, f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.")
+        raise VolumeError(
+            code,
+            f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.",
+        )
     if kind not in TYPES or not 3 <= axes <= 7:
-        raise VolumeError("volume-corrupt", f"{path}: type {kind} and {axes} axes in the header; one of "
-                                            f"{', '.join(map(str, TYPES))} and 3 to 7 wanted. Export it again.")
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: type {kind} and {axes} axes in the header; one of "
+            f"{', '.join(map(str, TYPES))} and 3 to 7 wanted. Export it again.",
+        )
     i, j, k, *rest = (int(size) for size in header["dim"][1 : axes + 1])
     slope, intercept = header.get_slope_inter()
-    return Grid((i, j, k, int(np.prod(rest, dtype=object)) if rest else 1), np.dtype(header.endianness + TYPES[kind]),
-                slope=1.0 if slope is None else float(slope), intercept=0.0 if intercept is None else float(intercept))
+    return Grid(
+        (i, j, k, int(np.prod(rest, dtype=object)) if rest else 1),
+        np.dtype(header.endianness + TYPES[kind]),
+        slope=1.0 if slope is None else float(slope),
+        intercept=0.0 if intercept is None else float(intercept),
+    )
 
 
 def _mat(path: Path) -> Path:
@@ -101,11 +122,17 @@ def _affine(path: Path, header: Any) -> NDArray[np.float64]:
 
     mat = _mat(path)
     if not mat.exists():
-        raise VolumeError("volume-orientation", f"{path}: an Analyze 7.5 header does not say which way its axes run, and no {mat.name} "
-                                                "of SPM lies beside it. Convert it to NIfTI with a program that knows them, and check left "
-                                                "and right.")
+        raise VolumeError(
+            "volume-orientation",
+            f"{path}: an Analyze 7.5 header does not say which way its axes run, and no {mat.name} "
+            "of SPM lies beside it. Convert it to NIfTI with a program that knows them, and check left "
+            "and right.",
+        )
     if regular(mat).stat().st_size > MAX_MAT:
-        raise VolumeError("volume-corrupt", f"{mat}: {mat.stat().st_size:,} bytes where a 4 × 4 matrix was wanted. Export {path} again.")
+        raise VolumeError(
+            "volume-corrupt",
+            f"{mat}: {mat.stat().st_size:,} bytes where a 4 × 4 matrix was wanted. Export {path} again.",
+        )
     try:
         matrices = loadmat(io.BytesIO(mat.read_bytes()), variable_names=["mat", "M"])
         found = np.asarray(matrices["mat"] if "mat" in matrices else matrices["M"], dtype=np.float64)
@@ -113,8 +140,10 @@ def _affine(path: Path, header: Any) -> NDArray[np.float64]:
     except (MemoryError, OSError):
         raise
     except Exception as fault:      # scipy may raise any exception for a file that is not a MATLAB file
-        raise VolumeError("volume-corrupt", f"{path}: the .mat beside it holds no 4 × 4 matrix mat or M ({fault}). "
-                                            "Export it again.") from fault
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: the .mat beside it holds no 4 × 4 matrix mat or M ({fault}). Export it again.",
+        ) from fault
     if "mat" not in matrices and header.default_x_flip:
         affine = np.diag([-1.0, 1.0, 1.0, 1.0]) @ affine
     from_one = np.eye(4)

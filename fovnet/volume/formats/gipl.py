@@ -1,7 +1,8 @@
 """GIPL volumes (Guy's Image Processing Lab): .gipl, .gipl.gz.
 
-The header of 256 bytes, big-endian, has sizes, spacing and origin but no directions: the axes are taken to be LPS, as in ITK-SNAP,
-with a note.  Source: ITK, Modules/IO/GIPL/src/itkGiplImageIO.cxx (the layout); checked against SimpleITK.
+The header of 256 bytes, big-endian, has sizes, spacing and origin but no directions: the axes are taken to be
+LPS, as in ITK-SNAP, with a note.  Source: ITK, Modules/IO/GIPL/src/itkGiplImageIO.cxx (the layout); checked
+against SimpleITK.
 """
 
 from __future__ import annotations
@@ -16,15 +17,24 @@ from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid, rest_no
 from fovnet.volume.unpacking import drain, opened, plain_bytes
 from fovnet.volume.volume import Volume
 
-HEADER = np.dtype([
-    ("sizes", ">u2", 4), ("type", ">u2"), ("spacing", ">f4", 4), ("line", "S80"), ("matrix", ">f4", 20), ("flags", "u1", 2),
-    ("range", ">f8", 2), ("origin", ">f8", 4), ("offset_scale", ">f4", 2), ("user", ">f4", 2), ("magic", ">u4"),
-])
+HEADER = np.dtype(
+    [
+        ("sizes", ">u2", 4), ("type", ">u2"), ("spacing", ">f4", 4), ("line", "S80"), ("matrix", ">f4", 20),
+        ("flags", "u1", 2), ("range", ">f8", 2), ("origin", ">f8", 4), ("offset_scale", ">f4", 2),
+        ("user", ">f4", 2), ("magic", ">u4"),
+    ]
+)
 MAGICS = (719555000, 4026526128)
 TYPES = {7: "i1", 8: "u1", 15: ">i2", 16: ">u2", 31: ">u4", 32: ">i4", 64: ">f4", 65: ">f8"}
-REFUSED = {1: ("volume-labels", "one bit a voxel, a mask"), 144: ("volume-complex", "complex"), 160: ("volume-complex", "complex"),
-           192: ("volume-complex", "complex"), 193: ("volume-complex", "complex")}
-NOTE = "GIPL has no directions: axes taken to run right to left, front to back, feet to head (LPS), as ITK-SNAP does"
+REFUSED = {
+    1: ("volume-labels", "one bit a voxel, a mask"), 144: ("volume-complex", "complex"),
+    160: ("volume-complex", "complex"), 192: ("volume-complex", "complex"),
+    193: ("volume-complex", "complex"),
+}
+NOTE = (
+    "GIPL has no directions: axes taken to run right to left, front to back, feet to head (LPS), as ITK-SNAP "
+    "does"
+)
 
 
 def claims(path: Path, opening: bytes) -> bool:
@@ -38,7 +48,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def read(path: Path) -> Volume:
-    """The first usable frame of a GIPL file, its axes taken to be LPS.  Raises VolumeError for an invalid header or data."""
+    """The first usable frame of a GIPL file, its axes taken to be LPS.  Raises VolumeError for an invalid
+    header or data."""
     with opened(path) as file:
         header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
         kind = stored_type(path, int(header["type"]), TYPES, REFUSED)

@@ -1,8 +1,9 @@
 """MetaImage volumes: .mha, and .mhd with the data in a file beside it; raw or zlib.
 
-The header is text.  TransformMatrix, Offset and ElementSpacing give the affine, in LPS as in ITK; a header without a matrix is refused,
-since an identity would be a guess.
-Source: MetaIO documentation (itk.org/Wiki/MetaIO/Documentation); the size of MET_LONG, 4 bytes, is from MetaIO's own table.
+The header is text.  TransformMatrix, Offset and ElementSpacing give the affine, in LPS as in ITK; a header
+without a matrix is refused, since an identity would be a guess.
+Source: MetaIO documentation (itk.org/Wiki/MetaIO/Documentation); the size of MET_LONG, 4 bytes, is from
+MetaIO's own table.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ from fovnet.volume.volume import Volume
 
 OPENINGS = (b"ObjectType", b"NDims", b"Comment")
 TYPES = {
-    "MET_CHAR": "i1", "MET_UCHAR": "u1", "MET_SHORT": "i2", "MET_USHORT": "u2", "MET_INT": "i4", "MET_UINT": "u4", "MET_LONG": "i4",
-    "MET_ULONG": "u4", "MET_LONG_LONG": "i8", "MET_ULONG_LONG": "u8", "MET_FLOAT": "f4", "MET_DOUBLE": "f8",
+    "MET_CHAR": "i1", "MET_UCHAR": "u1", "MET_SHORT": "i2", "MET_USHORT": "u2", "MET_INT": "i4",
+    "MET_UINT": "u4", "MET_LONG": "i4", "MET_ULONG": "u4", "MET_LONG_LONG": "i8", "MET_ULONG_LONG": "u8",
+    "MET_FLOAT": "f4", "MET_DOUBLE": "f8",
 }
 MATRIX = ("transformmatrix", "rotation", "orientation")
 ORIGIN = ("offset", "position", "origin")
@@ -58,8 +60,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
 def read(path: Path) -> Volume:
     """The first usable frame of a MetaImage, its affine converted from LPS to RAS.
 
-    Raises VolumeError: "volume-orientation" without TransformMatrix, "volume-encoding" for text or many data files,
-    "volume-outside" for a data file outside the header's folder, and for an invalid header or data.
+    Raises VolumeError: "volume-orientation" without TransformMatrix, "volume-encoding" for text or many data
+    files, "volume-outside" for a data file outside the header's folder, and for an invalid header or data.
     """
     with opened(path) as file:
         fields = _fields(path, file)
@@ -80,7 +82,8 @@ def read(path: Path) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError as `read`."""
+    """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError as
+    `read`."""
     with opened(path) as file:
         fields = _fields(path, file)
     grid = _grid(path, fields)
@@ -88,7 +91,8 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
 
 
 def _fields(path: Path, file: BinaryIO) -> dict[str, str]:
-    """The fields of the header, names in lower case; the file is then at the byte after ElementDataFile, the last field."""
+    """The fields of the header, names in lower case; the file is then at the byte after ElementDataFile, the
+    last field."""
     fields: dict[str, str] = {}
     while "elementdatafile" not in fields:
         line = header_line(path, file)
@@ -101,7 +105,10 @@ def _fields(path: Path, file: BinaryIO) -> dict[str, str]:
 
 def _field(path: Path, fields: dict[str, str], name: str) -> str:
     if name.lower() not in fields:
-        raise VolumeError("volume-corrupt", f"{path}: the header has no field {name}, which every MetaImage must have. Export it again.")
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: the header has no field {name}, which every MetaImage must have. Export it again.",
+        )
     return fields[name.lower()]
 
 
@@ -111,19 +118,30 @@ def _grid(path: Path, fields: dict[str, str]) -> Grid:
     if axes != len(sizes):
         raise corrupt(path, "DimSize", times(sizes), f"{fields['ndims']} of them (NDims)")
     if len(sizes) < 3:
-        raise VolumeError("volume-shape", f"{path}: {len(sizes)} axes (NDims); a volume has 3. Give the whole volume.")
+        raise VolumeError(
+            "volume-shape", f"{path}: {len(sizes)} axes (NDims); a volume has 3. Give the whole volume."
+        )
     kind = _field(path, fields, "ElementType")
     channels = whole_numbers(path, "ElementNumberOfChannels", fields.get("elementnumberofchannels", "1"))
     if channels != (1,) or kind.endswith("_ARRAY"):
         colours = channels in ((3,), (4,)) and kind.startswith(("MET_UCHAR", "MET_USHORT"))
-        raise VolumeError("volume-rgb" if colours else "volume-shape",
-                          f"{path}: {times(channels)} numbers at each voxel ({kind}), not MR intensities. Give the MR volume itself.")
+        raise VolumeError(
+            "volume-rgb" if colours else "volume-shape",
+            f"{path}: {times(channels)} numbers at each voxel ({kind}), not MR intensities. Give the MR "
+            "volume itself.",
+        )
     if kind not in TYPES:
         raise corrupt(path, "ElementType", kind, f"one of {', '.join(TYPES)}")
     big = any(_flag(path, fields, name) for name in ORDER)
-    slope, = real_numbers(path, "ElementToIntensityFunctionSlope", fields.get("elementtointensityfunctionslope", "1"), 1)
-    intercept, = real_numbers(path, "ElementToIntensityFunctionOffset", fields.get("elementtointensityfunctionoffset", "0"), 1)
-    return Grid(sizes, np.dtype((">" if big else "<") + TYPES[kind]), slope=float(slope), intercept=float(intercept))
+    (slope,) = real_numbers(
+        path, "ElementToIntensityFunctionSlope", fields.get("elementtointensityfunctionslope", "1"), 1
+    )
+    (intercept,) = real_numbers(
+        path, "ElementToIntensityFunctionOffset", fields.get("elementtointensityfunctionoffset", "0"), 1
+    )
+    return Grid(
+        sizes, np.dtype((">" if big else "<") + TYPES[kind]), slope=float(slope), intercept=float(intercept)
+    )
 
 
 def _affine(path: Path, fields: dict[str, str], axes: int) -> NDArray[np.float64]:
@@ -134,8 +152,11 @@ def _affine(path: Path, fields: dict[str, str], axes: int) -> NDArray[np.float64
     if matrix is None:
         raise unoriented(path, "TransformMatrix")
     if origin is None or spacing is None:
-        raise VolumeError("volume-geometry", f"{path}: the header has no {'Offset' if origin is None else 'ElementSpacing'}, so nothing "
-                                             "says where the voxels lie. Convert the original series again.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{path}: the header has no {'Offset' if origin is None else 'ElementSpacing'}, so nothing "
+            "says where the voxels lie. Convert the original series again.",
+        )
     rows = real_numbers(path, "TransformMatrix", matrix, axes * axes).reshape(axes, axes)
     affine = np.eye(4)
     affine[:3, :3] = rows[:3, :3].T * real_numbers(path, "ElementSpacing", spacing, axes)[:3]
@@ -155,8 +176,11 @@ def _data_file(path: Path, name: str) -> Path:
     return beside(path, "ElementDataFile", name)
 
 
-def _at_voxels(path: Path, file: BinaryIO, fields: dict[str, str], packed: bool, grid: Grid, stored: int | None) -> BinaryIO:
-    """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data file."""
+def _at_voxels(
+    path: Path, file: BinaryIO, fields: dict[str, str], packed: bool, grid: Grid, stored: int | None
+) -> BinaryIO:
+    """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data
+    file."""
     if not _flag(path, {"binarydata": "True"} | fields, "binarydata"):
         raise scattered(path, "BinaryData", fields["binarydata"])
     skipped = whole_number(path, "HeaderSize", fields.get("headersize", "0"))
@@ -164,7 +188,8 @@ def _at_voxels(path: Path, file: BinaryIO, fields: dict[str, str], packed: bool,
         file.seek(-grid.bytes, 2)
         skipped = 0
     if skipped > 0:
-        behind = file.tell()                # ITK counts HeaderSize from the beginning of the file, the header itself included
+        # ITK counts HeaderSize from the beginning of the file, the header itself included
+        behind = file.tell()
         if skipped < behind:
             raise corrupt(path, "HeaderSize", str(skipped), f"{behind} or more, where the header ends")
         skipped -= behind

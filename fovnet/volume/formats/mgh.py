@@ -1,7 +1,8 @@
 """MGH and MGZ volumes, the formats of FreeSurfer.
 
 The header's layout is nibabel's; its default orientation for files without one is not used: they are refused.
-Source: FreeSurfer, "MgzFormat" (surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/MghFormat); nibabel.freesurfer.mghformat.
+Source: FreeSurfer, "MgzFormat" (surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/MghFormat);
+nibabel.freesurfer.mghformat.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ REFUSED = {5: ("volume-labels", "one bit a voxel, a mask"), 6: ("volume-shape", 
 
 def claims(path: Path, opening: bytes) -> bool:
     """Whether a file named .mgh, .mgz or .mgh.gz begins with version 1; the format has no magic number."""
-    return path.name.lower().endswith((".mgh", ".mgz", ".mgh.gz")) and opening[3:4] == b"\x01" and len(opening) >= 28
+    return (
+        path.name.lower().endswith((".mgh", ".mgz", ".mgh.gz"))
+        and opening[3:4] == b"\x01"
+        and len(opening) >= 28
+    )
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
@@ -35,7 +40,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def read(path: Path) -> Volume:
-    """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" if goodRASFlag is not set."""
+    """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" if goodRASFlag is not
+    set."""
     with opened(path) as file:
         header = _header(path, file)
         grid = _grid(path, header)
@@ -49,7 +55,8 @@ def read(path: Path) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError as `read`."""
+    """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError as
+    `read`."""
     with opened(path) as file:
         header = _header(path, file)
     return _grid(path, header).sizes, _affine(path, header)
@@ -60,7 +67,9 @@ def _header(path: Path, file: BinaryIO) -> Any:
 
     start = file.read(header_dtype.itemsize)
     if len(start) < header_dtype.itemsize:
-        raise VolumeError("volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin.")
+        raise VolumeError(
+            "volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin."
+        )
     return np.frombuffer(start, header_dtype)[0]
 
 
@@ -71,7 +80,8 @@ def _grid(path: Path, header: Any) -> Grid:
 
 
 def _affine(path: Path, header: Any) -> NDArray[np.float64]:
-    """(4, 4) voxel index to RAS millimetres, from the directions and the position of the centre, which is voxel dims / 2."""
+    """(4, 4) voxel index to RAS millimetres, from the directions and the position of the centre, which is
+    voxel dims / 2."""
     if int(header["goodRASFlag"]) <= 0:
         raise unoriented(path, "valid directions (goodRASFlag 0)")
     affine = np.eye(4)

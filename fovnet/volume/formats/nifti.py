@@ -1,7 +1,8 @@
 """NIfTI-1 and NIfTI-2 volumes, single files and .hdr/.img pairs, plain or gzip.
 
-nibabel parses the header; this module decides what fovnet can use: a real-valued frame whose header gives its position.
-Source: Cox et al., NIfTI-1 data format (nifti.nimh.nih.gov, nifti1.h), sections on qform, sform, intent and xyzt_units.
+nibabel parses the header; this module decides what fovnet can use: a real-valued frame whose header gives its
+position. Source: Cox et al., NIfTI-1 data format (nifti.nimh.nih.gov, nifti1.h), sections on qform, sform,
+intent and xyzt_units.
 """
 
 from __future__ import annotations
@@ -23,13 +24,17 @@ from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
 SAME_PLACE_MM = 1.0             # sform and qform agree if they differ by at most this at every corner
-OTHER_WAY_DEG = 45.0            # if an axis differs by more between sform and qform, it is flipped or exchanged in one of them
-OTHER_SIZE = 1.5                # factor: registration to a template scales an adult's brain by up to 1.3; outdated forms are off by 2
+# if an axis differs by more between sform and qform, it is flipped or exchanged in one of them
+OTHER_WAY_DEG = 45.0
+# factor: registration to a template scales an adult's brain by up to 1.3; outdated forms are off by 2
+OTHER_SIZE = 1.5
 SAME_SPACING = 0.05             # pixdim and sform spacings agree within 5 %
-SCANNER = 1                     # code of a form: coordinates of the scanner; 2 is those of another image of the person
+# code of a form: coordinates of the scanner; 2 is those of another image of the person
+SCANNER = 1
 TEMPLATES = {3: "Talairach and Tournoux", 4: "MNI 152", 5: "a template"}    # codes: coordinates of no person
 TEMPLATE_NOTE = "the header gives positions in the coordinates of a template alone"
-_QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)      # nibabel corrects small header faults, and would log that on stderr
+# nibabel corrects small header faults, and would log that on stderr
+_QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)
 SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or unused
 SPACE_UNITS = {1: "meter", 3: "micron"}
 UNITS_TO_MM = {"meter": 1000.0, "micron": 0.001}
@@ -71,10 +76,11 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def read(path: Path) -> Volume:
-    """The first usable frame of a NIfTI file, with the affine of its sform, else of its qform: see `_geometry`.
+    """The first usable frame of a NIfTI file, with the affine of its sform, else of its qform: see
+    `_geometry`.
 
-    Raises VolumeError for a missing or invalid affine (neither form set, or not a scanner's), and for voxels that are not
-    intensities (RGB, complex, vectors, label maps by intent).
+    Raises VolumeError for a missing or invalid affine (neither form set, or not a scanner's), and for voxels
+    that are not intensities (RGB, complex, vectors, label maps by intent).
     """
     files = files_of(path)
     with opened(files[0]) as file:
@@ -94,8 +100,8 @@ def read(path: Path) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(number of voxels along each axis, at least three axes; (4, 4) affine in mm) from the header, of a label map too.  Raises VolumeError
-    as `read`, and "volume-format" if it is not NIfTI."""
+    """(number of voxels along each axis, at least three axes; (4, 4) affine in mm) from the header, of a
+    label map too.  Raises VolumeError as `read`, and "volume-format" if it is not NIfTI."""
     files = files_of(path)
     with opened(files[0]) as file:
         block = file.read(540)
@@ -109,16 +115,21 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
 
 
 def _first_byte(path: Path, header: Any, pair: bool) -> int:
-    """The offset of the voxels in bytes.  Raises VolumeError "volume-corrupt" if it lies within the header of a single file."""
+    """The offset of the voxels in bytes.  Raises VolumeError "volume-corrupt" if it lies within the header of
+    a single file."""
     first, length = int(header.get_data_offset()), int(header.sizeof_hdr)
     if not pair and 0 <= first < length:
-        raise VolumeError("volume-corrupt", f"{path}: the voxels begin at byte {first}, in the header of {length}. Convert the original "
-                                            "series again (dcm2niix).")
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: the voxels begin at byte {first}, in the header of {length}. Convert the original "
+            "series again (dcm2niix).",
+        )
     return first
 
 
 def header_opening(path: Path, opening: bytes) -> bytes:
-    """The first bytes of the header: `opening`, or for an .img those of the .hdr beside it, if there is one."""
+    """The first bytes of the header: `opening`, or for an .img those of the .hdr beside it, if there is
+    one."""
     header = _partner(path, ".hdr")
     if not path.name.lower().endswith((".img", ".img.gz")) or not header.exists():
         return opening
@@ -139,8 +150,11 @@ def _header(path: Path, block: bytes, pair: bool) -> Any:
     second = block[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")      # 540, in either byte order
     length = 540 if second else 348
     if len(block) < length:
-        raise VolumeError("volume-truncated", f"{path}: {len(block)} bytes where a header of {length} was wanted. Copy it again from its "
-                                              "origin.")
+        raise VolumeError(
+            "volume-truncated",
+            f"{path}: {len(block)} bytes where a header of {length} was wanted. Copy it again from its "
+            "origin.",
+        )
     one, two = (nibabel.nifti2, "Nifti2") if second else (nibabel.nifti1, "Nifti1")
     kind = getattr(one, f"{two}PairHeader" if pair else f"{two}Header")
     return kind(block[:length], check=False)
@@ -152,7 +166,11 @@ def _refuse_kind(path: Path, stored: Any) -> None:
     intent = int(stored["intent_code"])
     if intent in NOT_AN_IMAGE:
         code, what = NOT_AN_IMAGE[intent]
-        raise VolumeError(code, f"{path}: the header says {what} (intent {intent}), not MR intensities. Give the MR volume itself.")
+        raise VolumeError(
+            code,
+            f"{path}: the header says {what} (intent {intent}), not MR intensities. Give the MR volume "
+            "itself.",
+        )
 
 
 def _refuse_type(path: Path, stored: Any) -> None:
@@ -168,10 +186,16 @@ def _grid(path: Path, header: Any) -> Grid:
     writes for it, and infinity.  Raises VolumeError if its shape is not possible for a volume."""
     shape = tuple(map(int, header.get_data_shape()))
     if len(shape) < 2 or 0 in shape:
-        raise VolumeError("volume-shape", f"{path}: the grid is {times(shape)}, without a single plane of voxels. Export it again.")
+        raise VolumeError(
+            "volume-shape",
+            f"{path}: the grid is {times(shape)}, without a single plane of voxels. Export it again.",
+        )
     slope, intercept = header.get_slope_inter()
-    grid = Grid((*shape, 1, 1)[: max(3, len(shape))], header.get_data_dtype(),
-                slope=1.0 if slope is None else float(slope), intercept=0.0 if intercept is None else float(intercept))
+    grid = Grid(
+        (*shape, 1, 1)[: max(3, len(shape))], header.get_data_dtype(),
+        slope=1.0 if slope is None else float(slope),
+        intercept=0.0 if intercept is None else float(intercept),
+    )
     refuse_grid(path, grid, None)
     return grid
 
@@ -184,10 +208,14 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     `_refuse_size`, is refused, since one of the two must be wrong.  If only a template's coordinates are
     known, TEMPLATE_NOTE is among the notes.
     """
-    sform, qform = int(header["sform_code"]), int(header["qform_code"])        # nibabel corrects a code outside 0..5 to 0
+    # nibabel corrects a code outside 0..5 to 0
+    sform, qform = int(header["sform_code"]), int(header["qform_code"])
     if not (sform or qform):
-        raise VolumeError("volume-geometry", f"{path}: neither sform nor qform is set, so nothing says which way is up. "
-                                             "Convert the original series again (dcm2niix sets both).")
+        raise VolumeError(
+            "volume-geometry",
+            f"{path}: neither sform nor qform is set, so nothing says which way is up. "
+            "Convert the original series again (dcm2niix sets both).",
+        )
     unit = SPACE_UNITS.get(int(stored["xyzt_units"]) & SPACE_BITS, "")
     scale = np.diag([*[UNITS_TO_MM.get(unit, 1.0)] * 3, 1.0])
     notes: tuple[str, ...] = (f"header unit {unit}, converted to millimetres",) if unit in UNITS_TO_MM else ()
@@ -202,7 +230,9 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
         compared = _compared(path, stored, header, scale, vox_to_ras, other)
         if sform in TEMPLATES and qform == SCANNER and np.isfinite(other).all() and _is_set(_pixdim(stored)):
             refuse_affine(str(path), other)
-            compared = (f"the sform is in coordinates of {TEMPLATES[sform]}; the qform, in the scanner's, is used",)
+            compared = (
+                f"the sform is in coordinates of {TEMPLATES[sform]}; the qform, in the scanner's, is used",
+            )
             vox_to_ras, sform = other, 0
         notes += compared
     elif sform:
@@ -224,8 +254,11 @@ def _refuse_pixdim(path: Path, stored: Any) -> None:
     """Raises VolumeError "volume-geometry" for spacings that the qform cannot use."""
     spacing = _pixdim(stored)
     if not _is_set(spacing):
-        raise VolumeError("volume-geometry", f"{path}: the header's voxels are {times(f'{mm:g}' for mm in spacing)} mm (pixdim) and only "
-                                             "the qform, which needs them, is set. Convert the original series again.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{path}: the header's voxels are {times(f'{mm:g}' for mm in spacing)} mm (pixdim) and only "
+            "the qform, which needs them, is set. Convert the original series again.",
+        )
 
 
 def _qform(header: Any, scale: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -237,23 +270,37 @@ def _qform(header: Any, scale: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _compared(
-    path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64], qform: NDArray[np.float64]
+    path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64],
+    qform: NDArray[np.float64],
 ) -> tuple[str, ...]:
     """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.
     Raises VolumeError if the direction of an axis or a voxel size differs too much (OTHER_WAY_DEG,
     `_refuse_size`)."""
-    cosines = (chosen[:3, :3] * qform[:3, :3]).sum(axis=0) / np.linalg.norm(chosen[:3, :3], axis=0) / np.linalg.norm(qform[:3, :3], axis=0)
+    cosines = (
+        (chosen[:3, :3] * qform[:3, :3]).sum(axis=0)
+        / np.linalg.norm(chosen[:3, :3], axis=0)
+        / np.linalg.norm(qform[:3, :3], axis=0)
+    )
     corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1)
     apart = chosen - qform
     apart_mm = float(np.linalg.norm(corners @ apart[:3, :3].T + apart[:3, 3], axis=1).max())
-    turned_deg = float(np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0).min(initial=1.0, where=np.isfinite(cosines)))))
+    turned_deg = float(
+        np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0).min(initial=1.0, where=np.isfinite(cosines))))
+    )
     if turned_deg > OTHER_WAY_DEG:
-        raise VolumeError("volume-geometry", f"{path}: sform and qform point an axis {turned_deg:.0f}° apart ({apart_mm:.0f} mm at the "
-                                             "corners), so one of them is wrong about left or up. Convert the original series again.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{path}: sform and qform point an axis {turned_deg:.0f}° apart ({apart_mm:.0f} mm at the "
+            "corners), so one of them is wrong about left or up. Convert the original series again.",
+        )
     if not np.isfinite(apart_mm):
         return ("the qform is damaged; the sform is used",)
     _refuse_size(path, stored, header, scale, chosen, "the qform")
-    return () if apart_mm <= SAME_PLACE_MM else (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
+    return (
+        ()
+        if apart_mm <= SAME_PLACE_MM
+        else (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
+    )
 
 
 def _refuse_size(
@@ -271,12 +318,17 @@ def _refuse_size(
     limit = 1 + SAME_SPACING if is_unit else OTHER_SIZE
     if times_apart > limit:
         two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (spacing, pixdim_mm)]
-        raise VolumeError("volume-geometry", f"{path}: voxels of {two[0]} mm by the sform and {two[1]} mm by {beside}, {times_apart:.3g} "
-                                             f"times apart (limit {limit:g}), so one of them is wrong. Convert the original series "
-                                             "again.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{path}: voxels of {two[0]} mm by the sform and {two[1]} mm by {beside}, {times_apart:.3g} "
+            f"times apart (limit {limit:g}), so one of them is wrong. Convert the original series "
+            "again.",
+        )
 
 
-def _spacings(stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _spacings(
+    stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Spacings in mm, (3,) each: of the chosen affine, and of pixdim."""
     return np.linalg.norm(chosen[:3, :3], axis=0), np.abs(_pixdim(stored)) * scale[0, 0]
 

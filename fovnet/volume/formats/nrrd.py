@@ -1,7 +1,8 @@
 """NRRD volumes: .nrrd, and .nhdr with the data in a file beside it; raw, gzip or bzip2.
 
-The header is text; space, directions and origin give the affine.  A file without them is refused: "spacings" alone give no orientation.
-Source: the NRRD format definition, teem.sourceforge.net/nrrd/format.html, sections 4 to 6.
+The header is text; space, directions and origin give the affine.  A file without them is refused: "spacings"
+alone give no orientation. Source: the NRRD format definition, teem.sourceforge.net/nrrd/format.html, sections
+4 to 6.
 """
 
 from __future__ import annotations
@@ -17,7 +18,16 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, refuse_modality, times
-from fovnet.volume.formats.text_header import beside, corrupt, header_line, one_of, scattered, unoriented, whole_number, whole_numbers
+from fovnet.volume.formats.text_header import (
+    beside,
+    corrupt,
+    header_line,
+    one_of,
+    scattered,
+    unoriented,
+    whole_number,
+    whole_numbers,
+)
 from fovnet.volume.grid import MAX_AXES, Grid, read_grid, refuse_grid, rest_notes
 from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
@@ -29,7 +39,10 @@ TYPES = {
     "u2": ("ushort", "unsigned short", "unsigned short int", "uint16", "uint16_t"),
     "i4": ("int", "signed int", "int32", "int32_t"),
     "u4": ("uint", "unsigned int", "uint32", "uint32_t"),
-    "i8": ("longlong", "long long", "long long int", "signed long long", "signed long long int", "int64", "int64_t"),
+    "i8": (
+        "longlong", "long long", "long long int", "signed long long", "signed long long int", "int64",
+        "int64_t",
+    ),
     "u8": ("ulonglong", "unsigned long long", "unsigned long long int", "uint64", "uint64_t"),
     "f4": ("float",),
     "f8": ("double",),
@@ -42,17 +55,28 @@ SPACES = {                      # name of the space, and the sign of each of its
 UNITS_TO_MM = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
 ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
 TEXT = ("txt", "text", "ascii", "hex")
-NOT_FRAMES = {                  # kinds of an axis (section 6) that does not count frames, and the code of its refusal
-    "complex": "volume-complex", "rgb-color": "volume-rgb", "hsv-color": "volume-rgb", "xyz-color": "volume-rgb",
+# kinds of an axis (section 6) that does not count frames, and the code of its refusal
+NOT_FRAMES = {
+    "complex": "volume-complex",
+    "rgb-color": "volume-rgb",
+    "hsv-color": "volume-rgb",
+    "xyz-color": "volume-rgb",
     **dict.fromkeys(("rgba-color", "2-color", "3-color", "4-color"), "volume-rgb"),
-    **dict.fromkeys(("vector", "covariant-vector", "normal", "2-vector", "3-vector", "3-gradient", "3-normal", "4-vector"), "volume-shape"),
+    **dict.fromkeys(
+        (
+            "vector", "covariant-vector", "normal", "2-vector", "3-vector", "3-gradient", "3-normal",
+            "4-vector",
+        ),
+        "volume-shape",
+    ),
 }
 VECTOR = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Header:
-    """A header: its fields and its key/value pairs, names in lower case; `end` is the offset of the first byte after it."""
+    """A header: its fields and its key/value pairs, names in lower case; `end` is the offset of the first
+    byte after it."""
 
     fields: dict[str, str]
     key_values: dict[str, str]
@@ -74,8 +98,9 @@ def files_of(path: Path) -> tuple[Path, ...]:
 def read(path: Path) -> Volume:
     """The first usable frame of an NRRD, its affine converted from its space to RAS.
 
-    Raises VolumeError: "volume-orientation" without a space or directions, "volume-encoding" for text or many data files,
-    "volume-outside" for a data file outside the header's folder, and for an invalid header or data.
+    Raises VolumeError: "volume-orientation" without a space or directions, "volume-encoding" for text or many
+    data files, "volume-outside" for a data file outside the header's folder, and for an invalid header or
+    data.
     """
     with opened(path) as file:
         header = _header(path, file)
@@ -96,7 +121,8 @@ def read(path: Path) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(number of voxels along i, j, k, (4, 4) affine to RAS) from the header.  Raises VolumeError as `read`."""
+    """(number of voxels along i, j, k, (4, 4) affine to RAS) from the header.  Raises VolumeError as
+    `read`."""
     with opened(path) as file:
         header = _header(path, file)
     directions = _directions(path, header)
@@ -121,7 +147,8 @@ def _header(path: Path, file: BinaryIO) -> Header:
         if "data file" not in fields and "datafile" in fields:
             fields["data file"] = fields.pop("datafile")
         if fields.get("data file", "").upper().startswith("LIST"):
-            break                                                       # the file names follow, without an empty line
+            # the file names follow, without an empty line
+            break
     return Header(fields, key_values, file.tell())
 
 
@@ -140,14 +167,20 @@ def _refuse_key_values(path: Path, header: Header) -> None:
     for key in ("modality", "dicom_0008_0060", "dicom.modality"):
         refuse_modality(str(path), header.key_values.get(key, "").strip())
     if "segment0_id" in header.key_values:
-        raise VolumeError("volume-labels", f"{path}: the header names segments (Segment0_ID), not MR intensities. "
-                                            "Give the MR volume itself.")
+        raise VolumeError(
+            "volume-labels",
+            f"{path}: the header names segments (Segment0_ID), not MR intensities. "
+            "Give the MR volume itself.",
+        )
 
 
 def _field(path: Path, header: Header, *names: str) -> str:
     found = next((header.fields[name] for name in names if name in header.fields), None)
     if found is None:
-        raise VolumeError("volume-corrupt", f"{path}: the header has no field {names[0]!r}, which every NRRD must have. Export it again.")
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: the header has no field {names[0]!r}, which every NRRD must have. Export it again.",
+        )
     return found
 
 
@@ -159,7 +192,8 @@ def _encoding(path: Path, header: Header) -> str:
 
 
 def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> Grid:
-    """Sizes, type and spatial axes.  Raises VolumeError unless there are three of these and every further axis counts frames."""
+    """Sizes, type and spatial axes.  Raises VolumeError unless there are three of these and every further
+    axis counts frames."""
     dimension = _dimension(path, header)
     sizes = whole_numbers(path, "sizes", _field(path, header, "sizes"))
     if len(sizes) != dimension:
@@ -171,11 +205,17 @@ def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | Non
             continue
         code = NOT_FRAMES.get(kind) or ("volume-shape" if "matrix" in kind else "")
         if code:
-            raise VolumeError(code, f"{path}: an axis of kind {kind!r}, {sizes[axis]} numbers at each voxel, not MR intensities. "
-                                    "Give the MR volume itself.")
+            raise VolumeError(
+                code,
+                f"{path}: an axis of kind {kind!r}, {sizes[axis]} numbers at each voxel, not MR intensities. "
+                "Give the MR volume itself.",
+            )
     if len(spatial) != 3:
-        raise VolumeError("volume-shape", f"{path}: {len(spatial)} of {dimension} axes lie in space; a volume has 3. Give the "
-                                            "whole volume.")
+        raise VolumeError(
+            "volume-shape",
+            f"{path}: {len(spatial)} of {dimension} axes lie in space; a volume has 3. Give the "
+            "whole volume.",
+        )
     return Grid(sizes, _dtype(path, header), (spatial[0], spatial[1], spatial[2]))
 
 
@@ -196,7 +236,10 @@ def _dtype(path: Path, header: Header) -> np.dtype[Any]:
         raise corrupt(path, "type", seen, "a type of the NRRD format")
     if code.endswith("1"):
         return np.dtype(code)
-    return np.dtype({"little": "<", "big": ">"}[one_of(path, "endian", _field(path, header, "endian"), ("little", "big"))] + code)
+    return np.dtype(
+        {"little": "<", "big": ">"}[one_of(path, "endian", _field(path, header, "endian"), ("little", "big"))]
+        + code
+    )
 
 
 def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
@@ -206,11 +249,17 @@ def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
         raise unoriented(path, "space directions" if text is None else "named space")
     seen = header.fields["space"]
     if seen.lower() in (*(f"{name}-time" for name in SPACES), "rast", "last", "lpst"):
-        raise VolumeError("volume-orientation", f"{path}: the header's space is {seen!r}, of four dimensions; wanted is one of three, time "
-                                                "an axis whose direction is none. Export it so, or one frame of it.")
+        raise VolumeError(
+            "volume-orientation",
+            f"{path}: the header's space is {seen!r}, of four dimensions; wanted is one of three, time "
+            "an axis whose direction is none. Export it so, or one frame of it.",
+        )
     if seen.lower() not in SPACES:
-        raise VolumeError("volume-orientation", f"{path}: the header's space is {seen!r}, which says nothing about the patient; "
-                                                "left-posterior-superior or a sibling of it is wanted. Convert the original series again.")
+        raise VolumeError(
+            "volume-orientation",
+            f"{path}: the header's space is {seen!r}, which says nothing about the patient; "
+            "left-posterior-superior or a sibling of it is wanted. Convert the original series again.",
+        )
     steps: list[NDArray[np.float64] | None] = []
     for found in VECTOR.finditer(text):
         steps.append(None if found[1] is None else _vector(path, "space directions", found[1]))
@@ -230,14 +279,20 @@ def _vector(path: Path, field: str, text: str) -> NDArray[np.float64]:
 
 
 def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> NDArray[np.float64]:
-    """(4, 4) voxel index to RAS millimetres.  Raises VolumeError "volume-geometry" without an origin, or as `refuse_affine`."""
+    """(4, 4) voxel index to RAS millimetres.  Raises VolumeError "volume-geometry" without an origin, or as
+    `refuse_affine`."""
     origin = header.fields.get("space origin")
     if origin is None:
-        raise VolumeError("volume-geometry", f"{path}: the header has no space origin, so nothing says where the volume lies. "
-                                             "Convert the original series again.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{path}: the header has no space origin, so nothing says where the volume lies. "
+            "Convert the original series again.",
+        )
     units = set(re.findall(r'"([^"]*)"', header.fields.get("space units", '"mm"').lower())) - {""}
     if len(units) != 1 or not units <= UNITS_TO_MM.keys():
-        raise corrupt(path, "space units", header.fields["space units"], f"one of {', '.join(UNITS_TO_MM)} for all axes")
+        raise corrupt(
+            path, "space units", header.fields["space units"], f"one of {', '.join(UNITS_TO_MM)} for all axes"
+        )
     scale = UNITS_TO_MM[units.pop()]
     affine = np.eye(4)
     affine[:3, :3] = np.stack([step for step in directions if step is not None], axis=1)
@@ -254,10 +309,17 @@ def _data_file(path: Path, header: Header) -> Path:
     return beside(path, "data file", name)
 
 
-def _at_voxels(path: Path, file: BinaryIO, header: Header, encoding: str, grid: Grid, stored: int | None) -> BinaryIO:
-    """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data file."""
-    lines = whole_number(path, "line skip", header.fields.get("line skip", header.fields.get("lineskip", "0")))
-    skipped = whole_number(path, "byte skip", header.fields.get("byte skip", header.fields.get("byteskip", "0")))
+def _at_voxels(
+    path: Path, file: BinaryIO, header: Header, encoding: str, grid: Grid, stored: int | None
+) -> BinaryIO:
+    """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data
+    file."""
+    lines = whole_number(
+        path, "line skip", header.fields.get("line skip", header.fields.get("lineskip", "0"))
+    )
+    skipped = whole_number(
+        path, "byte skip", header.fields.get("byte skip", header.fields.get("byteskip", "0"))
+    )
     for _ in range(lines):
         header_line(path, file)                             # raises at the end of the file, or at 1 MiB
     if skipped == -1 and stored is not None:

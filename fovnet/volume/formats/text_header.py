@@ -1,4 +1,5 @@
-"""Text headers, as in NRRD and MetaImage: lines of fields, then the voxels, in the same file or in another one beside it."""
+"""Text headers, as in NRRD and MetaImage: lines of fields, then the voxels, in the same file or in another
+one beside it."""
 
 from __future__ import annotations
 
@@ -15,12 +16,17 @@ MAX_HEADER = 1 << 20            # a DICOM header copied into key/value lines tak
 
 
 def header_line(path: Path, file: BinaryIO) -> str:
-    """The next line, stripped; "" for an empty one.  Raises VolumeError if the file ends within the header, or the header exceeds 1 MiB."""
+    """The next line, stripped; "" for an empty one.  Raises VolumeError if the file ends within the header,
+    or the header exceeds 1 MiB."""
     line = file.readline(MAX_HEADER)
     if file.tell() >= MAX_HEADER:
-        raise VolumeError("volume-corrupt", f"{path}: the header goes on after {MAX_HEADER:,} bytes. Export it again.")
+        raise VolumeError(
+            "volume-corrupt", f"{path}: the header goes on after {MAX_HEADER:,} bytes. Export it again."
+        )
     if not line:
-        raise VolumeError("volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin.")
+        raise VolumeError(
+            "volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin."
+        )
     return line.decode("utf-8", "replace").strip()
 
 
@@ -60,13 +66,18 @@ def one_of(path: Path, field: str, text: str, known: Sequence[str]) -> str:
 
 def corrupt(path: Path, field: str, seen: str, wanted: str) -> VolumeError:
     """The refusal of a field with an invalid value."""
-    return VolumeError("volume-corrupt", f"{path}: the header's {field} is {_short(seen)}; {wanted} wanted. Export it again.")
+    return VolumeError(
+        "volume-corrupt", f"{path}: the header's {field} is {_short(seen)}; {wanted} wanted. Export it again."
+    )
 
 
 def unoriented(path: Path, missing: str) -> VolumeError:
     """The refusal of a volume whose header has no orientation."""
-    return VolumeError("volume-orientation", f"{path}: the header has no {missing}, so nothing says which way is up or left. Convert the "
-                                             "original series again, to NIfTI (dcm2niix).")
+    return VolumeError(
+        "volume-orientation",
+        f"{path}: the header has no {missing}, so nothing says which way is up or left. Convert the "
+        "original series again, to NIfTI (dcm2niix).",
+    )
 
 
 def beside(path: Path, field: str, name: str) -> Path:
@@ -77,18 +88,26 @@ def beside(path: Path, field: str, name: str) -> Path:
     """
     for flavour in (PurePosixPath(name), PureWindowsPath(name)):
         if flavour.anchor or ".." in flavour.parts:
-            raise VolumeError("volume-outside", f"{path}: its {field} {_short(name)} lies outside its folder. Put the data beside the "
-                                                "header, and write the bare name into it.")
+            raise VolumeError(
+                "volume-outside",
+                f"{path}: its {field} {_short(name)} lies outside its folder. Put the data beside the "
+                "header, and write the bare name into it.",
+            )
     if not name or "\0" in name or len(name) > 255:
         raise corrupt(path, field, name, "the name of a file")
     plain = path.parent / name
-    return path.parent.joinpath(*PureWindowsPath(name).parts) if "\\" in name and not plain.exists() else plain
+    return (
+        path.parent.joinpath(*PureWindowsPath(name).parts) if "\\" in name and not plain.exists() else plain
+    )
 
 
 def scattered(path: Path, field: str, seen: str) -> VolumeError:
     """The refusal of voxels stored in several files, or as text."""
-    return VolumeError("volume-encoding", f"{path}: the header's {field} is {_short(seen)}; fovnet reads voxels in one binary "
-                                          "file. Save it as one, raw or gzip (3D Slicer, ITK-SNAP).")
+    return VolumeError(
+        "volume-encoding",
+        f"{path}: the header's {field} is {_short(seen)}; fovnet reads voxels in one binary "
+        "file. Save it as one, raw or gzip (3D Slicer, ITK-SNAP).",
+    )
 
 
 def _short(text: str) -> str:

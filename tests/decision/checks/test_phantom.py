@@ -21,7 +21,9 @@ SIDE = 64
 PLACES = np.stack(np.meshgrid(*[np.linspace(-1, 1, SIDE)] * 3, indexing="ij"))
 
 
-def bottle(shape: str, size: tuple[float, float], rim: float, tilt: tuple[float, float], noise: float, seed: int) -> SliceStack:
+def bottle(
+    shape: str, size: tuple[float, float], rim: float, tilt: tuple[float, float], noise: float, seed: int
+) -> SliceStack:
     """Water in a field of view of 2 × 2 × 2: half axes `size` across and along, `rim` times brighter at the
     rim than in the middle, brighter towards one side by `tilt`; Rician noise."""
     x, y, z = PLACES
@@ -33,18 +35,25 @@ def bottle(shape: str, size: tuple[float, float], rim: float, tilt: tuple[float,
         "flattened sphere": np.sqrt(x**2 + (y / 0.8) ** 2 + z**2) / across,
         "box": np.maximum(np.maximum(np.abs(x), np.abs(y)) / across, np.abs(z) / along),
     }[shape]
-    water = (radius < 1) * (1 + (rim - 1) * np.minimum(radius, 1) ** 2) * (1 + tilt[0] * x) * (1 + tilt[1] * y)
+    water = (
+        (radius < 1) * (1 + (rim - 1) * np.minimum(radius, 1) ** 2) * (1 + tilt[0] * x) * (1 + tilt[1] * y)
+    )
     rng = np.random.default_rng(seed)
-    voxels = np.hypot(1000 * water + rng.normal(0, noise, water.shape), rng.normal(0, noise, water.shape)).astype(np.float32)
+    voxels = np.hypot(
+        1000 * water + rng.normal(0, noise, water.shape), rng.normal(0, noise, water.shape)
+    ).astype(np.float32)
     return cut(Volume(voxels, np.diag([4.0, 4.0, 4.0, 1.0]), shape))
 
 
 @settings(max_examples=25)
 @given(
-    sampled_from(["upright cylinder", "lying cylinder", "sphere", "flattened sphere", "box"]), floats(0.35, 0.85), floats(0.4, 0.9),
-    floats(0.8, 2.2), floats(-0.3, 0.3), floats(-0.3, 0.3), floats(2.0, 50.0), integers(0, 99),
+    sampled_from(["upright cylinder", "lying cylinder", "sphere", "flattened sphere", "box"]),
+    floats(0.35, 0.85), floats(0.4, 0.9), floats(0.8, 2.2), floats(-0.3, 0.3), floats(-0.3, 0.3),
+    floats(2.0, 50.0), integers(0, 99),
 )
-def test_water_is_a_phantom_whatever_its_vessel_its_shading_and_its_noise(shape, across, along, rim, left, front, noise, seed):
+def test_water_is_a_phantom_whatever_its_vessel_its_shading_and_its_noise(
+    shape, across, along, rim, left, front, noise, seed
+):
     assert resembles_phantom(bottle(shape, (across, along), rim, (left, front), noise, seed).pixels)
 
 
@@ -58,7 +67,9 @@ def test_bottles_as_a_scanner_shows_them_are_phantoms(kind, number):
 def test_simulated_people_are_none(tmp_path):
     table = simulate_collection(tmp_path, subjects=3, volumes_per_subject=2, seed=4)
     people = [row for row in read_tsv(table) if row["field_of_view"] != "no body"]
-    assert len(people) == 4 and not any(resembles_phantom(slice_volume(tmp_path / row["path"]).pixels) for row in people)
+    assert len(people) == 4 and not any(
+        resembles_phantom(slice_volume(tmp_path / row["path"]).pixels) for row in people
+    )
 
 
 def test_a_phantom_named_as_a_region_is_doubted_and_one_named_none_is_not():

@@ -15,7 +15,9 @@ from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.scan import sensitivity
 from fovnet.phantom.scanner.tissues import AIR
 
-WOMEN = [replace(woman, prone=True) for number in range(1, 40) if of_a_kind(woman := sample_person((9, number)))][:4]
+WOMEN = [
+    replace(woman, prone=True) for number in range(1, 40) if of_a_kind(woman := sample_person((9, number)))
+][:4]
 
 
 def grid_about(woman: Person) -> Grid:
@@ -28,7 +30,9 @@ def test_sensitivity_is_higher_at_the_breast_than_at_the_chest_and_at_its_skin_t
     skin_to_middle, breast_to_chest = [], []
     for number, woman in enumerate(WOMEN):
         grid = grid_about(woman)
-        profile = sensitivity(grid.shape, grid.vox_to_ras, cups(woman, grid, np.zeros(3), np.random.default_rng(number)))
+        profile = sensitivity(
+            grid.shape, grid.vox_to_ras, cups(woman, grid, np.zeros(3), np.random.default_rng(number))
+        )
         x, y, z = (axis.astype(np.float32) for axis in grid.coordinates())
         point = woman.morph.to_anatomy(x, y, z)
         whole = shaped(woman, 1)
@@ -45,10 +49,14 @@ def test_sensitivity_is_higher_at_the_breast_than_at_the_chest_and_at_its_skin_t
 
 
 def test_elements_stand_beside_the_skin_of_what_is_seen() -> None:
-    """None within a breast, none farther from the field of view than is switched on; wherever the scanner's zero is."""
+    """None within a breast, none farther from the field of view than is switched on; wherever the scanner's
+    zero is."""
     for number, woman in enumerate(WOMEN):
         grid, zero = grid_about(woman), np.array([12.0, -7.0, 1300.0])
-        own, moved = (np.array(cups(woman, grid, at, np.random.default_rng(number)).centres_mm) for at in (np.zeros(3), zero))
+        own, moved = (
+            np.array(cups(woman, grid, at, np.random.default_rng(number)).centres_mm)
+            for at in (np.zeros(3), zero)
+        )
         assert moved == pytest.approx(own - zero)
         low, high = grid.vox_to_ras[:3, 3], grid.vox_to_ras[:3, 3] + 5.0 * np.asarray(grid.shape)
         assert ((own > low - NEAR_MM - 5) & (own < high + NEAR_MM + 5)).all()

@@ -12,7 +12,9 @@ from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.person.breast_shapes import of_a_kind, shaped
 from fovnet.phantom.person.traits import sample_person
 
-WOMEN = [replace(person, prone=True) for number in range(1, 121) if of_a_kind(person := sample_person((8, number)))]
+WOMEN = [
+    replace(person, prone=True) for number in range(1, 121) if of_a_kind(person := sample_person((8, number)))
+]
 
 
 def test_fields_about_breasts_contain_nipples_and_are_of_many_sizes() -> None:
@@ -21,7 +23,10 @@ def test_fields_about_breasts_contain_nipples_and_are_of_many_sizes() -> None:
         field = field_about(woman, True, rng)
         tips = [shaped(woman, side).tip for side in (1, -1)]
         z = woman.morph.height_mm(tips[0][2])
-        assert any(field.low_mm[0] < x < field.high_mm[0] and field.low_mm[1] < y < field.high_mm[1] for x, y, _ in tips)
+        assert any(
+            field.low_mm[0] < x < field.high_mm[0] and field.low_mm[1] < y < field.high_mm[1]
+            for x, y, _ in tips
+        )
         assert field.low_mm[2] < z < field.high_mm[2] and field.low_mm[2] > landmarks(woman).iliac_crest
         widths.append(field.size_mm[0])
         depths.append(tips[0][1] - field.low_mm[1])

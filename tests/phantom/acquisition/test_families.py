@@ -21,8 +21,13 @@ MARKS = landmarks(PERSON)
 
 
 def test_a_box_lies_about_a_point_of_the_body_however_small_that_is() -> None:
-    """Its middle moves by up to 6 mm from side to side; no point of a child's body is so far from others of it that this leaves it."""
-    small = [person for person in (sample_person((5, number)) for number in range(150)) if person.morph.trunk[0] < 0.8]
+    """Its middle moves by up to 6 mm from side to side; no point of a child's body is so far from others of
+    it that this leaves it."""
+    small = [
+        person
+        for person in (sample_person((5, number)) for number in range(150))
+        if person.morph.trunk[0] < 0.8
+    ]
     assert len(small) >= 3
     for number, person in enumerate(small[:4]):
         marks = landmarks(person)
@@ -54,22 +59,36 @@ def test_a_field_is_found_by_its_name_and_a_name_that_none_has_is_answered_with_
 
 def breast_fields(prone: bool) -> tuple[Person, list[Family]]:
     """A woman, and those of 300 tight fields of view of her that are of breasts."""
-    person = replace(next(p for number in range(1, 20) if (p := sample_person((4, number))).female and p.age > 20), prone=prone)
+    person = replace(
+        next(p for number in range(1, 20) if (p := sample_person((4, number))).female and p.age > 20),
+        prone=prone,
+    )
     rng = np.random.default_rng(2)
     drawn = [small_family(person, MARKS, rng) for _ in range(300)]
     return person, [family for family in drawn if family.hanging]
 
 
 def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat() -> None:
-    """Of one breast, the field ends in air, and on average three tenths or more of the body in it are breast well in front of the chest."""
+    """Of one breast, the field ends in air, and on average three tenths or more of the body in it are breast
+    well in front of the chest."""
     (_, lying), (person, hanging) = breast_fields(False), breast_fields(True)
     assert len(hanging) > 6 * len(lying) > 0
     marks, rng = landmarks(person), np.random.default_rng(0)
     plans = [plan(person, marks, family, SITES[0], rng) for family in hanging]
-    assert np.mean([acquired.sequence.fat in ("suppressed", "water only") or acquired.sequence.ti > 0 for acquired in plans]) > 0.65
+    assert (
+        np.mean(
+            [
+                acquired.sequence.fat in ("suppressed", "water only") or acquired.sequence.ti > 0
+                for acquired in plans
+            ]
+        )
+        > 0.65
+    )
     shares = []
     for acquired in [one for one in plans if one.family.name == "breast, one"][:8]:
-        grid = Grid((16, 16, 16), acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]))
+        grid = Grid(
+            (16, 16, 16), acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0])
+        )
         body = label_volume(person, grid).labels != AIR
         ahead = body & (grid.coordinates()[1] / person.morph.trunk[1] > breast(person, 1).base[1] + 12)
         shares.append(ahead.sum() / body.sum())
@@ -81,24 +100,36 @@ def test_hardly_any_of_a_field_about_breasts_lies_below_the_liver() -> None:
     for number in range(1, 13):
         woman = replace(sample_person((4, number)), sex="female")
         marks, rng = landmarks(woman), np.random.default_rng(number)
-        for family in (drawn for drawn in (small_family(woman, marks, rng) for _ in range(25)) if drawn.hanging):
+        for family in (
+            drawn for drawn in (small_family(woman, marks, rng) for _ in range(25)) if drawn.hanging
+        ):
             low, high = _field(woman, marks, family, rng)
             assert marks.liver_dome - low[2] < 0.12 * (high[2] - low[2]), family.name
 
 
 def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
-    """Of those who have one, half of the tight fields: the mass lies whole within their middle three quarters, in the leg it is in."""
-    people = [(person, mass) for number in range(120) if (mass := leg_mass(person := sample_person((6, number))))]
+    """Of those who have one, half of the tight fields: the mass lies whole within their middle three
+    quarters, in the leg it is in."""
+    people = [
+        (person, mass) for number in range(120) if (mass := leg_mass(person := sample_person((6, number))))
+    ]
     sides = set()
     for person, (_, middle, _) in people[:4]:
         marks, rng = landmarks(person), np.random.default_rng(1)
-        fields = [family for family in (small_family(person, marks, rng) for _ in range(60)) if family.name == LEG_MASS]
+        fields = [
+            family
+            for family in (small_family(person, marks, rng) for _ in range(60))
+            if family.name == LEG_MASS
+        ]
         assert 15 < len(fields) < 45
         low, high = _field(person, marks, fields[0], rng)
         step = (high - low) / 40
         affine = np.diag([*step, 1.0])
         affine[:3, 3] = low + step / 2
-        with_it, without = (label_volume(person, Grid((40, 40, 40), affine), frozenset(left)).labels for left in ((), ("lesions",)))
+        with_it, without = (
+            label_volume(person, Grid((40, 40, 40), affine), frozenset(left)).labels
+            for left in ((), ("lesions",))
+        )
         changed = np.argwhere(with_it != without)
         assert len(changed) > 20
         assert (np.abs(changed.mean(axis=0) - 20) < 15).all()

@@ -9,7 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.families import FAMILIES, SMALL, Family
-from fovnet.phantom.acquisition.fitting import AIR_MM, CLOSE_MM, SIZES_MM, STEP_MM, contour, fitted, of_any_size
+from fovnet.phantom.acquisition.fitting import (
+    AIR_MM,
+    CLOSE_MM,
+    SIZES_MM,
+    STEP_MM,
+    contour,
+    fitted,
+    of_any_size,
+)
 from fovnet.phantom.acquisition.heart_stacks import short_axis
 from fovnet.phantom.acquisition.protocols import MOST_LABELS, SITES, Plan, plan
 from fovnet.phantom.acquisition.regrid import slice_axis
@@ -38,7 +46,8 @@ def ends_mm(grid: Grid, axis: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("name", ["abdomen", "pelvis", "thighs", "whole body"])
 def test_a_fitted_field_ends_about_the_skin_or_far_beside_it_on_one_side(name: str) -> None:
-    """Slices lie at the heights where they did, voxels are as large, and beside the body there is no more air than stated."""
+    """Slices lie at the heights where they did, voxels are as large, and beside the body there is no more air
+    than stated."""
     body, near = contour(PERSON), max(CLOSE_MM) + 6 + STEP_MM + 3
     beside = 0
     for number in range(30):
@@ -65,17 +74,27 @@ def middle(grid: Grid) -> NDArray[np.float64]:
     return np.asarray(grid.vox_to_ras[:3, :3] @ ((np.asarray(grid.shape) - 1) / 2) + grid.vox_to_ras[:3, 3])
 
 
-@pytest.mark.parametrize("name", ["heart, close", "prostate", "prostate, sagittal", "knee, close", "head, any", "neck, close"])
-def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are_about_is_in_them(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["heart, close", "prostate", "prostate, sagittal", "knee, close", "head, any", "neck, close"]
+)
+def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are_about_is_in_them(
+    name: str,
+) -> None:
     sizes = []
     for number in range(20):
         before = planned(NAMED[name], number)
         after = of_any_size(before, np.random.default_rng(number))
         through = 2 if before.plane == "isotropic" else slice_axis(before)
         spacing = [np.linalg.norm(one.grid.vox_to_ras[:3, :3], axis=0) for one in (before, after)]
-        assert after.grid.shape == before.grid.shape and spacing[1][through] == pytest.approx(spacing[0][through])
-        assert (after.isocentre_mm, after.tilted, after.truthful) == (before.isocentre_mm, before.tilted, before.truthful)
-        assert np.prod(np.asarray(after.grid.shape) * after.acquisition.average) <= max(MOST_LABELS, np.prod(after.grid.shape))
+        assert after.grid.shape == before.grid.shape and spacing[1][through] == pytest.approx(
+            spacing[0][through]
+        )
+        assert (after.isocentre_mm, after.tilted, after.truthful) == (
+            before.isocentre_mm, before.tilted, before.truthful,
+        )
+        assert np.prod(np.asarray(after.grid.shape) * after.acquisition.average) <= max(
+            MOST_LABELS, np.prod(after.grid.shape)
+        )
         at = np.linalg.inv(after.grid.vox_to_ras) @ [*middle(before.grid), 1.0]
         assert np.all(np.abs((at[:3] + 0.5) / after.grid.shape - 0.5) < 0.35)
         sizes.append(max((spacing[1] * after.grid.shape)[axis] for axis in range(3) if axis != through))

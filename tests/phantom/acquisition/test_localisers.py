@@ -9,7 +9,15 @@ import pytest
 
 from fovnet.phantom.acquisition.coils import at_the_skin, girth_mm
 from fovnet.phantom.acquisition.families import choose_families
-from fovnet.phantom.acquisition.localisers import LEAST_SNR, LOCALISERS, is_localiser, localiser, quick, stacked, with_own
+from fovnet.phantom.acquisition.localisers import (
+    LEAST_SNR,
+    LOCALISERS,
+    is_localiser,
+    localiser,
+    quick,
+    stacked,
+    with_own,
+)
 from fovnet.phantom.acquisition.protocols import SITES, Plan, plan
 from fovnet.phantom.acquisition.regrid import slice_axis
 from fovnet.phantom.anatomy.body import label_volume, landmarks
@@ -39,16 +47,27 @@ def pelvis(cells_mm: tuple[float, float, float] = (8.0, 8.0, 20.0)) -> Grid:
 
 def test_one_volume_in_ten_is_a_localiser_and_the_first_of_a_person_covers_several_regions() -> None:
     first, second = plain(0), plain(1)
-    made = [varied(one, PERSON, MARKS, (9, number, at)) for number in range(150) for at, one in ((0, first), (1, second))]
+    made = [
+        varied(one, PERSON, MARKS, (9, number, at))
+        for number in range(150)
+        for at, one in ((0, first), (1, second))
+    ]
     found = [one for one in made if is_localiser(one)]
     assert 16 < len(found) < 46                                 # 30 give or take three standard deviations
     assert all(one.family.long == (at % 2 == 0) for at, one in enumerate(made) if is_localiser(one))
     assert all(one.acquisition.snr >= LEAST_SNR for one in found)
-    assert not any(is_localiser(varied(first, PERSON, MARKS, (9, number, 0), frozenset({"stacked localisers"}))) for number in range(20))
+    assert not any(
+        is_localiser(varied(first, PERSON, MARKS, (9, number, 0), frozenset({"stacked localisers"})))
+        for number in range(20)
+    )
 
 
 def test_what_the_dice_leave_alone_is_the_plan_itself() -> None:
-    same = [localiser(one, PERSON, MARKS, 1, np.random.default_rng(seed)) is one for one in [plain(1)] for seed in range(40)]
+    same = [
+        localiser(one, PERSON, MARKS, 1, np.random.default_rng(seed)) is one
+        for one in [plain(1)]
+        for seed in range(40)
+    ]
     assert 20 < sum(same) < 40
 
 
@@ -74,16 +93,23 @@ def test_sensitivity_at_the_skin_beside_an_element_is_several_times_that_of_the_
     i, j = ((middle - grid.vox_to_ras[:2, 3]) / 8).round().astype(int)
     ratios = []
     for seed in range(20):
-        profile = sensitivity(grid.shape, grid.vox_to_ras, at_the_skin(PERSON, grid, np.zeros(3), np.random.default_rng(seed)))
+        profile = sensitivity(
+            grid.shape, grid.vox_to_ras, at_the_skin(PERSON, grid, np.zeros(3), np.random.default_rng(seed))
+        )
         ratios.append(np.quantile(profile[body], 0.99) / profile[i - 2 : i + 3, j - 2 : j + 3, 3:7].mean())
     assert min(ratios) > 1.7 and 3.5 < np.median(ratios) < 10
 
 
 def test_an_outline_holds_the_body_and_touches_it() -> None:
     grid = pelvis((4.0, 4.0, 20.0))
-    seen = np.argwhere((label_volume(PERSON, grid).labels != AIR)[:, :, 2:8].any(axis=2)) * 4.0 + grid.vox_to_ras[:2, 3]
+    seen = (
+        np.argwhere((label_volume(PERSON, grid).labels != AIR)[:, :, 2:8].any(axis=2)) * 4.0
+        + grid.vox_to_ras[:2, 3]
+    )
     middle, half = girth_mm(PERSON, grid)
-    assert middle - half == pytest.approx(seen.min(axis=0), abs=24) and middle + half == pytest.approx(seen.max(axis=0), abs=24)
+    assert middle - half == pytest.approx(seen.min(axis=0), abs=24) and middle + half == pytest.approx(
+        seen.max(axis=0), abs=24
+    )
     air = Grid((20, 20, 4), grid.vox_to_ras + np.outer([0, 0, 4000.0, 0], [0, 0, 0, 1]))
     assert girth_mm(PERSON, air)[1] == pytest.approx([38, 38])
 
@@ -122,13 +148,18 @@ def test_sequences_of_localisers_are_quick() -> None:
         assert single_shot == (sequence.kind == "spin echo") and (single_shot or sequence.te <= 2.5)
         if sequence.kind.endswith("prepared"):
             flips, flip_ms = sequence.train
-            assert 300 <= sequence.ti <= 3500 and flips * flip_ms / 2 <= sequence.ti <= sequence.tr - flips * flip_ms / 2
+            assert (
+                300 <= sequence.ti <= 3500
+                and flips * flip_ms / 2 <= sequence.ti <= sequence.tr - flips * flip_ms / 2
+            )
 
 
 def test_signal_past_a_ball_is_lost_and_piles_up_just_within_it() -> None:
     image = np.ones((41, 31, 21), np.float32)
     piled = piled_up(image, np.array([10.0, 10.0, 10.0]), 0.9)
-    assert piled[20, 15, 10] == pytest.approx(1, abs=0.01) and piled[0, 0, 0] < 0.01 and 2 < piled.max() < 4.01
+    assert (
+        piled[20, 15, 10] == pytest.approx(1, abs=0.01) and piled[0, 0, 0] < 0.01 and 2 < piled.max() < 4.01
+    )
     assert min(piled[0, 15, 10], piled[20, 0, 10], piled[20, 15, 0]) > 0.9
 
 

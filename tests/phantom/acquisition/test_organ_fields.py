@@ -1,4 +1,5 @@
-"""Fields of view of one organ: the organ fills them, in people of every size, and the truth is that of its place."""
+"""Fields of view of one organ: the organ fills them, in people of every size, and the truth is that of its
+place."""
 
 from __future__ import annotations
 
@@ -30,17 +31,24 @@ def trunk(person: Person) -> tuple[NDArray[np.integer], NDArray[np.floating]]:
     marks, affine = landmarks(person), np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
     affine[:3, 3] = -210, -180, marks.ischium
     whole = Grid((53, 45, int((marks.lung_apex - marks.ischium) / STEP_MM)), affine)
-    return label_volume(person, whole).labels, np.stack(np.broadcast_arrays(*whole.coordinates())).reshape(3, -1)
+    return label_volume(person, whole).labels, np.stack(np.broadcast_arrays(*whole.coordinates())).reshape(
+        3, -1
+    )
 
 
 def shares(person: Person, name: str, tissue: str, number: int) -> tuple[float, float]:
-    """What share of all of a tissue of the trunk lies in a field of that name, and what share of the field's voxels is air."""
+    """What share of all of a tissue of the trunk lies in a field of that name, and what share of the field's
+    voxels is air."""
     marks = landmarks(person)
-    family = next(one for seed in range(400) if (one := organ_field(marks, np.random.default_rng(seed))).name == name)
+    family = next(
+        one for seed in range(400) if (one := organ_field(marks, np.random.default_rng(seed))).name == name
+    )
     grid = plan(person, marks, replace(family, planes="i"), SITES[0], np.random.default_rng([3, number])).grid
     labels, points = trunk(person)
     index = np.linalg.solve(grid.vox_to_ras[:3, :3], points - grid.vox_to_ras[:3, 3:])
-    within = ((index > -0.5) & (index < np.asarray(grid.shape)[:, None] - 0.5)).all(axis=0).reshape(labels.shape)
+    within = (
+        ((index > -0.5) & (index < np.asarray(grid.shape)[:, None] - 0.5)).all(axis=0).reshape(labels.shape)
+    )
     organ = labels == label_of(tissue)
     return float((organ & within).sum() / max(organ.sum(), 1)), float((labels[within] == AIR).mean())
 
@@ -66,7 +74,9 @@ def test_fields_shrink_with_the_person_and_never_turn_inside_out() -> None:
     ratio = landmarks(small).vertex / landmarks(tall).vertex
     assert ratio < 0.8
     for seed in range(40):
-        of_tall, of_small = (organ_field(landmarks(one), np.random.default_rng(seed)) for one in (tall, small))
+        of_tall, of_small = (
+            organ_field(landmarks(one), np.random.default_rng(seed)) for one in (tall, small)
+        )
         assert of_small.name == of_tall.name
         assert of_small.wide == pytest.approx(np.multiply(of_tall.wide, ratio))
     for person in (*PEOPLE, small):
@@ -80,7 +90,10 @@ def test_one_field_in_six_is_of_an_organ_and_the_first_never_is() -> None:
     only, person = frozenset(SCANNING) - {"organs closely"}, PEOPLE[0]
     marks, became = landmarks(person), 0
     for at in range(1, 181):
-        usual = plan(person, marks, choose_families(2, np.random.default_rng(at))[1], SITES[0], np.random.default_rng([9, at]))
+        usual = plan(
+            person, marks, choose_families(2, np.random.default_rng(at))[1], SITES[0],
+            np.random.default_rng([9, at]),
+        )
         one = varied(usual, person, marks, (9, 1, at), only)
         became += one.family.name in NAMED
         assert one is usual or one.family.name in NAMED

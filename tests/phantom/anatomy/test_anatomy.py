@@ -49,16 +49,21 @@ def test_no_feature_but_the_varied_bodies_moves_a_landmark(seed: tuple[int, int]
 
 @pytest.mark.parametrize("seed", PEOPLE[:2])
 def test_parts_and_structure_lie_within_the_skin(seed: tuple[int, int], around: Around) -> None:
-    """The outline is the same with and without them, but for nipples, skin over a tendon, erectors that stand out behind, and shoulders."""
+    """The outline is the same with and without them, but for nipples, skin over a tendon, erectors that stand
+    out behind, and shoulders."""
     person = replace(sample_person(seed), arms="beside")
     grid = around((-240, -200, 30), (240, 240, landmarks(person).chin), 5.0)
     whole, plain = (label_volume(person, grid, without).labels > 0 for without in (frozenset[str](), ALL))
     behind = np.arange(whole.shape[1])[None, :, None] * 5.0 - 200.0 < -65.0
     # Shoulders are 16 mm broader on either side, and the arms that hang from them down to their elbows.
     x, z = np.arange(whole.shape[0])[:, None, None] * 5.0 - 240.0, np.arange(whole.shape[2]) * 5.0 + 30.0
-    shoulder = (np.abs(x) > 45) & (z > person.morph.height_mm(1280)) | (np.abs(x) > 120) & (z > person.morph.height_mm(1095))
+    shoulder = (np.abs(x) > 45) & (z > person.morph.height_mm(1280)) | (np.abs(x) > 120) & (
+        z > person.morph.height_mm(1095)
+    )
     whole, plain = whole & ~shoulder, plain & ~shoulder
-    assert ((whole != plain) & ~behind).sum() < 0.001 * plain.sum() and (plain & ~whole).sum() < 0.001 * plain.sum()
+    assert ((whole != plain) & ~behind).sum() < 0.001 * plain.sum() and (
+        plain & ~whole
+    ).sum() < 0.001 * plain.sum()
     assert 0.002 * plain.sum() < (whole & behind).sum() - (plain & behind).sum() < 0.03 * plain.sum()
 
 
@@ -79,7 +84,8 @@ def test_every_feature_changes_the_body_and_the_same_seed_gives_the_same_one(aro
 
 
 def test_a_prostate_is_as_large_as_prostates_are(grown: list[Person], around: Around) -> None:
-    """Berry et al. (1984), J Urol 132:474: 20 ± 6 g in the young, 33 ± 16 g with hyperplasia, 4 % above 100 g past seventy."""
+    """Berry et al. (1984), J Urol 132:474: 20 ± 6 g in the young, 33 ± 16 g with hyperplasia, 4 % above 100 g
+    past seventy."""
     men = [person for person in grown if not person.female and "prostate" not in person.missing][:3]
     for person in men:
         z = landmarks(person).ischium
@@ -88,7 +94,8 @@ def test_a_prostate_is_as_large_as_prostates_are(grown: list[Person], around: Ar
 
 
 def test_a_left_ventricle_is_as_heavy_as_hearts_are(grown: list[Person], around: Around) -> None:
-    """Petersen et al. (2017), J Cardiovasc Magn Reson 19:18: 46 to 141 g of left ventricle; the right one and the atria add up to half."""
+    """Petersen et al. (2017), J Cardiovasc Magn Reson 19:18: 46 to 141 g of left ventricle; the right one and
+    the atria add up to half."""
     for person in grown[:2]:
         z = landmarks(person).liver_dome
         labels = label_volume(person, around((-130, -60, z - 50), (90, 130, z + 120), 3.0)).labels
@@ -98,8 +105,12 @@ def test_a_left_ventricle_is_as_heavy_as_hearts_are(grown: list[Person], around:
 def test_a_lost_kidney_and_a_metal_hip_are_on_the_given_side(around: Around) -> None:
     person = replace(sample_person((5, 4)), missing=frozenset(["left kidney", "right hip"]))
     marks = landmarks(person)
-    kidneys = label_volume(person, around((-130, -130, marks.liver_dome - 230), (130, 100, marks.liver_dome - 30), 4.0)).labels
-    hips = label_volume(person, around((-180, -100, marks.ischium), (180, 100, marks.ischium + 160), 4.0)).labels
+    kidneys = label_volume(
+        person, around((-130, -130, marks.liver_dome - 230), (130, 100, marks.liver_dome - 30), 4.0)
+    ).labels
+    hips = label_volume(
+        person, around((-180, -100, marks.ischium), (180, 100, marks.ischium + 160), 4.0)
+    ).labels
 
     def halves(labels: NDArray[np.integer], tissue: str) -> tuple[int, int]:
         """Voxels of a tissue in the left and the right half: x grows to the right."""
@@ -116,7 +127,10 @@ def test_people_vary_as_people_do() -> None:
     people = [sample_person((1, number)) for number in range(300)]
     children = [person for person in people if person.age < 15]
     assert 5 < len(children) < 30 and all(landmarks(person).vertex < 1550 for person in children)
-    assert all(person.female for person in people if person.prone) and 10 < sum(person.prone for person in people) < 60
+    assert (
+        all(person.female for person in people if person.prone)
+        and 10 < sum(person.prone for person in people) < 60
+    )
     assert max(person.fat_mm for person in people) > 45 and min(person.brawn for person in people) < 0.75
 
 
@@ -126,6 +140,12 @@ def test_layers_of_the_flank_lie_at_their_depths_and_bowel_is_mostly_collapsed_i
     x = np.arange(120.25, 152, 0.5, dtype=np.float32)
     held = seams.inside(x, np.zeros_like(x), np.full_like(x, 1100))
     assert np.array_equal(x[held], [133.25, 133.75, 134.25, 134.75, 141.25, 141.75, 142.25, 142.75])
-    varied, plain = ([sample_person((5, number), frozenset(without)) for number in range(40)] for without in ((), ("varied bodies",)))
-    assert all((person.loops, person.gut) == (70, 1.0) for person in plain) and all(24 <= person.loops <= 70 for person in varied)
-    assert np.mean([26 * person.gut < 20 for person in varied]) > 0.35           # mm across, 26 being a full one
+    varied, plain = (
+        [sample_person((5, number), frozenset(without)) for number in range(40)]
+        for without in ((), ("varied bodies",))
+    )
+    assert all((person.loops, person.gut) == (70, 1.0) for person in plain) and all(
+        24 <= person.loops <= 70 for person in varied
+    )
+    # mm across, 26 being a full one
+    assert np.mean([26 * person.gut < 20 for person in varied]) > 0.35

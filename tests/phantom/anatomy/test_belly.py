@@ -29,11 +29,15 @@ def cut(person: Person, z: float, without: frozenset[str] = NO_LESIONS) -> NDArr
 
 @pytest.mark.parametrize("person", PEOPLE[:3])
 def test_behind_a_lumbar_body_are_6_to_9_cm_of_canal_process_and_muscle(person: Person) -> None:
-    """Canal, lamina and spinous process behind the middle of L2 to L4: Panjabi et al. (1992), Spine 17:299."""
+    """Canal, lamina and spinous process behind the middle of L2 to L4: Panjabi et al. (1992), Spine
+    17:299."""
     z = 1100.0
     labels = cut(person, z)
-    column = labels[118, :]                             # 36 mm beside the middle, where the erector is thickest
-    deepest = -160 + 2 * int(np.flatnonzero(np.isin(column, [label_of("muscle"), label_of("intermuscular fat")]))[0])
+    # 36 mm beside the middle, where the erector is thickest
+    column = labels[118, :]
+    deepest = -160 + 2 * int(
+        np.flatnonzero(np.isin(column, [label_of("muscle"), label_of("intermuscular fat")]))[0]
+    )
     assert 60 < column_y(z) - deepest < 95
     assert back.bulge_mm(person, z) > 8 and back.bulge_mm(person, 1400.0) == 0.0
 
@@ -41,7 +45,9 @@ def test_behind_a_lumbar_body_are_6_to_9_cm_of_canal_process_and_muscle(person: 
 def test_fat_about_the_kidneys_is_thin_in_the_lean_and_2_to_4_cm_in_men_with_a_belly() -> None:
     stout = [replace(person, sex="male", belly_mm=45.0) for person in PEOPLE]
     lean = [replace(person, sex="female", belly_mm=0.0) for person in PEOPLE]
-    assert all(15 < belly.kidney_fat_mm(person) <= 36 for person in stout) and all(belly.kidney_fat_mm(person) < 16 for person in lean)
+    assert all(15 < belly.kidney_fat_mm(person) <= 36 for person in stout) and all(
+        belly.kidney_fat_mm(person) < 16 for person in lean
+    )
 
 
 @pytest.mark.parametrize("person", PEOPLE[:3])
@@ -61,7 +67,9 @@ def test_a_liver_is_of_half_to_three_litres_and_ends_below_its_dome(person: Pers
     grid[2, 3] = person.morph.height_mm(1000.0)
     liver = label_volume(person, Grid((81, 71, 85), grid), NO_LESIONS).labels == label_of("liver")
     assert 0.6 < liver.sum() * 64e-6 < 2.9
-    assert grid[2, 3] + 4 * np.flatnonzero(liver.any(axis=(0, 1)))[-1] <= person.morph.height_mm(belly.dome_mm(person))
+    assert grid[2, 3] + 4 * np.flatnonzero(liver.any(axis=(0, 1)))[-1] <= person.morph.height_mm(
+        belly.dome_mm(person)
+    )
     assert belly.upper_organs(person) != belly.upper_organs(person, fine=True)
 
 
@@ -72,7 +80,9 @@ def test_the_sacrum_reaches_from_joint_to_joint_and_fat_covers_the_front_of_the_
     gap = np.flatnonzero((labels[:, 30:70] == label_of("cartilage")).any(axis=1)) * 2.0 - 200.0
     assert 85 < gap.max() - gap.min() < 190 and gap.min() < -40 and gap.max() > 40
     corner = np.s_[150:185, 95:120]                                 # x from 100 to 170 mm, y from 30 to 80
-    plain, seen = (cut(person, 1022.0, without)[corner] for without in (NO_LESIONS | {"joints and organs"}, NO_LESIONS))
+    plain, seen = (
+        cut(person, 1022.0, without)[corner] for without in (NO_LESIONS | {"joints and organs"}, NO_LESIONS)
+    )
     assert np.count_nonzero(seen == label_of("muscle")) < 0.9 * np.count_nonzero(plain == label_of("muscle"))
 
 
@@ -81,10 +91,16 @@ def test_kidneys_are_9_to_13_cm_long_and_end_above_the_crest_but_for_a_few_that_
     people = [sample_person((9, number)) for number in range(300)]
     right, left, fused = zip(*(kidneys.pair(person, belly.dome_mm(person)) for person in people), strict=True)
     both = [*right, *left]
-    lengths, poles = np.array([11 * kidney.size for kidney in both]), np.array([kidney.z - 53 * kidney.size - CREST_MM for kidney in both])
+    lengths, poles = (
+        np.array([11 * kidney.size for kidney in both]),
+        np.array([kidney.z - 53 * kidney.size - CREST_MM for kidney in both]),
+    )
     assert np.mean((lengths > 9) & (lengths < 13.3)) > 0.85 and 0.02 < np.mean(lengths < 8.5) < 0.1
     assert 10 < np.median(poles) < 50 and 0.02 < np.mean(poles < -10) < 0.2 and poles.min() > -80
-    assert np.mean([kidney.z for kidney in right]) < np.mean([kidney.z for kidney in left]) - 5 and 0 < sum(fused) < 15
+    assert (
+        np.mean([kidney.z for kidney in right]) < np.mean([kidney.z for kidney in left]) - 5
+        and 0 < sum(fused) < 15
+    )
 
 
 @pytest.mark.parametrize("person", PEOPLE[:4])
@@ -92,13 +108,16 @@ def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(p
     """Iliacus within and the gluteal muscles without; the crests are 26 to 31 cm apart."""
     top, below = cut(person, CREST_MM - 3), cut(person, CREST_MM - 45)
     bones = [label_of(name) for name in ("cortical bone", "mixed marrow")]
-    beside = np.isin(below, bones)[130:176, :]                             # x from 60 to 150 mm, without the arm
+    # x from 60 to 150 mm, without the arm
+    beside = np.isin(below, bones)[130:176, :]
     crossed = [row for row in range(65, 85) if beside[:, row].any()]    # y from -30 to 10 mm
     assert len(crossed) > 15
     muscle = label_of("muscle")
     for row in crossed:
         at = 130 + np.flatnonzero(beside[:, row])
-        assert np.any(below[at[0] - 5 : at[0], row] == muscle) and np.any(below[at[-1] + 1 : at[-1] + 6, row] == muscle)
+        assert np.any(below[at[0] - 5 : at[0], row] == muscle) and np.any(
+            below[at[-1] + 1 : at[-1] + 6, row] == muscle
+        )
     assert 0 < np.isin(top, bones)[130:176, :].sum() < 0.7 * beside.sum()
     wide = max(row[3] for row in wings.wing_table(person))
     assert 250 < 2 * wide < 310
@@ -109,5 +128,7 @@ def test_psoas_lies_against_the_bodies_of_l3_and_l4_and_is_7_to_18_cm2(person: P
     for z in (1100.0, 1067.0):
         for side in (1, -1):
             x, y = np.meshgrid(np.arange(-100.0, 101.0), np.arange(-80.0, 81.0), indexing="ij")
-            inside = back.psoas(person, side).inside(x[..., None], y[..., None], np.full((1, 1, 1), z))[..., 0]
+            inside = back.psoas(person, side).inside(x[..., None], y[..., None], np.full((1, 1, 1), z))[
+                ..., 0
+            ]
             assert 700 < inside.sum() < 1800 and np.abs(x[inside]).min() < 26

@@ -13,7 +13,16 @@ from fovnet.phantom.anatomy.pectoral import front
 from fovnet.phantom.anatomy.trunk import muscular_trunk
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.geometry.solids import Floats
-from fovnet.phantom.person.breast_shapes import LEAST_ML, MOST_ML, NO_PLATE, Shaped, bust, of_a_kind, shaped, volume_ml
+from fovnet.phantom.person.breast_shapes import (
+    LEAST_ML,
+    MOST_ML,
+    NO_PLATE,
+    Shaped,
+    bust,
+    of_a_kind,
+    shaped,
+    volume_ml,
+)
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
@@ -25,7 +34,10 @@ MM = 2.5
 def lattice(whole: Shaped) -> tuple[Floats, Floats, Floats]:
     """Points MM apart about a breast, in the written anatomy."""
     low, high = whole.box
-    x, y, z = np.meshgrid(*(np.arange(a - 6, b + 6, MM, dtype=np.float32) for a, b in zip(low, high, strict=True)), indexing="ij")
+    x, y, z = np.meshgrid(
+        *(np.arange(a - 6, b + 6, MM, dtype=np.float32) for a, b in zip(low, high, strict=True)),
+        indexing="ij",
+    )
     return x, y, z
 
 
@@ -51,7 +63,8 @@ def test_a_breast_holds_the_millilitres_that_were_drawn(prone: bool) -> None:
 
 
 def test_left_and_right_follow_one_law() -> None:
-    """Half of the right breasts are the larger ones; nipples point outwards on both sides as often, and as far."""
+    """Half of the right breasts are the larger ones; nipples point outwards on both sides as often, and as
+    far."""
     more = np.array([np.log(volume_ml(woman, 1) / volume_ml(woman, -1)) for woman in WOMEN])
     assert abs(more.mean()) < 3 * more.std() / np.sqrt(len(more)) and more.std() > 0.05
     out = np.array([[side * shaped(woman, side).lean[0] for side in (1, -1)] for woman in WOMEN])
@@ -69,11 +82,15 @@ def test_hanging_breasts_are_of_all_shapes_and_some_are_pressed_flat() -> None:
     for share in (0.45, 0.6, 0.75):
         at = int((share * dome.length + dome.base[1] - y[0, 0, 0]) / MM)
         wide = inside[:, at].sum(axis=0).max() * MM
-        assert wide == pytest.approx(2 * dome.plates[0] * dome.half[0], abs=2 * MM) or dome.squared[int(share * 256)] < dome.plates[0] ** 2
+        assert (
+            wide == pytest.approx(2 * dome.plates[0] * dome.half[0], abs=2 * MM)
+            or dome.squared[int(share * 256)] < dome.plates[0] ** 2
+        )
 
 
 def test_gland_fills_the_share_that_was_drawn_and_is_no_dust() -> None:
-    """Of the six neighbours of a voxel of gland, 2.5 mm away, six in seven are gland too where there is a third of it or more."""
+    """Of the six neighbours of a voxel of gland, 2.5 mm away, six in seven are gland too where there is a
+    third of it or more."""
     for woman in WOMEN[:8]:
         chest = front(woman, muscular_trunk(woman))
         made, both = gland.gland(woman, 1, chest), bust(woman)
@@ -107,7 +124,9 @@ def test_pectoral_muscles_are_5_to_20_mm_thick_and_thinner_below_and_towards_the
 
 def test_findings_are_in_fat_and_gland_and_come_in_most_who_are_asked_to_lie_prone() -> None:
     women = [replace(woman, age=50.0) for woman in WOMEN]
-    hanging, lying = ([breast_findings.findings(replace(w, prone=prone)) for w in women] for prone in (True, False))
+    hanging, lying = (
+        [breast_findings.findings(replace(w, prone=prone)) for w in women] for prone in (True, False)
+    )
     assert sum(map(bool, hanging)) > 0.5 * len(women) > 1.5 * sum(map(bool, lying))
     soft = {label_of(name) for name in ("fat", "gland", "tumour")}
     assert all(set(paint.over) <= soft for paints in hanging for paint in paints)
@@ -123,7 +142,16 @@ def grid_about(woman: Person) -> Grid:
 def test_what_is_drawn_with_the_breasts_leaves_everything_within_the_chest_as_it_was() -> None:
     woman = WOMEN[0]
     grid = grid_about(woman)
-    own, plain = (label_volume(replace(woman, own_breasts=own), grid, frozenset(["lesions"])).labels for own in (True, False))
+    own, plain = (
+        label_volume(replace(woman, own_breasts=own), grid, frozenset(["lesions"])).labels
+        for own in (True, False)
+    )
     changed = np.argwhere(own != plain) @ grid.vox_to_ras[:3, :3].T + grid.vox_to_ras[:3, 3]
-    deep = np.isin(plain, [label_of(name) for name in ("lung", "liver", "myocardium", "arterial blood", "red marrow", "cortical bone")])
+    deep = np.isin(
+        plain,
+        [
+            label_of(name)
+            for name in ("lung", "liver", "myocardium", "arterial blood", "red marrow", "cortical bone")
+        ],
+    )
     assert np.array_equal(own[deep], plain[deep]) and changed[:, 1].min() > -30

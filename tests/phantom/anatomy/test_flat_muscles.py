@@ -16,7 +16,9 @@ from fovnet.phantom.scanner.tissues import label_of
 
 WALLS = frozenset({"open walls"})
 PLAIN = frozenset({"varied bodies", "deformation", "lesions", "tissue structure", "masses in legs"})
-PAIRS = tuple((sample_person((8, number), PLAIN), sample_person((8, number), PLAIN | WALLS)) for number in range(6))
+PAIRS = tuple(
+    (sample_person((8, number), PLAIN), sample_person((8, number), PLAIN | WALLS)) for number in range(6)
+)
 STEP_MM = 1.5
 
 
@@ -41,7 +43,9 @@ def thin_places(labels: NDArray[np.integer]) -> int:
 def test_a_cut_above_the_crest_shows_straight_and_flat_muscles_apart() -> None:
     """The white line and a sheet at either side of it; nowhere in a closed wall."""
     pairs = [pair for pair in PAIRS if pair[0].arms != "folded"]
-    open_, closed = ([thin_places(cuts(person)[:, :, 1]) for person in people] for people in zip(*pairs, strict=True))
+    open_, closed = (
+        [thin_places(cuts(person)[:, :, 1]) for person in people] for people in zip(*pairs, strict=True)
+    )
     assert len(pairs) >= 4 and np.median(open_) == 3 and max(closed) == 0, (open_, closed)
 
 
@@ -56,7 +60,8 @@ def test_nothing_but_muscle_gives_way_and_only_to_fat() -> None:
 
 
 def test_the_widths_are_those_of_people() -> None:
-    """White lines of 7 ± 5 to 13 ± 7 mm in women who have borne no child (Beer et al. (2009), Clin Anat 22:706)."""
+    """White lines of 7 ± 5 to 13 ± 7 mm in women who have borne no child (Beer et al. (2009), Clin Anat
+    22:706)."""
     gaps = [gaps_of(sample_person((9, number))) for number in range(300)]
     middle = np.array([gap.middle for gap in gaps])
     assert middle.min() >= 2 and middle.max() <= 30 and 7 < np.median(middle) < 14

@@ -34,7 +34,8 @@ def test_cortex_is_a_thin_ribbon_and_the_brain_is_as_large_as_brains_are(number:
     assert 0.6 < grey / white < 2.2
     top = labels[:, :, labels.shape[2] // 2 :]
     within = distance_transform_edt(top == MATTER[0])[top == MATTER[0]]
-    assert 0.9 < float(within.mean()) < 2.0               # the mean depth in a ribbon of 3 mm is some 1.2 mm at this voxel size
+    # the mean depth in a ribbon of 3 mm is some 1.2 mm at this voxel size
+    assert 0.9 < float(within.mean()) < 2.0
 
 
 def test_old_brains_leave_more_water() -> None:
@@ -76,7 +77,10 @@ def test_arteries_at_the_base_hold_some_millilitres_and_belong_to_the_parts_that
 
 def test_a_neck_is_mostly_muscle_with_planes_of_fat() -> None:
     labels, _ = slab(sample_person((7, 2), frozenset({"varied bodies"})), 1485, 1515)
-    flesh, fat = np.count_nonzero(labels == label_of("muscle")), np.count_nonzero(labels == label_of("intermuscular fat"))
+    flesh, fat = (
+        np.count_nonzero(labels == label_of("muscle")),
+        np.count_nonzero(labels == label_of("intermuscular fat")),
+    )
     assert 0.45 < flesh / (flesh + fat) < 0.92
 
 
@@ -108,5 +112,7 @@ def test_sulci_that_wind_stay_in_place_at_the_fissure_and_move_no_farther_than_w
     wound = _wound(place, place * 0, place * 0 + 1670, (0.3, 1.1, 2.0, 4.0))
     farthest = sum(far for _, far in WINDING)
     assert wound[0][120] == 0.0                                     # x = 0
-    assert np.abs(wound[0] - place).max() <= farthest + 1e-4 and np.abs(wound[2] - 1670).max() <= farthest + 1e-3
+    assert (
+        np.abs(wound[0] - place).max() <= farthest + 1e-4 and np.abs(wound[2] - 1670).max() <= farthest + 1e-3
+    )
     assert np.all(np.diff(wound[0][place > 8]) > 0)                 # folded over nowhere

@@ -1,4 +1,5 @@
-"""Shoulders and knees in cross-section: how broad they are, what lies before and behind a bone; plain bodies have none of it."""
+"""Shoulders and knees in cross-section: how broad they are, what lies before and behind a bone; plain bodies
+have none of it."""
 
 from __future__ import annotations
 
@@ -20,11 +21,14 @@ MARROW = [label_of(name) for name in ("yellow marrow", "mixed marrow", "red marr
 def unbent(number: int) -> Person:
     """A person as the anatomy is written, but for stature and width."""
     person = sample_person((5, number), frozenset(["varied bodies", "deformation"]))
-    return replace(person, morph=replace(person.morph, waves=((0.0, 0.0, 0.01, 0.01, 0.01, 0.0, 0.0, 0.0),), yaw_deg=0.0))
+    return replace(
+        person, morph=replace(person.morph, waves=((0.0, 0.0, 0.01, 0.01, 0.01, 0.0, 0.0, 0.0),), yaw_deg=0.0)
+    )
 
 
 def test_shoulders_are_as_broad_as_peoples() -> None:
-    """Between the outer edges of both acromia: men 397 ± 18 mm, women 363 ± 17 mm (ANSUR), in bodies of average width."""
+    """Between the outer edges of both acromia: men 397 ± 18 mm, women 363 ± 17 mm (ANSUR), in bodies of
+    average width."""
     for sex, mean, spread in (("male", 397, 18), ("female", 363, 17)):
         person = replace(unbent(1), sex=sex)
         tip = max(float(np.abs(paint.solid.box[:, 0]).max()) for paint in shoulder.blade(person, 1))
@@ -43,11 +47,15 @@ def test_a_shoulder_blade_lies_between_muscles_and_does_not_touch_the_lung(numbe
     blade = bone[np.abs(bone - 40) < 9]
     assert len(blade) >= 3
     behind, before = line[blade.min() - 10 : blade.min()], line[blade.max() + 1 : blade.max() + 9]
-    assert all(np.mean(np.isin(part, [label_of("muscle"), label_of("intermuscular fat")])) > 0.7 for part in (behind, before))
+    assert all(
+        np.mean(np.isin(part, [label_of("muscle"), label_of("intermuscular fat")])) > 0.7
+        for part in (behind, before)
+    )
 
 
 def test_condyles_stand_out_behind_the_femur_and_not_before_it() -> None:
-    """In the plane of the medial condyle the bone at 5 cm above the joint ends 10 mm or more before the back of the condyle."""
+    """In the plane of the medial condyle the bone at 5 cm above the joint ends 10 mm or more before the back
+    of the condyle."""
     person = unbent(2)
     ends = []
     for above in (16.0, 50.0):
@@ -57,7 +65,8 @@ def test_condyles_stand_out_behind_the_femur_and_not_before_it() -> None:
         line = label_volume(person, Grid((2, 100, 2), affine), frozenset(["lesions"])).labels[0, :, 0]
         ends.append(int(np.flatnonzero(np.isin(line, MARROW)).min()))
     assert ends[1] - ends[0] >= 10
-    assert 2 * max(row[3] for row in knee.FEMUR) == pytest.approx(84, abs=5)      # 79 mm in women, 89 mm in men
+    # 79 mm in women, 89 mm in men
+    assert 2 * max(row[3] for row in knee.FEMUR) == pytest.approx(84, abs=5)
 
 
 def test_plain_bodies_have_plain_shoulders() -> None:

@@ -29,26 +29,32 @@ def section(number: int, share: float, without: frozenset[str] = PLAIN) -> NDArr
 
 @pytest.mark.parametrize("number", range(1, 7))
 def test_a_thigh_is_muscle_within_fat_and_its_femur_stands_outside_the_middle(number: int) -> None:
-    """Muscle and the fat between take most of a lean thigh and a third of a fat one; fat between muscles is a small part of both."""
+    """Muscle and the fat between take most of a lean thigh and a third of a fat one; fat between muscles is a
+    small part of both."""
     labels = section(number, 0.8)
     muscle, between = (int((labels == label_of(name)).sum()) for name in ("muscle", "intermuscular fat"))
     assert 0.25 < muscle / (labels > 0).sum() < 0.9
     assert 0.02 < between / (muscle + between) < 0.3
-    femur, flesh = (np.argwhere(labels == label_of(name)).mean(axis=0) for name in ("yellow marrow", "muscle"))
+    femur, flesh = (
+        np.argwhere(labels == label_of(name)).mean(axis=0) for name in ("yellow marrow", "muscle")
+    )
     assert femur[0] > flesh[0] + 3      # 6 mm further out
 
 
 def test_each_muscle_of_a_leg_is_a_little_elsewhere_on_either_side_for_itself() -> None:
     """All moved alike would be a leg moved within its fat."""
     person = sample_person((5, 1))
-    built = np.array([muscle[0][0][:2] for muscle in _built(person, THIGH, 0)])        # of each the first oval's middle, lowest height
+    # of each the first oval's middle, lowest height
+    built = np.array([muscle[0][0][:2] for muscle in _built(person, THIGH, 0)])
     outline = Outline(((500.0, 0.0, 0.0, 60.0, 60.0, 60.0, 60.0), (900.0, 0.0, 0.0, 60.0, 60.0, 60.0, 60.0)))
     shifts = []
     for side in (-1, 1):
         thigh = planes(person, outline, side)[0].solid
-        shifts.append(np.array([muscle[0][0][:2] for muscle in thigh.muscles]) - built)          # type: ignore[attr-defined]
+        shifts.append(np.array([muscle[0][0][:2] for muscle in thigh.muscles]) - built)  # type: ignore[attr-defined]
     assert all(len(np.unique(np.round(shift, 9), axis=0)) == len(THIGH) for shift in shifts)
-    assert 0.01 < np.std(np.concatenate(shifts)) < 0.06 and not np.any(np.isclose(shifts[0], shifts[1]).all(axis=1))
+    assert 0.01 < np.std(np.concatenate(shifts)) < 0.06 and not np.any(
+        np.isclose(shifts[0], shifts[1]).all(axis=1)
+    )
 
 
 BENT = [person for number in range(1, 41) if (person := sample_person((5, number))).morph.lift_mm > 60]
@@ -70,7 +76,8 @@ def test_bent_knees_stand_ahead_while_hips_heels_and_every_height_stay() -> None
 
 
 def test_a_leg_is_pressed_flat_where_someone_lies_on_it_and_round_in_plain_bodies() -> None:
-    """Of a leg that is pressed the lowest centimetre is wide; a circle of 16 cm is 78 mm wide 1 cm above its lowest point."""
+    """Of a leg that is pressed the lowest centimetre is wide; a circle of 16 cm is 78 mm wide 1 cm above its
+    lowest point."""
     def underside(without: frozenset[str]) -> float:
         widths = []
         for number in range(1, 6):

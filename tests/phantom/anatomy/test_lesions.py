@@ -23,7 +23,8 @@ PLAIN = frozenset(["varied bodies", "lesions"])
 
 def test_one_person_of_twelve_has_a_mass_in_a_leg() -> None:
     found = [mass for number in range(1200) if (mass := lesions.leg_mass(sample_person((6, number))))]
-    assert 70 < len(found) < 130                                                    # 100 give or take three standard deviations
+    # 100 give or take three standard deviations
+    assert 70 < len(found) < 130
     assert all(30 <= across <= 150 for _, _, across in found)
 
 
@@ -31,7 +32,8 @@ def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() 
     people = [sample_person((5, number)) for number in range(1, 121)]
     have = [any(isinstance(paint.solid, Lobed) for paint in lesions.lesions(person)) for person in people]
     assert 22 < sum(have) < 53              # 1 - 3/4 · 11/12 of 120 people is 38, standard deviation 5
-    person = next(one for one, has in zip(people, have, strict=True) if has and lesions.leg_mass(one) is None)      # those may bulge
+    # those may bulge
+    person = next(one for one, has in zip(people, have, strict=True) if has and lesions.leg_mass(one) is None)
     low, high = next(paint.solid.box for paint in lesions.lesions(person) if isinstance(paint.solid, Lobed))
     affine = np.diag([4.0, 4.0, 4.0, 1.0])
     affine[:3, 3] = -260, -200, person.morph.height_mm(float(low[2] + high[2]) / 2) - 20
@@ -44,7 +46,10 @@ def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() 
 
 
 def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_skin() -> None:
-    women = [replace(sample_person((5, number)), sex="female", prone=True, age=50.0, own_breasts=False) for number in range(1, 81)]
+    women = [
+        replace(sample_person((5, number)), sex="female", prone=True, age=50.0, own_breasts=False)
+        for number in range(1, 81)
+    ]
     tumours = [[paint.solid for paint in lesions._of_the_breast(woman)] for woman in women]
     assert 20 < sum(map(bool, tumours)) < 44
     assert not any(lesions._of_the_breast(replace(woman, prone=False)) for woman in women)
@@ -52,12 +57,17 @@ def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_
     assert all(label_of("skin") not in paint.over for paint in lesions._of_the_breast(woman))
 
 
-def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bright_as_muscle_where_t2_is_weighed() -> None:
+def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bright_as_muscle_where_t2_is_weighed() -> (
+    None
+):
     rng = np.random.default_rng(0)
     whole = lobed(Ellipsoid((0.0, 0.0, 0.0), (45.0, 50.0, 80.0)), rng)
     affine = np.diag([3.0, 3.0, 3.0, 1.0])
     affine[:3, 3] = -150
-    paints = [paint_of(Box((-400.0,) * 3, (400.0,) * 3), "muscle", Layer.MUSCLE), *lesions.of_a_sarcoma(whole, 95.0, rng)]
+    paints = [
+        paint_of(Box((-400.0,) * 3, (400.0,) * 3), "muscle", Layer.MUSCLE),
+        *lesions.of_a_sarcoma(whole, 95.0, rng),
+    ]
     labels = rasterise(pieces_of(paints), Grid((101, 101, 101), affine))
     mass = np.isin(labels, [label_of(name) for name in ("tumour", "watery tumour", "fluid of a lesion")])
     assert 0.7 < mass.sum() * 27 / (4 / 3 * np.pi * 45 * 50 * 80) < 1.4 and len(np.unique(labels[mass])) > 1
@@ -73,5 +83,7 @@ def test_a_large_tumour_of_a_thigh_bulges_it_under_skin_and_stays_on_its_side() 
     inside = np.array([skin, fat, muscle])[:, 0, 0]
     assert (inside <= 130.0).all()
     near = lobed(Ellipsoid((30.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
-    assert all(one.solid.box[0, 0] < 0 and not one.solid.inside(np.float32(-5), np.float32(0), np.float32(690))
-               for one in lesions._bulge(person, near))
+    assert all(
+        one.solid.box[0, 0] < 0 and not one.solid.inside(np.float32(-5), np.float32(0), np.float32(690))
+        for one in lesions._bulge(person, near)
+    )

@@ -16,11 +16,14 @@ from fovnet.phantom.geometry.solids import Solid, Tube
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
-PEOPLE = tuple(sample_person((5, number), frozenset(["varied bodies", "deformation"])) for number in range(1, 9))
+PEOPLE = tuple(
+    sample_person((5, number), frozenset(["varied bodies", "deformation"])) for number in range(1, 9)
+)
 
 
 def test_strands_of_a_breast_may_be_finer_and_frayed_and_fill_as_much_of_it() -> None:
-    """Twice as fine: along lines they begin half again to three times as often; what they fill changes by less than a tenth."""
+    """Twice as fine: along lines they begin half again to three times as often; what they fill changes by
+    less than a tenth."""
     dome = Dome((80.0, 90.0, 1300.0), (50.0, 60.0), 100.0, (5.0, -20.0), 1.0, 1.0)
     box = (np.arange(45.0, 115, 0.4), np.arange(100.0, 170, 2), np.arange(1270.0, 1330, 2))
     x, y, z = (axis.astype(np.float32) for axis in np.meshgrid(*box, indexing="ij"))
@@ -37,43 +40,59 @@ def test_strands_of_a_breast_may_be_finer_and_frayed_and_fill_as_much_of_it() ->
 
 
 def test_breasts_hang_when_prone_and_are_of_many_sizes() -> None:
-    women = [replace(sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])), sex="female") for number in range(40)]
-    lying, hanging = (np.array([breast(replace(w, prone=prone), 1).length for w in women]) for prone in (False, True))
+    women = [
+        replace(sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])), sex="female")
+        for number in range(40)
+    ]
+    lying, hanging = (
+        np.array([breast(replace(w, prone=prone), 1).length for w in women]) for prone in (False, True)
+    )
     assert np.all(hanging > 1.4 * lying) and hanging.min() < 85 and hanging.max() > 120
 
 
 def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some_have_a_broad_foot() -> None:
-    people = [sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])) for number in range(60)]
+    people = [
+        sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])) for number in range(60)
+    ]
     women = [replace(person, sex="female", prone=True) for person in people]
     domes = [breast(woman, 1) for woman in women]
     flat = [dome.half[0] / dome.half[1] < 0.75 for dome in domes]
     assert all(50 < dome.length < 180 for dome in domes) and 8 < sum(flat) < 45
-    assert sum(dome.half[0] > max(55, 0.85 * dome.length) for dome in domes) > 8        # broad ones, half moons in axial cuts
+    # broad ones, half moons in axial cuts
+    assert sum(dome.half[0] > max(55, 0.85 * dome.length) for dome in domes) > 8
     points = np.random.default_rng(0).uniform(-90, 90, (4000, 2)).astype(np.float32).T
     for dome in (next(d for d in domes if d.flare > 0.3), next(d for d in domes if d.flare < -0.15)):
         at = [np.float32(dome.base[1] + share * dome.length) for share in (0.0, FLARED)]
-        foot, column = (dome.inside(points[0] + dome.base[0], np.full(4000, y), points[1] + dome.base[2]).sum() for y in at)
+        foot, column = (
+            dome.inside(points[0] + dome.base[0], np.full(4000, y), points[1] + dome.base[2]).sum()
+            for y in at
+        )
         assert foot > 1.15 * column if dome.flare > 0 else foot < 1.1 * column
 
 
 @pytest.mark.parametrize("person", PEOPLE[:3])
 def test_across_its_axis_the_left_ventricle_is_blood_in_a_ring_of_muscle(person: Person) -> None:
-    """Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87: walls of 5 to 12 mm, thicker when squeezed; cavities of 35 to 60 mm."""
+    """Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87: walls of 5 to 12 mm, thicker when squeezed;
+    cavities of 35 to 60 mm."""
     left = heart.build(person).outer
     axes = np.eye(4)
     axes[:3, :3] = left.axes[:, [1, 2, 0]]
     axes[:3, 3] = np.asarray(left.centre) - 50 * (axes[:3, 0] + axes[:3, 1])
-    labels = rasterise(pieces_of([*thorax.mediastinum(person), *heart.parts(person)]), Grid((101, 101, 1), axes))[..., 0]
+    labels = rasterise(
+        pieces_of([*thorax.mediastinum(person), *heart.parts(person)]), Grid((101, 101, 1), axes)
+    )[..., 0]
     outwards = labels[50::-1, 50]                    # between the papillary muscles to the free wall
     cavity = int(np.argmax(outwards == label_of("myocardium")))
     wall = np.count_nonzero(outwards == label_of("myocardium"))
     assert labels[50, 50] == label_of("arterial blood") and 9 <= cavity <= 36 and 4 <= wall <= 22
-    assert np.count_nonzero(labels[70:, 40:61] == label_of("venous blood")) > 60           # the right ventricle beside it
+    # the right ventricle beside it
+    assert np.count_nonzero(labels[70:, 40:61] == label_of("venous blood")) > 60
 
 
 def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() -> None:
-    """Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87: men's left ventricles weigh 121 ± 20 g and hold 160 ± 29 mL when full,
-    right ones 169 ± 35 mL; squeezed ones hold a third of it, dilated and thick ones weigh up to three times as much.
+    """Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87: men's left ventricles weigh 121 ± 20 g and
+    hold 160 ± 29 mL when full, right ones 169 ± 35 mL; squeezed ones hold a third of it, dilated and thick
+    ones weigh up to three times as much.
     """
     affine = np.diag([3.0, 3.0, 3.0, 1.0])
     affine[:3, 3] = -140, -80, 1215
@@ -81,7 +100,10 @@ def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() ->
     sizes = []
     for person in (sample_person((9, number), frozenset(["varied bodies"])) for number in range(60)):
         of = heart.build(person)
-        solids = (heart.ventricle(of.outer, of.outer), heart.ventricle(of.cavity, of.outer, 1.0), heart.right_room(of))
+        solids = (
+            heart.ventricle(of.outer, of.outer), heart.ventricle(of.cavity, of.outer, 1.0),
+            heart.right_room(of),
+        )
         outer, cavity, right = (solid.inside(x, y, z) for solid in solids)
         sizes.append([np.count_nonzero(part) * 0.027 for part in (outer & ~cavity, cavity, right & ~outer)])
     muscle, left, right = np.array(sizes).T
@@ -96,7 +118,9 @@ def test_a_left_ventricle_is_widest_in_its_basal_third_and_open_at_its_valves() 
     wide = np.linspace(-2, 2, 401)
 
     def half_mm(solid: Solid, share: float) -> float:
-        points = np.asarray(of.outer.centre) + np.array([of.outer.axes @ (np.asarray(of.outer.semi) * (share, 0, up)) for up in wide])
+        points = np.asarray(of.outer.centre) + np.array(
+            [of.outer.axes @ (np.asarray(of.outer.semi) * (share, 0, up)) for up in wide]
+        )
         x, y, z = points.T.astype(np.float32)
         return float(np.count_nonzero(solid.inside(x, y, z)) * 0.005 * of.outer.semi[2])
 
@@ -123,8 +147,13 @@ def test_ribs_stand_in_the_wall_of_the_chest_and_no_lung_lies_about_them(person:
     labels = label_volume(person, Grid((266, 187, 1), affine)).labels[..., 0]
     bony = np.isin(labels, [label_of("cortical bone"), label_of("red marrow")])
     lung = labels == label_of("lung")
-    behind = [column for column in range(266) if 50 < abs(column * 1.5 - 200) < 130 and bony[column, :90].any() and lung[column].any()]
-    outside = [column for column in behind if lung[column].argmax() < bony[column].argmax()]      # coming from the back, lung before rib
+    behind = [
+        column
+        for column in range(266)
+        if 50 < abs(column * 1.5 - 200) < 130 and bony[column, :90].any() and lung[column].any()
+    ]
+    # coming from the back, lung before rib
+    outside = [column for column in behind if lung[column].argmax() < bony[column].argmax()]
     assert len(behind) > 15 and len(outside) < 0.15 * len(behind)
 
 

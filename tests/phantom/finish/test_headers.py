@@ -24,27 +24,39 @@ MARKS = landmarks(PERSON)
 def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_the_head_are_the_head(
     axis: int, head_grid: Grid
 ) -> None:
-    base = plan(PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"), SITES[0],
-                np.random.default_rng(0))
+    base = plan(
+        PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
+        SITES[0], np.random.default_rng(0),
+    )
     finish = Finish(border=(3, 5))
-    acquired = replace(base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish)
+    acquired = replace(
+        base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish
+    )
     turn = draw_turn(axis, np.random.default_rng(axis))
     true = acquire(PERSON, acquired, np.random.default_rng(0))[0]
     volume, rows = acquire(PERSON, replace(acquired, turn=turn), np.random.default_rng(0))
     np.testing.assert_array_equal(volume.voxels, along_claimed_axes(true.voxels, turn))
     assert turn[axis][0] == 2 and [row["region"] for row in rows] == ["head"]
     np.testing.assert_allclose(volume.vox_to_ras[:3, :3], 5 * np.eye(3))
-    np.testing.assert_allclose(volume.vox_to_ras[:3, :3] @ (np.array(volume.voxels.shape) - 1) / 2, -volume.vox_to_ras[:3, 3])
-    bright = np.flatnonzero((volume.voxels > 150).sum(axis=(0, 1)) >= 16)                   # of 25 mm²: 400 mm²
+    np.testing.assert_allclose(
+        volume.vox_to_ras[:3, :3] @ (np.array(volume.voxels.shape) - 1) / 2, -volume.vox_to_ras[:3, 3]
+    )
+    # of 25 mm²: 400 mm²
+    bright = np.flatnonzero((volume.voxels > 150).sum(axis=(0, 1)) >= 16)
     assert abs(rows[0]["first_slice"] - bright[0]) <= 2 and abs(rows[0]["last_slice"] - bright[-1]) <= 2
 
 
 def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other(head_grid: Grid) -> None:
-    head_grid.vox_to_ras[2, 3] += 3                                                         # half a voxel, and a little
-    assert region_alone(head_grid, MARKS, 1.0) == 4                                         # legs, pelvis, abdomen, chest, head
+    # half a voxel, and a little
+    head_grid.vox_to_ras[2, 3] += 3
+    # legs, pelvis, abdomen, chest, head
+    assert region_alone(head_grid, MARKS, 1.0) == 4
     lower = head_grid.vox_to_ras.copy()
     lower[2, 3] -= 60
-    assert region_alone(Grid(head_grid.shape, lower), MARKS, 1.0) is None and region_alone(Grid(head_grid.shape, lower), MARKS, 0.5) == 4
+    assert (
+        region_alone(Grid(head_grid.shape, lower), MARKS, 1.0) is None
+        and region_alone(Grid(head_grid.shape, lower), MARKS, 0.5) == 4
+    )
     lower[2, 3] = MARKS.vertex + 20
     assert region_alone(Grid(head_grid.shape, lower), MARKS, 0.5) is None
 

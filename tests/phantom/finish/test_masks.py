@@ -27,17 +27,25 @@ def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none(
     left = shown(labels, head_grid, MARKS, BRAIN)
     assert left is not None
     names = {TISSUES[label].name for label in np.unique(labels[left])}
-    assert {"grey matter", "white matter"} <= names and not names & {"skin", "fat", "muscle", "air", "cortical bone"}
-    base = plan(PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"), SITES[0],
-                np.random.default_rng(0))
-    acquired = replace(base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=Finish(BRAIN))
+    assert {"grey matter", "white matter"} <= names and not names & {
+        "skin", "fat", "muscle", "air", "cortical bone",
+    }
+    base = plan(
+        PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
+        SITES[0], np.random.default_rng(0),
+    )
+    acquired = replace(
+        base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=Finish(BRAIN)
+    )
     volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
     assert (volume.voxels == 0).mean() > 0.7 and [row["region"] for row in rows] == ["head"]
     whole = acquire(PERSON, replace(acquired, finish=Finish()), np.random.default_rng(0))[1]
     assert rows[0]["first_slice"] > whole[0]["first_slice"]
 
 
-def test_a_good_mask_holds_the_brain_a_wide_one_more_and_one_without_cerebellum_ends_higher(head_grid: Grid) -> None:
+def test_a_good_mask_holds_the_brain_a_wide_one_more_and_one_without_cerebellum_ends_higher(
+    head_grid: Grid,
+) -> None:
     labels = label_volume(PERSON, head_grid).labels
     matter = np.isin(labels, [at for at, tissue in enumerate(TISSUES) if "matter" in tissue.name])
     good, wide, less = (
@@ -45,20 +53,30 @@ def test_a_good_mask_holds_the_brain_a_wide_one_more_and_one_without_cerebellum_
         for stripping in (Stripping(), Stripping(reach_mm=8.0), Stripping(gone=CEREBELLUM))
     )
     assert good is not None and wide is not None and less is not None
-    assert (good & matter).sum() > 0.9 * matter.sum() and (good & (labels == label_of("skin"))).sum() < 0.01 * good.sum()
+    assert (good & matter).sum() > 0.9 * matter.sum() and (
+        good & (labels == label_of("skin"))
+    ).sum() < 0.01 * good.sum()
     assert good.sum() * 1.1 < wide.sum() < 2 * good.sum()
     lowest = [int(np.flatnonzero(mask.sum(axis=(0, 1)) > 20)[0]) for mask in (good, less)]
-    assert 10 <= 5 * (lowest[1] - lowest[0]) <= 45 and 0.75 < less.sum() / good.sum() < 0.97      # the hind brain is an eighth of it all
+    # the hind brain is an eighth of it all
+    assert 10 <= 5 * (lowest[1] - lowest[0]) <= 45 and 0.75 < less.sum() / good.sum() < 0.97
 
 
 @pytest.mark.parametrize("cube_mm", [0.0, 256.0])
-def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(cube_mm: float, head_grid: Grid) -> None:
-    base = plan(PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"), SITES[0],
-                np.random.default_rng(0))
+def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(
+    cube_mm: float, head_grid: Grid
+) -> None:
+    base = plan(
+        PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
+        SITES[0], np.random.default_rng(0),
+    )
     finish = Finish(BRAIN, cropped=1, through=True, cube_mm=cube_mm, stripping=Stripping())
-    acquired = replace(base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish)
+    acquired = replace(
+        base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish
+    )
     volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
-    seen = np.flatnonzero((volume.voxels > 0).sum(axis=(0, 1)) >= 16)                       # of 25 mm2: 400 mm2
+    # of 25 mm2: 400 mm2
+    seen = np.flatnonzero((volume.voxels > 0).sum(axis=(0, 1)) >= 16)
     assert abs(rows[0]["first_slice"] - seen[0]) <= 1 and abs(rows[0]["last_slice"] - seen[-1]) <= 1
     assert [row["region"] for row in rows] == ["head"]
     sides = np.asarray(volume.voxels.shape) * volume.spacing_mm

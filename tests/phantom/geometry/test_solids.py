@@ -19,20 +19,30 @@ def grid_of(size_mm: float, spacing_mm: float) -> Grid:
 
 
 def volume_of(solid: Solid, grid: Grid) -> float:
-    return float((rasterise(pieces_of([Paint(solid, 1)]), grid) == 1).sum() * abs(np.linalg.det(grid.vox_to_ras[:3, :3])))
+    return float(
+        (rasterise(pieces_of([Paint(solid, 1)]), grid) == 1).sum()
+        * abs(np.linalg.det(grid.vox_to_ras[:3, :3]))
+    )
 
 
 @settings(max_examples=20)
 @given(semi=tuples(*[floats(8, 28)] * 3), turn=tuples(*[floats(-90, 90)] * 3))
-def test_an_ellipsoid_fills_four_thirds_pi_abc_however_it_is_turned(semi: tuple[float, ...], turn: tuple[float, ...]) -> None:
+def test_an_ellipsoid_fills_four_thirds_pi_abc_however_it_is_turned(
+    semi: tuple[float, ...], turn: tuple[float, ...]
+) -> None:
     a, b, c = semi
-    filled = volume_of(Ellipsoid((0.31, 0.17, 0.23), (a, b, c), (turn[0], turn[1], turn[2])), grid_of(60, 1.0))
+    filled = volume_of(
+        Ellipsoid((0.31, 0.17, 0.23), (a, b, c), (turn[0], turn[1], turn[2])), grid_of(60, 1.0)
+    )
     assert filled == pytest.approx(4 / 3 * np.pi * a * b * c, rel=0.02)
 
 
 def test_a_tapered_capsule_without_taper_is_a_cylinder_with_two_half_balls() -> None:
-    capsule = Segment((0.3, 0.1, -15.2), (0.3, 0.1, 14.8), 8.0, 8.0)        # off the lattice: a lattice point on the surface counts whole
-    assert volume_of(capsule, grid_of(60, 1.0)) == pytest.approx(np.pi * 64 * 30 + 4 / 3 * np.pi * 512, rel=0.02)
+    # off the lattice: a lattice point on the surface counts whole
+    capsule = Segment((0.3, 0.1, -15.2), (0.3, 0.1, 14.8), 8.0, 8.0)
+    assert volume_of(capsule, grid_of(60, 1.0)) == pytest.approx(
+        np.pi * 64 * 30 + 4 / 3 * np.pi * 512, rel=0.02
+    )
 
 
 def test_a_straight_loft_is_an_elliptic_cylinder() -> None:
@@ -42,7 +52,9 @@ def test_a_straight_loft_is_an_elliptic_cylinder() -> None:
 
 def test_half_a_ball_has_half_the_volume() -> None:
     ball = Ellipsoid((0.0, 0.0, 0.0), (20.0, 20.0, 20.0))
-    assert volume_of(ball & Side((1.0, 1.0, 0.0), 0.0), grid_of(60, 1.0)) == pytest.approx(2 / 3 * np.pi * 8000, rel=0.03)
+    assert volume_of(ball & Side((1.0, 1.0, 0.0), 0.0), grid_of(60, 1.0)) == pytest.approx(
+        2 / 3 * np.pi * 8000, rel=0.03
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,14 +63,22 @@ def test_half_a_ball_has_half_the_volume() -> None:
         Ellipsoid((3.0, -2.0, 1.0), (20.0, 9.0, 14.0), (20.0, 40.0, -30.0)),
         Ellipsoid((0.0, 0.0, 0.0), (20.0, 9.0, 14.0), (20.0, 40.0, 9.0), 0.7),
         tube([(-18, 0, -10), (0, 9, 4), (15, -6, 18)], [6.0, 3.0, 8.0], step_mm=5),
-        Loft(((-20.0, -4.0, 0.0, 9.0, 6.0, 12.0), (5.0, 3.0, 2.0, 18.0, 9.0, 4.0), (20.0, 0.0, 0.0, 4.0, 6.0, 6.0)), 0.4),
+        Loft(
+            (
+                (-20.0, -4.0, 0.0, 9.0, 6.0, 12.0), (5.0, 3.0, 2.0, 18.0, 9.0, 4.0),
+                (20.0, 0.0, 0.0, 4.0, 6.0, 6.0),
+            ),
+            0.4,
+        ),
     ],
     ids=lambda solid: type(solid).__name__,
 )
 def test_no_point_of_a_solid_is_outside_its_box(solid: Solid) -> None:
     points = np.random.default_rng(0).uniform(-40, 40, (3, 200_000)).astype(np.float32)
     inside = points[:, np.asarray(solid.inside(*points))].T
-    assert len(inside) > 100 and np.all(inside >= solid.box[0] - 1e-3) and np.all(inside <= solid.box[1] + 1e-3)
+    assert (
+        len(inside) > 100 and np.all(inside >= solid.box[0] - 1e-3) and np.all(inside <= solid.box[1] + 1e-3)
+    )
 
 
 def test_an_oblique_grid_sees_the_same_ball() -> None:
@@ -66,17 +86,27 @@ def test_an_oblique_grid_sees_the_same_ball() -> None:
     turned = np.eye(4)
     turned[:2, :2] = [[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]]
     ball = Ellipsoid((4.1, -3.2, 2.3), (15.0, 15.0, 15.0))
-    assert volume_of(ball, Grid(grid.shape, turned @ grid.vox_to_ras)) == pytest.approx(4 / 3 * np.pi * 15**3, rel=0.01)
+    assert volume_of(ball, Grid(grid.shape, turned @ grid.vox_to_ras)) == pytest.approx(
+        4 / 3 * np.pi * 15**3, rel=0.01
+    )
 
 
 def test_later_layers_cover_earlier_ones_and_over_protects_the_rest() -> None:
     big, small = Ellipsoid((0.0, 0.0, 0.0), (20.0,) * 3), Ellipsoid((0.0, 0.0, 0.0), (10.0,) * 3)
-    labels = rasterise(pieces_of([Paint(small, 2, layer=5), Paint(big, 1, layer=0), Paint(big, 3, layer=9, over=(2,))]), grid_of(60, 2.0))
+    labels = rasterise(
+        pieces_of([Paint(small, 2, layer=5), Paint(big, 1, layer=0), Paint(big, 3, layer=9, over=(2,))]),
+        grid_of(60, 2.0),
+    )
     assert set(np.unique(labels)) == {0, 1, 3} and labels[15, 15, 15] == 3 and labels[15, 15, 23] == 1
 
 
-@given(normal=tuples(*[floats(-3, 3)] * 3).filter(lambda n: np.linalg.norm(n) > 0.1), offset=floats(-20, 20), mm=floats(-8, 8))
-def test_a_half_space_shrunk_ends_so_many_millimetres_further_in(normal: tuple[float, float, float], offset: float, mm: float) -> None:
+@given(
+    normal=tuples(*[floats(-3, 3)] * 3).filter(lambda n: np.linalg.norm(n) > 0.1), offset=floats(-20, 20),
+    mm=floats(-8, 8),
+)
+def test_a_half_space_shrunk_ends_so_many_millimetres_further_in(
+    normal: tuple[float, float, float], offset: float, mm: float
+) -> None:
     """Along its normal the surface lies at offset / |n|, whatever the length of the normal."""
     side, length = Side(normal, offset), float(np.linalg.norm(normal))
     surface = np.asarray(normal) / length * (offset / length - mm)

@@ -1,4 +1,5 @@
-"""Trunks that are flat, round, lenses or boxes across, at each height by itself: the backs stay flat, and heights where they were."""
+"""Trunks that are flat, round, lenses or boxes across, at each height by itself: the backs stay flat, and
+heights where they were."""
 
 from __future__ import annotations
 
@@ -10,10 +11,21 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.person.cross_sections import BACK_MM, FLANK_MM, LEVELS_MM, CrossSections, draw_cross_sections
+from fovnet.phantom.person.cross_sections import (
+    BACK_MM,
+    FLANK_MM,
+    LEVELS_MM,
+    CrossSections,
+    draw_cross_sections,
+)
 from fovnet.phantom.person.traits import Person, sample_person
 
-SIMPLE = frozenset({"fat in places", "varied bodies", "deformation", "builds", "cross-sections", "lesions", "tissue structure"})
+SIMPLE = frozenset(
+    {
+        "fat in places", "varied bodies", "deformation", "builds", "cross-sections", "lesions",
+        "tissue structure",
+    }
+)
 PLAIN = replace(sample_person((4, 2), SIMPLE), arms="raised", table_mm=float("inf"))
 PLAIN = replace(PLAIN, morph=replace(PLAIN.morph, waves=(), trunk=(1.0, 1.0)))
 NEUTRAL, NONE = (1.0,) * len(LEVELS_MM), (0.0,) * len(LEVELS_MM)
@@ -43,34 +55,51 @@ def test_a_waist_is_as_much_wider_and_flatter_as_specified_and_the_hips_are_as_t
 
 @pytest.mark.parametrize("lens", [0.4, -0.25])
 def test_a_lens_is_shallower_at_the_flanks_and_deeper_in_the_middle(lens: float) -> None:
-    """At the flank the share is 1 / sqrt(2): 1 + 0.4 (0.35 - 0.707) = 0.857 of the depth, 1 + 0.4 * 0.35 = 1.14 in the middle."""
+    """At the flank the share is 1 / sqrt(2): 1 + 0.4 (0.35 - 0.707) = 0.857 of the depth, 1 + 0.4 * 0.35 =
+    1.14 in the middle."""
     across = CrossSections(wide=NEUTRAL, deep=NEUTRAL, lens=at_the_waist(lens, 0.0))
     x, y = np.array([0.0, FLANK_MM], np.float32), np.array([60.0, 60.0], np.float32)
     _, written = across.to_anatomy(x, y, np.full(2, 1130.0, np.float32))
-    assert (60 - BACK_MM) / (written - BACK_MM) == pytest.approx([1 + 0.35 * lens, 1 + (0.35 - np.sqrt(0.5)) * lens], abs=1e-4)
+    assert (60 - BACK_MM) / (written - BACK_MM) == pytest.approx(
+        [1 + 0.35 * lens, 1 + (0.35 - np.sqrt(0.5)) * lens], abs=1e-4
+    )
 
 
 def test_the_back_stays_flat_and_head_and_legs_stay_as_they_are() -> None:
-    across = CrossSections(wide=at_the_waist(1.2, 1.0), deep=at_the_waist(1.3, 1.0), lens=at_the_waist(0.4, 0.0))
+    across = CrossSections(
+        wide=at_the_waist(1.2, 1.0), deep=at_the_waist(1.3, 1.0), lens=at_the_waist(0.4, 0.0)
+    )
     z = np.linspace(0, 1800, 361).astype(np.float32)
     _, back = across.to_anatomy(np.full_like(z, 50.0), np.full_like(z, BACK_MM), z)
     assert np.all(back == BACK_MM)
     outside = (z <= LEVELS_MM[0]) | (z >= LEVELS_MM[-1])
     x, y = across.to_anatomy(np.full_like(z, 50.0), np.full_like(z, 70.0), z)
-    assert np.all(x[outside] == 50.0) and y[outside] == pytest.approx(70.0, abs=1e-4) and np.any(np.abs(y[~outside] - 70) > 20)
+    assert (
+        np.all(x[outside] == 50.0)
+        and y[outside] == pytest.approx(70.0, abs=1e-4)
+        and np.any(np.abs(y[~outside] - 70) > 20)
+    )
 
 
 def test_cross_sections_differ_from_height_to_height_and_move_no_landmark() -> None:
-    """Of a thousand one in seven has none; by their width and depth waist and hips go together at 0.5 squared, two levels apart."""
+    """Of a thousand one in seven has none; by their width and depth waist and hips go together at 0.5
+    squared, two levels apart."""
     drawn = [draw_cross_sections(np.random.default_rng([3, number])) for number in range(1000)]
     there = [one for one in drawn if one is not None]
     assert 0.82 < len(there) / 1000 < 0.88
     flatter = np.log(np.array([np.divide(one.wide, one.deep)[1:-1] for one in there]))
-    assert np.all(np.abs(flatter.std(axis=0) - 0.2) < 0.03) and np.all(np.abs(flatter.mean(axis=0) - 0.08) < 0.03)
+    assert np.all(np.abs(flatter.std(axis=0) - 0.2) < 0.03) and np.all(
+        np.abs(flatter.mean(axis=0) - 0.08) < 0.03
+    )
     assert np.corrcoef(flatter.T)[1, 3] == pytest.approx(0.25, abs=0.08)
-    people = [(sample_person((6, number)), sample_person((6, number), frozenset({"cross-sections"}))) for number in range(30)]
+    people = [
+        (sample_person((6, number)), sample_person((6, number), frozenset({"cross-sections"})))
+        for number in range(30)
+    ]
     assert all(landmarks(one) == landmarks(other) and other.morph.across is None for one, other in people)
-    assert all(one.morph.across is None for one, _ in people if one.prone) and any(one.prone for one, _ in people)
+    assert all(one.morph.across is None for one, _ in people if one.prone) and any(
+        one.prone for one, _ in people
+    )
     assert all(replace(one, morph=replace(one.morph, across=None)) == other for one, other in people)
 
 
@@ -82,7 +111,8 @@ def outline(person: Person, height_mm: float) -> NDArray[np.bool_]:
 
 
 def test_nothing_of_the_trunk_is_lost_where_it_is_bent() -> None:
-    """The outline of a slice drawn alone is that of the same slice in a drawing of the whole trunk: boxes enclose what they should."""
+    """The outline of a slice drawn alone is that of the same slice in a drawing of the whole trunk: boxes
+    enclose what they should."""
     person = replace(PLAIN, morph=sample_person((6, 5)).morph)
     assert person.morph.across is not None
     low, step = person.morph.height_mm(900.0), 30.0

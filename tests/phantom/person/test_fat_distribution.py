@@ -17,7 +17,9 @@ from fovnet.phantom.person.fat_distribution import EVEN, FOUR, Figure
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
-PLAIN = replace(sample_person((4, 2), frozenset({"fat in places", "varied bodies"})), arms="raised", fat_mm=14.0)
+PLAIN = replace(
+    sample_person((4, 2), frozenset({"fat in places", "varied bodies"})), arms="raised", fat_mm=14.0
+)
 FAR = (2.0,) * len(EVEN)
 NEAR = (0.4,) * len(EVEN)
 
@@ -43,7 +45,10 @@ def test_fat_is_thick_in_front_of_some_and_behind_others() -> None:
 
 def test_fat_thighs_are_not_fat_calves() -> None:
     figure = Figure(thighs=(2.0,) * 4, calves=FOUR)
-    thigh, calf = ([(slice_at(replace(PLAIN, figure=of), z) == label_of("fat")).sum() for of in (Figure(), figure)] for z in (700.0, 320.0))
+    thigh, calf = (
+        [(slice_at(replace(PLAIN, figure=of), z) == label_of("fat")).sum() for of in (Figure(), figure)]
+        for z in (700.0, 320.0)
+    )
     assert thigh[1] > 1.4 * thigh[0] and calf[1] == calf[0]
     along = np.array([figure.leg(z) for z in np.arange(LEG[0][0], LEG[-1][0])])
     assert np.abs(np.diff(along, axis=0)).max() < 0.02 and along[0, 0] == 1 and along[-1, 0] == 2
@@ -59,16 +64,30 @@ def test_rolls_above_the_hips_stand_out_as_far_as_specified() -> None:
 @pytest.mark.parametrize("number", range(1, 9))
 def test_muscles_of_the_trunk_lie_under_the_fat_of_any_figure(number: int) -> None:
     person = sample_person((6, number))
-    x, y, z = np.random.default_rng(0).uniform((-220, -150, 850), (220, 180, 1460), (40_000, 3)).astype(np.float32).T
+    x, y, z = (
+        np.random.default_rng(0)
+        .uniform((-220, -150, 850), (220, 180, 1460), (40_000, 3))
+        .astype(np.float32)
+        .T
+    )
     muscle = muscular_trunk(person).inside(x, y, z)
     assert muscle.sum() > 1000 and np.mean(under_skin(person).inside(x, y, z)[muscle]) > 0.9995
 
 
 def test_three_people_of_four_have_a_figure_of_their_own_and_no_landmark_moves() -> None:
-    people = [(sample_person((6, number)), sample_person((6, number), frozenset({"fat in places"}))) for number in range(60)]
+    people = [
+        (sample_person((6, number)), sample_person((6, number), frozenset({"fat in places"})))
+        for number in range(60)
+    ]
     alone = [one == other for one, other in people]
     assert 6 <= sum(alone) <= 27 and all(other.figure == Figure() for _, other in people)
     assert all(landmarks(one) == landmarks(other) for one, other in people)
-    ratios = [one.morph.trunk[0] / one.morph.trunk[1] / (other.morph.trunk[0] / other.morph.trunk[1]) for one, other in people]
+    ratios = [
+        one.morph.trunk[0] / one.morph.trunk[1] / (other.morph.trunk[0] / other.morph.trunk[1])
+        for one, other in people
+    ]
     assert min(ratios) < 0.9 and max(ratios) > 1.12
-    assert min(one.figure.outside for one, _ in people) < 0.15 and max(one.figure.outside for one, _ in people) > 0.6
+    assert (
+        min(one.figure.outside for one, _ in people) < 0.15
+        and max(one.figure.outside for one, _ in people) > 0.6
+    )

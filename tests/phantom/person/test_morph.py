@@ -16,19 +16,25 @@ PEOPLE = [(5, number) for number in range(1, 13)]
 
 @pytest.mark.parametrize("seed", PEOPLE[:4])
 def test_the_deformation_never_folds_the_body_over(seed: tuple[int, int]) -> None:
-    """The in-plane determinant of the map from person to anatomy stays above 0 at points all over the body."""
+    """The in-plane determinant of the map from person to anatomy stays above 0 at points all over the
+    body."""
     morph, step = replace(sample_person(seed).morph, swelling=None), 0.5
     rng = np.random.default_rng(0)
     x, y, z = rng.uniform((-250, -200, 0), (250, 200, 1700), (20_000, 3)).astype(np.float32).T
     by_x, by_y = (
-        [(b - a) / (2 * step) for a, b in zip(morph.to_anatomy(*low)[:2], morph.to_anatomy(*high)[:2], strict=True)]
+        [
+            (b - a) / (2 * step)
+            for a, b in zip(morph.to_anatomy(*low)[:2], morph.to_anatomy(*high)[:2], strict=True)
+        ]
         for low, high in (((x - step, y, z), (x + step, y, z)), ((x, y - step, z), (x, y + step, z)))
     )
     assert (by_x[0] * by_y[1] - by_x[1] * by_y[0]).min() > 0.2
 
 
 @pytest.mark.parametrize("tilt_deg", [0.0, 30.0])
-def test_the_bend_between_knots_is_within_0_4_mm_of_the_bend_itself(tilt_deg: float, around: Callable[..., Grid]) -> None:
+def test_the_bend_between_knots_is_within_0_4_mm_of_the_bend_itself(
+    tilt_deg: float, around: Callable[..., Grid]
+) -> None:
     person, t = sample_person((5, 1)), np.deg2rad(tilt_deg)
     grid = around((-90, -90, 850), (90, 90, 950), 2.0)
     turn = np.eye(4)

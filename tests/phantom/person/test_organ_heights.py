@@ -1,4 +1,5 @@
-"""Kidneys, livers and the lowest ribs lie as high above the iliac crest as in people, and no landmark moves for it."""
+"""Kidneys, livers and the lowest ribs lie as high above the iliac crest as in people, and no landmark moves
+for it."""
 
 from __future__ import annotations
 
@@ -23,12 +24,17 @@ def lowest_rib_mm(person: Person) -> float:
 
 
 def poles_mm(person: Person) -> list[float]:
-    """How far above the crest the lower pole of the right and of the left kidney is, in mm of the written anatomy."""
-    return [kidney.z - 55 * kidney.size - trunk.CREST_MM for kidney in kidneys.pair(person, belly.dome_mm(person))[:2]]
+    """How far above the crest the lower pole of the right and of the left kidney is, in mm of the written
+    anatomy."""
+    return [
+        kidney.z - 55 * kidney.size - trunk.CREST_MM
+        for kidney in kidneys.pair(person, belly.dome_mm(person))[:2]
+    ]
 
 
 def test_lower_poles_are_4_cm_above_the_crest_and_the_right_one_lower() -> None:
-    """At the upper edge of L3, 1083 to 1116 mm of the written anatomy; 1 to 8 cm in four of five, and a shrunken one ends higher."""
+    """At the upper edge of L3, 1083 to 1116 mm of the written anatomy; 1 to 8 cm in four of five, and a
+    shrunken one ends higher."""
     right, left = np.array([poles_mm(person) for person, _ in PAIRS]).T
     assert 30 < np.median(right) < 45 < np.median(left) < 60
     assert 0.75 < np.mean((right > 10) & (right < 80)) < 1 and right.max() < 110
@@ -42,7 +48,8 @@ def test_no_kidney_rises_above_the_liver() -> None:
 
 
 def test_the_lowest_ribs_end_1_to_9_cm_above_the_crest() -> None:
-    """The subcostal plane is at L3; the space between rib and crest is two to four fingers wide, less in the old, more in the young."""
+    """The subcostal plane is at L3; the space between rib and crest is two to four fingers wide, less in the
+    old, more in the young."""
     gaps = np.array([lowest_rib_mm(person) for person, _ in PAIRS[:60]])
     assert gaps.min() > 0 and gaps.max() < 100 and 25 < np.median(gaps) < 60
     assert min(lowest_rib_mm(plain) for _, plain in PAIRS[:5]) > 100
@@ -56,17 +63,25 @@ def test_right_lobes_are_11_to_20_cm_high_and_most_14_to_15() -> None:
 
 def test_a_short_liver_ends_at_the_given_height() -> None:
     """The lowest liver of a written person, to the voxel of 4 mm and the slope of the lobe's underside."""
-    person = replace(sample_person((5, 1), frozenset({"varied bodies", "deformation", "cross-sections", "lesions"})), breath_mm=0.0)
+    person = replace(
+        sample_person((5, 1), frozenset({"varied bodies", "deformation", "cross-sections", "lesions"})),
+        breath_mm=0.0,
+    )
     ends = []
     for liver_mm in (115.0, 145.0, 175.0):
         of = replace(person, organs=OrganHeights(liver_mm=liver_mm))
         grid = np.diag([4.0, 4.0, 4.0, 1.0])
         grid[:3, 3] = (-160.0, -120.0, person.morph.height_mm(1020.0))
-        liver = label_volume(of, Grid((81, 61, 65), grid), frozenset({"lesions", "tissue structure"})).labels == label_of("liver")
+        liver = label_volume(
+            of, Grid((81, 61, 65), grid), frozenset({"lesions", "tissue structure"})
+        ).labels == label_of("liver")
         ends.append(4.0 * float(np.flatnonzero(liver.sum(axis=(0, 1)) > 4)[0]))
     assert 20 <= ends[0] - ends[1] <= 40 and 20 <= ends[1] - ends[2] <= 40
 
 
 def test_no_landmark_moves_and_without_it_everybody_is_as_written() -> None:
-    assert all(landmarks(one) == landmarks(other) and other.organs == OrganHeights() != one.organs for one, other in PAIRS)
+    assert all(
+        landmarks(one) == landmarks(other) and other.organs == OrganHeights() != one.organs
+        for one, other in PAIRS
+    )
     assert sample_person((6, 3)) == PAIRS[3][0]

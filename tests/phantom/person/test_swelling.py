@@ -1,4 +1,5 @@
-"""Masses that push flesh aside: nothing folds over, areas are kept, heights stay, and what is painted is as large as was drawn."""
+"""Masses that push flesh aside: nothing folds over, areas are kept, heights stay, and what is painted is as
+large as was drawn."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def test_the_mass_is_stretched_from_its_core_and_flesh_beside_it_keeps_its_area(
     ring = (r > PUSH.radius_mm) & (r < PUSH.radius_mm + 2)
     areas = np.diff(before[ring] ** 2) / np.diff(r[ring] ** 2)
     assert abs(areas.mean() - 1) < 0.15
-    np.testing.assert_allclose(before[ring][0] ** 2, r[ring][0] ** 2 - (1 - CORE**2) * PUSH.radius_mm**2, rtol=0.05)
+    np.testing.assert_allclose(
+        before[ring][0] ** 2, r[ring][0] ** 2 - (1 - CORE**2) * PUSH.radius_mm**2, rtol=0.05
+    )
 
 
 def test_above_and_below_all_stays_to_the_bit() -> None:
@@ -53,21 +56,29 @@ def test_above_and_below_all_stays_to_the_bit() -> None:
 
 
 @given(st.tuples(*[st.floats(-1, 1)] * 6), st.tuples(*[st.floats(0, 1)] * 3))
-def test_what_lies_in_a_box_of_the_anatomy_lies_in_the_swollen_one(corners: tuple[float, ...], share: tuple[float, ...]) -> None:
+def test_what_lies_in_a_box_of_the_anatomy_lies_in_the_swollen_one(
+    corners: tuple[float, ...], share: tuple[float, ...]
+) -> None:
     near = np.array(PUSH.middle) + np.array([200, 200, 120]) * np.reshape(corners, (2, 3))
     box = np.stack([near.min(axis=0), near.max(axis=0)])
     (low, high), wide = PUSH.enclose(box[None])[0], np.array([400.0, 400.0, 0.0])
     x, y, z = np.random.default_rng(int(1e6 * share[0])).uniform(box[0] - wide, box[1] + wide, (500, 3)).T
     ax, ay = PUSH.to_anatomy(x, y, z)
     held = (ax >= box[0, 0]) & (ax <= box[1, 0]) & (ay >= box[0, 1]) & (ay <= box[1, 1])
-    assert np.all((x >= low[0] - 0.01) & (x <= high[0] + 0.01) & (y >= low[1] - 0.01) & (y <= high[1] + 0.01) | ~held)
+    assert np.all(
+        (x >= low[0] - 0.01) & (x <= high[0] + 0.01) & (y >= low[1] - 0.01) & (y <= high[1] + 0.01) | ~held
+    )
 
 
 @pytest.fixture(scope="module")
 def somebody() -> Person:
     """A plain person with such a mass."""
     plain = frozenset({"deformation", "varied bodies", "lesions"})
-    return next(person for person in (sample_person((4, number), plain) for number in range(99)) if person.morph.swelling)
+    return next(
+        person
+        for person in (sample_person((4, number), plain) for number in range(99))
+        if person.morph.swelling
+    )
 
 
 def test_the_mass_is_as_wide_as_drawn_and_the_leg_is_wider_for_it(somebody: Person) -> None:
@@ -79,17 +90,22 @@ def test_the_mass_is_as_wide_as_drawn_and_the_leg_is_wider_for_it(somebody: Pers
     with_it, without = (label_volume(one, Grid((280, 240, 1), affine)).labels for one in (somebody, whole))
     mass = [NAMES.index(name) for name in ("tumour", "watery tumour", "fluid of a lesion")]
     across, deep = somebody.morph.trunk
-    assert np.isin(with_it, mass).sum() * 4 == pytest.approx(np.pi * found.radius_mm**2 * across * deep, rel=0.5)
+    assert np.isin(with_it, mass).sum() * 4 == pytest.approx(
+        np.pi * found.radius_mm**2 * across * deep, rel=0.5
+    )
     assert (with_it > 0).sum() > (without > 0).sum()
     assert landmarks(somebody) == landmarks(whole)
 
 
 def test_one_of_six_has_one_and_is_scanned_for_it() -> None:
-    """SHARE of 600 people, give or take four standard deviations; half of their small fields of view are about it."""
+    """SHARE of 600 people, give or take four standard deviations; half of their small fields of view are
+    about it."""
     people = [sample_person((8, number)) for number in range(600)]
     having = [person for person in people if person.morph.swelling]
     assert abs(len(having) - 600 * SHARE) < 4 * np.sqrt(600 * SHARE * (1 - SHARE))
     rng = np.random.default_rng(2)
     names = [small_family(person, landmarks(person), rng).name for person in having[:40] for _ in range(3)]
     assert 35 <= names.count(LEG_MASS) <= 90
-    assert not any(sample_person((8, number), frozenset({"masses in legs"})).morph.swelling for number in range(60))
+    assert not any(
+        sample_person((8, number), frozenset({"masses in legs"})).morph.swelling for number in range(60)
+    )

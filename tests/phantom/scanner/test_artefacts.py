@@ -10,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage, stats
 
-from fovnet.phantom.scanner.artefacts import Flaws, draw_flaws, ghosted, moved, smeared, smooth_field, with_void, wrapped, zero_filled
+from fovnet.phantom.scanner.artefacts import (
+    Flaws,
+    draw_flaws,
+    ghosted,
+    moved,
+    smeared,
+    smooth_field,
+    with_void,
+    wrapped,
+    zero_filled,
+)
 from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, rician, scan
 from fovnet.phantom.scanner.sequence import Sequence
 from fovnet.phantom.scanner.tissues import Tissue
@@ -36,12 +46,17 @@ def test_noise_is_rice_distributed(signal: float) -> None:
 
 
 @given(st.floats(-4, 4), st.integers(0, 2), st.tuples(*[st.integers(6, 13)] * 3))
-def test_what_moved_during_a_scan_is_on_average_where_its_labels_are(voxels: float, axis: int, at: tuple[int, int, int]) -> None:
+def test_what_moved_during_a_scan_is_on_average_where_its_labels_are(
+    voxels: float, axis: int, at: tuple[int, int, int]
+) -> None:
     image = np.zeros((20, 20, 20), np.float32)
     image[at] = 1
     seen = smeared(image, voxels, axis)
-    assert ndimage.center_of_mass(seen) == pytest.approx(at, abs=1e-5) and seen.sum() == pytest.approx(1, rel=1e-5)
-    before = ndimage.center_of_mass(smeared(image, voxels, axis, begun=0.0))      # as if it had set out from there
+    assert ndimage.center_of_mass(seen) == pytest.approx(at, abs=1e-5) and seen.sum() == pytest.approx(
+        1, rel=1e-5
+    )
+    # as if it had set out from there
+    before = ndimage.center_of_mass(smeared(image, voxels, axis, begun=0.0))
     assert before[axis] - at[axis] == pytest.approx(voxels / 2, abs=1e-5)
 
 
@@ -49,18 +64,22 @@ def test_what_moved_during_a_scan_is_on_average_where_its_labels_are(voxels: flo
 @given(st.integers(0, 9), st.floats(-20, 20, width=32), st.integers(0, 2))
 def test_moving_is_the_linear_shift_of_scipy(seed: int, voxels: float, axis: int) -> None:
     by = [voxels if at == axis else 0.0 for at in range(3)]
-    wanted = ndimage.shift(np.pad(noise(seed), 1), by, order=1, mode="constant")[1:-1, 1:-1, 1:-1]      # scipy cuts half voxels at an edge
+    # scipy cuts half voxels at an edge
+    wanted = ndimage.shift(np.pad(noise(seed), 1), by, order=1, mode="constant")[1:-1, 1:-1, 1:-1]
     assert moved(noise(seed), voxels, axis) == pytest.approx(wanted, abs=1e-4)
 
 
 @given(st.integers(0, 9), st.integers(1, 4), st.integers(0, 2))
-def test_what_folds_over_comes_back_on_the_other_side_and_nothing_is_lost(seed: int, margin: int, axis: int) -> None:
+def test_what_folds_over_comes_back_on_the_other_side_and_nothing_is_lost(
+    seed: int, margin: int, axis: int
+) -> None:
     image = np.moveaxis(noise(seed), axis, 0)
     folded = np.moveaxis(wrapped(noise(seed), margin, axis), axis, 0)
     size = len(image) - 2 * margin
     assert folded.shape[0] == size and folded.sum() == pytest.approx(image.sum(), rel=1e-4)
     if size >= 2 * margin:
-        assert folded[-1] == pytest.approx(image[margin + size - 1] + image[margin - 1], abs=1e-5)      # just outside the near edge
+        # just outside the near edge
+        assert folded[-1] == pytest.approx(image[margin + size - 1] + image[margin - 1], abs=1e-5)
         assert folded[0] == pytest.approx(image[margin] + image[margin + size], abs=1e-5)
 
 
@@ -73,7 +92,8 @@ def test_a_folded_scan_stays_where_it_was() -> None:
     )
     assert folded.voxels.shape == (20, 20, 6)
     assert folded.vox_to_ras[:3, 3] == pytest.approx((plain.vox_to_ras @ [0, 5, 0, 1])[:3])
-    assert folded.voxels == pytest.approx(plain.voxels[:, 5:25], rel=1e-4, abs=0.01)        # nothing lies outside, nothing folds
+    # nothing lies outside, nothing folds
+    assert folded.voxels == pytest.approx(plain.voxels[:, 5:25], rel=1e-4, abs=0.01)
 
 
 @pytest.mark.parametrize("shift_mm", [-6.0, 2.5, 4.0])
@@ -84,16 +104,20 @@ def test_chemical_shift_moves_fat_alone_by_the_stated_millimetres(shift_mm: floa
         flaws = Flaws(phase=1, through=2, shift_mm=shift_mm)
         affine = np.diag([2.0, 2.0, 2.0, 1.0])
         made = [
-            scan(LabelVolume(labels, affine), PD, replace(CLEAN, flaws=one), np.random.default_rng(0), TABLE) for one in (Flaws(), flaws)
+            scan(LabelVolume(labels, affine), PD, replace(CLEAN, flaws=one), np.random.default_rng(0), TABLE)
+            for one in (Flaws(), flaws)
         ]
         middles = [np.array(ndimage.center_of_mass(volume.voxels)) * 2 for volume in made]
         assert middles[1] - middles[0] == pytest.approx([wanted_mm, 0, 0], abs=0.02)
 
 
 def test_zero_filling_keeps_low_frequencies_and_leaves_no_high_ones() -> None:
-    image = 5 + noise(1, (64, 8, 4))                                       # far from 0, so that the magnitude changes nothing
+    # far from 0, so that the magnitude changes nothing
+    image = 5 + noise(1, (64, 8, 4))
     spectrum, filled = (np.fft.rfft(one, axis=0) for one in (image, zero_filled(image, 0.5, 0)))
-    assert filled[:17] == pytest.approx(spectrum[:17], rel=1e-3, abs=1e-3) and np.abs(filled[17:]).max() < 1e-3
+    assert (
+        filled[:17] == pytest.approx(spectrum[:17], rel=1e-3, abs=1e-3) and np.abs(filled[17:]).max() < 1e-3
+    )
 
 
 def test_an_edge_rings_by_nine_per_cent() -> None:
@@ -118,11 +142,19 @@ def test_metal_leaves_a_hole_and_nothing_far_away_changes() -> None:
 
 def test_an_uncorrected_field_is_smooth() -> None:
     field = smooth_field((100, 80, 60), np.full(3, 3.0), 0.3, np.random.default_rng(0))
-    assert field.min() > 0 and np.ptp(field) > 0.1 and max(np.abs(np.diff(field, axis=axis)).max() for axis in range(3)) < 0.08
+    assert (
+        field.min() > 0
+        and np.ptp(field) > 0.1
+        and max(np.abs(np.diff(field, axis=axis)).max() for axis in range(3)) < 0.08
+    )
 
 
 def test_flaws_lie_along_axes_of_the_plane_and_many_images_have_none() -> None:
-    drawn = [draw_flaws(plane, np.random.default_rng(seed)) for seed in range(300) for plane in ("axial", "coronal", "sagittal")]
+    drawn = [
+        draw_flaws(plane, np.random.default_rng(seed))
+        for seed in range(300)
+        for plane in ("axial", "coronal", "sagittal")
+    ]
     assert all({flaws.phase, flaws.through, flaws.frequency} == {0, 1, 2} for flaws in drawn)
     assert 0.4 < np.mean([flaws == Flaws(flaws.phase, flaws.through) for flaws in drawn]) < 0.7
 
@@ -133,9 +165,18 @@ def test_suppression_misses_fat_alone_in_about_the_stated_share_of_the_field(sha
                Tissue("water", 0.8, (900.0, 900.0), (60.0, 60.0), (40.0, 40.0), mottle=0.0))
     labels = np.zeros((40, 40, 40), np.uint8)
     labels[:, ::2] = 1
-    sequence, quiet = Sequence("T1", "spin echo", 500, 10, fat="suppressed"), Acquisition(snr=1e6, blur=0.0, mottled=False)
-    images = [scan(LabelVolume(labels, np.diag([5.0, 5, 5, 1])), sequence, replace(quiet, flaws=Flaws(unsuppressed=missed)),
-                   np.random.default_rng(3), tissues).voxels for missed in (0.0, share)]
-    plain, flawed = (image / image[:, ::2].mean() for image in images)          # each image has its own brightness
+    sequence, quiet = (
+        Sequence("T1", "spin echo", 500, 10, fat="suppressed"),
+        Acquisition(snr=1e6, blur=0.0, mottled=False),
+    )
+    images = [
+        scan(
+            LabelVolume(labels, np.diag([5.0, 5, 5, 1])), sequence,
+            replace(quiet, flaws=Flaws(unsuppressed=missed)), np.random.default_rng(3), tissues,
+        ).voxels
+        for missed in (0.0, share)
+    ]
+    # each image has its own brightness
+    plain, flawed = (image / image[:, ::2].mean() for image in images)
     assert np.allclose(plain[:, ::2], flawed[:, ::2], atol=1e-3)
     assert np.mean(flawed[:, 1::2] > 1.02 * plain[:, 1::2]) == pytest.approx(share, abs=0.06)

@@ -15,10 +15,16 @@ T1 = Sequence("T1", "spin echo", 550, 12)
 
 
 @given(st.floats(0, 1), st.integers(0, 2**31 - 1), st.floats(0.4, 2.5), st.booleans())
-def test_air_stays_black_and_brightness_in_range(share: float, seed: int, gamma: float, inverted: bool) -> None:
+def test_air_stays_black_and_brightness_in_range(
+    share: float, seed: int, gamma: float, inverted: bool
+) -> None:
     bright = signals(TISSUES, T1, 1.5)
     made = FreeContrast(share, seed, gamma, inverted).of(bright, TISSUES)
-    assert made[AIR] == made[label_of("gas")] == 0 and made.min() >= 0 and made.max() <= 1.05**gamma * bright.max()
+    assert (
+        made[AIR] == made[label_of("gas")] == 0
+        and made.min() >= 0
+        and made.max() <= 1.05**gamma * bright.max()
+    )
     assert np.array_equal(made, FreeContrast(share, seed, gamma, inverted).of(bright, TISSUES))
 
 
@@ -38,7 +44,11 @@ def test_two_diffusion_weightings_give_back_the_coefficient() -> None:
 
 
 def test_vessels_are_brightest_in_angiography() -> None:
-    angiography = [sequence for sequence in UNUSUAL if sequence.name in ("time of flight", "contrast-enhanced angiography")]
+    angiography = [
+        sequence
+        for sequence in UNUSUAL
+        if sequence.name in ("time of flight", "contrast-enhanced angiography")
+    ]
     assert len(angiography) == 2
     for sequence in angiography:
         assert int(signals(TISSUES, sequence, 1.5).argmax()) == label_of("arterial blood")
@@ -46,17 +56,24 @@ def test_vessels_are_brightest_in_angiography() -> None:
 
 def test_more_contrast_agent_shortens_t1_more() -> None:
     kidney = label_of("kidney cortex")
-    doses = (Sequence("", "gradient echo", 5, 1.5, flip_deg=15, contrast=dose > 0, dose=dose) for dose in (0, 1, 3))
+    doses = (
+        Sequence("", "gradient echo", 5, 1.5, flip_deg=15, contrast=dose > 0, dose=dose) for dose in (0, 1, 3)
+    )
     seen = [signals(TISSUES, sequence, 1.5)[kidney] for sequence in doses]
     assert seen[0] < seen[1] < seen[2]
 
 
 @pytest.mark.parametrize(("apart", "sign"), [(0.4, 1), (-0.3, -1)])
-def test_grey_and_white_matter_come_nearer_or_change_places_and_nothing_else_moves(apart: float, sign: int) -> None:
+def test_grey_and_white_matter_come_nearer_or_change_places_and_nothing_else_moves(
+    apart: float, sign: int
+) -> None:
     bright = signals(TISSUES, Sequence("T2", "spin echo", 4500, 95), 1.5)
     grey, white = label_of("grey matter"), label_of("white matter")
     moved = FreeContrast(matter=apart).of(bright, TISSUES)
-    assert moved[grey] - moved[white] == pytest.approx(apart * (bright[grey] - bright[white])) and sign * (moved[grey] - moved[white]) > 0
+    assert (
+        moved[grey] - moved[white] == pytest.approx(apart * (bright[grey] - bright[white]))
+        and sign * (moved[grey] - moved[white]) > 0
+    )
     np.testing.assert_allclose(np.delete(moved, [grey, white]), np.delete(bright, [grey, white]))
 
 
@@ -64,5 +81,7 @@ def test_grey_and_white_matter_come_nearer_or_change_places_and_nothing_else_mov
 def test_mprage_shows_white_matter_then_grey_then_water_and_fat_not_far_above(field_strength: float) -> None:
     for sequence in PREPARED[:2]:
         seen = signals(TISSUES, sequence, field_strength)
-        white, grey, water, fat = (seen[label_of(name)] for name in ("white matter", "grey matter", "cerebrospinal fluid", "fat"))
+        white, grey, water, fat = (
+            seen[label_of(name)] for name in ("white matter", "grey matter", "cerebrospinal fluid", "fat")
+        )
         assert 0.6 < grey / white < 0.8 and water / white < 0.3 and 0.35 < fat / white < 1.6

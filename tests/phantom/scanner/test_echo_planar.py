@@ -1,4 +1,5 @@
-"""Echo-planar images: the field about a sphere of air is known in closed form, and signal that moves is not lost."""
+"""Echo-planar images: the field about a sphere of air is known in closed form, and signal that moves is not
+lost."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ SIZE, MIDDLE, RADIUS_MM = 64, 31.5, 12.0
 
 
 def sphere_of_air(spacing_mm: float = 2.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Air share, affine, and coordinates (3, i, j, k) in mm from the middle of the sphere; edges of voxels are shared out."""
+    """Air share, affine, and coordinates (3, i, j, k) in mm from the middle of the sphere; edges of voxels
+    are shared out."""
     affine = np.diag([spacing_mm, spacing_mm, spacing_mm, 1.0])
     places = (np.stack(np.meshgrid(*[np.arange(SIZE)] * 3, indexing="ij")) - MIDDLE) * spacing_mm
     away = np.sqrt((places**2).sum(axis=0))
@@ -22,9 +24,11 @@ def sphere_of_air(spacing_mm: float = 2.0) -> tuple[np.ndarray, np.ndarray, np.n
 
 @pytest.mark.parametrize("up", [2, 1])
 def test_the_field_about_a_sphere_is_that_of_a_dipole(up: int) -> None:
-    """9.4 / 3 (a / r)³ (3 cos²θ - 1), at most 6.3 at the poles: within 0.4 a voxel or two from them, 0.05 on average."""
+    """9.4 / 3 (a / r)³ (3 cos²θ - 1), at most 6.3 at the poles: within 0.4 a voxel or two from them, 0.05 on
+    average."""
     air, affine, places = sphere_of_air()
-    turned = affine[:, [0, 2, 1, 3]] if up == 1 else affine               # the scanner's z along another axis of the grid
+    # the scanner's z along another axis of the grid
+    turned = affine[:, [0, 2, 1, 3]] if up == 1 else affine
     found = field_ppm(air, turned)
     away = np.sqrt((places**2).sum(axis=0))
     wanted = AIR_PPM / 3 * (RADIUS_MM / away) ** 3 * (3 * (places[up] / away) ** 2 - 1)
@@ -50,7 +54,8 @@ def test_moved_signal_is_neither_made_nor_lost(seed: int, axis: int, size: float
 
 
 def test_a_shift_by_whole_voxels_moves_the_image_and_none_leaves_it() -> None:
-    """But for the four parts of each voxel, at ±1/8 and ±3/8 of it, being shared with its neighbours: an eighth to either side."""
+    """But for the four parts of each voxel, at ±1/8 and ±3/8 of it, being shared with its neighbours: an
+    eighth to either side."""
     image = np.zeros((3, 16, 2), np.float32)
     image[:, 5] = 1.0
     for voxels in (0, 3, -2):

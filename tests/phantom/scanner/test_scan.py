@@ -29,7 +29,9 @@ def test_noise_in_air_has_the_rayleigh_mean_and_deviation() -> None:
 
 def test_noise_on_a_strong_signal_is_gaussian() -> None:
     bright = rician(np.full((60, 60, 60), 1000.0, np.float32), 10.0, np.random.default_rng(0))
-    assert bright.mean() == pytest.approx(1000 + 10**2 / 2000, abs=0.1) and bright.std() == pytest.approx(10, rel=0.01)
+    assert bright.mean() == pytest.approx(1000 + 10**2 / 2000, abs=0.1) and bright.std() == pytest.approx(
+        10, rel=0.01
+    )
 
 
 def test_a_voxel_half_full_of_water_is_half_as_bright() -> None:
@@ -42,14 +44,19 @@ def test_a_voxel_half_full_of_water_is_half_as_bright() -> None:
 
 def test_averaging_moves_the_origin_to_the_middle_of_the_first_block() -> None:
     affine = np.diag([1.0, 1.0, 2.0, 1.0])
-    image = scan(LabelVolume(np.ones((4, 4, 8), np.uint8), affine), PD, clean((2, 1, 4)), np.random.default_rng(0), WATER)
+    image = scan(
+        LabelVolume(np.ones((4, 4, 8), np.uint8), affine), PD, clean((2, 1, 4)), np.random.default_rng(0),
+        WATER,
+    )
     assert image.voxels.shape == (2, 4, 2) and image.spacing_mm == pytest.approx([2, 1, 8])
     assert image.vox_to_ras[:3, 3] == pytest.approx([0.5, 0, 3])
 
 
 def test_averages_equal_means_over_reshaped_blocks() -> None:
     fine = np.random.default_rng(0).random((6, 8, 10)).astype(np.float32)
-    assert averaged(fine, (3, 2, 5)) == pytest.approx(fine.reshape(2, 3, 4, 2, 2, 5).mean(axis=(1, 3, 5)), rel=1e-5)
+    assert averaged(fine, (3, 2, 5)) == pytest.approx(
+        fine.reshape(2, 3, 4, 2, 2, 5).mean(axis=(1, 3, 5)), rel=1e-5
+    )
 
 
 def test_a_foreign_label_volume_with_its_own_table_is_scanned() -> None:
@@ -57,7 +64,10 @@ def test_a_foreign_label_volume_with_its_own_table_is_scanned() -> None:
     table = (*WATER, Tissue("oil", 0.9, (260.0, 300.0), (80.0, 80.0), (60.0, 60.0), fat=1.0, mottle=0.0))
     sequence = Sequence("T1", "gradient echo", 20, 3, flip_deg=30)
     image = scan(LabelVolume(labels, np.eye(4)), sequence, clean(), np.random.default_rng(0), table)
-    seen, wanted = np.array([image.voxels[labels == label].mean() for label in range(3)]), signals(table, sequence, 1.5)
+    seen, wanted = (
+        np.array([image.voxels[labels == label].mean() for label in range(3)]),
+        signals(table, sequence, 1.5),
+    )
     assert seen / seen.max() == pytest.approx(wanted / wanted.max(), rel=1e-3, abs=1e-4)
 
 
@@ -75,7 +85,9 @@ def test_a_surface_coil_hears_what_is_near_it_and_a_uniform_one_everything() -> 
 
 
 def test_an_empty_field_of_view_is_noise_alone() -> None:
-    image = scan(LabelVolume(np.zeros((10, 10, 10), np.uint8), np.eye(4)), PD, Acquisition(), np.random.default_rng(0))
+    image = scan(
+        LabelVolume(np.zeros((10, 10, 10), np.uint8), np.eye(4)), PD, Acquisition(), np.random.default_rng(0)
+    )
     assert np.isfinite(image.voxels).all() and image.voxels.std() > 0
 
 
@@ -86,5 +98,7 @@ def test_where_fat_points_against_water_a_voxel_of_both_is_dark() -> None:
     labels[..., 5] = label_of("arterial blood")     # half of the third voxel
     sequence = Sequence("cine", "balanced cine", 3.2, 1.6, flip_deg=45, fat="cancelling")
     received = Acquisition(average=(1, 1, 2), snr=1e6, blur=0.0, mottled=False)
-    fat, _, border, _, blood, _ = scan(LabelVolume(labels, np.eye(4)), sequence, received, np.random.default_rng(0)).voxels[0, 0]
+    fat, _, border, _, blood, _ = scan(
+        LabelVolume(labels, np.eye(4)), sequence, received, np.random.default_rng(0)
+    ).voxels[0, 0]
     assert border < 0.3 * fat and border < 0.3 * blood

@@ -20,7 +20,10 @@ from tests.search.look.test_gaussian import SPACE, bowl, trials_at
 def view_of(space, rows, outcome_of, **changes):
     trials, free = trials_at(space, rows, outcome_of), np.ones(len(space), dtype=bool)
     free[[*rows, *changes.get("pending", ())]] = False
-    rest = {"pending": (), "free": free, "slot": len(rows), "seed": 3, "initial": 1, "predicted_seconds": np.ones(len(space))}
+    rest = {
+        "pending": (), "free": free, "slot": len(rows), "seed": 3, "initial": 1,
+        "predicted_seconds": np.ones(len(space)),
+    }
     return View(space, trials, **{**rest, **changes})
 
 
@@ -37,7 +40,9 @@ def textbook(view):
             low, high = (m - 6 * s).min(), (m + 6 * s).min()
             for _ in range(60):
                 middle = 0.5 * (low + high)
-                low, high = (middle, high) if 1 - np.exp(log_ndtr((m - middle) / s).sum()) < share else (low, middle)
+                low, high = (
+                    (middle, high) if 1 - np.exp(log_ndtr((m - middle) / s).sum()) < share else (low, middle)
+                )
             quartiles.append(middle)
         b = (quartiles[2] - quartiles[0]) / (np.log(-np.log(0.25)) - np.log(-np.log(0.75)))
         a = -quartiles[1] + b * np.log(np.log(2.0))
@@ -45,12 +50,15 @@ def textbook(view):
         gamma = (mean - y[:, None]) / np.sqrt(np.maximum(variance, 1e-18))
         ratio = np.exp(-0.5 * gamma**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(gamma))
         total += (0.5 * gamma * ratio - log_ndtr(gamma)).mean(axis=0)
-    with np.errstate(divide="ignore"):                                   # far rows tell so little that the plain formula gives 0
+    # far rows tell so little that the plain formula gives 0
+    with np.errstate(divide="ignore"):
         return np.log(total / len(belief.mean))
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("how", [Modelling(), Modelling(hyperparameters="sampled"), Modelling(targets="raw")], ids=str)
+@pytest.mark.parametrize(
+    "how", [Modelling(), Modelling(hyperparameters="sampled"), Modelling(targets="raw")], ids=str
+)
 def test_gp_mes_takes_the_most_informative_of_all_free_rows(seed, how):
     """Against the formulas as written, with failures, running rows, and a limit of memory."""
     loss, rng = bowl(SPACE), np.random.default_rng(seed)
@@ -62,7 +70,10 @@ def test_gp_mes_takes_the_most_informative_of_all_free_rows(seed, how):
         return Outcome("diverged") if row % 5 == seed else Outcome("completed", score=float(loss[row]))
 
     rows = rng.permutation(len(SPACE))[:28].tolist()
-    view = view_of(SPACE, rows[:25], outcome, pending=tuple(rows[25:]), modelling=how, memory=memory if seed % 2 else None)
+    view = view_of(
+        SPACE, rows[:25], outcome, pending=tuple(rows[25:]), modelling=how,
+        memory=memory if seed % 2 else None,
+    )
     free, chances = np.flatnonzero(view.free), Chances(view)
     both = chances.log_chance(free)
     fits = chances._log_fits[free]
@@ -109,7 +120,9 @@ def told_by(view, rows, draws=10_000):
     for row in rows:
         v = covariance[row, row] + noise
         off = mean[row] - F[:, row] - np.sqrt(noise) * rng.standard_normal(draws)
-        told[row] = doubt(F) - weight @ [doubt(F + np.outer(off + np.sqrt(v) * at, covariance[:, row] / v)) for at in z]
+        told[row] = doubt(F) - weight @ [
+            doubt(F + np.outer(off + np.sqrt(v) * at, covariance[:, row] / v)) for at in z
+        ]
     return told
 
 
@@ -119,7 +132,10 @@ TINY = Space.of({"a": range(6), "b": range(4)})
 def tiny_view(seed, **changes):
     loss = np.sin(3 * TINY.unit_cube[:, 0]) + TINY.unit_cube[:, 1]
     rows = np.random.default_rng(seed).permutation(24)[:9].tolist()
-    return view_of(TINY, rows[:7], lambda row: Outcome("completed", score=float(loss[row])), pending=tuple(rows[7:]), **changes)
+    return view_of(
+        TINY, rows[:7], lambda row: Outcome("completed", score=float(loss[row])), pending=tuple(rows[7:]),
+        **changes,
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -128,7 +144,8 @@ def test_gp_es_takes_the_row_that_tells_most_about_which_is_the_lowest(seed):
     told = told_by(view, np.flatnonzero(view.free).tolist())
     choice = entropy_search(view)
     assert told[choice.row] > max(told.values()) - 0.03 and choice == entropy_search(view)
-    assert max(told.values()) - np.median(list(told.values())) > 0.06                      # or any row would do
+    # or any row would do
+    assert max(told.values()) - np.median(list(told.values())) > 0.06
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -144,7 +161,10 @@ def test_a_row_that_would_hardly_train_is_left_alone_however_much_it_would_tell(
     """The loss falls towards rows that diverge."""
     space = Space.of({"a": range(30), "b": range(8)})
     rows = np.random.default_rng(1).permutation(240)[:40].tolist()
-    view = view_of(space, rows, lambda row: Outcome("diverged") if row // 8 > 20 else Outcome("completed", score=-float(row // 8)))
+    view = view_of(
+        space, rows,
+        lambda row: Outcome("diverged") if row // 8 > 20 else Outcome("completed", score=-float(row // 8)),
+    )
     assert Chances(view).log_chance(np.array([method(view).row]))[0] > np.log(0.5)
 
 

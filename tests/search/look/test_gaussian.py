@@ -27,8 +27,8 @@ from fovnet.search.trial import Outcome, Proposal, Trial, latest
 GAUSSIAN = ["gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp"]
 SPACE = Space.of({"a": range(12), "b": range(8), "c": ["x", "y", "z"]})
 MODELLING = [
-    Modelling(), Modelling(targets="raw"), Modelling(targets="ranked"), Modelling(kernel="squared-exponential"),
-    Modelling(hyperparameters="sampled"), Modelling(per_second=True),
+    Modelling(), Modelling(targets="raw"), Modelling(targets="ranked"),
+    Modelling(kernel="squared-exponential"), Modelling(hyperparameters="sampled"), Modelling(per_second=True),
 ]
 
 
@@ -54,11 +54,15 @@ def view_of(trials, *, space=SPACE, modelling=MODELLING[0], seconds=None, memory
 def seen(count, seed=0, fails=lambda row: False):
     rows = np.random.default_rng(seed).permutation(len(SPACE))[:count]
     loss = bowl(SPACE)
-    return trials_at(SPACE, rows, lambda row: Outcome("diverged") if fails(row) else Outcome("completed", score=float(loss[row])))
+    return trials_at(
+        SPACE, rows,
+        lambda row: Outcome("diverged") if fails(row) else Outcome("completed", score=float(loss[row])),
+    )
 
 
 def test_with_noise_too_the_regret_is_no_less_than_what_is_to_be_gained_on_average():
-    """400 functions drawn from a process on 30 rows, each tried at ten; trainings differ as much as functions do.
+    """400 functions drawn from a process on 30 rows, each tried at ten; trainings differ as much as functions
+    do.
 
     The lowest score is then mostly luck: as the value to undercut it would promise a fifth of what is there.
     """
@@ -87,7 +91,8 @@ def test_gp_ei_takes_the_best_of_all_free_rows(seed):
     free = np.flatnonzero(view.free)
     theta = belief.processes[0].theta
     mean, variance = gp.posterior(
-        SPACE.unit_cube[free], SPACE.unit_cube[belief.known], belief.target.values, theta, SPACE.scales, KERNELS["matern52"]
+        SPACE.unit_cube[free], SPACE.unit_cube[belief.known], belief.target.values, theta, SPACE.scales,
+        KERNELS["matern52"],
     )
     total = log_expected_improvement(mean, variance, belief.best) + WARINESS * chances.log_chance(free)
     assert total[free == expected_improvement(view).row][0] == pytest.approx(total.max(), abs=1e-6)
@@ -95,25 +100,41 @@ def test_gp_ei_takes_the_best_of_all_free_rows(seed):
 
 @pytest.mark.parametrize("memory", [None, np.ones(len(SPACE))])
 def test_what_came_of_fewer_slots_begins_what_came_of_more(memory):
-    """Hyper-parameters are fitted to the beginning of the record: it may not be sorted by how trials ended."""
+    """Hyper-parameters are fitted to the beginning of the record: it may not be sorted by how trials
+    ended."""
     statuses = ["completed", "diverged", "out_of_memory", "error", "timeout"]
-    trials = trials_at(SPACE, range(60), lambda row: Outcome(statuses[row % 5], score=1.0 if row % 5 == 0 else None))
+    trials = trials_at(
+        SPACE, range(60), lambda row: Outcome(statuses[row % 5], score=1.0 if row % 5 == 0 else None)
+    )
     rows, trained = view_of(trials, memory=memory).outcomes
     fewer, trained_of_fewer = view_of(trials[:37], memory=memory).outcomes
-    assert rows.tolist() == [row for row in range(60) if row % 5 in ({0, 1, 4} if memory is not None else {0, 1, 2, 4})]
+    assert rows.tolist() == [
+        row for row in range(60) if row % 5 in ({0, 1, 4} if memory is not None else {0, 1, 2, 4})
+    ]
     assert trained.tolist() == [row % 5 == 0 for row in rows.tolist()]
-    assert rows[: len(fewer)].tolist() == fewer.tolist() and trained[: len(fewer)].tolist() == trained_of_fewer.tolist()
+    assert (
+        rows[: len(fewer)].tolist() == fewer.tolist()
+        and trained[: len(fewer)].tolist() == trained_of_fewer.tolist()
+    )
 
 
 def test_the_chances_are_asked_only_where_they_can_matter_and_nothing_is_missed():
-    space = Space.of({"a": range(60), "b": range(60)})                       # 3,600 rows: more than are asked about at once
+    # 3,600 rows: more than are asked about at once
+    space = Space.of({"a": range(60), "b": range(60)})
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(space))[:40]
-    view = view_of(trials_at(space, rows, lambda row: Outcome("diverged") if row % 2 else Outcome("completed", score=1.0)), space=space)
+    view = view_of(
+        trials_at(
+            space, rows, lambda row: Outcome("diverged") if row % 2 else Outcome("completed", score=1.0)
+        ),
+        space=space,
+    )
     for spread in (0.0, 0.1, 3.0):
         promise = spread * rng.standard_normal(len(space))
         total = promise + WARINESS * Chances(view).log_chance(np.arange(len(space)))
-        assert total[Chances(view).best(np.arange(len(space)), promise)] == pytest.approx(total.max(), abs=1e-9)
+        assert total[Chances(view).best(np.arange(len(space)), promise)] == pytest.approx(
+            total.max(), abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("modelling", MODELLING, ids=str)
@@ -128,7 +149,10 @@ def test_every_option_gives_a_free_row_and_the_same_one_again(method, modelling)
     assert (forecast.expected_regret is None) == (modelling.targets == "ranked")
 
 
-@pytest.mark.parametrize(("method", "modelling"), [(name, MODELLING[0]) for name in GAUSSIAN] + [("gp-ei", how) for how in MODELLING[1:5]])
+@pytest.mark.parametrize(
+    ("method", "modelling"),
+    [(name, MODELLING[0]) for name in GAUSSIAN] + [("gp-ei", how) for how in MODELLING[1:5]],
+)
 def test_every_sibling_finds_the_bottom_of_a_bowl(method, modelling):
     """Chance would need 74 draws on average for one of the best three of 288; 30 are given."""
     loss, rows = bowl(SPACE), [0]
@@ -146,7 +170,9 @@ def test_scores_fall_into_their_bands_as_often_as_stated():
         rng = np.random.default_rng(seed)
         theta = np.log([*np.full(SPACE.unit_cube.shape[1], 0.7), 1.0, 0.01])
         K = KERNELS["matern52"](gp.squared_gaps(SPACE.unit_cube).sum(axis=0) / 0.49)[0]
-        values = np.linalg.cholesky(K + 1e-9 * np.eye(len(SPACE))) @ rng.standard_normal(len(SPACE)) + 0.1 * rng.standard_normal(len(SPACE))
+        values = np.linalg.cholesky(K + 1e-9 * np.eye(len(SPACE))) @ rng.standard_normal(
+            len(SPACE)
+        ) + 0.1 * rng.standard_normal(len(SPACE))
         rows = rng.permutation(len(SPACE))
         mean, variance = gp.posterior(
             SPACE.unit_cube[rows[40:80]], SPACE.unit_cube[rows[:40]], values[rows[:40]], theta
@@ -170,7 +196,8 @@ def test_thompson_draws_each_row_as_often_as_it_is_the_lowest():
     expected = np.bincount(joint.argmin(axis=1), minlength=len(free)) / 20_000
     rows = [thompson(view_of(trials, space=space, seed=seed)).row for seed in range(800)]
     found = np.array([rows.count(row) for row in free]) / 800
-    assert np.abs(found - expected).max() < 0.08                              # four deviations of a share of one half
+    # four deviations of a share of one half
+    assert np.abs(found - expected).max() < 0.08
 
 
 def test_a_second_is_worth_what_it_costs():
@@ -179,7 +206,10 @@ def test_a_second_is_worth_what_it_costs():
     seconds = np.where(SPACE.rows[:, 1] % 2 == 0, 1000.0, 1.0)
 
     def dear(how):
-        return sum(seconds[expected_improvement(view_of(seen(15, seed), seconds=seconds, modelling=how)).row] > 1 for seed in range(8))
+        return sum(
+            seconds[expected_improvement(view_of(seen(15, seed), seconds=seconds, modelling=how)).row] > 1
+            for seed in range(8)
+        )
 
     assert dear(Modelling()) >= 3 and dear(Modelling(per_second=True)) == 0
 
@@ -193,9 +223,13 @@ def test_a_hidden_memory_limit_is_learned_from_the_estimate_and_not_from_the_pla
     loss = bowl(SPACE)
 
     def outcome(row):
-        return Outcome("out_of_memory") if memory[row] > limit else Outcome("completed", score=float(loss[row]))
+        return (
+            Outcome("out_of_memory") if memory[row] > limit else Outcome("completed", score=float(loss[row]))
+        )
 
-    chance = np.exp(Chances(view_of(trials_at(SPACE, rows, outcome), memory=memory)).log_chance(np.arange(len(SPACE))))
+    chance = np.exp(
+        Chances(view_of(trials_at(SPACE, rows, outcome), memory=memory)).log_chance(np.arange(len(SPACE)))
+    )
     assert chance[memory < 0.8 * limit].min() > 0.9 and chance[memory > 1.25 * limit].max() < 0.1
     order = np.argsort(memory)
     assert (np.diff(chance[order]) <= 1e-12).all()
@@ -208,7 +242,13 @@ def test_of_rows_that_may_not_fit_or_diverge_those_are_asked_for_that_are_likely
 
     def outcome(row):
         diverges = SPACE.rows[row, 0] > 8
-        return Outcome("out_of_memory") if memory[row] > limit else Outcome("diverged") if diverges else Outcome("completed", score=1.0)
+        return (
+            Outcome("out_of_memory")
+            if memory[row] > limit
+            else Outcome("diverged")
+            if diverges
+            else Outcome("completed", score=1.0)
+        )
 
     view, every = view_of(trials_at(SPACE, rows, outcome), memory=memory), np.arange(len(SPACE))
     chances = Chances(view)
@@ -219,7 +259,8 @@ def test_of_rows_that_may_not_fit_or_diverge_those_are_asked_for_that_are_likely
     assert chances.likely(every).tolist() == np.flatnonzero(trains >= 0.5).tolist()
     assert 0 < len(chances.likely(every)) < len(every)
     worst = np.flatnonzero(trains < 0.4)
-    assert chances.likely(worst).tolist() == worst[trains[worst] == trains[worst].max()].tolist()      # of rows that all hardly will
+    # of rows that all hardly will
+    assert chances.likely(worst).tolist() == worst[trains[worst] == trains[worst].max()].tolist()
     for much in (1.0, 3.0, 10.0, 30.0):                     # the larger the better
         promise = much * np.log(memory)
         total = promise + CAUTION * np.log(fits) + WARINESS * (np.log(trains) - np.log(fits))
@@ -247,7 +288,9 @@ def test_the_order_in_which_results_arrive_changes_nothing(order):
         proposals.append(propose_slot(search, proposals, trials))
         trials[slot] = Trial(proposals[-1], Outcome("completed", score=float(loss[proposals[-1].row])))
     arrived = np.random.default_rng(order).permutation(12).tolist()
-    assert propose_slot(search, proposals, {slot: trials[slot] for slot in arrived}) == propose_slot(search, proposals, trials)
+    assert propose_slot(search, proposals, {slot: trials[slot] for slot in arrived}) == propose_slot(
+        search, proposals, trials
+    )
 
 
 def chains(count, seed=0):
@@ -270,15 +313,21 @@ def test_of_a_training_that_went_on_the_model_sees_the_latest_score_only():
     view, alone = view_of(trials), view_of(tuple(latest(trials)))
     rows, scores = view.scored
     assert len(rows) == 30 < len(trials)
-    assert scores.tolist() == [one.score for one in latest(trials)] and rows.tolist() == alone.scored[0].tolist()
+    assert (
+        scores.tolist() == [one.score for one in latest(trials)] and rows.tolist() == alone.scored[0].tolist()
+    )
     belief, expected = believe(view), believe(alone)
     np.testing.assert_array_equal(belief.processes[0].theta, expected.processes[0].theta)
     np.testing.assert_allclose(belief.mean, expected.mean, atol=1e-9)
 
 
 def test_with_the_rung_as_an_axis_the_model_is_the_textbooks_over_all_scores_and_asked_at_the_end():
-    """Three rungs at 0, ½ and 1 of one axis more; pending rows count as observed at the end, at their mean."""
-    view = replace(view_of(chains(30), modelling=Modelling(targets="raw", fidelity="axis")), rungs=(1, 3, 9), pending=(5, 77))
+    """Three rungs at 0, ½ and 1 of one axis more; pending rows count as observed at the end, at their
+    mean."""
+    view = replace(
+        view_of(chains(30), modelling=Modelling(targets="raw", fidelity="axis")), rungs=(1, 3, 9),
+        pending=(5, 77),
+    )
     rows, rungs, scores = view.observations
     cube = np.column_stack([SPACE.unit_cube[rows], rungs / 2.0])
     end = np.column_stack([SPACE.unit_cube, np.ones(len(SPACE))])

@@ -31,10 +31,14 @@ def test_it_begins_in_the_middle(sizes):
     assert space.rows[rows_of(space, 1)[0]].tolist() == [size // 2 for size in sizes]
 
 
-@pytest.mark.parametrize("levels", [
-    {"a": range(4), "b": range(3), "c": ["x", "y", "z"]}, {"a": range(17)}, {"a": [False, True], "b": range(9)}, {"a": [1]},
-    {f"{axis}": [0, 1] for axis in range(6)},
-], ids=len)
+@pytest.mark.parametrize(
+    "levels",
+    [
+        {"a": range(4), "b": range(3), "c": ["x", "y", "z"]}, {"a": range(17)},
+        {"a": [False, True], "b": range(9)}, {"a": [1]}, {f"{axis}": [0, 1] for axis in range(6)},
+    ],
+    ids=len,
+)
 def test_every_row_is_tried_once(levels):
     space = Space.of(levels)
     assert sorted(rows_of(space, len(space))) == list(range(len(space)))
@@ -42,17 +46,23 @@ def test_every_row_is_tried_once(levels):
 
 @pytest.mark.parametrize("count", [9, 27, 81, 243])
 def test_every_beginning_lies_more_evenly_than_the_median_of_a_hundred_random_draws(count):
-    """The paper's space: centred discrepancy of the rows, each level in the middle of its share of the axis."""
+    """The paper's space: centred discrepancy of the rows, each level in the middle of its share of the
+    axis."""
     space = paper_space()
     middles = (space.rows + 0.5) / [len(axis.levels) for axis in space.axes]
     rng = np.random.default_rng(0)
-    by_chance = [qmc.discrepancy(middles[rng.choice(len(space), count, replace=False)], method="CD") for _ in range(100)]
+    by_chance = [
+        qmc.discrepancy(middles[rng.choice(len(space), count, replace=False)], method="CD")
+        for _ in range(100)
+    ]
     assert qmc.discrepancy(middles[rows_of(space, count)], method="CD") < np.median(by_chance)
 
 
 def test_on_one_axis_points_are_those_of_the_golden_ratio():
     golden = (1.0 + np.sqrt(5.0)) / 2.0
-    assert [point(slot, 1)[0] for slot in range(9)] == pytest.approx([(0.5 + slot / golden) % 1.0 for slot in range(9)])
+    assert [point(slot, 1)[0] for slot in range(9)] == pytest.approx(
+        [(0.5 + slot / golden) % 1.0 for slot in range(9)]
+    )
 
 
 @given(slot=integers(0, 2_000_000), dimensions=integers(1, 30))
@@ -64,7 +74,12 @@ def test_a_point_lies_in_the_cube(slot, dimensions):
 def test_scores_and_failures_change_nothing():
     space = paper_space()
     paths = [
-        [trial.proposal.row for trial in path(search_of(space, "grid", workers=workers), lambda proposal, end=end: end, 12)]
-        for workers, end in ((1, Outcome("completed", score=1.0)), (1, Outcome("diverged")), (4, Outcome("error")))
+        [
+            trial.proposal.row
+            for trial in path(search_of(space, "grid", workers=workers), lambda proposal, end=end: end, 12)
+        ]
+        for workers, end in (
+            (1, Outcome("completed", score=1.0)), (1, Outcome("diverged")), (4, Outcome("error")),
+        )
     ]
     assert paths[0] == paths[1] == paths[2]

@@ -1,4 +1,5 @@
-"""Direct search: its mesh, its fold and its promises, on grids whose best row is known and on lists of rows."""
+"""Direct search: its mesh, its fold and its promises, on grids whose best row is known and on lists of
+rows."""
 
 from dataclasses import replace
 
@@ -32,7 +33,9 @@ def trial(row, score, *, slot=0, space=MIXED, status="completed"):
 def searched(space, method, loss, slots, seed=0, best=None, polling=POLLING, **changes):
     """The trials of a search over recorded losses, until the best row is drawn."""
     start = int(np.random.default_rng([seed, len(space)]).integers(len(space)))
-    search = replace(search_of(space, method, seed=seed, start=start, initial=None, **changes), polling=polling)
+    search = replace(
+        search_of(space, method, seed=seed, start=start, initial=None, **changes), polling=polling
+    )
     trials = {}
     while len(trials) < slots and not any(loss[one.proposal.row] == best for one in trials.values()):
         proposal = propose_slot(search, [one.proposal for one in trials.values()], trials)
@@ -79,7 +82,10 @@ def test_a_grid_in_another_order_is_a_grid_and_a_row_lands_on_itself_or_nowhere(
         assert landed == ([row] if free[row] else [])
 
 
-@given(seed=integers(0, 99), centre=integers(0, len(PART) - 1), taken=lists(integers(0, len(PART) - 1), max_size=150))
+@given(
+    seed=integers(0, 99), centre=integers(0, len(PART) - 1),
+    taken=lists(integers(0, len(PART) - 1), max_size=150),
+)
 @settings(max_examples=40)
 def test_in_a_list_a_point_lands_nearer_to_itself_than_the_centre_is_or_nowhere(seed, centre, taken):
     mesh, free = mesh_of(PART, POLLING, seed), np.ones(len(PART), dtype=bool)
@@ -94,7 +100,8 @@ def test_in_a_list_a_point_lands_nearer_to_itself_than_the_centre_is_or_nowhere(
 
 
 def test_neighbours_are_as_in_the_source_or_all_categories():
-    """Figures 4.5 to 4.7 of the thesis: a layer more, a layer less, and the next optimiser with its own defaults."""
+    """Figures 4.5 to 4.7 of the thesis: a layer more, a layer less, and the next optimiser with its own
+    defaults."""
     space = Space((
         Axis("layers", (0, 1, 2, 3)), Axis("optimiser", ("SGD", "Adam", "Adagrad", "RMSProp"), "categorical"),
         Axis("rate", (0.01, 0.1, 0.5)),
@@ -116,7 +123,10 @@ def test_neighbours_are_as_in_the_source_or_all_categories():
     ("rule", "message"),
     [
         (Neighbour("optimizer", "next"), "optimizer is no axis of the space; did you mean 'optimiser'"),
-        (Neighbour("optimiser", "next", (("rat", 0.1),)), "search.neighbours.optimiser.reset: rat is no axis .*'rate'"),
+        (
+            Neighbour("optimiser", "next", (("rat", 0.1),)),
+            "search.neighbours.optimiser.reset: rat is no axis .*'rate'",
+        ),
         (Neighbour("optimiser", "next", (("rate", 0.3),)), "rate has no level 0.3; its levels are 0.1, 1"),
         (Neighbour("optimiser", "next", (("optimiser", "SGD"),)), "optimiser itself"),
         (Neighbour("zzz"), "its axes are optimiser, rate"),
@@ -132,7 +142,10 @@ def test_neighbours_of_another_space_are_refused(rule, message):
 @pytest.mark.parametrize("method", ["mads", "a-mads"])
 def test_a_space_without_ordinals_or_of_one_row_is_searched(levels, method):
     space = Space.of(levels)
-    rows = [one.proposal.row for one in path(search_of(space, method), lambda one: Outcome("completed", score=1.0), len(space))]
+    rows = [
+        one.proposal.row
+        for one in path(search_of(space, method), lambda one: Outcome("completed", score=1.0), len(space))
+    ]
     assert sorted(rows) == list(range(len(space)))
 
 
@@ -157,7 +170,9 @@ SCORES = lists(sampled_from([1.0, 2.0, 3.0, 4.0, None]), min_size=1, max_size=30
 @settings(max_examples=60)
 def test_a_running_trial_counts_as_a_failure_and_one_of_the_machine_as_nothing(scores, running, at):
     mesh = mesh_of(MIXED, POLLING, 0)
-    trials = [trial(n, score, slot=n, status="completed" if score else "diverged") for n, score in enumerate(scores)]
+    trials = [
+        trial(n, score, slot=n, status="completed" if score else "diverged") for n, score in enumerate(scores)
+    ]
     failures = [trial(400 + n, None, slot=40 + n, status="timeout") for n in range(running)]
     assert fold(mesh, trials, running) == fold(mesh, [*trials, *failures])
     lost = trial(450, None, slot=60, status="error")
@@ -188,7 +203,11 @@ def test_before_a_restart_elsewhere_every_neighbour_of_the_best_row_was_tried(sp
     restarts = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        loss = ((MIXED.rows[:, :2] / 10 - 0.4) ** 2).sum(axis=1) + 0.1 * MIXED.rows[:, 2] + 0.02 * rng.random(len(MIXED))
+        loss = (
+            ((MIXED.rows[:, :2] / 10 - 0.4) ** 2).sum(axis=1)
+            + 0.1 * MIXED.rows[:, 2]
+            + 0.02 * rng.random(len(MIXED))
+        )
         search, trials = searched(MIXED, "mads", loss, 70, seed, polling=Polling(speculative=speculative))
         for number, one in enumerate(trials):
             before = trials[:number]
@@ -215,20 +234,27 @@ def test_the_certificate_counts_what_was_tried_and_what_fits():
     assert (said.neighbours, said.tried, said.beyond, said.listed) == (6, 6, 1, False)
     course = descent(search, trials)
     assert sum(count for _, count in course.steps) == 60 and course.steps[0][0] in ("poll", "restart")
-    assert [point.lowest for point in course.points] == np.minimum.accumulate([one.score for one in trials]).tolist()
+    assert [point.lowest for point in course.points] == np.minimum.accumulate(
+        [one.score for one in trials]
+    ).tolist()
 
 
 def test_four_workers_poll_four_rows():
     loss = ((MIXED.rows[:, :2] / 10 - 0.4) ** 2).sum(axis=1)
     _, trials = searched(MIXED, "mads", loss, 40, workers=4, lead=1.0)
-    assert len({one.proposal.row for one in trials}) == 40 and max(len(one.proposal.pending) for one in trials) == 3
+    assert (
+        len({one.proposal.row for one in trials}) == 40
+        and max(len(one.proposal.pending) for one in trials) == 3
+    )
 
 
 def test_the_learned_memory_limit_keeps_polls_below_it():
     trials = [trial(row, 1.0 + row, slot=row) for row in range(3)] + [
         trial(row, None, slot=row, status="out_of_memory") for row in range(300, 304)]
     memory = 1e9 * (1.0 + np.arange(len(MIXED)))
-    view = view_of(MIXED, trials, memory=memory, free=~np.isin(np.arange(len(MIXED)), [0, 1, 2, *range(300, 304)]))
+    view = view_of(
+        MIXED, trials, memory=memory, free=~np.isin(np.arange(len(MIXED)), [0, 1, 2, *range(300, 304)])
+    )
     assert mads(view).row < 300
 
 
@@ -245,7 +271,10 @@ def rosenbrock():
 
 def categories():
     """Each category has an optimum of its own, and the best category looks worst from afar."""
-    middle, offset = np.array([(0.2, 0.8), (0.8, 0.2), (0.5, 0.5), (0.9, 0.9)]), np.array([0.3, 0.1, 0.05, 0.0])
+    middle, offset = (
+        np.array([(0.2, 0.8), (0.8, 0.2), (0.5, 0.5), (0.9, 0.9)]),
+        np.array([0.3, 0.1, 0.05, 0.0]),
+    )
     kind = MIXED.rows[:, 2]
     return MIXED, ((MIXED.rows[:, :2] / 10 - middle[kind]) ** 2).sum(axis=1) + offset[kind]
 
@@ -253,12 +282,14 @@ def categories():
 @pytest.mark.parametrize(
     ("problem", "mads_draws", "a_mads_draws"),
     [
-        (bowl(21, (0.35, 0.7)), 17.9, 10.2), (bowl(11, (0.3, 0.7, 0.5)), 21.6, 14.4), (rosenbrock(), 47.0, 68.5),
-        (categories(), 75.8, 19.4),
+        (bowl(21, (0.35, 0.7)), 17.9, 10.2), (bowl(11, (0.3, 0.7, 0.5)), 21.6, 14.4),
+        (rosenbrock(), 47.0, 68.5), (categories(), 75.8, 19.4),
     ],
     ids=["sphere of 2", "sphere of 3", "Rosenbrock", "categories"],
 )
-def test_the_best_row_of_a_grid_is_found_in_as_many_draws_as_a_prototype_needed(problem, mads_draws, a_mads_draws):
+def test_the_best_row_of_a_grid_is_found_in_as_many_draws_as_a_prototype_needed(
+    problem, mads_draws, a_mads_draws
+):
     """Means of 20 seeds; random search needs 154 to 268."""
     space, loss = problem
     for method, draws in (("mads", mads_draws), ("a-mads", a_mads_draws)):
@@ -270,7 +301,9 @@ def test_the_best_row_of_a_grid_is_found_in_as_many_draws_as_a_prototype_needed(
 
 
 def test_scores_are_scaled_by_the_median_and_failures_bend_nothing():
-    assert scaled(np.array([1.0, 3.0, 2.0, np.inf, 50.0])).tolist() == [0.0, 1.0, pytest.approx(2 / 3), 1.0, 1.0]
+    assert scaled(np.array([1.0, 3.0, 2.0, np.inf, 50.0])).tolist() == [
+        0.0, 1.0, pytest.approx(2 / 3), 1.0, 1.0,
+    ]
     assert scaled(np.array([2.0, 2.0, np.inf])).tolist() == [0.0, 0.0, 1.0]
     assert scaled(np.array([0.0, 1e-287, 1e30])).tolist() == [0.0, 1.0, 1.0]
 

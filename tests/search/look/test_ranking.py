@@ -40,13 +40,19 @@ def view(losses, rows=ROWS, **changes):
 
 
 @pytest.mark.parametrize("loss", ["list", "pair", "net", "point"])
-@pytest.mark.parametrize("increasing", [np.exp, lambda y: y**3, lambda y: y * 1e300, lambda y: np.unique(y, return_inverse=True)[1]],
-                         ids=["exp", "cube", "1e300", "rank"])
+@pytest.mark.parametrize(
+    "increasing",
+    [np.exp, lambda y: y**3, lambda y: y * 1e300, lambda y: np.unique(y, return_inverse=True)[1]],
+    ids=["exp", "cube", "1e300", "rank"],
+)
 def test_an_increasing_function_of_the_losses_changes_no_proposal(loss, increasing):
     how = replace(QUICK, loss=loss)
     seen, mapped = (in_order(ROWS[:25], losses) for losses in (LOSSES[:25], increasing(LOSSES[:25])))
     assert seen.key == mapped.key
-    assert best_ranked(view(LOSSES[:25], ranking=how)).row == best_ranked(view(increasing(LOSSES[:25]), ranking=how)).row
+    assert (
+        best_ranked(view(LOSSES[:25], ranking=how)).row
+        == best_ranked(view(increasing(LOSSES[:25]), ranking=how)).row
+    )
 
 
 def test_the_order_in_which_trials_came_changes_no_bit():
@@ -77,14 +83,19 @@ def test_the_last_bits_of_the_inputs_change_no_row():
         space = Space(GRID.axes, GRID.rows)
         space.__dict__["unit_cube"] = GRID.unit_cube * (1.0 + change)
         search = replace(search_of(space, "ranking", seed=seed), ranking=BRISK)
-        return [one.proposal.row for one in path(search, lambda one: Outcome("completed", score=float(loss[one.row])), 20)]
+        return [
+            one.proposal.row
+            for one in path(search, lambda one: Outcome("completed", score=float(loss[one.row])), 20)
+        ]
 
     assert all(rows(seed, 1e-15) == rows(seed, 0.0) for seed in range(4))
 
 
 def test_from_long_lists_the_best_and_others_drawn_are_learned_and_their_ties_kept():
     drawn = [ranking._listed(300, np.random.default_rng(seed)) for seed in range(40)]
-    assert all((one[:32] == np.arange(32)).all() and (np.diff(one) > 0).all() and len(one) == 128 for one in drawn)
+    assert all(
+        (one[:32] == np.arange(32)).all() and (np.diff(one) > 0).all() and len(one) == 128 for one in drawn
+    )
     assert len(np.unique(np.concatenate(drawn))) == 300
     seen = in_order(ROWS[:300], bowl()[ROWS[:300]])
     members = fitted(GRID, seen.key, RANKING, 0, 300)
@@ -116,7 +127,9 @@ def test_acquisitions_by_hand():
 
 def test_pending_rows_weigh_the_members_anew_and_none_weigh_them_alike():
     s = np.random.default_rng(3).normal(size=(10, 40))
-    alone, beside = (promises(s, view(LOSSES[:9], pending=pending, ranking=RANKING)) for pending in ((), (int(ROWS[20]),)))
+    alone, beside = (
+        promises(s, view(LOSSES[:9], pending=pending, ranking=RANKING)) for pending in ((), (int(ROWS[20]),))
+    )
     assert not np.allclose(alone, beside) and np.corrcoef(alone, beside)[0, 1] > 0.3
 
 
@@ -127,7 +140,9 @@ def test_without_two_different_losses_rows_are_spread_without_a_fit(losses):
     assert choice.forecast is None and ranking.fitted.cache_info().misses == 0
 
 
-@pytest.mark.parametrize("how", [Ranking(members=1, epochs=5), Ranking(hidden=(), epochs=5), Ranking(hidden=(3,), epochs=1)])
+@pytest.mark.parametrize(
+    "how", [Ranking(members=1, epochs=5), Ranking(hidden=(), epochs=5), Ranking(hidden=(3,), epochs=1)]
+)
 def test_one_member_one_free_row_and_an_axis_of_one_level_are_no_special_cases(how):
     space = Space.of({"a": range(6), "b": [1]})
     search = replace(search_of(space, "ranking"), ranking=how)
@@ -136,7 +151,8 @@ def test_one_member_one_free_row_and_an_axis_of_one_level_are_no_special_cases(h
 
 
 def recorded(count, wrong):
-    """Trials with the losses 0, 1, 2, ..., each forecast to lie as many places off among those seen before."""
+    """Trials with the losses 0, 1, 2, ..., each forecast to lie as many places off among those seen
+    before."""
     trials = []
     for i in range(count):
         said = Forecast(float(i) - wrong - 0.25, None, None, 1.0, None)
@@ -149,7 +165,9 @@ def test_a_forecast_is_the_loss_at_the_members_places_and_its_lower_end_open_unt
     seen = in_order(ROWS[:9], np.arange(9.0))
     known = np.tile(np.arange(9.0)[::-1], (3, 1))                  # every member ranks the seen rows rightly
     middle = forecast(view(np.arange(9.0)), seen, known, np.array([5.5, 6.5, 4.5]), int(ROWS[9]))
-    assert (middle.score, middle.low, middle.expected_regret, middle.chance_to_train) == (2.5, None, None, 1.0)
+    assert (middle.score, middle.low, middle.expected_regret, middle.chance_to_train) == (
+        2.5, None, None, 1.0,
+    )
     assert middle.high == pytest.approx(3.45)
     best = forecast(view(np.arange(9.0)), seen, known, np.full(3, 99.0), int(ROWS[9]))
     worst = forecast(view(np.arange(9.0)), seen, known, np.full(3, -1.0), int(ROWS[9]))
@@ -160,7 +178,9 @@ def test_earlier_forecasts_out_of_place_widen_the_band_by_places():
     losses = np.arange(40.0)
     seen, known = in_order(ROWS[:40], losses), np.tile(-losses, (3, 1))
     sure, unsure = (
-        forecast(replace(view(losses), trials=recorded(40, wrong)), seen, known, np.full(3, -20.5), int(ROWS[40]))
+        forecast(
+            replace(view(losses), trials=recorded(40, wrong)), seen, known, np.full(3, -20.5), int(ROWS[40])
+        )
         for wrong in (0, 3)
     )
     assert sure.score == unsure.score == 20.5 and (sure.low, sure.high) == (20.5, 20.5)
@@ -174,7 +194,11 @@ def test_rows_near_divergences_are_left_alone():
     loss = -places_of(GRID)[:, 0]
 
     def outcome(one):
-        return Outcome("diverged") if one.configuration["a"] > 5 else Outcome("completed", score=float(loss[one.row]))
+        return (
+            Outcome("diverged")
+            if one.configuration["a"] > 5
+            else Outcome("completed", score=float(loss[one.row]))
+        )
 
     search = replace(search_of(GRID, "ranking"), ranking=QUICK)
     late = [one.outcome.status for one in path(search, outcome, 30)[12:]]

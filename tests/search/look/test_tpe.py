@@ -23,7 +23,10 @@ from tests.search.test_methods import path, search_of, smooth_loss
 GRID = Space.of({"a": range(11), "b": range(5), "c": ["x", "y", "z"], "d": [False, True]})
 SIZE = len(GRID)
 FAILURES = ("out_of_memory", "diverged", "timeout")
-ENDS = one_of(sampled_from([*FAILURES, "error"]).map(Outcome), floats(-9.0, 9.0).map(lambda score: Outcome("completed", score=score)))
+ENDS = one_of(
+    sampled_from([*FAILURES, "error"]).map(Outcome),
+    floats(-9.0, 9.0).map(lambda score: Outcome("completed", score=score)),
+)
 
 
 def trials_of(outcomes, rows=None):
@@ -38,7 +41,10 @@ def view_of(trials, pending=(), **changes):
     free = np.ones(SIZE, dtype=bool)
     free[[trial.proposal.row for trial in trials]] = False
     free[list(pending)] = False
-    rest = {"slot": len(trials) + len(pending), "seed": 0, "initial": 20, "predicted_seconds": np.ones(SIZE), "free": free}
+    rest = {
+        "slot": len(trials) + len(pending), "seed": 0, "initial": 20, "predicted_seconds": np.ones(SIZE),
+        "free": free,
+    }
     return View(GRID, tuple(trials), tuple(pending), **{**rest, **changes})
 
 
@@ -49,21 +55,32 @@ def scored(scores):
 def bowl():
     """(SIZE,), least at a = 3, b = 4, c = y."""
     places = places_of(GRID)
-    return (places[:, 0] - 0.3) ** 2 + (places[:, 1] - 1.0) ** 2 + 0.3 * (places[:, 2] != 1) + 0.01 * places[:, 3]
+    return (
+        (places[:, 0] - 0.3) ** 2
+        + (places[:, 1] - 1.0) ** 2
+        + 0.3 * (places[:, 2] != 1)
+        + 0.01 * places[:, 3]
+    )
 
 
-@pytest.mark.parametrize(("count", "good"), [(1, 1), (15, 1), (16, 1), (17, 2), (64, 2), (65, 3), (100, 3), (144, 3), (145, 4), (320, 5)])
+@pytest.mark.parametrize(
+    ("count", "good"),
+    [(1, 1), (15, 1), (16, 1), (17, 2), (64, 2), (65, 3), (100, 3), (144, 3), (145, 4), (320, 5)],
+)
 def test_of_n_trials_a_quarter_of_the_root_are_good(count, good):
     """Three of a hundred, not 25 of them."""
     scores = np.random.default_rng(count).permutation(count)
     rows, others = split(view_of(trials_of(scored(scores))))
     assert len(rows) == good and len(rows) + len(others) == count
     best = [trial.proposal.row for trial in trials_of(scored(scores)) if trial.score < good]
-    assert rows.tolist() == best                                                       # in the order of their slots
+    # in the order of their slots
+    assert rows.tolist() == best
 
 
 @given(outcomes=lists(ENDS, min_size=1, max_size=60), pending=integers(0, 8))
-def test_failures_and_pending_trials_are_never_good_and_a_failure_of_the_machine_is_nothing(outcomes, pending):
+def test_failures_and_pending_trials_are_never_good_and_a_failure_of_the_machine_is_nothing(
+    outcomes, pending
+):
     trials = trials_of([*outcomes, *scored([0.0] * pending)])
     seen, running = trials[: len(outcomes)], [trial.proposal.row for trial in trials[len(outcomes) :]]
     good, others = split(view_of(seen, running))
@@ -116,8 +133,10 @@ def test_with_all_candidates_the_row_of_greatest_ratio_of_masses_is_proposed():
          else np.log(shares(GRID.rows[group, axis], len(one.levels)).shares) for group in (good, others)]
         for axis, one in enumerate(GRID.axes)
     ]
-    promise = {row: sum(low[level] - high[level] for (low, high), level in zip(masses, GRID.rows[row], strict=True))
-               for row in np.flatnonzero(view.free)}
+    promise = {
+        row: sum(low[level] - high[level] for (low, high), level in zip(masses, GRID.rows[row], strict=True))
+        for row in np.flatnonzero(view.free)
+    }
     assert promise[parzen(view).row] == pytest.approx(max(promise.values()), abs=1e-12)
 
 
@@ -136,12 +155,19 @@ def test_a_journal_says_that_all_were_candidates_and_no_other_search_goes_on_wit
 
 
 def test_rows_that_will_hardly_fit_are_not_proposed():
-    """The loss falls towards a = 10, but nothing above a = 5 fits into memory, as fifteen trials have shown."""
+    """The loss falls towards a = 10, but nothing above a = 5 fits into memory, as fifteen trials have
+    shown."""
     memory, a = 1e9 * (1.0 + GRID.rows[:, 0]), GRID.rows[:, 0]
     rows = np.random.default_rng(7).permutation(SIZE)[:40]
-    ends = [Outcome("out_of_memory") if a[row] > 5 else Outcome("completed", score=-float(a[row])) for row in rows]
+    ends = [
+        Outcome("out_of_memory") if a[row] > 5 else Outcome("completed", score=-float(a[row])) for row in rows
+    ]
     trials = trials_of(ends, rows.tolist())
-    chosen = [parzen(view_of(trials, seed=seed, memory=memory, candidates=what)).row for seed in range(20) for what in (24, "all")]
+    chosen = [
+        parzen(view_of(trials, seed=seed, memory=memory, candidates=what)).row
+        for seed in range(20)
+        for what in (24, "all")
+    ]
     assert a[chosen].max() <= 5
 
 
@@ -151,10 +177,16 @@ def test_it_beats_random_on_a_smooth_loss_over_the_papers_space():
     loss, start = smooth_loss(space), space.row_of(BASELINE)
 
     def end(method, seed):
-        trials = path(search_of(space, method, seed=seed, start=start), lambda p: Outcome("completed", score=float(loss[p.row])), 60)
+        trials = path(
+            search_of(space, method, seed=seed, start=start),
+            lambda p: Outcome("completed", score=float(loss[p.row])), 60,
+        )
         return min(trial.score for trial in trials)
 
-    assert np.mean([end("tpe", seed) for seed in range(3)]) < np.mean([end("random", seed) for seed in range(3)]) - 0.05
+    assert (
+        np.mean([end("tpe", seed) for seed in range(3)])
+        < np.mean([end("random", seed) for seed in range(3)]) - 0.05
+    )
 
 
 @pytest.mark.parametrize("count", [25, 60])
@@ -162,7 +194,10 @@ def test_hyperopt_looks_at_the_same_levels_as_often(count):
     """Level by level of every axis, over 150 seeds of each: chi-square of two samples, none of the four axes
     below p = 0.001."""
     stats = pytest.importorskip("scipy.stats")
-    pytest.importorskip("hyperopt", reason="hyperopt is not installed: its estimates are compared as recorded, in test_parzen.py")
+    pytest.importorskip(
+        "hyperopt",
+        reason="hyperopt is not installed: its estimates are compared as recorded, in test_parzen.py",
+    )
     rows = np.random.default_rng(7).permutation(SIZE)[:count]
     trials, places = trials_of(scored(bowl()[rows]), rows.tolist()), places_of(GRID)
     everywhere = np.ones(SIZE, dtype=bool)
@@ -173,7 +208,9 @@ def test_hyperopt_looks_at_the_same_levels_as_often(count):
     asked = np.array([peer.ask(everywhere) for _ in range(150)])
     theirs = GRID.rows[np.abs(asked[:, None, :] - places).sum(axis=2).argmin(axis=1)]
     for axis, one in enumerate(GRID.axes):
-        table = np.array([np.bincount(levels[:, axis], minlength=len(one.levels)) for levels in (mine, theirs)])
+        table = np.array(
+            [np.bincount(levels[:, axis], minlength=len(one.levels)) for levels in (mine, theirs)]
+        )
         assert stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue > 0.001, one.name
 
 

@@ -43,7 +43,10 @@ def half_noise() -> Iterator[bytes]:
 
 def packed(pieces: Pieces, method: int = zipfile.ZIP_DEFLATED, name: str = "a.dcm") -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
-        with zipfile.ZipFile(folder / "a.zip", "w", method, compresslevel=1) as archive, archive.open(name, "w", force_zip64=True) as file:
+        with (
+            zipfile.ZipFile(folder / "a.zip", "w", method, compresslevel=1) as archive,
+            archive.open(name, "w", force_zip64=True) as file,
+        ):
             for piece in pieces():
                 file.write(piece)
         return folder / "a.zip"
@@ -111,7 +114,10 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
     "zeros called otherwise": (packed(zeros, name="readme"), {"volume-archive-size"}),
     "twenty members of zeros": (many, {"volume-archive-size"}),
     "half noise in an archive": (packed(half_noise), {"volume-format", "volume-corrupt"}),
-    "half noise in an archive, stored": (packed(half_noise, zipfile.ZIP_STORED), {"volume-format", "volume-corrupt"}),
+    "half noise in an archive, stored": (
+        packed(half_noise, zipfile.ZIP_STORED),
+        {"volume-format", "volume-corrupt"},
+    ),
     "an archive whose directory lies": (lying, {"volume-corrupt", "volume-format"}),
     "a deflated object": (deflated, {"volume-too-large"}),
     "200 MB after the voxels": (gzipped((20, 20, 20), zeros), {"volume-constant"}),
@@ -160,20 +166,25 @@ def test_what_a_small_file_asks_for_is_never_taken(tmp_path: Path, write: Simple
     for syntax in (RLE, JPEG_LS):
         paths.append(written(tmp_path / syntax, write, syntax))
         codes.append({"volume-too-large"})
-    done = subprocess.run([sys.executable, "-c", SCRIPT, *map(str, paths)], capture_output=True, text=True, timeout=900)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *map(str, paths)], capture_output=True, text=True, timeout=900
+    )
     seen = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(seen) == len(paths), done.stderr
     for (code, grown_mb), allowed, path in zip(seen, codes, paths, strict=True):
         assert code in allowed and grown_mb < MOST_MB, (path, code, grown_mb)
 
 
-def test_a_large_member_is_read_as_a_small_one(tmp_path: Path, write: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_member_is_read_as_a_small_one(
+    tmp_path: Path, write: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The header of one beyond AT_ONCE is read while the member is unpacked; nothing else differs."""
     folder = write.save(tmp_path / "series", write.images(write.noise()))
     archive = write.zipped(tmp_path / "a.zip", folder)
     before = slice_volume(archive)
     monkeypatch.setattr(source, "AT_ONCE", 100)
-    os.utime(archive, (1, 1))                                           # nothing that is remembered counts any more
+    # nothing that is remembered counts any more
+    os.utime(archive, (1, 1))
     after = slice_volume(archive)
     assert np.array_equal(before.pixels, after.pixels) and np.array_equal(before.z_mm, after.z_mm)
     item = Item(archive, "im003.dcm")
@@ -181,7 +192,9 @@ def test_a_large_member_is_read_as_a_small_one(tmp_path: Path, write: SimpleName
         assert parts.read() == whole.read() == (folder / "im003.dcm").read_bytes()
 
 
-def test_a_series_packed_far_smaller_than_usual_counts_by_its_voxels(tmp_path: Path, write: SimpleNamespace) -> None:
+def test_a_series_packed_far_smaller_than_usual_counts_by_its_voxels(
+    tmp_path: Path, write: SimpleNamespace
+) -> None:
     """Twenty images of zeros but for a corner, packed 300 to one."""
     voxels = np.zeros((256, 256, 20), np.int16)
     voxels[:8, :8] = write.noise((8, 8, 20))
@@ -189,12 +202,16 @@ def test_a_series_packed_far_smaller_than_usual_counts_by_its_voxels(tmp_path: P
     assert archive.stat().st_size * 30 < BYTES_PER_VOXEL * voxels.size <= bytes_to_read(source_of(archive))
 
 
-def test_the_straight_grid_of_an_oblique_series_is_counted(tmp_path: Path, write: SimpleNamespace, made: ModuleType) -> None:
+def test_the_straight_grid_of_an_oblique_series_is_counted(
+    tmp_path: Path, write: SimpleNamespace, made: ModuleType
+) -> None:
     """Three thick slices that run across two axes of the scanner: in a folder, an archive and as one of its
     series."""
     turn = np.radians(44)
     affine = np.eye(4)
-    affine[:3, :3] = np.array([[np.cos(turn), 0, np.sin(turn)], [0, 1, 0], [-np.sin(turn), 0, np.cos(turn)]]) @ np.diag([0.5, 0.5, 2.5])
+    affine[:3, :3] = np.array(
+        [[np.cos(turn), 0, np.sin(turn)], [0, 1, 0], [-np.sin(turn), 0, np.cos(turn)]]
+    ) @ np.diag([0.5, 0.5, 2.5])
     folder = write.save(tmp_path / "series", write.images(write.noise((250, 150, 3)), affine))
     [series] = survey(folder).series
     straight = made.nifti(tmp_path / "a.nii", made.Volume(write.noise((250, 150, 3)), affine, "the same"))

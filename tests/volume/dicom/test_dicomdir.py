@@ -23,9 +23,12 @@ def burnt(tmp_path_factory: pytest.TempPathFactory, write) -> Path:
     """A folder as a scanner burns it: the DICOMDIR states its class in the file meta information alone."""
     folder = tmp_path_factory.mktemp("burnt") / "medium"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)        # pydicom leaves its temporary folder to the garbage collector
+        # pydicom leaves its temporary folder to the garbage collector
+        warnings.simplefilter("ignore", ResourceWarning)
         files = FileSet()
-        for one in write.images(write.noise(), StudyDate="20200101", StudyTime="101010", StudyID="1", PatientName="A"):
+        for one in write.images(
+            write.noise(), StudyDate="20200101", StudyTime="101010", StudyID="1", PatientName="A"
+        ):
             files.add(one)
         files.write(folder)
         del files
@@ -63,9 +66,13 @@ def tiff_preamble(data: bytes) -> bytes:
     return b"II*\0" + data[4:]
 
 
-@pytest.mark.parametrize("changed", [whole, big_endian_said, half, meta_alone, without_preamble, tiff_preamble])
+@pytest.mark.parametrize(
+    "changed", [whole, big_endian_said, half, meta_alone, without_preamble, tiff_preamble]
+)
 @pytest.mark.parametrize("name", ["DICOMDIR", "dicomdir.old", "index.dcm", "IM0001"])
-def test_it_is_called_so_by_any_name_and_in_any_state(tmp_path: Path, medium: Path, name: str, changed) -> None:
+def test_it_is_called_so_by_any_name_and_in_any_state(
+    tmp_path: Path, medium: Path, name: str, changed
+) -> None:
     alone = tmp_path / "alone" / name
     alone.parent.mkdir()
     alone.write_bytes(changed((medium / "DICOMDIR").read_bytes()))

@@ -20,7 +20,8 @@ KINDS = ("classic", "enhanced", "mosaic", "RLE", "deflated", "zip")
 
 
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:
-    """One to eight changes: a byte, a bit, a run of zeros, a piece cut out, doubled or moved, a length made huge, the end cut off."""
+    """One to eight changes: a byte, a bit, a run of zeros, a piece cut out, doubled or moved, a length made
+    huge, the end cut off."""
     changed = bytearray(data)
     for _ in range(int(rng.integers(1, 9))):
         # half of the changes in the first kilobytes, where the header is
@@ -93,7 +94,8 @@ def test_no_change_of_bytes_leads_to_anything_but_a_volume_or_a_refusal(tmp_path
 
 @pytest.mark.parametrize("seed", [685, 0, 1, 2])
 def test_damaged_jpeg_is_refused_even_where_the_decoder_dies(tmp_path, write, seed):
-    """Seed 685 makes GDCM 3.2.6 end its process; in the others libjpeg fills in grey, or fails in its own way."""
+    """Seed 685 makes GDCM 3.2.6 end its process; in the others libjpeg fills in grey, or fails in its own
+    way."""
     places, voxels = [write.geometry(write.AFFINE, k) for k in range(5)], write.noise((32, 36, 5), np.uint16)
     path = write.save(tmp_path, [write.enhanced(voxels.transpose(2, 1, 0), places)]) / "im000.dcm"
     write.compressed(path, "1.2.840.10008.1.2.4.70")

@@ -22,8 +22,8 @@ from fovnet.volume.volume import Volume
 
 ORDERS = list(itertools.product(itertools.permutations(range(3)), itertools.product((1, -1), repeat=3)))
 SYNTAXES = {
-    "JPEG lossless": "1.2.840.10008.1.2.4.70", "JPEG-LS": "1.2.840.10008.1.2.4.80", "JPEG 2000": "1.2.840.10008.1.2.4.90",
-    "RLE": "1.2.840.10008.1.2.5",
+    "JPEG lossless": "1.2.840.10008.1.2.4.70", "JPEG-LS": "1.2.840.10008.1.2.4.80",
+    "JPEG 2000": "1.2.840.10008.1.2.4.90", "RLE": "1.2.840.10008.1.2.5",
 }
 
 
@@ -64,7 +64,11 @@ def written(write, kind: str, voxels: np.ndarray, affine: np.ndarray) -> list:
         files = write.images(voxels, affine)
         return files[::2] + files[1::2]                                 # the order of the files says nothing
     if kind == "enhanced":
-        return [write.enhanced(voxels.transpose(2, 1, 0), [write.geometry(affine, k) for k in range(voxels.shape[2])])]
+        return [
+            write.enhanced(
+                voxels.transpose(2, 1, 0), [write.geometry(affine, k) for k in range(voxels.shape[2])]
+            )
+        ]
     return [write.mosaic(voxels, affine)]
 
 
@@ -72,7 +76,10 @@ def written(write, kind: str, voxels: np.ndarray, affine: np.ndarray) -> list:
 @pytest.mark.parametrize("kind", ["classic", "enhanced", "mosaic"])
 def test_every_axis_order_gives_the_same_slices_and_image_numbers(tmp_path, write, kind, order):
     """The 48 orders cover axial, sagittal and coronal images, stacked either way."""
-    voxels, affine = turned(write.noise((11, 13, 7)), np.array([[2.0, 0, 0, -9], [0, 1.5, 0, -8], [0, 0, 4, -30], [0, 0, 0, 1]]), order)
+    voxels, affine = turned(
+        write.noise((11, 13, 7)), np.array([[2.0, 0, 0, -9], [0, 1.5, 0, -8], [0, 0, 4, -30], [0, 0, 0, 1]]),
+        order,
+    )
     write.save(tmp_path / "series", written(write, kind, voxels, affine))
     assert_same_slices(tmp_path / "series", voxels, affine)
     if kind == "mosaic":
@@ -80,7 +87,9 @@ def test_every_axis_order_gives_the_same_slices_and_image_numbers(tmp_path, writ
     stack = slice_volume(tmp_path / "series")
     uids = [int(uid.rsplit(".", 1)[1]) for uid in stack.images.uids]
     numbers = uids if kind == "classic" else [frame - 1 for frame in stack.images.frames]
-    canonical = to_ras(Volume(np.broadcast_to(np.arange(voxels.shape[2], dtype=np.float32), voxels.shape), affine, "numbers"))
+    canonical = to_ras(
+        Volume(np.broadcast_to(np.arange(voxels.shape[2], dtype=np.float32), voxels.shape), affine, "numbers")
+    )
     along = np.moveaxis(canonical.voxels, stack.images.axis, 0)
     assert [float(plane.min()) for plane in along] == [float(plane.max()) for plane in along] == numbers
 
@@ -91,13 +100,19 @@ def test_every_axis_order_gives_the_same_slices_and_image_numbers(tmp_path, writ
 def test_an_oblique_grid_gives_the_slices_of_the_grid(tmp_path, write, order, degrees, kind):
     upright = np.array([[2.0, 0, 0, -9], [0, 1.5, 0, -8], [0, 0, 4, -30], [0, 0, 0, 1]])
     voxels, affine = turned(write.noise((11, 13, 7)), tilted(upright, degrees), order)
-    assert_same_slices(write.save(tmp_path / "series", written(write, kind, voxels, affine)), voxels, affine, grey_levels=1)
+    assert_same_slices(
+        write.save(tmp_path / "series", written(write, kind, voxels, affine)), voxels, affine, grey_levels=1
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
 @pytest.mark.parametrize("kind", ["classic", "enhanced", "mosaic"])
 def test_every_integer_type_is_read_exactly(tmp_path, write, dtype, kind):
-    voxels = write.noise(dtype=dtype) if np.dtype(dtype).kind == "u" else write.noise(dtype=dtype) - np.dtype(dtype).type(50)
+    voxels = (
+        write.noise(dtype=dtype)
+        if np.dtype(dtype).kind == "u"
+        else write.noise(dtype=dtype) - np.dtype(dtype).type(50)
+    )
     volume = read(write.save(tmp_path, written(write, kind, voxels, write.AFFINE)))
     assert np.array_equal(volume.voxels, voxels) and np.allclose(volume.vox_to_ras, write.AFFINE)
 
@@ -116,7 +131,10 @@ def test_big_endian_words_are_turned(tmp_path, write, bits):
 def test_lossless_compression_changes_no_voxel(tmp_path, write, syntax, kind):
     voxels = write.noise((32, 40, 5), np.uint16)
     places = [write.geometry(write.AFFINE, k) for k in range(5)]
-    folder = write.save(tmp_path, write.images(voxels) if kind == "classic" else [write.enhanced(voxels.transpose(2, 1, 0), places)])
+    folder = write.save(
+        tmp_path,
+        write.images(voxels) if kind == "classic" else [write.enhanced(voxels.transpose(2, 1, 0), places)],
+    )
     for path in folder.iterdir():
         write.compressed(path, syntax)
     assert np.array_equal(read(folder).voxels, voxels)
@@ -132,14 +150,17 @@ def test_deflated_and_implicit_objects_are_read(tmp_path, write):
 
 @pytest.mark.parametrize("begins", ["group 2", "group 8"])
 def test_a_file_without_preamble_is_known(tmp_path, write, begins):
-    """Sixteen bits a pixel in implicit little endian, group 8 at once: how archives of the nineties look; or as it is cut from a stream."""
+    """Sixteen bits a pixel in implicit little endian, group 8 at once: how archives of the nineties look; or
+    as it is cut from a stream."""
     voxels = write.noise()
     for index, one in enumerate(write.images(voxels)):
         path = tmp_path / f"{index}"
         one.file_meta.TransferSyntaxUID = "1.2.840.10008.1.2"
         one.save_as(path, enforce_file_format=True)
         data = path.read_bytes()
-        path.write_bytes(data[132:] if begins == "group 2" else data[144 + int.from_bytes(data[140:144], "little"):])
+        path.write_bytes(
+            data[132:] if begins == "group 2" else data[144 + int.from_bytes(data[140:144], "little") :]
+        )
     assert np.array_equal(read(tmp_path).voxels, voxels)
 
 
@@ -156,24 +177,34 @@ def by_dcm2niix(folder: Path, out: Path) -> list[nibabel.Nifti1Image]:
     if dcm2niix is None:
         pytest.skip("dcm2niix is not installed")
     out.mkdir()
-    subprocess.run([dcm2niix, "-b", "n", "-z", "n", "-o", out, folder], check=True, capture_output=True, timeout=900)
+    subprocess.run(
+        [dcm2niix, "-b", "n", "-z", "n", "-o", out, folder], check=True, capture_output=True, timeout=900
+    )
     return [nibabel.load(path) for path in sorted(out.glob("*.nii"))]
 
 
 @pytest.mark.parametrize("kind", ["axial", "sagittal", "coronal", "oblique", "enhanced", "mosaic"])
 def test_dcm2niix_places_the_same_voxels_in_the_same_place(tmp_path, write, kind):
-    order = {"sagittal": ((1, 2, 0), (-1, -1, 1)), "coronal": ((0, 2, 1), (1, -1, 1))}.get(kind, ((0, 1, 2), (1, 1, 1)))
-    voxels, affine = turned(write.noise((20, 24, 9)), tilted(write.AFFINE, 14 if kind == "oblique" else 0), order)
+    order = {"sagittal": ((1, 2, 0), (-1, -1, 1)), "coronal": ((0, 2, 1), (1, -1, 1))}.get(
+        kind, ((0, 1, 2), (1, 1, 1))
+    )
+    voxels, affine = turned(
+        write.noise((20, 24, 9)), tilted(write.AFFINE, 14 if kind == "oblique" else 0), order
+    )
     written_as = kind if kind in ("enhanced", "mosaic") else "classic"
     write.save(tmp_path / "series", written(write, written_as, voxels, affine))
     [image] = by_dcm2niix(tmp_path / "series", tmp_path / "out")
     wanted = to_ras(Volume(np.asarray(image.dataobj, dtype=np.float32), image.affine, "dcm2niix"))
     seen = to_ras(read(tmp_path / "series"))
-    assert np.array_equal(seen.voxels, wanted.voxels) and np.allclose(seen.vox_to_ras, wanted.vox_to_ras, atol=1e-3)
+    assert np.array_equal(seen.voxels, wanted.voxels) and np.allclose(
+        seen.vox_to_ras, wanted.vox_to_ras, atol=1e-3
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["head_dashvtk_T1post", "leg_thigh_STS001_T2", "pelvis_px0000_T2tra", "pelvis_px0001_T2sag"])
+@pytest.mark.parametrize(
+    "name", ["head_dashvtk_T1post", "leg_thigh_STS001_T2", "pelvis_px0000_T2tra", "pelvis_px0001_T2sag"]
+)
 def test_real_series_have_the_voxels_that_dcm2niix_gives_them(tmp_path, shared, name):
     archive = shared / "data" / "volumes" / f"{name}.zip"
     with zipfile.ZipFile(archive) as members:
@@ -181,4 +212,6 @@ def test_real_series_have_the_voxels_that_dcm2niix_gives_them(tmp_path, shared, 
     [image] = by_dcm2niix(tmp_path / "in", tmp_path / "out")
     wanted = to_ras(Volume(np.asarray(image.dataobj, dtype=np.float32), image.affine, "dcm2niix"))
     seen = to_ras(read(archive))
-    assert np.array_equal(seen.voxels, wanted.voxels) and np.allclose(seen.vox_to_ras, wanted.vox_to_ras, atol=1e-3)
+    assert np.array_equal(seen.voxels, wanted.voxels) and np.allclose(
+        seen.vox_to_ras, wanted.vox_to_ras, atol=1e-3
+    )

@@ -1,4 +1,5 @@
-"""Several stacks in one series are volumes of their own: none is taken for a repeat, woven into another, or lost."""
+"""Several stacks in one series are volumes of their own: none is taken for a repeat, woven into another, or
+lost."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.sources import read
 
-CORONAL = np.array([[-1.5, 0, 0, 20], [0, 0, -5.0, 20], [0, -1.25, 0, 200], [0, 0, 0, 1]])     # rows run down, slices from front to back
+# rows run down, slices from front to back
+CORONAL = np.array([[-1.5, 0, 0, 20], [0, 0, -5.0, 20], [0, -1.25, 0, 200], [0, 0, 0, 1]])
 SAGITTAL = np.array([[0, 0, 4.0, -100], [-1.25, 0, 0, 20], [0, -1.5, 0, 30], [0, 0, 0, 1]])
 
 
@@ -22,11 +24,14 @@ def moved(affine, *mm):
 
 
 def two_stacks(write, folder, first, second, **more):
-    """Two stacks of nine images in one series, numbered one after the other; functions in `more` are told which stack."""
+    """Two stacks of nine images in one series, numbered one after the other; functions in `more` are told
+    which stack."""
     voxels = [write.noise(seed=seed) for seed in (1, 2)]
     for which, affine in enumerate((first, second)):
         own = {key: values[which] for key, values in more.items()}
-        images = write.images(voxels[which], affine, InstanceNumber=lambda k, which=which: 9 * which + k + 1, **own)
+        images = write.images(
+            voxels[which], affine, InstanceNumber=lambda k, which=which: 9 * which + k + 1, **own
+        )
         write.save(folder, images, f"v{which}-")
     return voxels
 
@@ -63,15 +68,22 @@ def test_both_knees_of_one_sagittal_series_are_two_volumes(tmp_path, write):
     both_are_read(tmp_path, voxels, "place along the normal")
 
 
-@pytest.mark.parametrize("more", [{"AcquisitionNumber": (1, 2, 3)}, {"AcquisitionTime": ("101500", "101630", "101800")}],
-                         ids=["acquisition number", "acquisition time"])
+@pytest.mark.parametrize(
+    "more",
+    [{"AcquisitionNumber": (1, 2, 3)}, {"AcquisitionTime": ("101500", "101630", "101800")}],
+    ids=["acquisition number", "acquisition time"],
+)
 def test_three_axial_stations_that_overlap_are_three_volumes(tmp_path, write, more):
-    """Nine slices each, two of them at the heights of the next station's: three parts, and no height with more than two images."""
+    """Nine slices each, two of them at the heights of the next station's: three parts, and no height with
+    more than two images."""
     voxels = [write.noise(seed=seed) for seed in (1, 2, 3)]
     for n in range(3):
         own = {key: values[n] for key, values in more.items()}
         numbered = {"InstanceNumber": lambda k, n=n: 9 * n + k + 1}
-        write.save(tmp_path, write.images(voxels[n], moved(write.AFFINE, 0, 0, 28.0 * n), **numbered, **own), f"s{n}-")
+        write.save(
+            tmp_path, write.images(voxels[n], moved(write.AFFINE, 0, 0, 28.0 * n), **numbered, **own),
+            f"s{n}-",
+        )
     found = survey(tmp_path).series
     assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 3
     for series, wanted in zip(found, voxels, strict=True):
@@ -80,7 +92,8 @@ def test_three_axial_stations_that_overlap_are_three_volumes(tmp_path, write, mo
 
 @pytest.mark.parametrize("period", [1, 3])
 def test_what_changes_from_slice_to_slice_makes_no_stations_of_doubled_slices(tmp_path, write, period):
-    """Two passes, the second broken off, with acquisition numbers that count slices or interleaved thirds of them."""
+    """Two passes, the second broken off, with acquisition numbers that count slices or interleaved thirds of
+    them."""
     for n in (0, 1):
         images = write.images(write.noise(seed=n), InstanceNumber=lambda k, n=n: 9 * n + k + 1,
                               AcquisitionNumber=lambda k, n=n: k // 3 + 1 if period == 1 else k % 3 + 1)
@@ -90,7 +103,10 @@ def test_what_changes_from_slice_to_slice_makes_no_stations_of_doubled_slices(tm
     assert caught.value.code == "volume-doubled"
 
 
-@pytest.mark.parametrize("counts", [("TemporalPositionIdentifier",), ("EchoNumbers",), ("TemporalPositionIdentifier", "EchoNumbers")])
+@pytest.mark.parametrize(
+    "counts",
+    [("TemporalPositionIdentifier",), ("EchoNumbers",), ("TemporalPositionIdentifier", "EchoNumbers")],
+)
 def test_a_temporal_position_or_echo_that_counts_the_slices_parts_nothing(tmp_path, write, counts):
     write.save(tmp_path, write.images(write.noise(), **{key: lambda k: k + 1 for key in counts}))
     assert len(survey(tmp_path).series) == 1 and np.array_equal(read(tmp_path).voxels, write.noise())
@@ -103,12 +119,18 @@ def test_a_temporal_index_that_counts_frames_parts_no_stack_and_parts_a_film(tmp
     places = [write.geometry(write.AFFINE, k) for k in range(9)]
     write.save(tmp_path / "stack", [write.enhanced(frames, places, counted)])
     assert np.array_equal(read(tmp_path / "stack" / "im000.dcm").voxels, write.noise())
-    for name, where, over_time in (("film", [0] * 9, True), ("far apart", [0, 1, 2, 3, 40, 41, 42, 43, 44], False)):
+    for name, where, over_time in (
+        ("film", [0] * 9, True),
+        ("far apart", [0, 1, 2, 3, 40, 41, 42, 43, 44], False),
+    ):
         places = [write.geometry(write.AFFINE, k) for k in where]
         path = write.save(tmp_path / name, [write.enhanced(frames, places, counted)]) / "im000.dcm"
         with pytest.raises(VolumeError) as caught:
             read(path)
-        assert caught.value.code == "volume-single" and ("of one place over time" in caught.value.sentence) == over_time
+        assert (
+            caught.value.code == "volume-single"
+            and ("of one place over time" in caught.value.sentence) == over_time
+        )
 
 
 def test_a_gap_over_which_numbers_are_missing_is_a_gap(tmp_path, write):
@@ -121,10 +143,16 @@ def test_a_gap_over_which_numbers_are_missing_is_a_gap(tmp_path, write):
 
 
 def test_a_cine_stored_slice_by_slice_gives_its_first_phase(tmp_path, write):
-    """All phases of a slice before the next slice; trigger times differ from slice to slice by a millisecond."""
+    """All phases of a slice before the next slice; trigger times differ from slice to slice by a
+    millisecond."""
     phases = [write.noise(seed=seed) for seed in range(4)]
-    stacks = [write.images(voxels, InstanceNumber=lambda k, n=n: 4 * k + n + 1, TriggerTime=lambda k, n=n: str(20 + 50 * n + k))
-              for n, voxels in enumerate(phases)]
+    stacks = [
+        write.images(
+            voxels, InstanceNumber=lambda k, n=n: 4 * k + n + 1,
+            TriggerTime=lambda k, n=n: str(20 + 50 * n + k),
+        )
+        for n, voxels in enumerate(phases)
+    ]
     write.save(tmp_path, [stacks[n][k] for k in range(9) for n in range(4)])
     assert [series.kind for series in survey(tmp_path).series] == ["", "repeat", "repeat", "repeat"]
     assert np.array_equal(read(tmp_path).voxels, phases[0])
@@ -136,16 +164,27 @@ def test_three_passes_each_a_little_higher_are_a_volume_and_its_repeats(tmp_path
     """A table that sinks back, positions from a navigator: three images at a height are no stack of three."""
     voxels = [write.noise(seed=seed) for seed in range(3)]
     for n in range(3):
-        numbered = {"slice": lambda k, n=n: 3 * k + n + 1, "pass": lambda k, n=n: 9 * n + k + 1, "nothing": lambda k: 1}[by]
+        numbered = {
+            "slice": lambda k, n=n: 3 * k + n + 1, "pass": lambda k, n=n: 9 * n + k + 1,
+            "nothing": lambda k: 1,
+        }[by]
         uids = {"SOPInstanceUID": lambda k, n=n: f"1.2.3.{n}.{k}"}
-        write.save(tmp_path, write.images(voxels[n], moved(write.AFFINE, 0, 0, higher_mm * n), InstanceNumber=numbered, **uids), f"p{n}-")
+        write.save(
+            tmp_path,
+            write.images(
+                voxels[n], moved(write.AFFINE, 0, 0, higher_mm * n), InstanceNumber=numbered, **uids
+            ),
+            f"p{n}-",
+        )
     if by == "nothing":
         with pytest.raises(VolumeError, match="27 images at 9 positions") as caught:
             read(tmp_path)
         assert caught.value.code == "volume-doubled"
         return
     found = survey(tmp_path).series
-    assert [len(series.frames) for series in found] == [9, 9, 9] and [series.kind for series in found][:2] == ["", "repeat"]
+    assert [len(series.frames) for series in found] == [9, 9, 9] and [series.kind for series in found][
+        :2
+    ] == ["", "repeat"]
     for series, wanted in zip(found, voxels, strict=True):
         assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
 
@@ -154,7 +193,11 @@ def test_stacks_of_thin_slices_far_apart_are_no_passes(tmp_path, write):
     """Three stacks of nine slices 0.4 mm thick, 4 mm from one to the next."""
     thin, voxels = write.AFFINE @ np.diag([1, 1, 0.1, 1]), [write.noise(seed=seed) for seed in range(3)]
     for n in range(3):
-        write.save(tmp_path, write.images(voxels[n], moved(thin, 0, 0, 7.2 * n), InstanceNumber=lambda k, n=n: 9 * n + k + 1), f"s{n}-")
+        write.save(
+            tmp_path,
+            write.images(voxels[n], moved(thin, 0, 0, 7.2 * n), InstanceNumber=lambda k, n=n: 9 * n + k + 1),
+            f"s{n}-",
+        )
     found = survey(tmp_path).series
     assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 3
 
@@ -171,7 +214,8 @@ PRIVATE = {
 @pytest.mark.parametrize("others", [(), ("SOMEBODY ELSE",)], ids=["first block", "second block"])
 @pytest.mark.parametrize("kind", PRIVATE)
 def test_private_elements_tell_volumes_apart_in_either_encoding(tmp_path, write, kind, others, syntax):
-    """In implicit encoding nothing but the private creator tells what the bytes of an element are, and in any which block is whose."""
+    """In implicit encoding nothing but the private creator tells what the bytes of an element are, and in any
+    which block is whose."""
     group, creator, element, kept_as, values, by = PRIVATE[kind]
     files = []
     for k in range(9):
@@ -182,8 +226,12 @@ def test_private_elements_tell_volumes_apart_in_either_encoding(tmp_path, write,
             one.private_block(group, creator, create=True).add_new(element, kept_as, value)
             one.file_meta.TransferSyntaxUID = syntax
             plain = Dataset({element.tag: element for element in one})
-            files.append(FileDataset("", plain, file_meta=one.file_meta, preamble=bytes(128), is_implicit_VR=syntax.endswith(".2"),
-                                     is_little_endian=True))
+            files.append(
+                FileDataset(
+                    "", plain, file_meta=one.file_meta, preamble=bytes(128),
+                    is_implicit_VR=syntax.endswith(".2"), is_little_endian=True,
+                )
+            )
     write.save(tmp_path, files)
     volume = read(tmp_path)
     assert np.array_equal(volume.voxels, write.noise(seed=0)) and f"told apart by {by}" in volume.notes[0]
@@ -191,29 +239,56 @@ def test_private_elements_tell_volumes_apart_in_either_encoding(tmp_path, write,
 
 def test_copies_of_an_object_of_many_frames_are_compared_once(tmp_path, write, monkeypatch):
     places = [write.geometry(write.AFFINE, k) for k in range(9)]
-    whole = write.enhanced(np.ascontiguousarray(write.noise().transpose(2, 1, 0)), places, [{} for _ in range(9)])
+    whole = write.enhanced(
+        np.ascontiguousarray(write.noise().transpose(2, 1, 0)), places, [{} for _ in range(9)]
+    )
     write.save(tmp_path, [whole, whole])
     asked = []
     from fovnet.volume.dicom import series as grouping
 
-    monkeypatch.setattr(grouping, "opened", lambda item, opened=grouping.opened: asked.append(item) or opened(item))
+    monkeypatch.setattr(
+        grouping, "opened", lambda item, opened=grouping.opened: asked.append(item) or opened(item)
+    )
     [series] = survey(tmp_path).series
-    assert (len(series.frames), len(series.copies)) == (9, 9) and len(asked) <= 4, "two to compare bytes, two to compare sizes"
+    assert (len(series.frames), len(series.copies)) == (9, 9) and len(asked) <= 4, (
+        "two to compare bytes, two to compare sizes"
+    )
 
 
 DIRECTIONS = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize(("group", "by"), [
-    (lambda write, n: {"MRDiffusionSequence": {"DiffusionBValue": 800.0, "DiffusionGradientDirectionSequence": [
-        write.dataset(DiffusionGradientOrientation=DIRECTIONS[n])]}}, "gradient direction"),
-    (lambda write, n: {"UnassignedPerFrameConvertedAttributesSequence": {"EchoNumbers": n + 1}}, "echo"),
-])
+@pytest.mark.parametrize(
+    ("group", "by"),
+    [
+        (
+            lambda write, n: {
+                "MRDiffusionSequence": {
+                    "DiffusionBValue": 800.0,
+                    "DiffusionGradientDirectionSequence": [
+                        write.dataset(DiffusionGradientOrientation=DIRECTIONS[n])
+                    ],
+                }
+            },
+            "gradient direction",
+        ),
+        (lambda write, n: {"UnassignedPerFrameConvertedAttributesSequence": {"EchoNumbers": n + 1}}, "echo"),
+    ],
+)
 def test_frames_in_any_order_are_parted_by_what_lies_deeper(tmp_path, write, group, by):
-    """Where the standard has gradient directions, and where what was converted from classic images keeps what it knows no group for."""
+    """Where the standard has gradient directions, and where what was converted from classic images keeps what
+    it knows no group for."""
     order = np.random.default_rng(3).permutation([(k, n) for k in range(9) for n in range(3)]).tolist()
     pixels = np.stack([write.noise(seed=n)[:, :, k].T for k, n in order])
-    write.save(tmp_path, [write.enhanced(pixels, [write.geometry(write.AFFINE, k) for k, _ in order], [group(write, n) for _, n in order])])
+    write.save(
+        tmp_path,
+        [
+            write.enhanced(
+                pixels, [write.geometry(write.AFFINE, k) for k, _ in order],
+                [group(write, n) for _, n in order],
+            )
+        ],
+    )
     volume = read(tmp_path)
     assert volume.notes[0].endswith(f"told apart by {by}")
     assert any(np.array_equal(volume.voxels, write.noise(seed=n)) for n in range(3))

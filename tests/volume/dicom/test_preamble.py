@@ -56,7 +56,9 @@ def test_no_preamble_hides_a_dicom_file(tmp_path: Path, write, preamble: bytes, 
 
 @pytest.mark.parametrize("name", ["scan.hdr", "scan.img", "scan.nii", "scan.nii.gz", "scan.tif"])
 def test_it_is_known_under_the_names_of_other_formats(tmp_path: Path, write, name: str) -> None:
-    one = write.enhanced(write.noise().transpose(2, 1, 0).copy(), [write.geometry(write.AFFINE, k) for k in range(9)])
+    one = write.enhanced(
+        write.noise().transpose(2, 1, 0).copy(), [write.geometry(write.AFFINE, k) for k in range(9)]
+    )
     one.preamble = struct.pack("<i", 348).ljust(128, b"\0")
     one.save_as(tmp_path / name, enforce_file_format=True)
     assert find([tmp_path]).volumes == [tmp_path / name]

@@ -52,8 +52,13 @@ def test_two_volumes_of_one_series_are_told_apart_and_the_first_is_read(tmp_path
     for series, wanted in zip(found, voxels, strict=True):
         assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
     first = read(tmp_path)
-    assert np.array_equal(first.voxels, voxels[0]) and first.notes[0].startswith("volume 1 of 2 of its series, told apart by ")
-    assert source_of(address(tmp_path, found[0].id)).checksum != source_of(address(tmp_path, found[1].id)).checksum
+    assert np.array_equal(first.voxels, voxels[0]) and first.notes[0].startswith(
+        "volume 1 of 2 of its series, told apart by "
+    )
+    assert (
+        source_of(address(tmp_path, found[0].id)).checksum
+        != source_of(address(tmp_path, found[1].id)).checksum
+    )
 
 
 @pytest.mark.parametrize("above_mm", [0.0, 36.0])
@@ -69,11 +74,19 @@ def test_two_patients_who_share_a_series_uid_are_two_volumes(tmp_path, write, ab
     assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 2
     for series, wanted in zip(found, voxels, strict=True):
         volume = read(address(tmp_path, series.id))
-        assert np.array_equal(volume.voxels, wanted) and volume.notes[0] == "its series UID is that of another patient's images too"
+        assert (
+            np.array_equal(volume.voxels, wanted)
+            and volume.notes[0] == "its series UID is that of another patient's images too"
+        )
     assert len(survey(tmp_path / "A").series) == 1 and read(tmp_path / "A").notes == ()
-    for series, patient in zip(found, ("A", "B"), strict=True):     # what was named in the tree is found where it lies alone
-        assert np.array_equal(read(address(tmp_path / patient, series.id)).voxels, read(address(tmp_path, series.id)).voxels)
-    write.save(tmp_path / "A", write.images(voxels[0], PatientID=None, InstanceNumber=lambda k: k + 40), "nobody")
+    # what was named in the tree is found where it lies alone
+    for series, patient in zip(found, ("A", "B"), strict=True):
+        assert np.array_equal(
+            read(address(tmp_path / patient, series.id)).voxels, read(address(tmp_path, series.id)).voxels
+        )
+    write.save(
+        tmp_path / "A", write.images(voxels[0], PatientID=None, InstanceNumber=lambda k: k + 40), "nobody"
+    )
     assert [len(one.frames) for one in survey(tmp_path).series] == [9, 9, 9]
 
 
@@ -81,7 +94,10 @@ ANNA = {"PatientID": "ANON", "PatientName": "Müller^Anna", "PatientBirthDate": 
 PEOPLE = {
     "names under one PatientID": (ANNA, {**ANNA, "PatientName": "Maier^Bert"}),
     "birthdays under one name": (ANNA, {**ANNA, "PatientBirthDate": "19900202"}),
-    "names without PatientID": ({**ANNA, "PatientID": ""}, {**ANNA, "PatientID": "", "PatientName": "Maier^Bert"}),
+    "names without PatientID": (
+        {**ANNA, "PatientID": ""},
+        {**ANNA, "PatientID": "", "PatientName": "Maier^Bert"},
+    ),
     "nobody named": ({"PatientID": "", "PatientName": ""}, {"PatientID": None}),
     "nobody named, no UIDs": ({"PatientID": "", "SeriesInstanceUID": "", "StudyInstanceUID": ""},) * 2,
 }
@@ -89,13 +105,17 @@ PEOPLE = {
 
 @pytest.mark.parametrize("both", PEOPLE.values(), ids=PEOPLE)
 def test_two_people_who_share_their_ids_too_are_two_volumes(tmp_path, write, both):
-    """Careless pseudonyms leave all people one PatientID, or none; the slices of the one lie between the other's."""
+    """Careless pseudonyms leave all people one PatientID, or none; the slices of the one lie between the
+    other's."""
     voxels = {"p1": write.noise(seed=1), "p2": write.noise(seed=2)}
     for (name, own), who, up in zip(voxels.items(), both, (0.0, 2.0), strict=True):
         affine = write.AFFINE.copy()
         affine[2, 3] += up
         with disable_value_validation():
-            write.save(tmp_path / name, write.images(own, affine, **who, SOPInstanceUID=lambda k, name=name: f"1.2.{name[1]}.{k}"))
+            write.save(
+                tmp_path / name,
+                write.images(own, affine, **who, SOPInstanceUID=lambda k, name=name: f"1.2.{name[1]}.{k}"),
+            )
     found = find([tmp_path])
     assert {path.name: read(path).voxels.tobytes() for path in found.volumes} == {
         name: own.astype(np.float32).tobytes() for name, own in voxels.items()}
@@ -103,15 +123,29 @@ def test_two_people_who_share_their_ids_too_are_two_volumes(tmp_path, write, bot
     assert len({series.id for series in every}) == 2
     for series in every:                        # what was named in the tree is found where it lies alone
         alone = tmp_path / series.items[0].path.parent.name
-        assert np.array_equal(read(address(alone, series.id)).voxels, read(address(tmp_path, series.id)).voxels)
-    assert not [word for word in ("ller", "Maier", "Bert", "1990") if word in str(found.series) + str(every[0].frames[0])]
+        assert np.array_equal(
+            read(address(alone, series.id)).voxels, read(address(tmp_path, series.id)).voxels
+        )
+    assert not [
+        word
+        for word in ("ller", "Maier", "Bert", "1990")
+        if word in str(found.series) + str(every[0].frames[0])
+    ]
 
 
 def test_spellings_of_a_name_and_what_is_left_blank_part_nobody(tmp_path, write):
-    spelt = ["Müller^Anna", "MUELLER^ANNA ", "Muller^Anna^^^", "müller, anna", "Müller^Anna^Maria", "", "Müller^A", "ANNA M MÜLLER", None]
+    spelt = [
+        "Müller^Anna", "MUELLER^ANNA ", "Muller^Anna^^^", "müller, anna", "Müller^Anna^Maria", "", "Müller^A",
+        "ANNA M MÜLLER", None,
+    ]
     with disable_value_validation():
-        write.save(tmp_path, write.images(write.noise(), SpecificCharacterSet="ISO_IR 192", PatientName=lambda k: spelt[k] or "",
-                                          PatientBirthDate=lambda k: "19500101" if k % 2 else ""))
+        write.save(
+            tmp_path,
+            write.images(
+                write.noise(), SpecificCharacterSet="ISO_IR 192", PatientName=lambda k: spelt[k] or "",
+                PatientBirthDate=lambda k: "19500101" if k % 2 else "",
+            ),
+        )
     [series] = survey(tmp_path).series
     assert len(series.frames) == 9 and series.notes == ()
 
@@ -121,17 +155,25 @@ def test_who_may_be_either_of_two_people_is_neither(tmp_path, write):
     people = ({"PatientBirthDate": "19500101"}, {"PatientName": "Doe^Jane"}, {"PatientBirthDate": "19900101"})
     for number, who in enumerate(people):
         numbered = {"InstanceNumber": lambda k, number=number: 9 * number + k + 1}
-        write.save(tmp_path, write.images(write.noise(seed=number), PatientID="1", **{"PatientName": "", **who}, **numbered), f"{number}-")
+        write.save(
+            tmp_path,
+            write.images(write.noise(seed=number), PatientID="1", **{"PatientName": "", **who}, **numbered),
+            f"{number}-",
+        )
     assert [len(series.frames) for series in survey(tmp_path).series] == [9, 9, 9]
 
 
 def test_ids_tell_nothing_of_names(tmp_path, write):
-    """Whoever guesses a name and a birthday cannot see in what was written whether they are these: other ones give the same."""
+    """Whoever guesses a name and a birthday cannot see in what was written whether they are these: other ones
+    give the same."""
     ids = []
     for place, (first, second) in {"a": ("Doe^Jane", "Roe^Richard"), "b": ("Moe^Mary", "Poe^Paul")}.items():
         for number, name in enumerate((first, second)):
             numbered = {"InstanceNumber": lambda k, number=number: 9 * number + k + 1}
-            files = write.images(write.noise(seed=number), PatientID="ANON", PatientName=name, PatientBirthDate="19500101", **numbered)
+            files = write.images(
+                write.noise(seed=number), PatientID="ANON", PatientName=name, PatientBirthDate="19500101",
+                **numbered,
+            )
             write.save(tmp_path / place / str(number), files)
         ids.append([series.id for series in survey(tmp_path / place).series])
     assert ids[0] == ids[1] and len(set(ids[0])) == 2
@@ -141,9 +183,14 @@ def test_echoes_in_folders_of_their_own_that_name_nobody_are_one_bodys(tmp_path,
     """As de-identified archives are exported: both echoes are numbered from 1."""
     for echo in (1, 2):
         uid = {"SOPInstanceUID": lambda k, echo=echo: f"1.2.{echo}.{k}"}
-        files = write.images(write.noise(seed=echo), PatientID="", EchoNumbers=echo, EchoTime=f"{4 * echo}", **uid)
+        files = write.images(
+            write.noise(seed=echo), PatientID="", EchoNumbers=echo, EchoTime=f"{4 * echo}", **uid
+        )
         write.save(tmp_path / f"echo{echo}", files)
-    assert [(series.kind, len(series.frames)) for series in survey(tmp_path).series] == [("", 9), ("repeat", 9)]
+    assert [(series.kind, len(series.frames)) for series in survey(tmp_path).series] == [
+        ("", 9),
+        ("repeat", 9),
+    ]
 
 
 def test_discs_of_one_series_that_names_nobody_are_one_volume(tmp_path, write):
@@ -157,7 +204,12 @@ def test_discs_of_one_series_that_names_nobody_are_one_volume(tmp_path, write):
 
 def test_what_changes_from_slice_to_slice_splits_nothing(tmp_path, write):
     """A 2-D acquisition has its own time, and some scanners their own echo time, in every slice."""
-    write.save(tmp_path, write.images(write.noise(), AcquisitionTime=lambda k: f"1200{k:02}", EchoTime=lambda k: f"{80 + k % 3}"))
+    write.save(
+        tmp_path,
+        write.images(
+            write.noise(), AcquisitionTime=lambda k: f"1200{k:02}", EchoTime=lambda k: f"{80 + k % 3}"
+        ),
+    )
     assert np.array_equal(read(tmp_path).voxels, write.noise())
 
 
@@ -179,12 +231,21 @@ def test_magnitude_phase_echoes_and_stacks_of_one_object_come_apart(tmp_path, wr
             for component in ("MAGNITUDE", "PHASE"):
                 planes.append(voxels[:, :, k].T + int(10 * echo) + (component == "PHASE"))
                 places.append(write.geometry(write.AFFINE, k))
-                groups.append({"MREchoSequence": {"EffectiveEchoTime": echo},
-                               "MRImageFrameTypeSequence": {"ComplexImageComponent": component, "FrameType": ["ORIGINAL", "PRIMARY"]},
-                               "PixelValueTransformationSequence": {"RescaleSlope": "2", "RescaleIntercept": "-1"}})
+                groups.append(
+                    {
+                        "MREchoSequence": {"EffectiveEchoTime": echo},
+                        "MRImageFrameTypeSequence": {
+                            "ComplexImageComponent": component,
+                            "FrameType": ["ORIGINAL", "PRIMARY"],
+                        },
+                        "PixelValueTransformationSequence": {"RescaleSlope": "2", "RescaleIntercept": "-1"},
+                    }
+                )
     folder = write.save(tmp_path, [write.enhanced(np.stack(planes), places, groups)])
     found = survey(folder).series
-    assert sorted((len(series.frames), series.kind) for series in found) == [(5, ""), (5, "phase"), (5, "phase"), (5, "repeat")]
+    assert sorted((len(series.frames), series.kind) for series in found) == [
+        (5, ""), (5, "phase"), (5, "phase"), (5, "repeat"),
+    ]
     volume = read(folder)
     assert np.array_equal(volume.voxels, 2 * (voxels + 15) - 1)
     assert volume.images.frames == (1, 5, 9, 13, 17)
@@ -218,13 +279,16 @@ READ = {
 
 @pytest.mark.parametrize("what", READ)
 def test_what_only_sounds_like_a_map_or_a_localiser_is_read(tmp_path, write, what):
-    """ImageType's third value says what an ORIGINAL image was acquired for (PS3.3, C.8.13.3.1.1), and of what a DERIVED one is a map."""
+    """ImageType's third value says what an ORIGINAL image was acquired for (PS3.3, C.8.13.3.1.1), and of what
+    a DERIVED one is a map."""
     write.save(tmp_path, write.images(write.noise(), **READ[what]))
     assert np.array_equal(read(tmp_path).voxels, write.noise())
 
 
 def test_a_stack_of_thirty_slices_called_three_planes_is_no_localiser(tmp_path, write):
-    write.save(tmp_path / "many", write.images(write.noise((20, 24, 30)), SeriesDescription="AX T2 FS 3 PLANE"))
+    write.save(
+        tmp_path / "many", write.images(write.noise((20, 24, 30)), SeriesDescription="AX T2 FS 3 PLANE")
+    )
     write.save(tmp_path / "few", write.images(write.noise(), series=8, SeriesDescription="3 PLANE"))
     assert {len(series.frames): series.kind for series in survey(tmp_path).series} == {30: "", 9: "localizer"}
 
@@ -246,7 +310,10 @@ def test_what_is_no_volume_is_set_aside_with_a_reason(tmp_path, write, why):
 
 def test_a_derived_but_plain_image_is_a_volume(tmp_path, write):
     """Filtered and anonymised images are DERIVED too; the word alone says nothing."""
-    write.save(tmp_path, write.images(write.noise(), ImageType=["DERIVED", "SECONDARY"], SeriesDescription="AX SUBTLE T1"))
+    write.save(
+        tmp_path,
+        write.images(write.noise(), ImageType=["DERIVED", "SECONDARY"], SeriesDescription="AX SUBTLE T1"),
+    )
     assert np.array_equal(read(tmp_path).voxels, write.noise())
 
 
@@ -257,7 +324,8 @@ def test_thickness_and_spacing_of_the_header_are_not_believed(tmp_path, write):
 
 @pytest.mark.parametrize("row_mm", [2.0, 1.25])
 def test_a_tilted_gantry_is_moved_upright(tmp_path, write, row_mm):
-    """A ball stays a ball: its centre of mass in each slice is where it is in the scanner, wherever the image began."""
+    """A ball stays a ball: its centre of mass in each slice is where it is in the scanner, wherever the image
+    began."""
     x, y, z = np.meshgrid(*[np.arange(n) for n in (40, round(96 / row_mm), 21)], indexing="ij")
     affine = np.diag([-2.0, -row_mm, 4.0, 1.0])
     affine[:3, 2] = [0, 4 * np.tan(np.radians(20)), 4]              # 20° to the front as it rises
@@ -268,7 +336,8 @@ def test_a_tilted_gantry_is_moved_upright(tmp_path, write, row_mm):
     assert any("tilt 20.0°" in note for note in volume.notes)
     directions = volume.vox_to_ras[:3, :3] / volume.spacing_mm
     assert np.allclose(directions.T @ directions, np.eye(3), atol=1e-6)
-    heavy = np.where(volume.voxels > 5, volume.voxels, 0)           # the rim is cut off: counted in whole grey levels
+    # the rim is cut off: counted in whole grey levels
+    heavy = np.where(volume.voxels > 5, volume.voxels, 0)
     seen = volume.vox_to_ras @ [*ndimage.center_of_mass(heavy), 1]
     assert np.allclose(seen[:3], centre, atol=0.2)
 
@@ -287,12 +356,17 @@ def test_a_missing_image_is_bridged_and_said(tmp_path, write):
 @given(integers(4, 30), floats(0.5, 10), floats(0, 0.35), integers(0, 999))
 @example(4, 1.0, 0.1875, 868)
 def test_uneven_positions_of_a_ramp_give_the_ramp_on_an_even_grid(count, spacing_mm, unevenness, seed):
-    along = (np.arange(count) + np.random.default_rng(seed).uniform(-unevenness, unevenness, count)) * spacing_mm
+    along = (
+        np.arange(count) + np.random.default_rng(seed).uniform(-unevenness, unevenness, count)
+    ) * spacing_mm
     planes = np.broadcast_to(along.astype(np.float32)[:, None, None], (count, 3, 2)).copy()
-    stand = Stand(np.arange(count), along, np.zeros((count, 2)), np.eye(3), np.array([0, 0, along[0]]), (1.0, 1.0))
+    stand = Stand(
+        np.arange(count), along, np.zeros((count, 2)), np.eye(3), np.array([0, 0, along[0]]), (1.0, 1.0)
+    )
     grid = grid_of("made", planes, stand)
     heights = grid.vox_to_ras[2, 3] + grid.vox_to_ras[2, 2] * np.arange(grid.voxels.shape[2])
-    assert np.allclose(grid.voxels[0, 0], heights, atol=0.1 * grid.vox_to_ras[2, 2] + 1e-3)      # a tenth of the step they stand at
+    # a tenth of the step they stand at
+    assert np.allclose(grid.voxels[0, 0], heights, atol=0.1 * grid.vox_to_ras[2, 2] + 1e-3)
     assert heights[-1] == pytest.approx(along[-1])
 
 
@@ -316,23 +390,33 @@ def test_copies_and_doubled_images_are_left_out_and_said(tmp_path, write):
     shutil.copytree(folder, tmp_path / "tree" / "a")
     shutil.copytree(folder, tmp_path / "tree" / "b")
     row, = find([tmp_path / "tree"]).series
-    assert (row["images"], row["copies"]) == (10, 12), "b's eleven files, and again.dcm of a: the same bytes under one SOP instance UID"
+    assert (row["images"], row["copies"]) == (10, 12), (
+        "b's eleven files, and again.dcm of a: the same bytes under one SOP instance UID"
+    )
 
 
-@pytest.mark.parametrize(("edited", "copied"), [((4,), ()), ((4,), range(9)), (range(9), ())], ids=["one", "one of a copy", "all"])
+@pytest.mark.parametrize(
+    ("edited", "copied"), [((4,), ()), ((4,), range(9)), (range(9), ())], ids=["one", "one of a copy", "all"]
+)
 def test_another_version_of_images_in_another_folder_is_set_aside(tmp_path, write, edited, copied):
-    """A key image with an arrow burnt in, a backup with a damaged image, a web archive's lossy images: the series is answered as it is."""
+    """A key image with an arrow burnt in, a backup with a damaged image, a web archive's lossy images: the
+    series is answered as it is."""
     voxels = write.noise()
     others = voxels + np.random.default_rng(7).integers(-3, 4, voxels.shape, dtype=np.int16)
     write.save(tmp_path / "series", write.images(voxels))
-    write.save(tmp_path / "teaching", [write.images(others if k in edited else voxels)[k] for k in sorted({*edited, *copied})])
+    write.save(
+        tmp_path / "teaching",
+        [write.images(others if k in edited else voxels)[k] for k in sorted({*edited, *copied})],
+    )
     assert np.array_equal(read(tmp_path).voxels, voxels)
     found = find([tmp_path])
     assert found.volumes == [tmp_path] and [row["kind"] for row in found.series].count("volume") == 1
     [row] = [row for row in found.series if row["kind"] == "repeat"]
     assert row["images"] == len(edited) and row["reason"].startswith("another version")
     if len(edited) == 9:
-        assert np.array_equal(read(Path(row["path"])).voxels, others) and np.array_equal(read(tmp_path / "teaching").voxels, others)
+        assert np.array_equal(read(Path(row["path"])).voxels, others) and np.array_equal(
+            read(tmp_path / "teaching").voxels, others
+        )
 
 
 def test_two_versions_of_an_image_in_one_folder_are_refused(tmp_path, write):
@@ -345,7 +429,9 @@ def test_two_versions_of_an_image_in_one_folder_are_refused(tmp_path, write):
 def test_slope_intercept_inversion_and_padding(tmp_path, write):
     voxels = write.noise().astype(np.uint16) + 10
     voxels[:3] = 4000
-    folder = write.save(tmp_path / "slope", write.images(voxels, RescaleSlope=lambda k: str(1 + k), RescaleIntercept="-5"))
+    folder = write.save(
+        tmp_path / "slope", write.images(voxels, RescaleSlope=lambda k: str(1 + k), RescaleIntercept="-5")
+    )
     assert np.array_equal(read(folder).voxels, voxels * (1.0 + np.arange(9)) - 5)
     folder = write.save(tmp_path / "inverted", write.images(voxels, PhotometricInterpretation="MONOCHROME1"))
     assert np.array_equal(read(folder).voxels, int(voxels.max()) + int(voxels.min()) - voxels.astype(float))
@@ -356,7 +442,9 @@ def test_slope_intercept_inversion_and_padding(tmp_path, write):
 @pytest.mark.parametrize("inverted", [(0,), (8,), (1, 2, 3)])
 def test_a_stack_of_images_white_on_black_and_black_on_white_is_refused(tmp_path, write, inverted):
     """Whichever image is read last: the stack was once turned as that one told."""
-    how = write.images(write.noise(), PhotometricInterpretation=lambda k: f"MONOCHROME{1 if k in inverted else 2}")
+    how = write.images(
+        write.noise(), PhotometricInterpretation=lambda k: f"MONOCHROME{1 if k in inverted else 2}"
+    )
     with pytest.raises(VolumeError, match=f"{len(inverted)} of 9 images are MONOCHROME1.*volume-photometric"):
         read(write.save(tmp_path, how))
 
@@ -403,7 +491,9 @@ def test_an_address_is_read_back_and_a_real_name_wins(tmp_path):
 
 
 def test_the_table_has_a_row_a_series_and_no_ids_unless_asked(tmp_path, write):
-    write.save(tmp_path, write.images(write.noise(), PatientID="Q7 Zebra", SeriesDescription="Zebra localizer"))
+    write.save(
+        tmp_path, write.images(write.noise(), PatientID="Q7 Zebra", SeriesDescription="Zebra localizer")
+    )
     [series] = survey(tmp_path).series
     row = series_row(series, tmp_path)
     assert tuple(row) == COLUMNS and row["kind"] == "localizer" and row["images"] == 9

@@ -35,7 +35,8 @@ NAME, BORN = "Zqxavier", "19370203"
 
 
 def tree(at: Path, write) -> Path:
-    """Two series in one folder, one in its own, one in an archive; a localiser; two broken files and one of another kind."""
+    """Two series in one folder, one in its own, one in an archive; a localiser; two broken files and one of
+    another kind."""
     write.save(at / "mixed", write.images(write.noise(seed=1), series=11), "a")
     write.save(at / "mixed", write.images(write.noise(seed=2), series=12), "b")
     write.save(at / "alone", write.images(write.noise(seed=3), series=13))
@@ -56,18 +57,34 @@ def test_a_series_that_cannot_be_grouped_stops_no_other(tmp_path, write, monkeyp
     for number in (11, 12, 13):
         write.save(tmp_path / str(number), write.images(write.noise(seed=number), series=number))
     real = module.series_of
-    monkeypatch.setattr(module, "series_of", lambda frames: 1 / 0 if "12" in {one.facts.series_number for one in frames} else real(frames))
+    monkeypatch.setattr(
+        module, "series_of",
+        lambda frames: 1 / 0 if "12" in {one.facts.series_number for one in frames} else real(frames),
+    )
     found = find([tmp_path])
-    assert {path.parent.name if path.suffix == ".dcm" else path.name for path in found.volumes} == {"11", "12", "13"}
-    assert {row["reason"].split(":")[1].strip()[:10] for row in found.series if row["kind"] == "unreadable"} == {"fovnet met"}
+    assert {path.parent.name if path.suffix == ".dcm" else path.name for path in found.volumes} == {
+        "11", "12", "13",
+    }
+    assert {
+        row["reason"].split(":")[1].strip()[:10] for row in found.series if row["kind"] == "unreadable"
+    } == {"fovnet met"}
 
 
 def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
     found = find([tree(tmp_path, write)])
     names = [path.relative_to(tmp_path).as_posix() for path in found.volumes]
     series = {series.frames[0].facts.series_number: series.id for series in survey(tmp_path / "mixed").series}
-    assert sorted(names) == sorted(["alone", f"mixed#{series['11']}", f"mixed#{series['12']}", "packed.zip", "mixed/broken.dcm", "half.dcm",
-                                    "notes.nii"])
+    assert sorted(names) == sorted(
+        [
+            "alone",
+            f"mixed#{series['11']}",
+            f"mixed#{series['12']}",
+            "packed.zip",
+            "mixed/broken.dcm",
+            "half.dcm",
+            "notes.nii",
+        ]
+    )
     seeds = {f"mixed#{series['11']}": 1, f"mixed#{series['12']}": 2, "alone": 3, "packed.zip": 4}
     for path, name in zip(found.volumes, names, strict=True):
         if name in seeds:
@@ -103,8 +120,12 @@ def test_images_named_one_by_one_are_read_as_their_series(tmp_path, write):
     tree(tmp_path, write)
     files = sorted((tmp_path / "alone").iterdir())
     assert find(files[:4]).volumes == [tmp_path / "alone"]
-    first = next(series for series in survey(tmp_path / "mixed").series if series.frames[0].facts.series_number == "11")
-    assert find(sorted((tmp_path / "mixed").glob("a*.dcm"))).volumes == [address(tmp_path / "mixed", first.id)]
+    first = next(
+        series for series in survey(tmp_path / "mixed").series if series.frames[0].facts.series_number == "11"
+    )
+    assert find(sorted((tmp_path / "mixed").glob("a*.dcm"))).volumes == [
+        address(tmp_path / "mixed", first.id)
+    ]
 
 
 def test_a_place_of_which_nothing_is_read_is_not_passed_over(tmp_path, write):
@@ -136,7 +157,9 @@ def test_a_series_over_two_folders_is_one_volume(tmp_path, write):
 def test_names_of_series_hold_no_identity_and_no_slash(tmp_path, write):
     tree(tmp_path, write)
     assert volume_name(tmp_path / "a.zip#0123456789ab") == "a-0123456789ab"
-    assert volume_name(tmp_path / "mixed") == "mixed" and volume_name(tmp_path / "mixed" / "..") == tmp_path.name
+    assert (
+        volume_name(tmp_path / "mixed") == "mixed" and volume_name(tmp_path / "mixed" / "..") == tmp_path.name
+    )
 
 
 def test_a_changed_image_changes_the_places_of_its_series_and_not_those_of_another(tmp_path, write):
@@ -158,19 +181,27 @@ def test_a_collection_names_a_series_of_a_folder(tmp_path, write):
     rows = [{"volume_id": f"v{n}", "subject_id": "s", "path": f"dicom#{one}"} for n, one in enumerate(ids)]
     write_tsv(tmp_path / "volumes.tsv", ("volume_id", "subject_id", "path"), rows)
     pack = slice_collections({"c": tmp_path}, tmp_path / "out")
-    assert [record.status for record in pack.records] == ["ok", "ok"] and len({record.checksum for record in pack.records}) == 2
+    assert [record.status for record in pack.records] == ["ok", "ok"] and len(
+        {record.checksum for record in pack.records}
+    ) == 2
     for index, one in enumerate(ids):
         assert np.array_equal(pack.stack(index).pixels, slice_volume(address(tmp_path / "dicom", one)).pixels)
     cached = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "cache").iterdir()}
     slice_collections({"c": tmp_path}, tmp_path / "out")
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "cache").iterdir()} == cached and len(cached) == 2
+    assert {
+        path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "cache").iterdir()
+    } == cached and len(cached) == 2
 
 
 def planted(one) -> None:
-    """A rare name, and a birthday, in every text element that says something of a person, a place or a day."""
-    for key in ("PatientName", "OtherPatientIDs", "AccessionNumber", "InstitutionName", "ReferringPhysicianName", "StudyDescription",
-                "SeriesDescription", "ProtocolName", "SequenceName", "PatientComments", "StationName", "ImageComments", "StudyID",
-                "OperatorsName", "PatientAddress", "PatientID", "ReceiveCoilName", "RequestedProcedureDescription"):
+    """A rare name, and a birthday, in every text element that says something of a person, a place or a
+    day."""
+    for key in (
+        "PatientName", "OtherPatientIDs", "AccessionNumber", "InstitutionName", "ReferringPhysicianName",
+        "StudyDescription", "SeriesDescription", "ProtocolName", "SequenceName", "PatientComments",
+        "StationName", "ImageComments", "StudyID", "OperatorsName", "PatientAddress", "PatientID",
+        "ReceiveCoilName", "RequestedProcedureDescription",
+    ):
         setattr(one, key, NAME)
     for key in ("PatientBirthDate", "StudyDate", "SeriesDate", "AcquisitionDate", "ContentDate"):
         setattr(one, key, BORN)
@@ -208,8 +239,12 @@ def test_no_output_holds_a_name_an_id_or_a_date(tmp_path, write, spoilt):
             given, stack, raw = refusal(volume_id, str(path), fault), None, None
         else:
             raw = np.full((len(stack.pixels), len(DEFAULT.classes)), 1 / len(DEFAULT.classes))
-            given = Judge(DEFAULT, Rule()).answer(volume_id, str(path), MemberOutputs(raw[None].astype(np.float32)), stack, stack.notes)
-        write_json(out / f"{volume_id}.json", facts(given, stack, raw, DEFAULT) | {"rows": table_rows(given, stack)})
+            given = Judge(DEFAULT, Rule()).answer(
+                volume_id, str(path), MemberOutputs(raw[None].astype(np.float32)), stack, stack.notes
+            )
+        write_json(
+            out / f"{volume_id}.json", facts(given, stack, raw, DEFAULT) | {"rows": table_rows(given, stack)}
+        )
     for written in out.iterdir():
         text = written.read_text().replace(str(tmp_path), "")
         assert NAME.lower() not in text.lower() and BORN not in text and "030219" not in text, written.name
@@ -218,34 +253,50 @@ def test_no_output_holds_a_name_an_id_or_a_date(tmp_path, write, spoilt):
 
 @pytest.mark.slow
 def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
-    """Shape and spacing, brought to RAS, as the table of the volumes has them; localisers and films of one slice are refused."""
-    refused = {"abd_dbdicom_loc": "volume-localizer", "pelvis_px0218_loc": "volume-localizer", "leg_knee_fodicom_enh": "volume-single"}
+    """Shape and spacing, brought to RAS, as the table of the volumes has them; localisers and films of one
+    slice are refused."""
+    refused = {
+        "abd_dbdicom_loc": "volume-localizer", "pelvis_px0218_loc": "volume-localizer",
+        "leg_knee_fodicom_enh": "volume-single",
+    }
     shapes = {
-        "abd_CMB_T2_a": (536, 512, 37), "abd_dbdicom_B0": (128, 128, 13), "chest_breast_UCSF_06": (256, 256, 60),
-        "chest_breast_uta4_p1": (352, 352, 128), "head_dashvtk_T1post": (260, 320, 24), "leg_thigh_STS001_T2": (384, 384, 40),
-        "pelvis_px0000_T2tra": (384, 384, 19), "pelvis_px0001_T2sag": (320, 320, 19), "pelvis_px0218_tfl": (64, 48, 36),
+        "abd_CMB_T2_a": (536, 512, 37), "abd_dbdicom_B0": (128, 128, 13),
+        "chest_breast_UCSF_06": (256, 256, 60), "chest_breast_uta4_p1": (352, 352, 128),
+        "head_dashvtk_T1post": (260, 320, 24), "leg_thigh_STS001_T2": (384, 384, 40),
+        "pelvis_px0000_T2tra": (384, 384, 19), "pelvis_px0001_T2sag": (320, 320, 19),
+        "pelvis_px0218_tfl": (64, 48, 36),
     }
     folder = shared / "data" / "volumes"
-    geometry = {row["volume_id"]: row["shape_spacing_orientation"] for row in read_tsv(shared / "data" / "volumes.tsv")}
+    geometry = {
+        row["volume_id"]: row["shape_spacing_orientation"]
+        for row in read_tsv(shared / "data" / "volumes.tsv")
+    }
     for path in sorted([*folder.glob("*.zip"), *folder.glob("*.dcm")]):
         try:
             volume = read(path)
         except VolumeError as fault:
             assert fault.code == refused[path.stem]
         else:
-            assert volume.voxels.shape == shapes[path.stem] and len(volume.images.uids) == shapes[path.stem][2]
+            assert (
+                volume.voxels.shape == shapes[path.stem] and len(volume.images.uids) == shapes[path.stem][2]
+            )
             spacing_mm = [float(mm) for mm in geometry[path.stem].split("@")[1].split(",")[0].split("x")]
             assert np.allclose(volume.spacing_mm, spacing_mm, atol=0.006)
 
 
 def test_a_tree_becomes_the_table_of_a_collection(tmp_path, write):
-    """Four series of one person; the localiser, two broken files and a text are set aside; the table is sliced as it stands."""
+    """Four series of one person; the localiser, two broken files and a text are set aside; the table is
+    sliced as it stands."""
     gathered = gather_dicom(tree(tmp_path / "tree", write))
     assert sorted(one.kind for one in gathered.aside) == ["broken", "broken", "left out", "left out"]
     assert sorted((one.path.name, one.code) for one in gathered.aside if one.kind == "broken") == [
         ("broken.dcm", "volume-format"), ("half.dcm", "volume-truncated")]
-    assert not [one for one in gathered.aside if "[volume-" in one.reason], "aside.tsv has a column for the code"
-    assert len(gathered.volumes) == 4 and {row.subject_id for row in gathered.volumes} == {short_hash("someone")}
+    assert not [one for one in gathered.aside if "[volume-" in one.reason], (
+        "aside.tsv has a column for the code"
+    )
+    assert len(gathered.volumes) == 4 and {row.subject_id for row in gathered.volumes} == {
+        short_hash("someone")
+    }
     table = write_tables(tmp_path / "tables", gathered)
     pack = slice_collections({"archive": table.parent}, tmp_path / "slices")
     assert [record.status for record in pack.records] == ["ok"] * 4
@@ -262,13 +313,19 @@ def test_a_damaged_archive_of_a_tree_is_broken_and_one_of_another_format_is_left
     with zipfile.ZipFile(tmp_path / "tree" / "other.zip", "w") as archive:
         archive.writestr("notes.txt", b"x")
     gathered = gather_dicom(tmp_path / "tree")
-    assert {one.path.name: (one.kind, one.code) for one in gathered.aside}["cut.zip"] == ("broken", "volume-corrupt")
+    assert {one.path.name: (one.kind, one.code) for one in gathered.aside}["cut.zip"] == (
+        "broken",
+        "volume-corrupt",
+    )
     assert {one.path.name: one.kind for one in gathered.aside}["other.zip"] == "left out"
     assert gathered.broken == 1 and len(gathered.volumes) == 1
 
 
 @pytest.mark.parametrize(("written", "tesla"), [("3", "3"), ("15000", "1.5"), ("0", None), (None, None)])
-@pytest.mark.parametrize(("maker", "shown"), [("GE MEDICAL SYSTEMS", "GE"), ("Siemens Healthineers", "Siemens"), ("Dr. Zqxavier", None)])
+@pytest.mark.parametrize(
+    ("maker", "shown"),
+    [("GE MEDICAL SYSTEMS", "GE"), ("Siemens Healthineers", "Siemens"), ("Dr. Zqxavier", None)],
+)
 def test_the_scanner_is_told_in_known_words_alone(tmp_path, write, written, tesla, maker, shown):
     more = {"Manufacturer": maker} | ({} if written is None else {"MagneticFieldStrength": written})
     write.save(tmp_path / "one", write.images(write.noise(), **more))
@@ -278,17 +335,20 @@ def test_the_scanner_is_told_in_known_words_alone(tmp_path, write, written, tesl
 
 
 @pytest.mark.parametrize(
-    ("written", "shown"), [("HEAD", "HEAD"), ("Thorax", "CHEST"), ("Zqxavier leg", "LOWERLIMB"), ("Zqxavier", "OTHER"), ("", None)]
+    ("written", "shown"),
+    [("HEAD", "HEAD"), ("Thorax", "CHEST"), ("Zqxavier leg", "LOWERLIMB"), ("Zqxavier", "OTHER"), ("", None)],
 )
 def test_the_body_part_of_the_header_is_told_in_known_words_alone(tmp_path, write, written, shown):
-    with disable_value_validation():                            # no program should write such words, and some do
+    # no program should write such words, and some do
+    with disable_value_validation():
         write.save(tmp_path / "one", write.images(write.noise(), BodyPartExamined=written))
     (volume,) = gather_dicom(tmp_path).volumes
     assert volume.attributes.get("body_part_examined") == shown
 
 
 def test_an_object_of_another_kind_in_a_series_is_no_slice_of_it(tmp_path, write):
-    """Two of its forty images are a CT and a capture of a screen: what is left is a volume, its neighbours stand where they stood."""
+    """Two of its forty images are a CT and a capture of a screen: what is left is a volume, its neighbours
+    stand where they stood."""
     images = write.images(write.noise((20, 24, 40)))
     images[7].Modality = "CT"
     images[20].ConversionType = "WSD"
@@ -303,7 +363,8 @@ def test_an_object_of_another_kind_in_a_series_is_no_slice_of_it(tmp_path, write
 
 @pytest.mark.parametrize("folders", [("first", "second"), ("second", "first")])
 def test_a_copy_that_was_cut_short_does_not_hide_the_whole_one(tmp_path, write, folders):
-    """The same series in two folders, once without its last image, once with one image cut in the middle: together they are whole."""
+    """The same series in two folders, once without its last image, once with one image cut in the middle:
+    together they are whole."""
     short, cut = folders
     images = write.images(write.noise(seed=5))
     write.save(tmp_path / short, images)
@@ -316,26 +377,41 @@ def test_a_copy_that_was_cut_short_does_not_hide_the_whole_one(tmp_path, write, 
 
 
 def test_a_series_of_a_folder_takes_the_memory_of_its_own_files(tmp_path, write):
-    """Wherever they lie below it; a batch with a budget would else read one after the other what fits beside each other."""
+    """Wherever they lie below it; a batch with a budget would else read one after the other what fits beside
+    each other."""
     small, large = write.images(write.noise()), write.images(write.noise((60, 64, 9), seed=1), series=9)
     write.save(tmp_path, small, "s")
     write.save(tmp_path / "below", large, "l")
-    wanted = [bytes_to_read(source_of(address(tmp_path, series.id))) - LEAST_BYTES for series in survey(tmp_path).series]
+    wanted = [
+        bytes_to_read(source_of(address(tmp_path, series.id))) - LEAST_BYTES
+        for series in survey(tmp_path).series
+    ]
     sizes = [sum(path.stat().st_size for path in tmp_path.rglob(f"{letter}*.dcm")) for letter in "sl"]
-    assert wanted == [PACKED_TO_BYTES * size for size in sizes] and bytes_to_read(source_of(tmp_path)) - LEAST_BYTES == sum(wanted)
+    assert wanted == [PACKED_TO_BYTES * size for size in sizes] and bytes_to_read(
+        source_of(tmp_path)
+    ) - LEAST_BYTES == sum(wanted)
 
 
 @pytest.mark.parametrize("other", ["a", "c"], ids=["copies come first", "copies come last"])
 @pytest.mark.parametrize("kind", ["copies", "phases"])
 def test_a_folder_with_copies_or_another_phase_stands_for_no_single_series(tmp_path, write, kind, other):
-    """One study fetched twice, once with another series beside it: read by itself, the folder `b` holds two volumes."""
+    """One study fetched twice, once with another series beside it: read by itself, the folder `b` holds two
+    volumes."""
     again = {} if kind == "copies" else {"TriggerTime": "50", "InstanceNumber": lambda k: k + 10}
-    write.save(tmp_path / other, write.images(write.noise(seed=1), series=1, **({} if kind == "copies" else {"TriggerTime": "0"})), "x")
-    write.save(tmp_path / "b", write.images(write.noise(seed=1 if kind == "copies" else 3), series=1, **again), "x")
+    write.save(
+        tmp_path / other,
+        write.images(write.noise(seed=1), series=1, **({} if kind == "copies" else {"TriggerTime": "0"})),
+        "x",
+    )
+    write.save(
+        tmp_path / "b", write.images(write.noise(seed=1 if kind == "copies" else 3), series=1, **again), "x"
+    )
     write.save(tmp_path / "b", write.images(write.noise(seed=2), series=2), "y")
     found = find([tmp_path]).volumes
     assert len(found) == 2
-    assert {read(path).voxels.tobytes() for path in found} == {write.noise(seed=seed).astype(np.float32).tobytes() for seed in (1, 2)}
+    assert {read(path).voxels.tobytes() for path in found} == {
+        write.noise(seed=seed).astype(np.float32).tobytes() for seed in (1, 2)
+    }
 
 
 def test_files_named_one_by_one_are_read_where_a_folder_below_holds_copies(tmp_path, write):
@@ -351,14 +427,20 @@ def test_two_patients_of_one_series_uid_in_folders_of_their_own_are_two_rows(tmp
         write.save(tmp_path / patient, write.images(write.noise(seed=seed), PatientID=patient,
                                                     SOPInstanceUID=lambda k, seed=seed: f"1.2.3.{seed}.{k}"))
     gathered = gather_dicom(tmp_path)
-    assert {row.subject_id for row in gathered.volumes} == {short_hash("anna"), short_hash("bert")} and not gathered.aside
+    assert {row.subject_id for row in gathered.volumes} == {
+        short_hash("anna"),
+        short_hash("bert"),
+    } and not gathered.aside
 
 
 def test_what_is_told_of_broken_files_beside_a_series_is_no_longer_told_once_they_are_gone(tmp_path, write):
     """The slices come from the cache, for the series' own files are the same."""
     write.save(tmp_path / "set" / "s", write.images(write.noise((40, 40, 12))))
     (tmp_path / "set" / "s" / "bad.dcm").write_bytes(bytes(500))
-    write_tsv(tmp_path / "set" / "volumes.tsv", ["volume_id", "subject_id", "path"], [{"volume_id": "a", "subject_id": "a", "path": "s"}])
+    write_tsv(
+        tmp_path / "set" / "volumes.tsv", ["volume_id", "subject_id", "path"],
+        [{"volume_id": "a", "subject_id": "a", "path": "s"}],
+    )
     first = slice_collections({"set": tmp_path / "set"}, tmp_path / "out").records[0].notes
     (tmp_path / "set" / "s" / "bad.dcm").unlink()
     assert first == ("1 object beside it could not be used",)

@@ -22,7 +22,9 @@ def smooth(bits: int, signed: bool = False) -> np.ndarray:
     """A volume of slow waves over the whole range, which lossy compression hardly changes."""
     i, j, k = np.indices((32, 40, 6))
     wave = (1 + np.sin(i / 9) * np.cos(j / 7 + k / 5)) / 2
-    return np.round(wave * (2**bits - 1) - (2 ** (bits - 1) if signed else 0)).astype(np.int16 if signed else np.uint16)
+    return np.round(wave * (2**bits - 1) - (2 ** (bits - 1) if signed else 0)).astype(
+        np.int16 if signed else np.uint16
+    )
 
 
 def extended(write, folder: Path, voxels: np.ndarray, bits: int, **more) -> Path:
@@ -44,7 +46,9 @@ def test_twelve_bits_are_read_from_folders_and_archives(tmp_path: Path, write) -
 
 @pytest.mark.parametrize("bits", [9, 10, 11, 12])
 @pytest.mark.parametrize("spacing", ["1", "2.5"])
-def test_a_frame_is_decoded_to_the_bit_as_simpleitk_does(tmp_path: Path, write, bits: int, spacing: str) -> None:
+def test_a_frame_is_decoded_to_the_bit_as_simpleitk_does(
+    tmp_path: Path, write, bits: int, spacing: str
+) -> None:
     _add_12_bit()
     voxels = smooth(bits)[:, :, :2]
     path = sorted(extended(write, tmp_path, voxels, bits, PixelSpacing=[spacing, spacing]).iterdir())[0]
@@ -56,8 +60,14 @@ def test_a_frame_is_decoded_to_the_bit_as_simpleitk_does(tmp_path: Path, write, 
 def test_frames_of_one_object_are_read_too(tmp_path: Path, write) -> None:
     voxels = smooth(12)
     folder = extended(write, tmp_path / "in", voxels, 12)
-    frames = [next(generate_frames(dcmread(path).PixelData, number_of_frames=1)) for path in sorted(folder.iterdir())]
-    one = write.enhanced(voxels.transpose(2, 1, 0).copy(), [write.geometry(write.AFFINE, k) for k in range(6)], BitsStored=12, HighBit=11)
+    frames = [
+        next(generate_frames(dcmread(path).PixelData, number_of_frames=1))
+        for path in sorted(folder.iterdir())
+    ]
+    one = write.enhanced(
+        voxels.transpose(2, 1, 0).copy(), [write.geometry(write.AFFINE, k) for k in range(6)], BitsStored=12,
+        HighBit=11,
+    )
     one.file_meta.TransferSyntaxUID = EXTENDED
     one.PixelData = encapsulate(frames)
     one["PixelData"].VR = "OB"
@@ -78,8 +88,10 @@ def test_what_is_cut_short_is_damaged(tmp_path: Path, write) -> None:
 
 
 @pytest.mark.parametrize("syntax", [
-    *(f"1.2.840.10008.1.2.4.{number}" for number in (52, 53, 54, 55, 56, 58, 59, 60, 61, 62, 63, 64, 65, 66)),         # retired JPEG
-    *(f"1.2.840.10008.1.2.4.{number}" for number in (92, 93, 94, 95, 100, 102, 104, 107, 201, 202, 203)),     # JPIP, MPEG, HTJ2K
+    # retired JPEG
+    *(f"1.2.840.10008.1.2.4.{number}" for number in (52, 53, 54, 55, 56, 58, 59, 60, 61, 62, 63, 64, 65, 66)),
+    # JPIP, MPEG, HTJ2K
+    *(f"1.2.840.10008.1.2.4.{number}" for number in (92, 93, 94, 95, 100, 102, 104, 107, 201, 202, 203)),
 ])
 def test_a_syntax_without_a_decoder_is_called_so(tmp_path: Path, write, syntax: str) -> None:
     one, *others = write.images(write.noise((8, 8, 3)))
@@ -91,7 +103,9 @@ def test_a_syntax_without_a_decoder_is_called_so(tmp_path: Path, write, syntax: 
     assert refusal.value.code == "volume-transfer-syntax"
 
 
-def test_data_that_every_decoder_declines_are_not_called_damaged(tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_that_every_decoder_declines_are_not_called_damaged(
+    tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On a machine for which there is no GDCM, Pillow alone is asked."""
     folder = extended(write, tmp_path / "in", smooth(12), 12)
     (tmp_path / "gdcm.py").write_text("raise ImportError")
@@ -101,14 +115,34 @@ def test_data_that_every_decoder_declines_are_not_called_damaged(tmp_path: Path,
     assert refusal.value.code == "volume-transfer-syntax" and "no decoder" in refusal.value.sentence
 
 
-@pytest.mark.parametrize(("fault", "lacking"), [
-    (NotImplementedError("anything"), True),
-    (RuntimeError("Unable to decode as exceptions were raised by all available plugins:\n  gdcm: GDCM does not support it\n"
-                  "  pillow: Pillow does not support it"), True),
-    (RuntimeError("Unable to decode as exceptions were raised by all available plugins:\n  gdcm: GDCM does not support it\n"
-                  "  twelve: broken data"), False),
-    (RuntimeError("Unable to decode as exceptions were raised by all available plugins:\n  gdcm: broken data"), False),
-    (ValueError("does not support"), False),
-])
+@pytest.mark.parametrize(
+    ("fault", "lacking"),
+    [
+        (NotImplementedError("anything"), True),
+        (
+            RuntimeError(
+                "Unable to decode as exceptions were raised by all available plugins:\n  gdcm: GDCM does not "
+                "support it\n"
+                "  pillow: Pillow does not support it"
+            ),
+            True,
+        ),
+        (
+            RuntimeError(
+                "Unable to decode as exceptions were raised by all available plugins:\n  gdcm: GDCM does not "
+                "support it\n"
+                "  twelve: broken data"
+            ),
+            False,
+        ),
+        (
+            RuntimeError(
+                "Unable to decode as exceptions were raised by all available plugins:\n  gdcm: broken data"
+            ),
+            False,
+        ),
+        (ValueError("does not support"), False),
+    ],
+)
 def test_damage_is_what_one_decoder_tried_and_failed_at(fault: Exception, lacking: bool) -> None:
     assert _is_unsupported(fault) == lacking

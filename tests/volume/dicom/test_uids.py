@@ -26,7 +26,10 @@ from fovnet.volume.sources import read
 AXIAL = np.array([[-1.5, 0, 0, 30], [0, -1.25, 0, 20], [0, 0, 4.0, -50], [0, 0, 0, 1]])
 SAGITTAL = np.array([[0, 0, 4.0, -100], [-1.25, 0, 0, 20], [0, -1.5, 0, 30], [0, 0, 0, 1]])
 TILTED = AXIAL.copy()
-TILTED[:3, 1], TILTED[:3, 2] = [0, -1.25 * np.cos(0.3), -1.25 * np.sin(0.3)], [0, -4 * np.sin(0.3), 4 * np.cos(0.3)]
+TILTED[:3, 1], TILTED[:3, 2] = (
+    [0, -1.25 * np.cos(0.3), -1.25 * np.sin(0.3)],
+    [0, -4 * np.sin(0.3), 4 * np.cos(0.3)],
+)
 SMALL = np.zeros((20, 24, 1), dtype=np.int16)
 Given = dict[str, Any]
 Grouped = list[tuple[str, list[str]]]
@@ -47,20 +50,32 @@ def aside(affine: np.ndarray, *mm: float) -> np.ndarray:
 
 def numbered(which: int, first: int = 1) -> Given:
     """UIDs of one of several stacks, and image numbers from `first`."""
-    return {"SOPInstanceUID": lambda k: f"1.2.{which}.{k}", "SeriesInstanceUID": "1.2.3", "InstanceNumber": lambda k: first + k}
+    return {
+        "SOPInstanceUID": lambda k: f"1.2.{which}.{k}", "SeriesInstanceUID": "1.2.3",
+        "InstanceNumber": lambda k: first + k,
+    }
 
 
 def grouped(*stacks: list[Any]) -> Grouped:
-    """(kind, sorted SOP instance UIDs and frames) of each volume among all these images, which are not written."""
-    frames = [frame for number, one in enumerate(chain(*stacks)) for frame in frames_in(Item(Path("in") / str(number)), one)]
+    """(kind, sorted SOP instance UIDs and frames) of each volume among all these images, which are not
+    written."""
+    frames = [
+        frame
+        for number, one in enumerate(chain(*stacks))
+        for frame in frames_in(Item(Path("in") / str(number)), one)
+    ]
     return sorted((series.kind, sorted(f"{frame.sop_uid}/{frame.number}" for frame in series.frames))
                   for series in repeats_over_time(series_of(frames)))
 
 
 def as_written(*stacks: list[Any], kinds: tuple[str, ...] = ("",)) -> Grouped:
-    """What `grouped` returns if each of these stacks is a volume; the last kind is that of all further ones."""
+    """What `grouped` returns if each of these stacks is a volume; the last kind is that of all further
+    ones."""
     each = [*kinds, *[kinds[-1]] * (len(stacks) - len(kinds))]
-    return sorted((kind, sorted(f"{one.SOPInstanceUID}/0" for one in stack)) for kind, stack in zip(each, stacks, strict=True))
+    return sorted(
+        (kind, sorted(f"{one.SOPInstanceUID}/0" for one in stack))
+        for kind, stack in zip(each, stacks, strict=True)
+    )
 
 
 def counts(found: Grouped) -> list[tuple[str, int]]:
@@ -80,11 +95,14 @@ def is_one_volume(folder: Path, voxels: np.ndarray) -> bool:
 
 # Several series under one series UID
 
-SERIES: dict[str, list[tuple[np.ndarray, int, Given]]] = {     # grid, slices, elements of each series
+SERIES: dict[str, list[tuple[np.ndarray, int, Given]]] = {  # grid, slices, elements of each series
     "same place": [(AXIAL, 9, {}), (AXIAL, 9, {})],
     "three of them": [(AXIAL, 9, {}), (AXIAL, 9, {}), (AXIAL, 9, {})],
     "numbers of images go on": [(AXIAL, 9, {}), (AXIAL, 9, {"InstanceNumber": lambda k: 10 + k})],
-    "numbers of images alternate": [(AXIAL, 9, {"InstanceNumber": lambda k: 2 * k}), (AXIAL, 9, {"InstanceNumber": lambda k: 2 * k + 1})],
+    "numbers of images alternate": [
+        (AXIAL, 9, {"InstanceNumber": lambda k: 2 * k}),
+        (AXIAL, 9, {"InstanceNumber": lambda k: 2 * k + 1}),
+    ],
     "another description": [(AXIAL, 9, {"SeriesDescription": "t1"}), (AXIAL, 9, {"SeriesDescription": "t2"})],
     "far above": [(AXIAL, 9, {}), (up(AXIAL, 400), 7, {})],
     "just above": [(AXIAL, 9, {}), (up(AXIAL, 36), 7, {})],
@@ -97,9 +115,15 @@ SERIES: dict[str, list[tuple[np.ndarray, int, Given]]] = {     # grid, slices, e
     "another slice distance": [(AXIAL, 9, {}), (AXIAL @ np.diag([1, 1, 2, 1]), 5, {})],
     "other echoes": [(AXIAL, 9, {"EchoNumbers": 1}), (AXIAL, 9, {"EchoNumbers": 2})],
     "other b-values": [(AXIAL, 9, {"DiffusionBValue": 0.0}), (AXIAL, 9, {"DiffusionBValue": 800.0})],
-    "other temporal positions": [(AXIAL, 9, {"TemporalPositionIdentifier": 1}), (AXIAL, 9, {"TemporalPositionIdentifier": 2})],
+    "other temporal positions": [
+        (AXIAL, 9, {"TemporalPositionIdentifier": 1}),
+        (AXIAL, 9, {"TemporalPositionIdentifier": 2}),
+    ],
     "other acquisitions": [(AXIAL, 9, {"AcquisitionNumber": 1}), (AXIAL, 9, {"AcquisitionNumber": 2})],
-    "packages in both": [(AXIAL, 9, {"StackID": lambda k: str(k % 2)}), (AXIAL, 9, {"StackID": lambda k: str(k % 3)})],
+    "packages in both": [
+        (AXIAL, 9, {"StackID": lambda k: str(k % 2)}),
+        (AXIAL, 9, {"StackID": lambda k: str(k % 3)}),
+    ],
     "one without a number": [(AXIAL, 9, {}), (AXIAL, 9, {"SeriesNumber": None})],
     "no series UID": [(AXIAL, 9, {"SeriesInstanceUID": ""}), (AXIAL, 9, {"SeriesInstanceUID": ""})],
 }
@@ -108,8 +132,12 @@ SERIES: dict[str, list[tuple[np.ndarray, int, Given]]] = {     # grid, slices, e
 @pytest.mark.parametrize("series", SERIES.values(), ids=SERIES)
 def test_each_series_number_under_one_uid_is_a_volume_of_its_own(write, series):
     """None is a repeat of another."""
-    stacks = [write.images(SMALL.repeat(slices, axis=2), affine, **{"SeriesNumber": number, **numbered(number), **own})
-              for number, (affine, slices, own) in enumerate(series, start=2)]
+    stacks = [
+        write.images(
+            SMALL.repeat(slices, axis=2), affine, **{"SeriesNumber": number, **numbered(number), **own}
+        )
+        for number, (affine, slices, own) in enumerate(series, start=2)
+    ]
     assert grouped(*stacks) == as_written(*stacks)
 
 
@@ -126,19 +154,31 @@ def test_two_series_under_one_uid_are_found_in_their_folders(tmp_path, write, mm
 
 
 def test_time_points_within_each_of_two_series_under_one_uid_are_repeats(write):
-    stacks = [write.images(SMALL.repeat(9, axis=2), SeriesNumber=n, TemporalPositionIdentifier=t, **numbered(10 * n + t, 9 * t))
-              for n in (2, 3) for t in (1, 2)]
+    stacks = [
+        write.images(
+            SMALL.repeat(9, axis=2), SeriesNumber=n, TemporalPositionIdentifier=t,
+            **numbered(10 * n + t, 9 * t),
+        )
+        for n in (2, 3)
+        for t in (1, 2)
+    ]
     assert grouped(*stacks) == as_written(*stacks, kinds=("", "repeat", "", "repeat"))
 
 
 def test_a_single_image_of_another_number_spoils_no_series(write):
-    stack, one = write.images(SMALL.repeat(9, axis=2), **numbered(1)), write.images(SMALL, up(AXIAL, 12), SeriesNumber=8, **numbered(2))
+    stack, one = (
+        write.images(SMALL.repeat(9, axis=2), **numbered(1)),
+        write.images(SMALL, up(AXIAL, 12), SeriesNumber=8, **numbered(2)),
+    )
     assert grouped(stack + one) == as_written(stack, one, kinds=("", "single"))
 
 
 def test_enhanced_objects_of_several_numbers_are_several_volumes(write):
     places = [write.geometry(AXIAL, k) for k in range(9)]
-    files = [write.enhanced(np.zeros((9, 24, 20), np.int16), places, SeriesNumber=n, SOPInstanceUID=f"1.2.{n}") for n in (1, 2)]
+    files = [
+        write.enhanced(np.zeros((9, 24, 20), np.int16), places, SeriesNumber=n, SOPInstanceUID=f"1.2.{n}")
+        for n in (1, 2)
+    ]
     assert counts(grouped(files)) == [("", 9), ("", 9)]
 
 
@@ -163,34 +203,56 @@ def test_numbers_that_make_no_series_take_no_volume_apart(write, number):
     assert grouped(files) == as_written(files)
 
 
-@pytest.mark.parametrize("number", ["another in every slice", "absent in some", "absent in the upper half", "in pairs", "leading zeros"])
+@pytest.mark.parametrize(
+    "number",
+    ["another in every slice", "absent in some", "absent in the upper half", "in pairs", "leading zeros"],
+)
 def test_numbers_that_make_no_series_take_no_film_apart(write, number):
-    films = [write.images(SMALL.repeat(9, axis=2), SeriesNumber=NUMBERS[number], TemporalPositionIdentifier=n + 1, **numbered(n, 9 * n + 1))
-             for n in range(3)]
+    films = [
+        write.images(
+            SMALL.repeat(9, axis=2), SeriesNumber=NUMBERS[number], TemporalPositionIdentifier=n + 1,
+            **numbered(n, 9 * n + 1),
+        )
+        for n in range(3)
+    ]
     assert grouped(*films) == as_written(*films, kinds=("", "repeat"))
 
 
 # Packages of slices
 
 def of_package(names: tuple[str, ...], package: Callable[[int], int]) -> Given:
-    values = {"StackID": lambda k: str(package(k) + 1), "TemporalPositionIdentifier": lambda k: package(k) + 1}
+    values = {
+        "StackID": lambda k: str(package(k) + 1),
+        "TemporalPositionIdentifier": lambda k: package(k) + 1,
+    }
     return {name: values[name] for name in names}
 
 
-PACKAGES: dict[str, Callable[[int], int]] = {           # of twelve slices
-    "two interleaved": lambda k: k % 2, "three interleaved": lambda k: k % 3, "five interleaved": lambda k: k % 5,
-    "two blocks": lambda k: k // 6, "three blocks": lambda k: k // 4, "uneven blocks": lambda k: int(k > 2) + int(k > 8),
-    "every slice": lambda k: k, "blocks, interleaved": lambda k: k // 6 * 2 + k % 2,
+PACKAGES: dict[str, Callable[[int], int]] = {  # of twelve slices
+    "two interleaved": lambda k: k % 2,
+    "three interleaved": lambda k: k % 3,
+    "five interleaved": lambda k: k % 5,
+    "two blocks": lambda k: k // 6,
+    "three blocks": lambda k: k // 4,
+    "uneven blocks": lambda k: int(k > 2) + int(k > 8),
+    "every slice": lambda k: k,
+    "blocks, interleaved": lambda k: k // 6 * 2 + k % 2,
 }
-BY = {"stack": ("StackID",), "time": ("TemporalPositionIdentifier",), "both": ("StackID", "TemporalPositionIdentifier")}
+BY = {
+    "stack": ("StackID",), "time": ("TemporalPositionIdentifier",),
+    "both": ("StackID", "TemporalPositionIdentifier"),
+}
 
 
 @pytest.mark.parametrize("names", BY.values(), ids=BY)
 @pytest.mark.parametrize("package", PACKAGES.values(), ids=PACKAGES)
 @pytest.mark.parametrize("affine", [AXIAL, TILTED], ids=["axial", "tilted"])
 def test_packages_of_slices_are_one_volume(write, affine, package, names):
-    order = np.argsort(np.argsort([package(k) for k in range(12)], kind="stable")) + 1            # package after package
-    files = write.images(SMALL.repeat(12, axis=2), affine, InstanceNumber=lambda k: int(order[k]), **of_package(names, package))
+    # package after package
+    order = np.argsort(np.argsort([package(k) for k in range(12)], kind="stable")) + 1
+    files = write.images(
+        SMALL.repeat(12, axis=2), affine, InstanceNumber=lambda k: int(order[k]), **of_package(names, package)
+    )
     assert grouped(files) == as_written(files)
 
 
@@ -198,12 +260,22 @@ def test_packages_of_slices_are_one_volume(write, affine, package, names):
 @pytest.mark.parametrize("package", PACKAGES.values(), ids=PACKAGES)
 def test_packages_in_an_enhanced_object_are_one_volume(tmp_path, write, package, over_time):
     voxels, order = write.noise((20, 24, 12)), sorted(range(12), key=package)
-    content = [{"FrameContentSequence": {"StackID": str(package(k) + 1), "InStackPositionNumber": order.index(k) + 1,
-                                         "TemporalPositionIndex": t + 1}} for t in range(over_time) for k in order]
+    content = [
+        {
+            "FrameContentSequence": {
+                "StackID": str(package(k) + 1), "InStackPositionNumber": order.index(k) + 1,
+                "TemporalPositionIndex": t + 1,
+            }
+        }
+        for t in range(over_time)
+        for k in order
+    ]
     frames = np.stack([voxels[:, :, k].T + t for t in range(over_time) for k in order])
     places = [write.geometry(AXIAL, k) for _ in range(over_time) for k in order]
     path = write.save(tmp_path, [write.enhanced(frames, places, content)]) / "im000.dcm"
-    assert [series.kind for series in survey(path).series] == ["", "repeat"][:over_time] and is_one_volume(path, voxels)
+    assert [series.kind for series in survey(path).series] == ["", "repeat"][:over_time] and is_one_volume(
+        path, voxels
+    )
 
 
 def test_a_slice_missing_from_a_package_is_bridged(tmp_path, write):
@@ -213,9 +285,11 @@ def test_a_slice_missing_from_a_package_is_bridged(tmp_path, write):
     assert len(series.frames) == 11 and read(tmp_path).voxels.shape == (20, 24, 12)
 
 
-STACKS = {                                              # of six slices each, beside one of six from -50 to -30 mm
-    "turned": SAGITTAL, "far above": up(AXIAL, 100), "a little far above": up(AXIAL, 32), "overlapping": up(AXIAL, 20), "same place": AXIAL,
-    "not quite between": up(AXIAL, 1), "beside": aside(AXIAL, 60, 0, 0), "above, and aside": aside(AXIAL, 6, 0, 24),
+# of six slices each, beside one of six from -50 to -30 mm
+STACKS = {
+    "turned": SAGITTAL, "far above": up(AXIAL, 100), "a little far above": up(AXIAL, 32),
+    "overlapping": up(AXIAL, 20), "same place": AXIAL, "not quite between": up(AXIAL, 1),
+    "beside": aside(AXIAL, 60, 0, 0), "above, and aside": aside(AXIAL, 6, 0, 24),
     "another distance": up(AXIAL, 24) @ np.diag([1, 1, 1.5, 1]),
 }
 
@@ -223,16 +297,23 @@ STACKS = {                                              # of six slices each, be
 @pytest.mark.parametrize("names", BY.values(), ids=BY)
 @pytest.mark.parametrize("other", STACKS.values(), ids=STACKS)
 def test_stacks_that_are_no_packages_of_one_volume_stay_apart(write, other, names):
-    stacks = [write.images(SMALL.repeat(6, axis=2), affine, **numbered(n, 6 * n + 1), **of_package(names, lambda k, n=n: n))
-              for n, affine in enumerate((AXIAL, other))]
+    stacks = [
+        write.images(
+            SMALL.repeat(6, axis=2), affine, **numbered(n, 6 * n + 1), **of_package(names, lambda k, n=n: n)
+        )
+        for n, affine in enumerate((AXIAL, other))
+    ]
     assert [count for _, count in counts(grouped(*stacks))] == [6, 6]
 
 
 # Repeats that no public attribute tells apart
 
-REPEATS: dict[str, tuple[int, str, tuple[Any, Any]]] = {       # tag, kind of value, its values for the first and the second pass
-    "label": (0x20051429, "CS", ("CONTROL", "LABEL")), "number of the b-value": (0x20051412, "IS", ("1", "2")),
-    "phase": (0x20011008, "IS", ("1", "2")), "a real number": (0x200510A0, "FL", (0.0, 4.5)),
+# tag, kind of value, its values for the first and the second pass
+REPEATS: dict[str, tuple[int, str, tuple[Any, Any]]] = {
+    "label": (0x20051429, "CS", ("CONTROL", "LABEL")),
+    "number of the b-value": (0x20051412, "IS", ("1", "2")),
+    "phase": (0x20011008, "IS", ("1", "2")),
+    "a real number": (0x200510A0, "FL", (0.0, 4.5)),
     "another vendor's": (0x00191001, "LO", ("A", "B")),
     "time of creation": (0x00080013, "TM", ("101010", "101110")),
 }
@@ -240,13 +321,17 @@ REPEATS: dict[str, tuple[int, str, tuple[Any, Any]]] = {       # tag, kind of va
 
 @pytest.mark.parametrize("again", [False, True], ids=["numbered alike", "numbered at random"])
 @pytest.mark.parametrize("attribute", REPEATS.values(), ids=REPEATS)
-def test_repeats_that_any_attribute_tells_apart_are_a_volume_and_its_repeat(tmp_path, write, attribute, again):
+def test_repeats_that_any_attribute_tells_apart_are_a_volume_and_its_repeat(
+    tmp_path, write, attribute, again
+):
     """Whatever else differs from image to image."""
     tag, vr, values = attribute
     numbers = np.random.default_rng(2).permutation(18).reshape(2, 9) + 1
     for n, value in enumerate(values):
         order = {"InstanceNumber": lambda k, n=n: int(numbers[n, k])} if again else {}
-        files = write.images(write.noise(seed=n), **{**numbered(n), **order}, InstanceCreationDate=lambda k: f"202001{k + 10}")
+        files = write.images(
+            write.noise(seed=n), **{**numbered(n), **order}, InstanceCreationDate=lambda k: f"202001{k + 10}"
+        )
         for one in files:
             one.add_new(tag, vr, value)
         write.save(tmp_path, files, f"{n}-")
@@ -255,7 +340,9 @@ def test_repeats_that_any_attribute_tells_apart_are_a_volume_and_its_repeat(tmp_
     assert read(tmp_path).notes[0].endswith(f"told apart by attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})")
 
 
-def test_frames_of_one_object_that_nothing_tells_apart_are_read_in_the_order_of_their_numbers(tmp_path, write):
+def test_frames_of_one_object_that_nothing_tells_apart_are_read_in_the_order_of_their_numbers(
+    tmp_path, write
+):
     """Twelve positions, three frames of each, in any order: as enhanced images of perfusion store label and
     control."""
     order = np.random.default_rng(5).permutation([(k, n) for k in range(12) for n in range(3)]).tolist()
@@ -263,14 +350,18 @@ def test_frames_of_one_object_that_nothing_tells_apart_are_read_in_the_order_of_
     frames = np.stack([voxels[n][:, :, k].T for k, n in order])
     write.save(tmp_path, [write.enhanced(frames, [write.geometry(AXIAL, k) for k, _ in order])])
     first = [next(n for place, n in order if place == k) for k in range(12)]
-    assert np.array_equal(read(tmp_path).voxels, np.stack([voxels[n][:, :, k] for k, n in enumerate(first)], axis=2))
+    assert np.array_equal(
+        read(tmp_path).voxels, np.stack([voxels[n][:, :, k] for k, n in enumerate(first)], axis=2)
+    )
 
 
 def test_labels_of_three_time_points_are_told_apart_too(tmp_path, write):
     """Six images a place in any order: the labels part them in two, the numbers each of these in three."""
     order = np.random.default_rng(3).permutation(54).reshape(6, 9)
     for n in range(6):
-        files = write.images(write.noise(seed=n), **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[n, k])})
+        files = write.images(
+            write.noise(seed=n), **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[n, k])}
+        )
         for one in files:
             one.add_new(0x20051429, "CS", ("CONTROL", "LABEL")[n % 2])
         write.save(tmp_path, files, f"{n}-")
@@ -283,9 +374,17 @@ def test_labels_of_three_time_points_are_told_apart_too(tmp_path, write):
 def passes(write: Any, order: np.ndarray, by: str) -> list[list[Any]]:
     """Volumes of one place: `order` (slices, passes) holds the image numbers, or the seconds of images that
     all have number 1."""
-    values = {"InstanceNumber": lambda k, n: int(order[k, n]), "AcquisitionTime": lambda k, n: f"10{order[k, n]:04}"}
-    return [write.images(SMALL.repeat(len(order), axis=2), **{**numbered(n), "InstanceNumber": 1, by: lambda k, n=n: values[by](k, n)})
-            for n in range(order.shape[1])]
+    values = {
+        "InstanceNumber": lambda k, n: int(order[k, n]),
+        "AcquisitionTime": lambda k, n: f"10{order[k, n]:04}",
+    }
+    return [
+        write.images(
+            SMALL.repeat(len(order), axis=2),
+            **{**numbered(n), "InstanceNumber": 1, by: lambda k, n=n: values[by](k, n)},
+        )
+        for n in range(order.shape[1])
+    ]
 
 
 @settings(max_examples=15)
@@ -294,23 +393,32 @@ def passes(write: Any, order: np.ndarray, by: str) -> list[list[Any]]:
 def test_repeats_in_any_order_are_a_volume_and_repeats_of_one_image_a_place(write, by, numbers, slices):
     found = grouped(*passes(write, np.asarray(numbers[: 3 * slices]).reshape(slices, 3) + 1, by))
     assert counts(found) == [("", slices), ("repeat", slices), ("repeat", slices)]
-    assert all(len({image.split("/")[0].rsplit(".", 1)[1] for image in images}) == slices for _, images in found)
+    assert all(
+        len({image.split("/")[0].rsplit(".", 1)[1] for image in images}) == slices for _, images in found
+    )
 
 
 def test_the_answer_says_that_the_first_image_of_each_place_is_read(tmp_path, write):
     order = np.random.default_rng(4).permutation(18).reshape(9, 2) + 1
     voxels = np.stack([write.noise(seed=n) for n in (0, 1)])
     for n in (0, 1):
-        write.save(tmp_path, write.images(voxels[n], **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[k, n])}), f"{n}-")
+        write.save(
+            tmp_path,
+            write.images(voxels[n], **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[k, n])}),
+            f"{n}-",
+        )
     wanted = np.stack([voxels[order[k].argmin()][:, :, k] for k in range(9)], axis=2)
     assert is_one_volume(tmp_path, wanted)
     assert any(note.startswith("the first of 2 images at each position") for note in read(tmp_path).notes)
 
 
-DOUBLED: dict[str, Callable[[int, int], bool]] = {      # whether pass n has slice k
-    "one slice twice": lambda k, n: n == 0 or k == 4, "the second broken off": lambda k, n: n == 0 or k < 7,
-    "one missing in the second": lambda k, n: n == 0 or k != 4, "every other slice twice": lambda k, n: n == 0 or k % 2 == 0,
-    "one missing in each": lambda k, n: k != 3 + n, "one place alone": lambda k, n: k == 4,
+DOUBLED: dict[str, Callable[[int, int], bool]] = {  # whether pass n has slice k
+    "one slice twice": lambda k, n: n == 0 or k == 4,
+    "the second broken off": lambda k, n: n == 0 or k < 7,
+    "one missing in the second": lambda k, n: n == 0 or k != 4,
+    "every other slice twice": lambda k, n: n == 0 or k % 2 == 0,
+    "one missing in each": lambda k, n: k != 3 + n,
+    "one place alone": lambda k, n: k == 4,
 }
 
 
@@ -318,7 +426,9 @@ DOUBLED: dict[str, Callable[[int, int], bool]] = {      # whether pass n has sli
 def test_places_with_unequal_numbers_of_images_are_refused(tmp_path, write, has):
     order = np.random.default_rng(1).permutation(18).reshape(9, 2) + 1
     for n in (0, 1):
-        files = write.images(write.noise(seed=n), **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[k, n])})
+        files = write.images(
+            write.noise(seed=n), **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[k, n])}
+        )
         write.save(tmp_path, [file for k, file in enumerate(files) if has(k, n)], f"{n}-")
     assert refusal(tmp_path).code == "volume-doubled"
 
@@ -335,9 +445,18 @@ def test_two_volumes_of_one_place_that_nothing_puts_in_order_are_refused(tmp_pat
 def time_points(write: Any, times: int, series: int = 5, **more: Any) -> list[list[Any]]:
     """A stack for each time, with a series UID of its own; `more` holds functions of the time.  The UIDs do
     not run with the time."""
-    return [write.images(write.noise(seed=10 * series + t), **{
-        "SeriesNumber": series, "SeriesInstanceUID": f"1.2.{series}.{9 - t}", "SOPInstanceUID": lambda k, t=t: f"1.2.{series}.{t}.{k}",
-        **{key: value(t) if callable(value) else value for key, value in more.items()}}) for t in range(times)]
+    return [
+        write.images(
+            write.noise(seed=10 * series + t),
+            **{
+                "SeriesNumber": series,
+                "SeriesInstanceUID": f"1.2.{series}.{9 - t}",
+                "SOPInstanceUID": lambda k, t=t: f"1.2.{series}.{t}.{k}",
+                **{key: value(t) if callable(value) else value for key, value in more.items()},
+            },
+        )
+        for t in range(times)
+    ]
 
 
 MOMENTS: dict[str, Given] = {
@@ -349,11 +468,18 @@ MOMENTS: dict[str, Given] = {
     "acquisition number": {"AcquisitionNumber": lambda t: t + 1},
     "trigger time": {"TriggerTime": lambda t: str(40 * t)},
     "image numbers": {"InstanceNumber": lambda t: lambda k: 9 * t + k + 1},
-    "all": {"TemporalPositionIdentifier": lambda t: t + 1, "AcquisitionTime": lambda t: f"10100{t}", "AcquisitionNumber": lambda t: t + 1,
-            "InstanceNumber": lambda t: lambda k: 9 * t + k + 1},
+    "all": {
+        "TemporalPositionIdentifier": lambda t: t + 1,
+        "AcquisitionTime": lambda t: f"10100{t}",
+        "AcquisitionNumber": lambda t: t + 1,
+        "InstanceNumber": lambda t: lambda k: 9 * t + k + 1,
+    },
     "every slice's own time": {"AcquisitionTime": lambda t: lambda k: f"1010{10 * t + k:02}"},
-    "gradient direction": {"DiffusionBValue": 800.0, "AcquisitionTime": lambda t: f"10100{t}",
-                           "DiffusionGradientOrientation": lambda t: [float(t == axis) for axis in range(3)]},
+    "gradient direction": {
+        "DiffusionBValue": 800.0,
+        "AcquisitionTime": lambda t: f"10100{t}",
+        "DiffusionGradientOrientation": lambda t: [float(t == axis) for axis in range(3)],
+    },
     "temporal position, no number": {"TemporalPositionIdentifier": lambda t: t + 1, "SeriesNumber": None},
 }
 
@@ -363,7 +489,9 @@ def test_of_time_points_under_a_uid_each_the_first_is_read(write, moment):
     """Two functional series of three time points are two volumes, not six."""
     rest = time_points(write, 3, 5, SeriesDescription="rest", **moment)
     task = time_points(write, 3, 6, SeriesDescription="task", **moment)
-    assert grouped(*rest, *task) == as_written(*rest, *task, kinds=("", "repeat", "repeat", "", "repeat", "repeat"))
+    assert grouped(*rest, *task) == as_written(
+        *rest, *task, kinds=("", "repeat", "repeat", "", "repeat", "repeat")
+    )
 
 
 def test_the_folder_of_the_time_points_is_the_volume_and_each_alone_is_one(tmp_path, write):
@@ -381,31 +509,50 @@ def test_the_folder_of_the_time_points_is_the_volume_and_each_alone_is_one(tmp_p
 def test_enhanced_objects_of_one_time_point_each_are_one_volume(write):
     places = [write.geometry(AXIAL, k) for k in range(9)]
     content = [{"FrameContentSequence": {"StackID": "1"}}] * 9
-    files = [write.enhanced(np.zeros((9, 24, 20), np.int16), places, content, SeriesInstanceUID=f"1.2.{t}", SOPInstanceUID=f"1.2.{t}.1",
-                            AcquisitionDateTime=f"2020010110100{t}.5") for t in range(3)]
+    files = [
+        write.enhanced(
+            np.zeros((9, 24, 20), np.int16), places, content, SeriesInstanceUID=f"1.2.{t}",
+            SOPInstanceUID=f"1.2.{t}.1", AcquisitionDateTime=f"2020010110100{t}.5",
+        )
+        for t in range(3)
+    ]
     assert counts(grouped(files)) == [("", 9), ("repeat", 9), ("repeat", 9)]
 
 
 def test_mosaics_of_one_time_point_each_are_one_volume(write):
-    files = [write.mosaic(write.noise(), SeriesInstanceUID=f"1.2.{t}", SOPInstanceUID=f"1.2.{t}.1", AcquisitionTime=f"10100{t}")
-             for t in range(3)]
+    files = [
+        write.mosaic(
+            write.noise(), SeriesInstanceUID=f"1.2.{t}", SOPInstanceUID=f"1.2.{t}.1",
+            AcquisitionTime=f"10100{t}",
+        )
+        for t in range(3)
+    ]
     assert counts(grouped(files)) == [("", 9), ("repeat", 9), ("repeat", 9)]
 
 
 ACQUISITIONS: dict[str, Given] = {
-    "description": {"SeriesDescription": lambda t: f"run {t}"}, "protocol": {"ProtocolName": lambda t: f"run {t}"},
-    "series number": {"SeriesNumber": lambda t: t + 1}, "no series number": {"SeriesNumber": None},
-    "repetition time": {"RepetitionTime": lambda t: str(500 + t)}, "echo time": {"EchoTime": lambda t: str(5 + t)},
-    "echo": {"EchoNumbers": lambda t: t + 1}, "flip angle": {"FlipAngle": lambda t: str(9 + t)},
+    "description": {"SeriesDescription": lambda t: f"run {t}"},
+    "protocol": {"ProtocolName": lambda t: f"run {t}"},
+    "series number": {"SeriesNumber": lambda t: t + 1},
+    "no series number": {"SeriesNumber": None},
+    "repetition time": {"RepetitionTime": lambda t: str(500 + t)},
+    "echo time": {"EchoTime": lambda t: str(5 + t)},
+    "echo": {"EchoNumbers": lambda t: t + 1},
+    "flip angle": {"FlipAngle": lambda t: str(9 + t)},
     "inversion time": {"InversionTime": lambda t: str(900 + t)},
     "contrast agent": {"ContrastBolusAgent": lambda t: "gadolinium" if t else ""},
-    "sequence": {"ScanningSequence": lambda t: ("SE", "GR")[t]}, "variant": {"SequenceVariant": lambda t: ("SP", "SK")[t]},
-    "frame of reference": {"FrameOfReferenceUID": lambda t: f"1.2.{t}"}, "b-value": {"DiffusionBValue": lambda t: 800.0 * t},
+    "sequence": {"ScanningSequence": lambda t: ("SE", "GR")[t]},
+    "variant": {"SequenceVariant": lambda t: ("SP", "SK")[t]},
+    "frame of reference": {"FrameOfReferenceUID": lambda t: f"1.2.{t}"},
+    "b-value": {"DiffusionBValue": lambda t: 800.0 * t},
     "image type": {"ImageType": lambda t: ["ORIGINAL", "PRIMARY", "M", ("IN_PHASE", "WATER")[t]]},
-    "study": {"StudyInstanceUID": lambda t: f"1.2.3.{t}"}, "patient": {"PatientID": lambda t: f"P{t}"},
+    "study": {"StudyInstanceUID": lambda t: f"1.2.3.{t}"},
+    "patient": {"PatientID": lambda t: f"P{t}"},
     "position": {"ImagePositionPatient": lambda t: lambda k: [-30, -20, 4 * k + 18 * t]},
     "pixel spacing": {"PixelSpacing": lambda t: [1 + t, 1 + t]},
-    "direction": {"ImageOrientationPatient": lambda t: [1, 0, 0, 0, np.cos(0.1 * t).round(5), np.sin(0.1 * t).round(5)]},
+    "direction": {
+        "ImageOrientationPatient": lambda t: [1, 0, 0, 0, np.cos(0.1 * t).round(5), np.sin(0.1 * t).round(5)]
+    },
     "coil": {"ReceiveCoilName": lambda t: ("head", "body")[t]},
     "nothing, not even the time": {"AcquisitionTime": "101000"},
 }
@@ -420,16 +567,24 @@ def test_other_acquisitions_at_the_same_place_are_no_time_points(write, differ):
 # A series UID for every slice
 
 def apart(which: int = 0) -> Given:
-    return {"SeriesInstanceUID": lambda k: f"1.2.3.{which}.{k}", "SOPInstanceUID": lambda k: f"1.2.4.{which}.{k}"}
+    return {
+        "SeriesInstanceUID": lambda k: f"1.2.3.{which}.{k}",
+        "SOPInstanceUID": lambda k: f"1.2.4.{which}.{k}",
+    }
 
 
 SLICES: dict[str, Given] = {
-    "plain": {}, "image numbers at random": {"InstanceNumber": lambda k: [5, 2, 9, 1, 3, 8, 4, 7, 6][k]},
+    "plain": {},
+    "image numbers at random": {"InstanceNumber": lambda k: [5, 2, 9, 1, 3, 8, 4, 7, 6][k]},
     "one image number": {"InstanceNumber": 1},
-    "no series number": {"SeriesNumber": None}, "a number of ten thousand": {"SeriesNumber": 10000},
-    "each slice at its own time": {"AcquisitionTime": lambda k: f"10100{k}"}, "nobody named": {"PatientID": ""},
-    "packages": {"StackID": lambda k: str(k % 3)}, "temporal positions": {"TemporalPositionIdentifier": lambda k: k + 1},
-    "echo times of its own": {"EchoTime": lambda k: f"{80 + k % 3}"}, "one frame each": {"NumberOfFrames": 1},
+    "no series number": {"SeriesNumber": None},
+    "a number of ten thousand": {"SeriesNumber": 10000},
+    "each slice at its own time": {"AcquisitionTime": lambda k: f"10100{k}"},
+    "nobody named": {"PatientID": ""},
+    "packages": {"StackID": lambda k: str(k % 3)},
+    "temporal positions": {"TemporalPositionIdentifier": lambda k: k + 1},
+    "echo times of its own": {"EchoTime": lambda k: f"{80 + k % 3}"},
+    "one frame each": {"NumberOfFrames": 1},
 }
 
 
@@ -446,19 +601,32 @@ def test_a_volume_of_slices_with_a_series_uid_each_is_read_and_says_so(tmp_path,
         write.save(tmp_path / f"s{k}", [one])
     assert is_one_volume(tmp_path, write.noise())
     for path in (tmp_path, address(tmp_path, survey(tmp_path).series[0].id)):
-        assert read(path).notes == ("joined from 9 series of one position each: every slice has a series UID of its own",)
+        assert read(path).notes == (
+            "joined from 9 series of one position each: every slice has a series UID of its own",
+        )
 
 
-OVER = {"time": {"TemporalPositionIdentifier": (1, 2)}, "echo": {"EchoNumbers": (1, 2)}, "clock": {"AcquisitionTime": ("1010", "1011")},
-        "numbers alone": {}}
+OVER = {
+    "time": {"TemporalPositionIdentifier": (1, 2)}, "echo": {"EchoNumbers": (1, 2)},
+    "clock": {"AcquisitionTime": ("1010", "1011")}, "numbers alone": {},
+}
 
 
 @pytest.mark.parametrize("over", OVER.values(), ids=OVER)
 @pytest.mark.parametrize("shared", [True, False], ids=["a UID a place", "a UID an image"])
 def test_films_with_a_series_uid_for_every_slice_are_a_volume_and_its_repeat(write, over, shared):
-    films = [write.images(SMALL.repeat(9, axis=2), **{**apart(n), "InstanceNumber": lambda k, n=n: 9 * n + k + 1,
-                                                      **({"SeriesInstanceUID": lambda k: f"1.2.3.{k}"} if shared else {}),
-                                                      **{key: values[n] for key, values in over.items()}}) for n in (0, 1)]
+    films = [
+        write.images(
+            SMALL.repeat(9, axis=2),
+            **{
+                **apart(n),
+                "InstanceNumber": lambda k, n=n: 9 * n + k + 1,
+                **({"SeriesInstanceUID": lambda k: f"1.2.3.{k}"} if shared else {}),
+                **{key: values[n] for key, values in over.items()},
+            },
+        )
+        for n in (0, 1)
+    ]
     assert grouped(*films) == as_written(*films, kinds=("", "repeat"))
 
 
@@ -468,9 +636,12 @@ def test_two_series_with_a_uid_for_every_slice_are_two_volumes(write):
 
 
 SINGLES: dict[str, Given] = {
-    "a number each": {"SeriesNumber": lambda k: k + 1}, "a description each": {"SeriesDescription": lambda k: f"slice {k}"},
-    "uneven places": {"ImagePositionPatient": lambda k: [0, 0, k**2]}, "one place": {"ImagePositionPatient": [0, 0, 0]},
-    "zigzag": {"ImagePositionPatient": lambda k: [8 * (k % 2), 0, 4 * k]}, "a person each": {"PatientID": lambda k: f"P{k}"},
+    "a number each": {"SeriesNumber": lambda k: k + 1},
+    "a description each": {"SeriesDescription": lambda k: f"slice {k}"},
+    "uneven places": {"ImagePositionPatient": lambda k: [0, 0, k**2]},
+    "one place": {"ImagePositionPatient": [0, 0, 0]},
+    "zigzag": {"ImagePositionPatient": lambda k: [8 * (k % 2), 0, 4 * k]},
+    "a person each": {"PatientID": lambda k: f"P{k}"},
     "a frame of reference each": {"FrameOfReferenceUID": lambda k: f"1.2.{k}"},
 }
 
@@ -478,4 +649,7 @@ SINGLES: dict[str, Given] = {
 @pytest.mark.parametrize("own", SINGLES.values(), ids=SINGLES)
 def test_single_images_that_make_no_stack_are_refused_with_the_cause(tmp_path, write, own):
     write.save(tmp_path, write.images(write.noise(), **apart(), **own))
-    assert refusal(tmp_path).code == "volume-single" and "Each image has a series UID of its own" in refusal(tmp_path).sentence
+    assert (
+        refusal(tmp_path).code == "volume-single"
+        and "Each image has a series UID of its own" in refusal(tmp_path).sentence
+    )

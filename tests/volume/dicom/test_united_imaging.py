@@ -17,7 +17,10 @@ from fovnet.volume.dicom.survey import survey
 from fovnet.volume.sources import read
 
 
-def grid(write, voxels: np.ndarray, *, creator: str = "Image Private Header", block: int = 0x10, uid: str = "1", **more):
+def grid(
+    write, voxels: np.ndarray, *, creator: str = "Image Private Header", block: int = 0x10, uid: str = "1",
+    **more,
+):
     """The slices row by row in ceil(sqrt(n)) columns and as many rows as these need; (0065,xx51) has an item
     for each."""
     columns, rows, slices = voxels.shape
@@ -28,19 +31,25 @@ def grid(write, voxels: np.ndarray, *, creator: str = "Image Private Header", bl
         large[row : row + rows, column : column + columns] = voxels[:, :, k].T
     place = write.geometry(write.AFFINE, 0)
     del place["ImagePositionPatient"]
-    one = write.header("1.2.840.10008.5.1.4.1.1.4", f"1.2.3.{uid}", large, InstanceNumber=1, Manufacturer="UIH", **{
-        **place, "ImageType": ["ORIGINAL", "PRIMARY", "M", "VFRAME"], **more,
-    })
+    one = write.header(
+        "1.2.840.10008.5.1.4.1.1.4", f"1.2.3.{uid}", large, InstanceNumber=1, Manufacturer="UIH",
+        **{**place, "ImageType": ["ORIGINAL", "PRIMARY", "M", "VFRAME"], **more},
+    )
     if creator:
         one.add_new(0x00650000 | block, "LO", creator)
-        items = [write.dataset(ImagePositionPatient=write.geometry(write.AFFINE, k)["ImagePositionPatient"]) for k in range(slices)]
+        items = [
+            write.dataset(ImagePositionPatient=write.geometry(write.AFFINE, k)["ImagePositionPatient"])
+            for k in range(slices)
+        ]
         one.add_new(0x00650051 | block << 8, "SQ", Sequence(items))
     return one
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(integers(4, 24), integers(5, 9), integers(5, 9))
-def test_the_grid_gives_the_voxels_and_the_places_of_its_slices(tmp_path_factory, write, slices: int, columns: int, rows: int) -> None:
+def test_the_grid_gives_the_voxels_and_the_places_of_its_slices(
+    tmp_path_factory, write, slices: int, columns: int, rows: int
+) -> None:
     voxels = write.noise((columns, rows, slices))
     folder = write.save(tmp_path_factory.mktemp("grid"), [grid(write, voxels)])
     volume = read(folder)
@@ -55,7 +64,10 @@ def test_twenty_slices_lie_in_five_columns_and_four_rows(tmp_path: Path, write) 
     assert read(write.save(tmp_path, [one])).voxels.shape == (64, 64, 20)
 
 
-@pytest.mark.parametrize("how", ["another block", "implicit", "big endian", "deflated", "VR lost", "in an archive", "other image type"])
+@pytest.mark.parametrize(
+    "how",
+    ["another block", "implicit", "big endian", "deflated", "VR lost", "in an archive", "other image type"],
+)
 def test_however_the_private_sequence_is_stored_it_is_found(tmp_path: Path, write, how: str) -> None:
     voxels = write.noise((8, 7, 12))
     more = {"ImageType": ["ORIGINAL", "PRIMARY", "M", "ND"]} if how == "other image type" else {}
@@ -93,9 +105,15 @@ def test_each_grid_of_a_series_is_a_volume(tmp_path: Path, write) -> None:
     assert np.array_equal(read(folder).voxels, write.noise((8, 7, 9), seed=1))
 
 
-@pytest.mark.parametrize("fault", ["no private attributes", "another creator", "an item without place", "no tiles of this size"])
-def test_a_grid_that_does_not_say_where_its_slices_lie_is_refused_with_a_way(tmp_path: Path, write, fault: str) -> None:
-    creator = {"no private attributes": "", "another creator": "SOMETHING ELSE"}.get(fault, "Image Private Header")
+@pytest.mark.parametrize(
+    "fault", ["no private attributes", "another creator", "an item without place", "no tiles of this size"]
+)
+def test_a_grid_that_does_not_say_where_its_slices_lie_is_refused_with_a_way(
+    tmp_path: Path, write, fault: str
+) -> None:
+    creator = {"no private attributes": "", "another creator": "SOMETHING ELSE"}.get(
+        fault, "Image Private Header"
+    )
     one = grid(write, write.noise((8, 7, 12)), creator=creator)
     if fault == "an item without place":
         del one[0x0065, 0x1051].value[3].ImagePositionPatient
@@ -111,5 +129,7 @@ def test_a_series_of_slices_that_also_have_the_sequence_is_a_stack(tmp_path: Pat
     datasets = write.images(write.noise())
     for one in datasets:
         one.add_new(0x00650010, "LO", "Image Private Header")
-        one.add_new(0x00651051, "SQ", Sequence([write.dataset(ImagePositionPatient=one.ImagePositionPatient)]))
+        one.add_new(
+            0x00651051, "SQ", Sequence([write.dataset(ImagePositionPatient=one.ImagePositionPatient)])
+        )
     assert np.array_equal(read(write.save(tmp_path, datasets)).voxels, write.noise())

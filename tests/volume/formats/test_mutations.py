@@ -1,7 +1,7 @@
 """Mutated files: whatever becomes of their bytes, the answer is a Volume or a VolumeError.
 
-Every input is made from its own number, so a finding can be made again: FOVNET_FUZZ=20000 runs that many (400 otherwise),
-FOVNET_FUZZ_FROM=137 begins with number 137.
+Every input is made from its own number, so a finding can be made again: FOVNET_FUZZ=20000 runs that many (400
+otherwise), FOVNET_FUZZ_FROM=137 begins with number 137.
 """
 
 from __future__ import annotations
@@ -27,8 +27,29 @@ FIRST = int(os.environ.get("FOVNET_FUZZ_FROM", "0"))
 COUNT = int(os.environ.get("FOVNET_FUZZ", "400"))
 SURPRISES = (0, 1, -1, 2**7 - 1, 2**15 - 1, -(2**15), 2**31 - 1, -(2**31), 2**62, -(2**63))
 WORDS = (
-    b"0", b"-1", b"nan", b"inf", b"1e308", b"99999999999999999999", b"", b"none", b"True", b"LIST", b"LOCAL", b"../x", b"%d", b"(",
-    b"\xff", b"MET_DOUBLE", b"raw", b"gzip", b"int64", b":=", b"\n\n", b"4", b"scanner-xyz",
+    b"0",
+    b"-1",
+    b"nan",
+    b"inf",
+    b"1e308",
+    b"99999999999999999999",
+    b"",
+    b"none",
+    b"True",
+    b"LIST",
+    b"LOCAL",
+    b"../x",
+    b"%d",
+    b"(",
+    b"\xff",
+    b"MET_DOUBLE",
+    b"raw",
+    b"gzip",
+    b"int64",
+    b":=",
+    b"\n\n",
+    b"4",
+    b"scanner-xyz",
 )
 
 
@@ -38,9 +59,10 @@ def seeds(made, at: Path) -> list[tuple[str, bytes]]:
     pair = made.nifti(at / "pair.hdr", body, kind=nibabel.Nifti1Pair)
     assert pair.exists()
     files = [
-        made.nifti(at / "a.nii", body), made.nifti(at / "b.nii", body, ">f4"), made.nifti(at / "c.nii.gz", body),
-        made.nifti(at / "d.nii", body, "<i8", nibabel.Nifti2Image), made.nifti(at / "e.nii", body, ">u2", nibabel.Nifti2Image), pair,
-        made.nrrd(at / "a.nrrd", body), made.nrrd(at / "b.nrrd", body, ">f8", encoding="raw"),
+        made.nifti(at / "a.nii", body), made.nifti(at / "b.nii", body, ">f4"),
+        made.nifti(at / "c.nii.gz", body), made.nifti(at / "d.nii", body, "<i8", nibabel.Nifti2Image),
+        made.nifti(at / "e.nii", body, ">u2", nibabel.Nifti2Image), pair, made.nrrd(at / "a.nrrd", body),
+        made.nrrd(at / "b.nrrd", body, ">f8", encoding="raw"),
         made.nrrd(at / "c.nhdr", body, encoding="raw", data="pair.img"), made.metaimage(at / "a.mha", body),
         made.metaimage(at / "b.mha", body, packed=True), made.metaimage(at / "c.mhd", body, data="pair.img"),
         made.mgh(at / "a.mgh", body), made.mgh(at / "b.mgz", body, ">f4"), made.gipl(at / "a.gipl", body),
@@ -88,7 +110,8 @@ def _repeat(data: bytearray, at: int, draw: random.Random) -> None:
 
 
 def _word(data: bytearray, at: int, draw: random.Random) -> None:
-    """A value of a text header replaced: what stands between a colon or an equals sign and the end of the line."""
+    """A value of a text header replaced: what stands between a colon or an equals sign and the end of the
+    line."""
     ends = [end for end in range(at, min(len(data), at + 400)) if data[end : end + 1] in (b":", b"=")]
     if ends:
         stop = data.find(b"\n", ends[0])
@@ -116,7 +139,9 @@ def test_a_mutated_file_is_a_volume_or_a_refusal(tmp_path, made, monkeypatch):
             assert refusal.code.startswith("volume-") and "\n" not in refusal.sentence
             code = refusal.code
         except BaseException as fault:
-            raise AssertionError(f"input {number} ({name}): {fault!r}; alone: FOVNET_FUZZ_FROM={number} FOVNET_FUZZ=1") from fault
+            raise AssertionError(
+                f"input {number} ({name}): {fault!r}; alone: FOVNET_FUZZ_FROM={number} FOVNET_FUZZ=1"
+            ) from fault
         finally:
             path.write_bytes(data)
         codes[code] = codes.get(code, 0) + 1

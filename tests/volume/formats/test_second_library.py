@@ -1,4 +1,5 @@
-"""Every format beside a second library: SimpleITK for NRRD, MetaImage and GIPL, nibabel for MGH and Analyze."""
+"""Every format beside a second library: SimpleITK for NRRD, MetaImage and GIPL, nibabel for MGH and
+Analyze."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def ras_affine(image: SimpleITK.Image) -> np.ndarray:
     affine = np.eye(4)
     affine[:3, 3] = corner
     for axis in range(3):
-        affine[:3, axis] = np.array(image.TransformIndexToPhysicalPoint([int(axis == n) for n in range(3)])) - corner
+        affine[:3, axis] = (
+            np.array(image.TransformIndexToPhysicalPoint([int(axis == n) for n in range(3)])) - corner
+        )
     return LPS_TO_RAS @ affine
 
 
@@ -56,17 +59,25 @@ def test_gipl_is_taken_as_itk_takes_it_and_that_is_said(tmp_path, name):
     SimpleITK.WriteImage(image, str(tmp_path / name))
     volume, again = read(tmp_path / name), SimpleITK.ReadImage(str(tmp_path / name))
     assert np.array_equal(volume.voxels, SimpleITK.GetArrayFromImage(image).transpose())
-    np.testing.assert_allclose(volume.vox_to_ras, ras_affine(again), atol=1e-4)        # spacings are float32 there
+    # spacings are float32 there
+    np.testing.assert_allclose(volume.vox_to_ras, ras_affine(again), atol=1e-4)
     assert "as ITK-SNAP does" in volume.notes[0]
 
 
 @pytest.mark.parametrize("end", ["<", ">"])
 @pytest.mark.parametrize("kind", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
 def test_simpleitk_reads_the_files_that_we_wrote_as_we_do(tmp_path, made, end, kind):
-    """So that the matrix and the faults, which are made of such files, test the formats and not a private dialect."""
+    """So that the matrix and the faults, which are made of such files, test the formats and not a private
+    dialect."""
     body = made.body("oblique")
-    files = [made.nrrd(tmp_path / "a.nrrd", body, end + kind), made.metaimage(tmp_path / "b.mha", body, end + kind, packed=True),
-             made.nrrd(tmp_path / "c.nhdr", body, end + kind, encoding="raw", data="c.raw", space="right-anterior-superior")]
+    files = [
+        made.nrrd(tmp_path / "a.nrrd", body, end + kind),
+        made.metaimage(tmp_path / "b.mha", body, end + kind, packed=True),
+        made.nrrd(
+            tmp_path / "c.nhdr", body, end + kind, encoding="raw", data="c.raw",
+            space="right-anterior-superior",
+        ),
+    ]
     for path in files:
         image = SimpleITK.ReadImage(str(path))
         assert np.array_equal(SimpleITK.GetArrayFromImage(image).transpose(), body.voxels), path.name
@@ -80,7 +91,10 @@ def test_simpleitk_reads_the_files_that_we_wrote_as_we_do(tmp_path, made, end, k
 def test_mgh_is_read_as_nibabel_reads_it(tmp_path, made, name, kind):
     path = made.mgh(tmp_path / name, made.body("oblique"), ">" + kind)
     data = path.read_bytes()
-    image, volume = nibabel.MGHImage.from_bytes(gzip.decompress(data) if name.endswith("z") else data), read(path)
+    image, volume = (
+        nibabel.MGHImage.from_bytes(gzip.decompress(data) if name.endswith("z") else data),
+        read(path),
+    )
     assert np.array_equal(volume.voxels, image.get_fdata())
     np.testing.assert_allclose(volume.vox_to_ras, image.affine, atol=1e-4)
 
@@ -121,14 +135,18 @@ def test_frames_may_lie_on_the_first_or_the_last_axis_of_an_nrrd(tmp_path, made)
     body = made.body()
     shape = body.voxels.shape
     vectors = made.nrrd(tmp_path / "plain.nrrd", body, encoding="raw").read_bytes().decode("latin1")
-    steps = next(line for line in vectors.splitlines() if line.startswith("space directions")).partition(": ")[2]
+    steps = next(line for line in vectors.splitlines() if line.startswith("space directions")).partition(
+        ": "
+    )[2]
     frames = np.stack([np.zeros(shape), body.voxels, body.voxels[::-1]])
     for name, sizes, directions, array in (
-        ("first", (3, *shape), f"none {steps}", frames), ("last", (*shape, 3), f"{steps} none", np.moveaxis(frames, 0, 3)),
+        ("first", (3, *shape), f"none {steps}", frames),
+        ("last", (*shape, 3), f"{steps} none", np.moveaxis(frames, 0, 3)),
     ):
         path = made.nrrd(
-            tmp_path / f"{name}.nhdr", body, encoding="raw", data="frames.raw", dimension="4", sizes=" ".join(map(str, sizes)),
-            space_directions=directions, kinds="list domain domain domain" if name == "first" else "domain domain domain list",
+            tmp_path / f"{name}.nhdr", body, encoding="raw", data="frames.raw", dimension="4",
+            sizes=" ".join(map(str, sizes)), space_directions=directions,
+            kinds="list domain domain domain" if name == "first" else "domain domain domain list",
         )
         (tmp_path / "frames.raw").write_bytes(array.astype("<i2").tobytes(order="F"))
         volume = read(path)
@@ -141,8 +159,9 @@ def test_frames_of_mgh_and_metaimage_are_read_in_their_order(tmp_path, made):
     frames = np.stack([np.zeros_like(body.voxels), body.voxels], axis=3)
     nibabel.save(nibabel.MGHImage(frames, body.vox_to_ras), tmp_path / "four.mgz")
     four = made.metaimage(
-        tmp_path / "four.mha", body, NDims="4", DimSize=" ".join(map(str, frames.shape)), ElementSpacing="1.5 1.25 4 1",
-        TransformMatrix="-1 0 0 0 0 -1 0 0 0 0 1 0 0 0 0 1", Offset="31.5 -12.25 -45.75 0",
+        tmp_path / "four.mha", body, NDims="4", DimSize=" ".join(map(str, frames.shape)),
+        ElementSpacing="1.5 1.25 4 1", TransformMatrix="-1 0 0 0 0 -1 0 0 0 0 1 0 0 0 0 1",
+        Offset="31.5 -12.25 -45.75 0",
     )
     four.write_bytes(four.read_bytes()[: -body.voxels.size * 2] + frames.astype("<i2").tobytes(order="F"))
     for path in (tmp_path / "four.mgz", four):
@@ -161,7 +180,9 @@ def test_microns_of_an_nrrd_become_millimetres(tmp_path, made):
 
 def test_a_metaimage_gives_intensities_by_its_own_slope_and_offset(tmp_path, made):
     body = made.body()
-    scaled = made.metaimage(tmp_path / "a.mha", body, ElementToIntensityFunctionSlope="0.5", ElementToIntensityFunctionOffset="10")
+    scaled = made.metaimage(
+        tmp_path / "a.mha", body, ElementToIntensityFunctionSlope="0.5", ElementToIntensityFunctionOffset="10"
+    )
     assert np.array_equal(read(scaled).voxels, body.voxels / 2 + 10)
 
 
@@ -188,13 +209,20 @@ def test_a_metaimages_header_size_counts_from_the_beginning_of_the_file_as_in_it
 
 
 def test_a_volume_keeps_its_name_whatever_its_format():
-    assert {volume_name(name) for name in ("a.gipl.gz", "a.mgz", "a.nrrd", "a.mha", "a.nhdr", "a.mgh.gz")} == {"a"}
+    assert {
+        volume_name(name) for name in ("a.gipl.gz", "a.mgz", "a.nrrd", "a.mha", "a.nhdr", "a.mgh.gz")
+    } == {"a"}
 
 
 def test_real_volumes_of_other_formats_become_slices_or_a_sentence(shared):
     expected = {
-        "head_fs_mgz.mgz": 85, "head_flair_nrrd.nrrd": 46, "head_gipl.gipl.gz": 21, "ct_slicerio_chest4.nrrd": "volume-ct",
-        **dict.fromkeys((f"lab_spl_{name}.nrrd" for name in ("abdomen", "brain", "headneck", "knee")), "volume-labels"),
+        "head_fs_mgz.mgz": 85,
+        "head_flair_nrrd.nrrd": 46,
+        "head_gipl.gipl.gz": 21,
+        "ct_slicerio_chest4.nrrd": "volume-ct",
+        **dict.fromkeys(
+            (f"lab_spl_{name}.nrrd" for name in ("abdomen", "brain", "headneck", "knee")), "volume-labels"
+        ),
     }
     for name, wanted in expected.items():
         try:
