@@ -6,7 +6,9 @@ Source: DICOM PS3.3, C.7.6.16 (multi-frame functional groups), C.8.13.5 (enhance
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from fovnet.errors import VolumeError
@@ -63,11 +65,15 @@ def enhanced_frames(item: Item, dataset: Any, facts: Facts) -> list[Frame]:
     frames = []
     for number, groups in enumerate(each, start=1):
         own = getter(_flat(groups), common)
-        frame = frame_from(
-            item, facts, lambda key, own=own: own(key) if own(key) is not None else top(key), number
-        )  # type: ignore[misc]
+        frame = frame_from(item, facts, partial(_first_known, own, top), number)
         frames.append(replace(frame, instance=number))
     return frames
+
+
+def _first_known(own: Callable[[str], Any], shared: Callable[[str], Any], key: str) -> Any:
+    """The frame's own value of an attribute, else that of the object."""
+    value = own(key)
+    return shared(key) if value is None else value
 
 
 def _flat(groups: Any) -> dict[str, Any]:
