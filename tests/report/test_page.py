@@ -235,7 +235,7 @@ class TestWithPartsMissing:
 
     def test_all_uncertain(self, make_page, planted):
         cases = [planted.case(["head"], volume_id="a", status="uncertain")]
-        assert "cannot say" in make_page(cases).answer.sentence
+        assert "uncertain" in make_page(cases).answer.sentence
 
     def test_a_subject_in_two_splits_stops_the_report(self, make_page, planted):
         rows = [Listed(volume_id=name, subject_id="p", split=name) for name in ("train", "test")]
@@ -324,5 +324,5 @@ def test_a_volume_of_which_fovnet_could_not_say_is_drawn_as_a_guess(make_page, p
     words = {
         name: " ".join(text.get_text() for text in figure.findobj(Text)) for name, figure in drawn.items()
     }
-    assert "cannot say: not sure enough" in words["unsure"] and "guess" in words["unsure"]
-    assert "cannot say" not in words["sure"] and "guess" not in words["sure"]
+    assert "uncertain: not sure enough" in words["unsure"] and "guess" in words["unsure"]
+    assert "uncertain" not in words["sure"] and "guess" not in words["sure"]

@@ -155,7 +155,7 @@ class TestVolumePage:
     def test_answer_doubts_and_intervals_are_in_words(self, page, tmp_path):
         words = " ".join(" ".join(read(write_volume_page(tmp_path / "a.html", page)).words).split())
         assert (
-            "cannot say Best guess: legs to head" in words
+            "uncertain Best guess: legs to head" in words
             and "probability 0.87" in words
             and "The networks disagree." in words
         )
@@ -279,12 +279,12 @@ class TestIndex:
 
     def test_those_that_need_a_look_come_first(self, batch):
         assert [row.volume_id for row in batch[0].rows] == ["c", "b", "a", "d"]
-        assert "2 answered, 1 “cannot say”, 1 refused" in batch[0].sentence
+        assert "2 answered, 1 uncertain, 1 refused" in batch[0].sentence
 
     def test_counts_are_volumes_by_answer_region_and_doubt(self, batch):
         page, _ = batch
         assert dict(row[:2] for row in page.statuses.rows) == {
-            "cannot say": "1/4", "refused": "1/4", "answered": "2/4",
+            "uncertain": "1/4", "refused": "1/4", "answered": "2/4",
         }
         assert {row[0] for row in page.doubts.rows} == {"two answers nearly equal", "refused"}
 

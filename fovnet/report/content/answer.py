@@ -72,12 +72,9 @@ def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
         error = f"a mean error of {shown(border).value}"
         words[-1] += f", and placed the borders between them that it found with {error}." if placed else "."
     uncertain = sum(row.status == "uncertain" for row in evaluation.volumes)
-    kept = (
-        f"It answered “cannot say” for {several(uncertain, 'volume')}"
-        if uncertain
-        else "It abstained from no volume"
-    )
-    words.append(f"{kept} and refused {several(whole.refused, 'volume') if whole.refused else 'none'}.")
+    unsure = several(uncertain, "volume") if uncertain else "no volume"
+    refused = several(whole.refused, "volume") if whole.refused else "none"
+    words.append(f"It is uncertain about {unsure} and refused {refused}.")
     return " ".join(words)
 
 

@@ -225,7 +225,7 @@ TRIPOD = (
     Item("26", "limitations", "limits"),
     Item(
         "27a", "poor or missing input at use", "inputs",
-        "what is refused and why; “cannot say” under “Volume by volume”",
+        "what is refused and why; “uncertain” under “Volume by volume”",
     ),
     Item("27b", "what users have to do, and what expertise they need", "use"),
     Item("27c", "next steps of research", "", AUTHORS),

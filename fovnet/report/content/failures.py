@@ -102,7 +102,7 @@ def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
         f"{len(ranked) - other:,} with the "
         f"right regions and at least {percent(WRONG_SHARE)} of the slices wrong. {sure:,} of them were "
         "answered with confidence, "
-        f"{len(ranked) - sure:,} as “cannot say”. Those answered come first, the surest before the others: "
+        f"{len(ranked) - sure:,} as uncertain. Those answered come first, the surest before the others: "
         "how sure of just these "
         f"regions, or, where they are right, of the slices. {pictured:,} are pictured."
     )

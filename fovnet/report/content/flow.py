@@ -41,7 +41,7 @@ class FlowView:
 
 
 def flow_view(manifest: Sequence[Listed], uncertain: int) -> FlowView:
-    """The flow of the volumes in a manifest; `uncertain` is the number of test volumes answered "cannot say".
+    """The flow of the volumes in a manifest; `uncertain` is the number of test volumes that are uncertain.
 
     A volume without labels is for prediction only, and is in no split.
     """
@@ -90,7 +90,7 @@ def _others(labelled: Sequence[Listed]) -> tuple[LeftOut, ...]:
 
 
 def _unsure(uncertain: int) -> tuple[LeftOut, ...]:
-    return (LeftOut("answered “cannot say”", uncertain),) if uncertain else ()
+    return (LeftOut("uncertain", uncertain),) if uncertain else ()
 
 
 def _count(value: int | None) -> str:

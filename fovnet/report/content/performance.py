@@ -230,7 +230,7 @@ def handling_table(evaluation: Evaluation) -> Table:
                 shown(whole.find("far_confusion_volumes", "decided")),
             ),
             *([("slices with any false label, beside a spine too", shown(beside))] if beside else []),
-            ("abstained (“cannot say”)", handled["abstained"]),
+            ("uncertain", handled["abstained"]),
             ("refused", handled["refused"]),
         ),
         name="handling",

@@ -60,7 +60,7 @@ def volume_figure(
         width, height, stretch = _panel_inches(high - low, side_mm)
         columns = [width, 2.5, 0.95 if truth is None else 1.9]
         across = sum(columns) + 1.45
-        why = f"cannot say: {message}" if guessed else message
+        why = f"uncertain: {message}" if guessed else message
         lines, rows = (_lines(why, across), _lines(notes, across)), _rows_of_names(vocabulary, across)
         foot = FOOT + ROW * (rows - 1)
         figure = Figure(figsize=(across, height + foot + 0.45 + LINE * sum(map(len, lines))))

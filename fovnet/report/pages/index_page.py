@@ -144,7 +144,7 @@ def _sentence(counted: Counter[str]) -> str:
     if not flagged:
         return f"{several(total, 'volume')}, all answered."
     return (
-        f"{several(total, 'volume')}: {counted['ok']:,} answered, {counted['uncertain']:,} “cannot say”, "
+        f"{several(total, 'volume')}: {counted['ok']:,} answered, {counted['uncertain']:,} uncertain, "
         f"{counted['refused']:,} refused. "
         f"Those that need a look ({flagged:,}) come first."
     )

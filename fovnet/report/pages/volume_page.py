@@ -30,7 +30,7 @@ ACROSS = 8
 """Slices side by side on the contact sheet."""
 SHEET_QUALITY = 55
 
-ANSWERS = {"ok": "answered", "uncertain": "cannot say", "refused": "refused"}
+ANSWERS = {"ok": "answered", "uncertain": "uncertain", "refused": "refused"}
 """The status of a volume, in words."""
 
 
