@@ -1,7 +1,7 @@
 """The vocabulary of body regions, as data.
 
 Everything that fovnet knows about the order of regions is here: which of them form the chain from feet to
-head, which are outside the chain (a protocol such as spine, seen at the same heights as chest or abdomen),
+head, which are outside the chain (a side region such as spine, seen at the same heights as chest or abdomen),
 and their codes. No other file names a region in a condition.
 
 Codes: DICOM PS3.16 (2024b), Annex L, Table L-1 "SNOMED Concept ID to legacy Body Part Examined", and CID
@@ -23,12 +23,12 @@ NONE = "none"
 class Region:
     """One body region.
 
-    rung        position in the chain, counted from the feet; None for a protocol, outside the chain
+    rung        position in the chain, counted from the feet; None for a side region, outside the chain
     colour      "#rrggbb" for every figure
     sct         SNOMED CT concept id;  body_part the DICOM Body Part Examined (0018,0015) we write
     synonyms    what we read as this region, upper case
     meaning     the concept's name, written beside its code
-    level       of a chain region: the name of a protocol at its height (of the spine at the chest's,
+    level       of a chain region: the name of a side region at its height (of the spine at the chest's,
                 "thoracic")
     """
 
@@ -75,8 +75,8 @@ TOGETHER = {
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The regions a network distinguishes, and the class order of every probability array: chain, protocols,
-    none."""
+    """The regions a network distinguishes, and the class order of every probability array: chain, side
+    regions, none."""
 
     regions: tuple[Region, ...]
 
@@ -87,13 +87,13 @@ class Vocabulary:
         return tuple(region.name for region in sorted(ordered, key=lambda region: region.rung or 0))
 
     @cached_property
-    def protocols(self) -> tuple[str, ...]:
+    def side_regions(self) -> tuple[str, ...]:
         """Names of the regions outside the chain, in the order given."""
         return tuple(region.name for region in self.regions if region.rung is None)
 
     @cached_property
     def levels(self) -> tuple[str, ...]:
-        """The name of a protocol at the height of each chain region, feet to head; "" if it has none
+        """The name of a side region at the height of each chain region, feet to head; "" if it has none
         there."""
         ordered = [region for region in self.regions if region.rung is not None]
         return tuple(region.level for region in sorted(ordered, key=lambda region: region.rung or 0))
@@ -101,7 +101,7 @@ class Vocabulary:
     @cached_property
     def classes(self) -> tuple[str, ...]:
         """The k class names in the order of every probability array (s, k)."""
-        return (*self.chain, *self.protocols, NONE)
+        return (*self.chain, *self.side_regions, NONE)
 
     def term(self, names: Iterable[str]) -> Term | None:
         """The single concept for all these regions together; None if there is none, or it has no codes."""

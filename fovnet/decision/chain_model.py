@@ -48,14 +48,14 @@ class ChainModel:
 
     @classmethod
     def of(cls, smoothed: Floats, n: int, edges_mm: Floats, rule: Rule) -> ChainModel:
-        """From smoothed probabilities (s, k): n rungs, protocols, none.
+        """From smoothed probabilities (s, k): n rungs, side regions, none.
 
-        The share p of the protocols is removed and the rest renormalised.  A slice counts as 1 - p times the
-        observations of its height (`observations_of`): one that is all spine is no evidence for any rung.
+        The share p of the side regions is removed and the rest renormalised.  A slice counts as 1 - p times
+        the observations of its height (`observations_of`): one that is all spine is no evidence for any rung.
         """
-        protocols, rungs, none = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
+        side_regions, rungs, none = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
         rest = np.maximum(rungs.sum(axis=1) + none, FLOOR)
-        observations = (1.0 - protocols.sum(axis=1)) * observations_of(edges_mm)
+        observations = (1.0 - side_regions.sum(axis=1)) * observations_of(edges_mm)
         log_rungs, log_none = (
             np.log(np.maximum(rungs / rest[:, None], FLOOR)),
             np.log(np.maximum(none / rest, FLOOR)),
@@ -126,8 +126,8 @@ class ChainModel:
         """Log-evidence per observation by which the path falls short of the best label of each slice by
         itself.
 
-        The observations of protocol slices count in full: what remains of a clear spine is noise, and costs
-        next to nothing.
+        The observations of side region slices count in full: what remains of a clear spine is noise, and
+        costs next to nothing.
         """
         table = np.column_stack([self.none, self.fits, self.none])
         taken = np.take_along_axis(table, states[:, None], axis=1)[:, 0]

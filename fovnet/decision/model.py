@@ -80,7 +80,7 @@ class Model:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """The names of its regions, feet to head, protocols last."""
+        """The names of its regions, feet to head, side regions last."""
         return self._ensemble.vocabulary.classes[:-1]
 
     @property

@@ -6,7 +6,8 @@ of them.
 The Dice coefficient of a volume is 2 · mm predicted correctly / (mm predicted + mm true), over all regions
 together; none is no region, and the coefficient is 1 where neither has any.  The loss of a border of the
 chain (from one region to the next, or to none) is its error over FAR_MM, and 1 if it is missed, invented, or
-farther off.  Slices whose truth names only a protocol have no chain label: borders beside them do not count.
+farther off.  Slices whose truth names only a side region have no chain label: borders beside them do not
+count.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[F
 
 
 def protocol_alone(true: Bools, n: int) -> Bools:
-    """(s,) whether a slice's truth names a protocol and no chain region: it has no chain label."""
+    """(s,) whether a slice's truth names a side region and no chain region: it has no chain label."""
     beside, chain = np.any(true[:, n:-1], axis=1), np.any(true[:, :n], axis=1)
     return np.asarray(beside & ~chain)
 

@@ -25,7 +25,7 @@ UPSIDE_DOWN = 0.01
 """Prior probability that a volume is upside down: evidence for it has to outweigh the prior odds of 99 to
 1."""
 LEVEL_SHARE, LEVEL_MM = 0.25, 80.0
-"""A level of a protocol is reported if it makes up this share of the protocol's span, or this many
+"""A level of a side region is reported if it makes up this share of the side region's span, or this many
 millimetres."""
 
 
@@ -33,7 +33,7 @@ millimetres."""
 class Span:
     """A contiguous run of slices given one region; first and last are rows of the stack, inclusive.
 
-    levels  of a protocol, by the chain regions it crosses, feet to head (a spine's "lumbar", "thoracic",
+    levels  of a side region, by the chain regions it crosses, feet to head (a spine's "lumbar", "thoracic",
             "cervical")
     """
 
@@ -66,7 +66,7 @@ class Outline:
 class Decision:
     """The decision on one volume.
 
-    spans       feet to head, chain regions before protocols       boundaries  of the chain, feet to head,
+    spans       feet to head, chain regions before side regions       boundaries  of the chain, feet to head,
         with 90 % intervals
     smoothed    (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each
         slice
@@ -140,9 +140,9 @@ def decide(
 def outline(
     probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, edges_mm: Floats | None = None
 ) -> Outline:
-    """The labels of a volume.  Each protocol (spine) gets the contiguous stretch where its smoothed share
-    most exceeds its bar; the shares of protocols are removed, the rest renormalised, and the chain decoded by
-    the rule's method.  Blank slices within a region are none."""
+    """The labels of a volume.  Each side region (spine) gets the contiguous stretch where its smoothed share
+    most exceeds its bar; the shares of side regions are removed, the rest renormalised, and the chain decoded
+    by the rule's method.  Blank slices within a region are none."""
     n, edges_mm = len(vocabulary.chain), outer_edges(z_mm, edges_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
     over = smoothed[:, n:-1] - _bars(smoothed, n, rule.protocol_threshold)
@@ -160,13 +160,14 @@ def outline(
 
 
 def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
-    """(s, p) bars of the protocols' shares: the threshold, or the share of the most probable other class if
-    that is lower.  A spine of unclear level may be the most probable class with a share below one half, as
+    """(s, p) bars of the side regions' shares: the threshold, or the share of the most probable other class
+    if that is lower.  A spine of unclear level may be the most probable class with a share below one half, as
     the rungs share the rest."""
     bars = np.full_like(smoothed[:, n:-1], threshold)
-    for protocol in range(bars.shape[1]):
+    for side_region in range(bars.shape[1]):
         np.minimum(
-            bars[:, protocol], np.delete(smoothed, n + protocol, axis=1).max(axis=1), out=bars[:, protocol]
+            bars[:, side_region], np.delete(smoothed, n + side_region, axis=1).max(axis=1),
+            out=bars[:, side_region],
         )
     return bars
 
@@ -185,7 +186,7 @@ def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:
 
 
 def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:
-    """(s, k) the decided labels without chain regions that lie within protocols and have a mean certainty
+    """(s, k) the decided labels without chain regions that lie within side regions and have a mean certainty
     below EVEN: a spine of unclear level is a spine, with no less confidence.  Nothing is removed if the
     regions left would not be neighbours in the order."""
     kept, within = decided.copy(), np.asarray(decided[:, n:-1].any(axis=1))
@@ -198,10 +199,10 @@ def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> N
 
 
 def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n: int) -> float:
-    """Probability of the decoded chain regions, over all paths, times that of each protocol's presence or
+    """Probability of the decoded chain regions, over all paths, times that of each side region's presence or
     absence as decided.
 
-    If all regions beside a protocol were left out, the first factor is 1, as nothing is predicted for the
+    If all regions beside a side region were left out, the first factor is 1, as nothing is predicted for the
     chain; if only some were, it is still that of all decoded regions.
     """
     on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
@@ -222,17 +223,17 @@ def _calibrated_set_probability(chance: float, spans: Sequence[Span], rule: Rule
     return along(chance, min(span.confidence for span in spans), rule.line) if spans else chance
 
 
-def _doubled(decided: NDArray[np.bool_], protocols: Floats, n: int) -> Floats:
-    """Shares of the protocols as probabilities: doubled beside another label, tripled beside two, because
+def _doubled(decided: NDArray[np.bool_], side_regions: Floats, n: int) -> Floats:
+    """Shares of the side regions as probabilities: doubled beside another label, tripled beside two, because
     training splits the target of such a slice evenly; at most 1."""
     there = decided[:, n:-1]
     labels = np.column_stack([decided[:, :n].any(axis=1), there]).sum(axis=1, keepdims=True) + ~there
-    return np.asarray(np.minimum(protocols * labels, 1.0))
+    return np.asarray(np.minimum(side_regions * labels, 1.0))
 
 
 def shares(smoothed: Floats, decided: NDArray[np.bool_], n: int) -> Floats:
-    """(s, k) probabilities from each slice alone: protocols as in `_doubled`, other classes renormalised
-    without the protocols' share."""
+    """(s, k) probabilities from each slice alone: side regions as in `_doubled`, other classes renormalised
+    without the side regions' share."""
     rest = np.maximum(smoothed[:, :n].sum(axis=1) + smoothed[:, -1], FLOOR)[:, None]
     return np.column_stack(
         [smoothed[:, :n] / rest, _doubled(decided, smoothed[:, n:-1], n), smoothed[:, -1:] / rest]
@@ -240,8 +241,8 @@ def shares(smoothed: Floats, decided: NDArray[np.bool_], n: int) -> Floats:
 
 
 def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
-    """(s,) a single class per slice from its labels (s, k): its protocol, else its rung of the n-rung chain,
-    else none."""
+    """(s,) a single class per slice from its labels (s, k): its side region, else its rung of the n-rung
+    chain, else none."""
     k = decided.shape[1]
     order = np.concatenate([np.arange(n, k - 1), np.arange(n), [k - 1]])
     return np.asarray(order[decided[:, order].argmax(axis=1)], dtype=np.int64)
@@ -250,7 +251,7 @@ def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
 def _place_protocols(
     decided: NDArray[np.bool_], smoothed: Floats, stretches: list[tuple[int, int, float]], n: int, rule: Rule
 ) -> None:
-    """Write each protocol's stretch to `decided`, and remove from it chain regions with a mean share below
+    """Write each side region's stretch to `decided`, and remove from it chain regions with a mean share below
     `beside_protocol` there.
 
     Nothing is removed where the rest of the chain would not be contiguous.
@@ -282,9 +283,10 @@ def _shown(held: Floats, blank: NDArray[np.bool_]) -> Floats:
     return np.column_stack([shown, held[:, -1] + (held[:, :-1] - shown).sum(axis=1)])
 
 
-def _certainty(decided: NDArray[np.bool_], protocols: Floats, sure: Floats, n: int) -> Floats:
-    """(s, k) probability that a slice shows each class: the chain's posterior, and the protocols' shares."""
-    return np.column_stack([sure[:, :n], _doubled(decided, protocols, n), sure[:, n]])
+def _certainty(decided: NDArray[np.bool_], side_regions: Floats, sure: Floats, n: int) -> Floats:
+    """(s, k) probability that a slice shows each class: the chain's posterior, and the side regions'
+    shares."""
+    return np.column_stack([sure[:, :n], _doubled(decided, side_regions, n), sure[:, n]])
 
 
 def _spans(
@@ -298,7 +300,7 @@ def _spans(
                 first, last = int(run[0]), int(run[-1])
                 levels = (
                     _levels(decided[run], np.diff(edges_mm)[run], vocabulary)
-                    if region in vocabulary.protocols
+                    if region in vocabulary.side_regions
                     else ()
                 )
                 confidence = float(certainty[run, column].mean())
@@ -312,8 +314,8 @@ def _spans(
 
 
 def _levels(decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The levels of a protocol's stretch, by the chain regions decided along it, feet to head; empty if there
-    are none."""
+    """The levels of a side region's stretch, by the chain regions decided along it, feet to head; empty if
+    there are none."""
     crossed_mm = dict.fromkeys(filter(None, vocabulary.levels), 0.0)
     for column, level in enumerate(vocabulary.levels):
         if level:

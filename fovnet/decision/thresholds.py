@@ -124,8 +124,8 @@ def _is_withheld(decision: Decision, signs: Signs, rule: Rule) -> bool:
 def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
     """Whether the predicted set of regions is the true one.
 
-    If a protocol is predicted without any chain region, protocols alone are compared.  If any slice's truth
-    names a protocol alone, chain regions that are predicted and not true do not count as wrong.
+    If a side region is predicted without any chain region, side regions alone are compared.  If any slice's
+    truth names a side region alone, chain regions that are predicted and not true do not count as wrong.
     """
     n = len(judge.vocabulary.chain)
     predicted, true = (np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth))

@@ -130,7 +130,7 @@ def _best_pair(
     examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule, sigmas_mm: Sequence[float],
     thresholds: Sequence[float],
 ) -> tuple[Rule, list[dict[str, float]]]:
-    """The rule with the pair of smoothing and protocol threshold of least loss, and the results of every
+    """The rule with the pair of smoothing and side region threshold of least loss, and the results of every
     pair; ties: least smoothing."""
     candidates, tried = [], []
     for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):

@@ -6,8 +6,8 @@ between them, or halfway between their centres where the edges are not known. Bo
 predicted one without a partner invented. The signed error is predicted minus true: positive is too far
 towards the head.
 
-Slices whose truth names only a protocol (a spine volume labelled spine and nothing else) have no true chain
-label: borders next to them are not judged.
+Slices whose truth names only a side region (a spine volume labelled spine and nothing else) have no true
+chain label: borders next to them are not judged.
 """
 
 from __future__ import annotations

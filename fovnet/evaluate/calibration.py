@@ -10,7 +10,7 @@ Stages: "raw" the ensemble's mean probabilities, "calibrated" the same under the
 states of each slice.
 
 A slice of two classes counts as right for either, while its training target is half of each: there the first
-three stages appear underconfident. "decided" does not, as it counts a protocol's share twice. The error is
+three stages appear underconfident. "decided" does not, as it counts a side region's share twice. The error is
 therefore also given for slices of one class alone.
 """
 

@@ -43,8 +43,8 @@ class Case:
     """One labelled volume of the evaluated split, with its probabilities and its decision.
 
     truth, raw, smoothed and decided are (s, k) in the order of the vocabulary's classes, from feet to head; a
-    truth or decided row may hold two (a protocol such as spine beside one chain region). raw and smoothed are
-    probabilities, each row sums to one. z_mm (s,) ascending;  confidence (s,) probability of the decided
+    truth or decided row may hold two (a side region such as spine beside one chain region). raw and smoothed
+    are probabilities, each row sums to one. z_mm (s,) ascending;  confidence (s,) probability of the decided
     label;  pixels (s, 128, 128) where pictures are wanted. An uncertain volume carries the answer it would
     have given. A refused volume has no slices (s = 0), and the reason in `message`.
 

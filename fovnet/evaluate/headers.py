@@ -94,5 +94,5 @@ def _read(tallies: Sequence[Tally], vocabulary: Vocabulary) -> list[tuple[Tally,
 
 
 def _names(present: NDArray[np.bool_], vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Names of the regions and protocols present (k - 1,)."""
+    """Names of the regions and side regions present (k - 1,)."""
     return tuple(np.array(vocabulary.classes[:-1])[present].tolist())

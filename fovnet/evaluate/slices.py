@@ -1,15 +1,15 @@
 """Slice by slice: the class predicted, whether it is right, and the confusion matrix.
 
-    s  slices    k  classes: chain regions, protocols, none
+    s  slices    k  classes: chain regions, side regions, none
 
-A slice may truly have two classes, a protocol (spine) and one chain region. Three rules give it one predicted
-and one true class:
+A slice may truly have two classes, a side region (spine) and one chain region. Three rules give it one
+predicted and one true class:
 
-* predicted  before the decision (raw, smoothed) the most probable class; after it the protocol if one was
+* predicted  before the decision (raw, smoothed) the most probable class; after it the side region if one was
              decided, else the chain region, else none;
 * right      if the predicted class is among the true ones (`none` is true only where nothing else is);
-* row        of the confusion matrix: the predicted class where it is true, else the first true protocol, else
-             the true chain region, else none.
+* row        of the confusion matrix: the predicted class where it is true, else the first true side region,
+             else the true chain region, else none.
 
 So the diagonal holds exactly the slices that are right, and every slice is counted once.
 """
@@ -32,9 +32,9 @@ Flags = NDArray[np.bool_]
 
 
 def foremost(labels: Flags, vocabulary: Vocabulary) -> Counts:
-    """One class index a slice (s,) from label rows (s, k): the first protocol, else the first chain region,
-    else none."""
-    order = [vocabulary.classes.index(name) for name in (*vocabulary.protocols, *vocabulary.chain)]
+    """One class index a slice (s,) from label rows (s, k): the first side region, else the first chain
+    region, else none."""
+    order = [vocabulary.classes.index(name) for name in (*vocabulary.side_regions, *vocabulary.chain)]
     none = len(vocabulary.classes) - 1
     found = labels[:, order]
     return np.where(found.any(axis=1), np.asarray(order, dtype=np.int64)[found.argmax(axis=1)], none)
@@ -74,7 +74,7 @@ def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
 
 def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) whose true and predicted chain regions are not neighbours in the body (pelvis as head),
-    with or without a protocol."""
+    with or without a side region."""
     chain = len(vocabulary.chain)
     truth, predicted = truth[:, :chain], predicted[:, :chain]
     apart = np.abs(truth.argmax(axis=1) - predicted.argmax(axis=1)) > 1

@@ -25,9 +25,9 @@ class Tally:
 
     matrices    (3, k, k) confusion, one a stage (raw, smoothed, decided)
     negatives   (k,) slices that do not show the class
-    true_regions, predicted_regions  (k - 1,) regions and protocols present in the truth and in the decision,
-                anywhere in the volume; if the true chain region of some slices is not labelled, chain regions
-                that are only predicted are left out
+    true_regions, predicted_regions  (k - 1,) regions and side regions present in the truth and in the
+                decision, anywhere in the volume; if the true chain region of some slices is not labelled,
+                chain regions that are only predicted are left out
     far, untrue  slices by `far_apart` (predicted chain region no neighbour of the true one) and by `untrue`
                  (any label false)
     stated      (k,) confidences of the slices by the class decided, summed

@@ -323,11 +323,11 @@ def acquire(
     volume = finished(volume, visible, acquired.acquisition.average, acquired.finish)
     if acquired.tilted and acquired.truthful:
         return volume, _reached(
-            rows_in_mm(labels, grid, marks, acquired.family.protocol, acquired.isocentre_mm[2]), volume
+            rows_in_mm(labels, grid, marks, acquired.family.side_region, acquired.isocentre_mm[2]), volume
         )
     if not acquired.truthful:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
-    return volume, region_rows(heights, area, marks, acquired.family.protocol)
+    return volume, region_rows(heights, area, marks, acquired.family.side_region)
 
 
 def _reached(rows: list[Row], volume: Volume) -> list[Row]:
@@ -363,11 +363,11 @@ def _claimed_rows(
     across = np.prod(spacing) / spacing[[becomes for becomes, _ in acquired.turn].index(2)]
     area = shares.sum(axis=(0, 1), dtype=np.float64) * across
     inside = 0.0 if rung is None else sum(marks.borders_mm[rung : rung + 2]) / 2
-    return region_rows(np.full(len(area), inside), area, marks, acquired.family.protocol)
+    return region_rows(np.full(len(area), inside), area, marks, acquired.family.side_region)
 
 
 def rows_in_mm(
-    labels: NDArray[np.integer], grid: Grid, marks: Landmarks, protocol: str, isocentre_mm: float
+    labels: NDArray[np.integer], grid: Grid, marks: Landmarks, side_region: str, isocentre_mm: float
 ) -> list[Row]:
     """Rows (region, from_mm, to_mm) in scanner z for labels on a grid of any orientation; heights in steps of
     BIN_MM."""
@@ -375,7 +375,7 @@ def rows_in_mm(
     edges = np.arange(float(z.min()) - BIN_MM, float(z.max()) + 2 * BIN_MM, BIN_MM)
     voxel_mm3 = abs(float(np.linalg.det(grid.vox_to_ras[:3, :3])))
     area = np.histogram(z[labels != AIR], edges)[0] * voxel_mm3 / BIN_MM
-    rows = region_rows((edges[:-1] + edges[1:]) / 2, area, marks, protocol)
+    rows = region_rows((edges[:-1] + edges[1:]) / 2, area, marks, side_region)
     return [
         {"region": row["region"], "from_mm": float(edges[row["first_slice"]] - isocentre_mm),
          "to_mm": float(edges[row["last_slice"] + 1] - isocentre_mm)} for row in rows
@@ -393,7 +393,7 @@ def body_area_mm2(labels: NDArray[np.integer], acquired: Plan) -> NDArray[np.flo
 
 
 def region_rows(
-    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], marks: Landmarks, protocol: str,
+    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], marks: Landmarks, side_region: str,
     vocabulary: Vocabulary = DEFAULT,
 ) -> list[Row]:
     """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the soles,
@@ -401,8 +401,8 @@ def region_rows(
 
     A slice belongs to the region that contains its centre.  It is `none` below the soles and above the
     vertex, even if raised arms are there, and if it shows less than SLIVER_MM2 of body; but a region is one
-    run, which includes slices without body between slices with body.  A protocol ("spine") extends from the
-    first to the last slice that is not none.
+    run, which includes slices without body between slices with body.  A side region ("spine") extends from
+    the first to the last slice that is not none.
     """
     chain = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
     chain = np.where((chain < len(vocabulary.chain)) & (area_mm2 >= SLIVER_MM2), chain, -1)
@@ -411,8 +411,8 @@ def region_rows(
         for rung, name in enumerate(vocabulary.chain)
         if np.any(chain == rung)
     ]
-    if protocol and rows:
-        rows.append(_span(protocol, np.flatnonzero(chain >= 0)))
+    if side_region and rows:
+        rows.append(_span(side_region, np.flatnonzero(chain >= 0)))
     return rows or [_span(NONE, np.arange(len(heights_mm)))]
 
 

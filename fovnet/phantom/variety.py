@@ -164,7 +164,9 @@ def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: n
     Spine fields do not change."""
     if not plain.family.wide[1]:
         return fitted(plain, person, rng) if rng.random() < FITTED_SHARE else plain
-    return of_any_size(plain, rng) if not plain.family.protocol and rng.random() < ANY_SIZE_SHARE else plain
+    return (
+        of_any_size(plain, rng) if not plain.family.side_region and rng.random() < ANY_SIZE_SHARE else plain
+    )
 
 
 def _localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
@@ -285,7 +287,7 @@ def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
     share = TURNED_SHORT_AXES if own_axes else TURNED_SHARE
     least = OF_THE_CHEST if plain.family.name.startswith(("heart", "breast")) else 1.0
     dice, isotropic_axis = rng.random(), int(rng.integers(3))
-    if dice > share or plain.family.protocol or region_alone(plain.grid, marks, least) is None:
+    if dice > share or plain.family.side_region or region_alone(plain.grid, marks, least) is None:
         return plain
     spacing = np.linalg.norm(plain.grid.vox_to_ras[:3, :3], axis=0)
     through = isotropic_axis if spacing.max() < 1.05 * spacing.min() else slice_axis(plain)

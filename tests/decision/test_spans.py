@@ -80,7 +80,7 @@ def test_nothing_but_air_gives_no_span() -> None:
 def test_spine_is_reported_beside_the_regions_it_crosses(bodies: Bodies) -> None:
     example = bodies(5, spine=True, noise=0.5)
     decision = decide(example.probabilities, example.z_mm, DEFAULT, Rule())
-    assert [span.region for span in decision.spans] == [*DEFAULT.chain, *DEFAULT.protocols]
+    assert [span.region for span in decision.spans] == [*DEFAULT.chain, *DEFAULT.side_regions]
     spine = decision.spans[-1]
     # of two labels a slice is called by its spine first, and is so sure
     first = predicted_class(decision.decided, N)
@@ -142,7 +142,7 @@ def test_spine_alone_leaves_the_chain_alone() -> None:
     p = np.full((30, len(DEFAULT.classes)), 0.01)
     p[:, DEFAULT.classes.index("spine")] = 0.94
     decision = decide(p, 3.0 * np.arange(30), DEFAULT, Rule())
-    assert [span.region for span in decision.spans] == list(DEFAULT.protocols)
+    assert [span.region for span in decision.spans] == list(DEFAULT.side_regions)
 
 
 @pytest.mark.parametrize(("shares", "beside"), [([0.02] * 9 + [0.2], False), ([0.02] * 5 + [0.2] * 5, True)])
@@ -178,8 +178,8 @@ def test_a_spine_is_reported_above_the_threshold_and_where_it_is_the_most_probab
     assert (drawn.decided[:, DEFAULT.classes.index("spine")] == (spine > threshold or spine > rival)).all()
 
 
-@pytest.mark.parametrize("protocol", ["hand", "foot"])
-def test_each_of_two_protocols_is_reported_where_it_is_the_most_probable(protocol: str) -> None:
+@pytest.mark.parametrize("side_region", ["hand", "foot"])
+def test_each_of_two_protocols_is_reported_where_it_is_the_most_probable(side_region: str) -> None:
     """With four tenths, half of the threshold, beside a tenth of the other one."""
     two = Vocabulary(
         (
@@ -190,9 +190,11 @@ def test_each_of_two_protocols_is_reported_where_it_is_the_most_probable(protoco
         )
     )
     p = np.array([[0.3, 0.1, 0.1, 0.1, 0.1]] * 20)
-    p[:, two.classes.index(protocol)] = 0.4
+    p[:, two.classes.index(side_region)] = 0.4
     drawn = outline(p, 5.0 * np.arange(20), two, Rule(protocol_threshold=0.8, sigma_mm=0.0))
-    assert {name for name in two.protocols if drawn.decided[:, two.classes.index(name)].any()} == {protocol}
+    assert {name for name in two.side_regions if drawn.decided[:, two.classes.index(name)].any()} == {
+        side_region
+    }
 
 
 @settings(max_examples=200)

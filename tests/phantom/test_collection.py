@@ -158,7 +158,7 @@ def test_every_plan_covers_its_family_and_its_regions_follow_the_landmarks() -> 
                 and spacing.min() >= 0.8
                 and spacing.max() <= 10
             )
-            for row in region_rows(heights, np.full(len(heights), 1e4), marks, family.protocol):
+            for row in region_rows(heights, np.full(len(heights), 1e4), marks, family.side_region):
                 inside = heights[row["first_slice"] : row["last_slice"] + 1]
                 if row["region"] in DEFAULT.chain:
                     rung = DEFAULT.chain.index(row["region"])

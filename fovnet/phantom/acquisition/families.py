@@ -32,7 +32,7 @@ class Family:
     weight      relative frequency                     long   whether it covers several regions
     offset_x, offset_y  (least, most) mm of its middle to the right and to the front; offset_x > 0 is a part
                         on either side, such as a knee
-    protocol    the region outside the chain that it is labelled as ("spine"), or ""
+    side_region the region outside the chain that it is labelled as ("spine"), or ""
     hanging     whether it shows breasts, received by a breast coil
     either_side whether a field with offset_x > 0 is on the left as often as on the right
     """
@@ -45,7 +45,7 @@ class Family:
     planes: str = "aaci"
     weight: float = 1.0
     long: bool = False
-    protocol: str = ""
+    side_region: str = ""
     offset_x: tuple[float, float] = (0.0, 0.0)
     offset_y: tuple[float, float] = (0.0, 0.0)
     hanging: bool = False
@@ -92,7 +92,7 @@ FAMILIES: tuple[Family, ...] = (
         (100, 180),
         "sssa",
         2.3,
-        protocol="spine",
+        side_region="spine",
         offset_y=(-62, -35),
     ),
     Family(
@@ -103,7 +103,7 @@ FAMILIES: tuple[Family, ...] = (
         (100, 180),
         "ssa",
         1.6,
-        protocol="spine",
+        side_region="spine",
         offset_y=(-72, -45),
     ),
     Family(
@@ -114,7 +114,7 @@ FAMILIES: tuple[Family, ...] = (
         (100, 180),
         "ssa",
         1.3,
-        protocol="spine",
+        side_region="spine",
         offset_y=(-40, -15),
     ),
     Family(
@@ -125,7 +125,7 @@ FAMILIES: tuple[Family, ...] = (
         (130, 180),
         "s",
         0.9,
-        protocol="spine",
+        side_region="spine",
         offset_y=(-55, -35),
     ),
     Family("beyond the head", ("vertex", 15, 60), ("vertex", 180, 320), planes="ac", weight=0.8),
@@ -208,11 +208,11 @@ SMALL: tuple[Family, ...] = (
     ),
     Family(
         "strip of the lumbar spine", ("iliac_crest", -90, -10), ("iliac_crest", 60, 190), (40, 75), (50, 110),
-        "sai", 0.6, protocol="spine", offset_y=(-75, -45),
+        "sai", 0.6, side_region="spine", offset_y=(-75, -45),
     ),
     Family(
         "strip of the cord", ("lung_apex", -10, 40), ("chin", 30, 80), (45, 75), (45, 80), "aais", 0.6,
-        protocol="spine", offset_y=(-40, -15),
+        side_region="spine", offset_y=(-40, -15),
     ),
 )
 """Tight fields of view of one organ, whose edges lie inside the body."""
@@ -339,7 +339,7 @@ def _vertebra(marks: Landmarks, rng: np.random.Generator) -> Family:
     z, tall = rng.uniform(marks.iliac_crest - 60, marks.chin), rng.uniform(22, 55)
     return Family(
         VERTEBRA, ("sole", z - tall, z - tall), ("sole", z + tall, z + tall), (55, 100), (55, 110), "iis",
-        protocol="spine", offset_y=(-60, -35),
+        side_region="spine", offset_y=(-60, -35),
     )
 
 

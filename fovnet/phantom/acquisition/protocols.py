@@ -183,7 +183,7 @@ def _spacing(
     elif along > 450 and plane != "axial":
         fine = float(rng.uniform(2.4, 3.0))
     thick = float(np.clip(rng.uniform(3.0, 8.0) * site.thicker, 3.0, 10.0))
-    if family.protocol:
+    if family.side_region:
         thick = float(rng.uniform(3.0, 5.0))
     elif family.hanging:
         thick = float(rng.uniform(1.6, 4.0))
@@ -249,7 +249,7 @@ def _coil(
     middle = (low + high) / 2
     fall = 1e6 if high[2] - low[2] > 450 else float(rng.uniform(230, 330))
     heights = np.arange(low[2], high[2] + 1, 90.0)
-    if family.protocol:
+    if family.side_region:
         return Coil(
             tuple((float(middle[0]), float(low[1]) - 25.0, float(z)) for z in heights), 110.0,
             float(rng.uniform(0.7, 1.0)), fall,

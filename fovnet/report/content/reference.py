@@ -70,7 +70,7 @@ def reference_words(vocabulary: Vocabulary) -> tuple[str, ...]:
     return (
         "The reference is the table regions.tsv of each collection: from which slice to which a volume shows "
         "a region. A slice outside "
-        "every row shows none. A volume may show a protocol, such as spine, beside the regions it crosses.",
+        "every row shows none. A volume may show a side region, such as spine, beside those that it crosses.",
         "The lines between regions are drawn at bony or air-filled landmarks, which every MR contrast shows; "
         "where organs overlap them, "
         "the landmark decides."

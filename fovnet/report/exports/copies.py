@@ -182,8 +182,8 @@ def _remove_others(place: Path, written: Collection[Path]) -> None:
 def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
     """The one term for what a volume shows.
 
-    A protocol such as spine takes precedence over the regions it crosses if its span has at least THROUGH of
-    the height of all spans. Regions without a combined term give the term of the tallest span, as the
+    A side region such as spine takes precedence over the regions it crosses if its span has at least THROUGH
+    of the height of all spans. Regions without a combined term give the term of the tallest span, as the
     attribute has a single value.  Raises ModelError "export-unsure", "export-none", "export-no-code".
     """
     refuse_unanswered(answer)
@@ -202,10 +202,10 @@ def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
         )
     whole_mm = max(span.to_mm for span in answer.spans) - min(span.from_mm for span in answer.spans)
     through = {span.region for span in answer.spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
-    protocols = [name for name in vocabulary.protocols if name in through]
-    names = names - set(vocabulary.protocols) or names
+    side_regions = [name for name in vocabulary.side_regions if name in through]
+    names = names - set(vocabulary.side_regions) or names
     tallest = max(answer.spans, key=lambda span: span.to_mm - span.from_mm).region
-    term = vocabulary.term(protocols[:1] or names) or vocabulary.term([tallest])
+    term = vocabulary.term(side_regions[:1] or names) or vocabulary.term([tallest])
     if term is None:
         raise ModelError(
             "export-no-code",

@@ -82,7 +82,9 @@ def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Com
         meant = regions_named(header, vocabulary)
         predicted = frozenset(span.region for span in answer.spans)
         regions = None if meant is None else frozenset(meant)
-        compared.append(Compared(answer, header, regions, predicted, beside=frozenset(vocabulary.protocols)))
+        compared.append(
+            Compared(answer, header, regions, predicted, beside=frozenset(vocabulary.side_regions))
+        )
     return compared
 
 

@@ -29,9 +29,9 @@ def edges_within(spans: Sequence[Stretch], low_mm: float, high_mm: float) -> lis
 
 
 def lanes_of(spans: Sequence[Stretch], vocabulary: Vocabulary) -> tuple[list[int], int]:
-    """The lane of each span, from the left, and the number of lanes: the chain in one, each protocol such as
-    spine in its own beside it."""
-    protocols = [name for name in vocabulary.protocols if any(span.region == name for span in spans)]
+    """The lane of each span, from the left, and the number of lanes: the chain in one, each side region such
+    as spine in its own beside it."""
+    side_regions = [name for name in vocabulary.side_regions if any(span.region == name for span in spans)]
     chain = any(span.region in vocabulary.chain for span in spans)
-    lanes = ["chain", *protocols] if chain or not protocols else protocols
+    lanes = ["chain", *side_regions] if chain or not side_regions else side_regions
     return [lanes.index(span.region) if span.region in lanes else 0 for span in spans], len(lanes)

@@ -204,8 +204,8 @@ def _show_bars(
     axis: Axes, bars: Sequence[tuple[str, Sequence[Stretch]]], vocabulary: Vocabulary, points_per_mm: float,
     guessed: bool,
 ) -> None:
-    """One column per answer; the chain on its left, protocols such as spine on its right.  The first is pale
-    if guessed."""
+    """One column per answer; the chain on its left, side regions such as spine on its right.  The first is
+    pale if guessed."""
     for place, (_, spans) in enumerate(bars):
         lanes, count = lanes_of(spans, vocabulary)
         width = 0.9 / count

@@ -150,7 +150,7 @@ def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     """The volume's confidence; with regions beside a spine, each region's, since the volume's is then the
     spine's alone."""
     regions = {str(span["region"]): float(span["confidence"]) for span in body["spans"]}
-    if set(vocabulary.protocols) & set(regions) and len(regions) > 1:
+    if set(vocabulary.side_regions) & set(regions) and len(regions) > 1:
         return ", confidence " + ", ".join(f"{sure:.2f} in {region}" for region, sure in regions.items())
     return f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None else ""
 
@@ -166,7 +166,7 @@ def _predicted_text(row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vo
             for one in body["spans"]
             if one["from_mm"] <= z_mm <= one["to_mm"]
         }
-        beside = [name for name in classes if name not in vocabulary.protocols and name in spans]
+        beside = [name for name in classes if name not in vocabulary.side_regions and name in spans]
         classes = [
             f"{name} ({spans[name]:.2f} over its span)" if name in beside else name for name in classes
         ]
