@@ -186,8 +186,7 @@ class Training(Section):
         if self.augmentation.alone and (self.inputs[0] != "slice" or len(self.inputs) == 1):
             raise ValueError(
                 f"augmentation.alone: networks that are shown {', '.join(self.inputs)} have nothing beside "
-                "the slice to do "
-                "without; leave it out, or set inputs to [slice, millimetres]"
+                "the slice to do without; leave it out, or set inputs to [slice, millimetres]"
             )
         return self
 
@@ -244,8 +243,7 @@ class Range(Section):
         if apart < self.levels:
             raise ValueError(
                 f"levels {self.levels} from {self.low:g} to {self.high:g} are but {apart} once they have "
-                "four digits; give "
-                f"at most {apart}, or ends farther apart"
+                f"four digits; give at most {apart}, or ends farther apart"
             )
         return self
 
@@ -354,8 +352,7 @@ class Ranking(Section):
         if self.rate_end > self.rate / LEAST_FALL:
             raise ValueError(
                 f"rate_end: {self.rate_end:g} is more than a {LEAST_FALL}th of rate {self.rate:g}, and other "
-                "machines "
-                f"would then propose other rows; set {self.rate / LEAST_FALL:g} or less"
+                f"machines would then propose other rows; set {self.rate / LEAST_FALL:g} or less"
             )
         if self.weight != "log" and self.loss != "list":
             raise ValueError(f"weight: loss {self.loss} weighs no places; leave it out, or set loss to list")
@@ -440,8 +437,7 @@ class Search(Section):
             which = "it" if len(given) == 1 else "them"
             raise ValueError(
                 f"{', '.join(given)}: of a Gaussian process, and method {self.method} asks none; leave "
-                f"{which} out, or set "
-                "method to gp-ei"
+                f"{which} out, or set method to gp-ei"
             )
         if self.candidates != 24 and self.method != "tpe":
             raise ValueError(
@@ -454,15 +450,13 @@ class Search(Section):
         if self.per_second and self.method not in IMPROVING:
             raise ValueError(
                 f"per_second: {self.method} expects no improvement that seconds could be held against; leave "
-                "it out, or set "
-                "method to gp-ei"
+                "it out, or set method to gp-ei"
             )
         if self.stop_below_regret is not None and (self.method in REGRETLESS or self.targets == "ranked"):
             what = REGRETLESS.get(self.method, "targets ranked know no distances")
             raise ValueError(
                 f"stop_below_regret: {what}, so that what is left to gain is unknown; leave it out, or set "
-                "method to "
-                "gp-ei and targets to half-ranked"
+                "method to gp-ei and targets to half-ranked"
             )
         return self
 
@@ -497,8 +491,7 @@ class Search(Section):
         if given and self.method not in TAUGHT:
             raise ValueError(
                 f"{', '.join(given)}: method {self.method} learns nothing from other searches; leave out, or "
-                "set method "
-                f"to {' or '.join(TAUGHT)}"
+                f"set method to {' or '.join(TAUGHT)}"
             )
         if not given and self.method == "gp-rgpe":
             raise ValueError("method: gp-rgpe weighs what earlier searches taught; needs search.prior or "
@@ -632,8 +625,7 @@ class Settings(Section):
         if (self.training.begin is None) == (self.search.space == MEMBERS):
             raise ValueError(
                 f"training.begin and search.space: {MEMBERS} go together: which networks are trained "
-                "further, and that these "
-                "are; set both or neither"
+                "further, and that these are; set both or neither"
             )
         if self.training.begin is None and self.ensemble.blend < 1:
             raise ValueError(
@@ -642,8 +634,7 @@ class Settings(Section):
         if self.ensemble.alone >= self.ensemble.members:
             raise ValueError(
                 f"ensemble.alone: {self.ensemble.alone} of {self.ensemble.members} members; at least one "
-                "must see all that it "
-                f"is shown: set at most {self.ensemble.members - 1}"
+                f"must see all that it is shown: set at most {self.ensemble.members - 1}"
             )
         if self.ensemble.alone and not self.training.augmentation.alone:
             raise ValueError("ensemble.alone: networks that never saw slices alone cannot predict them; set "

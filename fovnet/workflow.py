@@ -116,9 +116,8 @@ def unnoticed_changes(settings_file: Path, settings: Settings, *, recorded: bool
         if not others
         else (
             f"{settings.results}: was made elsewhere or by another name, so that Snakemake would not notice "
-            "that these settings are "
-            f"others now: {', '.join(others)}. Run it where it was made, or remove {settings_file} and say "
-            "where to begin: "
-            "--forcerun slice, search, ensemble, tune, evaluate or report."
+            f"that these settings are others now: {', '.join(others)}. Run it where it was made, or remove "
+            f"{settings_file} and say where to begin: --forcerun slice, search, ensemble, tune, evaluate or "
+            "report."
         )
     )

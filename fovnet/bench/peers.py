@@ -62,15 +62,15 @@ class Peer:
 
 
 def refuse_absent(*names: str) -> None:
-    """Nothing, if the libraries of all these contestants are installed.  Raises SearchError "peer-missing"
-    naming all that are not."""
+    """Raise SearchError "peer-missing", naming all that are not installed, unless the libraries of all these
+    contestants are."""
     lacking = {name: absent for name in names if (absent := _absent(PEERS[name]))}
     if lacking:
         libraries = list(dict.fromkeys(library for absent in lacking.values() for library in absent))
         raise SearchError(
             "peer-missing",
-            f"--method {', '.join(lacking)}: needs {' and '.join(libraries)}, not installed here; "
-            f"try `python -m pip install {' '.join(libraries)}`, or leave "
+            f"--method {', '.join(lacking)}: needs {' and '.join(libraries)}, not installed here; try "
+            f"`python -m pip install {' '.join(libraries)}`, or leave "
             f"{'it' if len(lacking) == 1 else 'these'} out.",
         )
 

@@ -230,7 +230,7 @@ def ranking_of(given: Sequence[str]) -> Ranking:
 
 
 def refuse_unknown(methods: Sequence[str]) -> None:
-    """Nothing, if all are fovnet's own methods.  Raises ConfigError "bench-method"."""
+    """Raise ConfigError "bench-method" unless all are fovnet's own methods."""
     for name in methods:
         if name not in METHODS:
             raise ConfigError(
@@ -239,10 +239,8 @@ def refuse_unknown(methods: Sequence[str]) -> None:
 
 
 def refuse_methods(contestants: Sequence[str], workers: int) -> None:
-    """Nothing, if all methods can be run.
-
-    Raises ConfigError "bench-method", "bench-spend", "bench-workers", or SearchError "peer-missing".
-    """
+    """Raise ConfigError "bench-method", "bench-spend" or "bench-workers", or SearchError "peer-missing", unless
+    all methods can be run."""
     methods = []
     for name in contestants:
         method, spending = parsed(name)
@@ -266,10 +264,8 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
 
 
 def refuse_priors(contestants: Sequence[str], priors: Sequence[Path], tables: Mapping[Path, Table]) -> None:
-    """Nothing, if the priors are of the tables' axes, a method takes them, and methods that need one have it.
-
-    Raises ConfigError "bench-prior", or SearchError as `read_prior`.
-    """
+    """Raise ConfigError "bench-prior", or SearchError as `read_prior`, unless the priors are of the tables'
+    axes, a method takes them, and methods that need one have it."""
     taught = [name for name, _ in map(parsed, contestants) if name in TAUGHT]
     if not priors and (lacking := [name for name in taught if name != TAUGHT[0]]):
         wanted = "learns from other searches; give --prior, a file of `fovnet bench learn`"

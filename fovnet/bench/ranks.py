@@ -297,7 +297,7 @@ def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Compared:
 
 
 def refuse_one(methods: Sequence[str]) -> None:
-    """Nothing, if there are two methods.  Raises ConfigError "ranks-runs"."""
+    """Raise ConfigError "ranks-runs" unless there are two methods."""
     if len(methods) < 2:
         raise ConfigError(
             "ranks-runs", f"{', '.join(methods) or 'no method'}: ranks are among methods; give two or more"

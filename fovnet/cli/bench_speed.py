@@ -167,8 +167,7 @@ def bench_predict(
         raise ConfigError(
             "bench-shape",
             f"--shape {' '.join(map(str, shape))}: describes the simulated volume, and {paths[0]} is "
-            "measured "
-            "instead; leave one of the two out",
+            "measured instead; leave one of the two out",
         )
     with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as advance:
         files = paths or [simulated(Path(place) / "simulated.nii.gz", shape or (320, 250, 72))]

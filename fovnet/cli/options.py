@@ -24,8 +24,7 @@ def path_of_word(text: str) -> Path:
         raise ConfigError(
             "path-empty",
             "'': an empty path, as a shell's variable that is not set leaves; give a file or a folder ('.' "
-            "for "
-            "this one)",
+            "for this one)",
         )
     return Path(text)
 

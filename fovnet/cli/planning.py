@@ -77,14 +77,13 @@ def check(config: ConfigFile) -> None:
     if not alone and (strange := [name for name in DEFAULT.classes if name not in words.classes]):
         lacking.append(
             f"phantom.subjects: simulated people are labelled {', '.join(strange)} too, which "
-            f"{settings.regions} has not; "
-            "subjects: 0 leaves them out"
+            f"{settings.regions} has not; subjects: 0 leaves them out"
         )
     every = ", all of which will be tried" if fit <= settings.search.trials else ""
     out.print(
         f"{config}: {'valid, but see below' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} "
-        f"within the limits{every}, "
-        f"starting at row {row:,}; classes {', '.join(words.classes)}; results in {settings.results}"
+        f"within the limits{every}, starting at row {row:,}; classes {', '.join(words.classes)}; results in "
+        f"{settings.results}"
     )
     if begun := warm_start_ensemble(settings):
         out.print(_begun(settings, *begun))
@@ -120,8 +119,7 @@ def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words:
         notes += (
             [
                 f"no volume is labelled with {', '.join(inner)}: that is never learned, and named all the "
-                "same, for a slice or so, in a "
-                "volume that shows what lies below and above"
+                "same, for a slice or so, in a volume that shows what lies below and above"
             ]
             if inner
             else []
@@ -131,9 +129,8 @@ def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words:
         volume_id, below, above, first, last = found[0]
         notes.append(
             f"{several(len(found), 'stretch', 'stretches')} without a row between two regions, the first "
-            f"{first:g} to {last:g} in "
-            f"{volume_id}, between {below} and {above}: that counts as none, which no decision says there; "
-            "is a row missing?"
+            f"{first:g} to {last:g} in {volume_id}, between {below} and {above}: that counts as none, which "
+            "no decision says there; is a row missing?"
         )
     for sentence in notes:
         out.print(sentence)
@@ -152,8 +149,8 @@ def _show_too_few_subjects(settings: Settings, tables: Mapping[str, Collection])
     if 0 < validating < wanted:
         out.print(
             f"{several(validating, 'validation subject')}: too few to promise at most {stated:.3g} of the "
-            "slices wrong among "
-            f"answers, which takes {wanted}; the bar is then where they themselves err no more"
+            f"slices wrong among answers, which takes {wanted}; the bar is then where they themselves err no "
+            "more"
         )
 
 
@@ -260,8 +257,7 @@ def cost(
     start = priced.space.row_of(start_configuration(settings))
     figures = (
         f"{priced.cost.weights[start]:,.0f} weights, {priced.cost.forward_flop[start] / 1e6:,.0f} million "
-        "operations a slice, "
-        f"{priced.memory[start] / 1e6:,.0f} MB, {duration(float(priced.seconds[start]))}"
+        f"operations a slice, {priced.memory[start] / 1e6:,.0f} MB, {duration(float(priced.seconds[start]))}"
     )
     out.print(f"The start, row {start:,}: {figures}{'' if priced.fits[start] else '; it does not fit'}.")
     whole = duration(search_seconds(priced, options.trials, options.workers))

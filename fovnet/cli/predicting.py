@@ -197,8 +197,7 @@ def _show_passed(files: list[Path]) -> None:
     if links:
         err.print(
             f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): "
-            "name the folders "
-            "themselves"
+            "name the folders themselves"
         )
     files = [path for path in files if path not in links]
     if files:

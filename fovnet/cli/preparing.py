@@ -123,8 +123,7 @@ def _phantom_of_labels(
     if own:
         out.print(
             f"{', '.join(own)}: not of fovnet's own regions ({', '.join(DEFAULT.classes)}); `regions:` of a "
-            "configuration names a "
-            "file that has them"
+            "configuration names a file that has them"
         )
 
 

@@ -145,8 +145,7 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
         "intended_use": "Sorting and checking archives. Not for diagnosis.",
         "references": [
             "Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based "
-            "model selection, "
-            "ISBI 2017"
+            "model selection, ISBI 2017"
         ],
         "network_data_format": {
             "inputs": {

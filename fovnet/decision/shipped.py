@@ -46,9 +46,8 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
         raise ModelError(
             "model-absent",
             f"{folder}: this installation came without networks; give --model FOLDER, the folder `ensemble` "
-            "of a workflow run, or make "
-            "them once: make shipped, then fovnet export shipped results/shipped --out "
-            f"{shlex.quote(str(folder))}",
+            "of a workflow run, or make them once: make shipped, then fovnet export shipped results/shipped "
+            f"--out {shlex.quote(str(folder))}",
         )
     return folder
 
@@ -70,8 +69,7 @@ def ship(results: Results, folder: Path) -> Shipped:
             raise ModelError(
                 "shipped-large",
                 f"{results.ensemble}: {size / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are shipped; set "
-                "ensemble.precision: float16 "
-                "and a compact space (configs/compact.yaml), and run it again",
+                "ensemble.precision: float16 and a compact space (configs/compact.yaml), and run it again",
             )
         _refuse_names(draft, _names(results))
         members = len(load(draft, "cpu").members)
@@ -155,8 +153,7 @@ def _refuse_names(draft: Path, names: Iterable[str]) -> None:
                 raise ModelError(
                     "shipped-names",
                     f"{path.name}: names {found}, and nobody may be named in what is shipped; set "
-                    "identifiers: hashed and make the "
-                    "report again",
+                    "identifiers: hashed and make the report again",
                 )
 
 

@@ -46,8 +46,8 @@ def answered_cases(
     if not labelled:
         raise CollectionError(
             "collection-unlabelled",
-            f"{collection.path}: no labelled volume; wanted is a regions.tsv "
-            "beside it, with the true regions.",
+            f"{collection.path}: no labelled volume; wanted is a regions.tsv beside it, with the true "
+            "regions.",
         )
     if not any(found):
         raise CollectionError(

@@ -119,8 +119,7 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
         raise CollectionError(
             "evaluate-nothing",
             f"The evaluated split holds no labelled volume with slices{refused}, at least one is wanted. "
-            "Label more volumes in "
-            "regions.tsv, or give the test split a larger share of the subjects.",
+            "Label more volumes in regions.tsv, or give the test split a larger share of the subjects.",
         )
 
 
@@ -138,8 +137,7 @@ def check_splits(manifest: Iterable[Listed]) -> None:
                 "evaluate-split-leak",
                 f"{one.subject_id}: this subject has volumes in the splits {first!r} and {one.split!r}, one "
                 "split is wanted, because the figures would be too good. Correct subject_id in volumes.tsv "
-                "and "
-                "prepare the collection again.",
+                "and prepare the collection again.",
             )
 
 
@@ -169,15 +167,13 @@ def _check_case(case: Case, vocabulary: Vocabulary) -> None:
             raise CollectionError(
                 "evaluate-lengths",
                 f"{case.volume_id}: {name} has shape {np.shape(array)}, {shape} is wanted (its slices, the "
-                "vocabulary's classes). "
-                "Prepare and predict this volume again, with one vocabulary.",
+                "vocabulary's classes). Prepare and predict this volume again, with one vocabulary.",
             )
     if case.calibrated is not None and np.shape(case.calibrated) != (slices, classes):
         raise CollectionError(
             "evaluate-lengths",
             f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated)}, "
-            f"{(slices, classes)} is wanted. "
-            "Decide again.",
+            f"{(slices, classes)} is wanted. Decide again.",
         )
     _check_values(case)
 
@@ -189,8 +185,8 @@ def _check_values(case: Case) -> None:
         raise CollectionError(
             "evaluate-truth",
             f"{case.volume_id}: slice {row} is labelled "
-            f"{'both none and a region' if none[row] else 'nothing at all'}, either is "
-            "wanted. Correct its rows in regions.tsv.",
+            f"{'both none and a region' if none[row] else 'nothing at all'}, either is wanted. Correct its "
+            "rows in regions.tsv.",
         )
     for name, array in (("raw", case.raw), ("smoothed", case.smoothed), ("confidence", case.confidence)):
         if not np.isfinite(array).all():

@@ -127,16 +127,14 @@ def _refuse_others(
             raise CollectionError(
                 "compare-subjects",
                 f"{name}: of subject {one['subject_id']} in {first}, of {other['subject_id']} in {second}, "
-                "one subject "
-                "is wanted. Evaluate both with the same tables and `identifiers`.",
+                "one subject is wanted. Evaluate both with the same tables and `identifiers`.",
             )
         digests = {one.get("truth_sha256") or "", other.get("truth_sha256") or ""}
         if _truth(*ours[name]) != _truth(*theirs[name]) or ("" not in digests and len(digests) > 1):
             raise CollectionError(
                 "compare-truth",
                 f"{name}: what is true of it differs between {first} and {second}, the same truth is wanted. "
-                "Slice and "
-                "evaluate both with the same tables and the same `prepare`.",
+                "Slice and evaluate both with the same tables and the same `prepare`.",
             )
 
 

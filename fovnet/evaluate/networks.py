@@ -40,8 +40,7 @@ def networks_of(
         raise ModelError(
             "probabilities-stale",
             f"{ensemble}: {len(members)} members, of which {kept.shape[0]} scored {kept.shape[1]} slices, "
-            "where "
-            f"{len(rows)} are wanted; run `fovnet ensemble` again",
+            f"where {len(rows)} are wanted; run `fovnet ensemble` again",
         )
     trial = _trained(trials, start)
     place = next(

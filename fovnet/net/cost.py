@@ -280,9 +280,8 @@ def _nothing_fits(
     if small.any() and short.any():
         parts.append(
             f"{small.sum():,} need no more than search.memory_limit_gb {limits.bytes / 1e9:g} and "
-            f"{short.sum():,} take no longer than "
-            f"search.seconds_limit {limits.seconds:g}, but none does both; within the memory the fastest "
-            f"takes {seconds[small].min():.3g} s"
+            f"{short.sum():,} take no longer than search.seconds_limit {limits.seconds:g}, but none does "
+            f"both; within the memory the fastest takes {seconds[small].min():.3g} s"
         )
     return "; ".join(parts) + ".  Raise a limit, or search smaller networks."
 

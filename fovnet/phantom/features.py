@@ -59,7 +59,7 @@ SCANNING: Mapping[str, str] = {
                   "localisers, voxels of 6 mm",
     "stacked localisers": "one volume in ten is a quick overview: thick slices, wide fields that fold over, "
                           "turbo FLASH and single shots, "
-    "coils that hear the skin best",
+    "coils most sensitive near the skin",
     "free contrasts": "tissues of any brightness, gamma, inverted scales, diffusion, angiography, contrast "
                       "agent early and late",
     "coil fall-off": "surface coils that hear one side or the middle only, and smooth fields of brightness "

@@ -33,8 +33,8 @@ from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
 PRIOR = "prior.safetensors"
 OTHER_PREDICTIONS = (
     "its search began with other predictions (predicted_seconds), and they order its clock: put the "
-    "calibration.json back that it began "
-    "with, or the numbers of search.speed; or give another results folder to search anew."
+    "calibration.json back that it began with, or the numbers of search.speed; or give another results "
+    "folder to search anew."
 )
 
 
@@ -246,6 +246,5 @@ def _propose(folder: Path, search: Search, earlier: list[Proposal], trials: dict
         raise SearchError(
             "slot-unfinished",
             f"{folder}: slot {len(earlier)} waits for slot {missing}, which is not finished; run that one "
-            "first, or "
-            "ask for an earlier slot",
+            "first, or ask for an earlier slot",
         ) from missing

@@ -67,7 +67,7 @@ def learn(
     sources: Sequence[Source], axes: Sequence[Axis], lessons: Lessons, seed: int,
     progress: Progress | None = None, *, checked: bool = True,
 ) -> Prior:
-    """The prior that these sources teach, if `checked` with what the others foretell of each held out.
+    """The prior that these sources teach, if `checked` with what the others predict of each held out.
 
     Raises SearchError "prior-no-sources" unless one source has FEWEST rows that are not all equal.
     """

@@ -468,8 +468,7 @@ def _split_subjects(lines: Sequence[Line]) -> list[Fault]:
                 line.fault(
                     "split",
                     f"its subject is in {other.cells['split']!r} in line {other.number}; one person must "
-                    "stay "
-                    "in one split",
+                    "stay in one split",
                 )
             )
     return faults

@@ -57,8 +57,8 @@ def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabula
     return (
         [
             f"no volume is labelled with {', '.join(names)}, which lies between regions that one volume "
-            "shows: it is never learned, and named "
-            "all the same wherever these touch; label it, or give `regions` a file without it"
+            "shows: it is never learned, and named all the same wherever these touch; label it, or give "
+            "`regions` a file without it"
         ]
         if names
         else []
@@ -124,8 +124,7 @@ def missing_files(collections: Mapping[str, Collection]) -> list[str]:
     }
     return [
         f"collection {name}: {len(paths):,} of its files {'is' if len(paths) == 1 else 'are'} not there, the "
-        f"first {paths[0]}; put them "
-        f"there, or take their lines out of {collections[name].path}"
+        f"first {paths[0]}; put them there, or take their lines out of {collections[name].path}"
         for name, paths in missing.items()
         if paths
     ]
@@ -164,8 +163,7 @@ def empty_splits(
     return (
         [
             f"no labelled subject for {' and '.join(empty)}: the {places.total()} there are make {counted}; "
-            "label volumes of more people, "
-            "change prepare.split, or fill a column split in volumes.tsv"
+            "label volumes of more people, change prepare.split, or fill a column split in volumes.tsv"
         ]
         if empty
         else []

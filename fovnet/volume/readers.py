@@ -159,8 +159,8 @@ def _damage(path: Path, fault: Exception) -> VolumeError:
         if str(fault).startswith("Not a gzipped file") and is_gzip(path):
             return VolumeError(
                 "volume-corrupt",
-                f"{path}: extra bytes follow the gzip data ({fault}). Copy it "
-                "again, or unpack it with gunzip -c IN > OUT, which leaves that out.",
+                f"{path}: extra bytes follow the gzip data ({fault}). Copy it again, or unpack it with "
+                "gunzip -c IN > OUT, which leaves that out.",
             )
     return VolumeError("volume-corrupt", f"{path}: the compressed data are damaged ({fault}). Copy it again.")
 

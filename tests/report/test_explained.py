@@ -135,7 +135,7 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
         ("all equal", "scores are all equal"),
         ("every row", "the method chose their order, and nothing else"),
         ("asha", "Of the epochs of 7 full trainings asked for, those of 7 are spent"),
-        ("asha", "foretells where they end only with search.fidelity: axis"),
+        ("asha", "predicts where they end only with search.fidelity: axis"),
         ("asha, along an axis", "fell inside the 95 % band"),
         ("asha under way", "after 1, 3 and 9 epochs (asha): of 5 configurations begun none went to the end"),
         ("asha, one slot", "No two trainings that went to the end can be compared"),

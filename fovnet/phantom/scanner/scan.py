@@ -102,8 +102,7 @@ def scan(
         raise VolumeError(
             "label-outside-table",
             f"{source}: labels {body.labels.min()} to {body.labels.max()}, but the table has tissues 0 to "
-            f"{len(table) - 1}. "
-            "Map the labels to the table, or pass the table that belongs to them.",
+            f"{len(table) - 1}. Map the labels to the table, or pass the table that belongs to them.",
         )
     flaws = acquisition.flaws
     image, affine = _received(body, sequence, acquisition, table, rng)

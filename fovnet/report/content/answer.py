@@ -58,9 +58,8 @@ def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
     people = _people(whole.subjects, {row.collection for row in evaluation.volumes}, simulated)
     words = [
         f"In {volumes} of {people} who took no part in training, fovnet named a wrong region in "
-        f"{decided.value} of "
-        f"{whole.slices:,} slices ({_interval(decided)}); the networks alone, before the decision, in "
-        f"{raw.value}."
+        f"{decided.value} of {whole.slices:,} slices ({_interval(decided)}); the networks alone, before the "
+        f"decision, in {raw.value}."
     ]
     if beside is not None and shown(beside).value != decided.value:
         wrong = f"with all that is predicted beside it, {shown(beside).value} are wrong"

@@ -60,9 +60,8 @@ def _sentence(manifest: Sequence[Listed]) -> str:
         "shown_id)."
     )
     return (
-        f"{several(len(manifest), 'volume')} of {several(subjects, 'subject')}. "
-        "All volumes of one subject stand in the same split; this was checked."
-        f"{hashed if any(one.hashed for one in manifest) else ''}"
+        f"{several(len(manifest), 'volume')} of {several(subjects, 'subject')}. All volumes of one subject "
+        f"stand in the same split; this was checked.{hashed if any(one.hashed for one in manifest) else ''}"
     )
 
 

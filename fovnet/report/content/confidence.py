@@ -131,8 +131,7 @@ def risk_view(evaluation: Evaluation) -> RiskView:
     )
     words = (
         f"Averaged over all coverages, {mean} of the slices answered are wrong (the area under the solid "
-        "curve); answering "
-        f"everything, {percent(float(wrong[-1] / slices[-1]))}."
+        f"curve); answering everything, {percent(float(wrong[-1] / slices[-1]))}."
     )
     answered = sum(row.status == "ok" for row in ranked)
     return RiskView(points, answered / len(ranked), _risk_table(ranked, evaluation), words)

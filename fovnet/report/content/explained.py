@@ -96,8 +96,7 @@ def ending(explanation: Explanation) -> str:
     one = explanation
     words = [
         f"Method {one.method}, seed {one.seed}, {several(one.workers, 'worker')}; {one.feasible:,} of "
-        f"{one.rows:,} configurations fit. "
-        f"{_asked(one)}",
+        f"{one.rows:,} configurations fit. {_asked(one)}",
         *one.notes,
     ]
     if one.done >= one.asked and not one.ended:
@@ -129,8 +128,7 @@ def _asked(one: Explanation) -> str:
         )
     return (
         f"Of the epochs of {several(one.asked, 'full training')} asked for, those of {one.done:,} are spent: "
-        "in "
-        f"{several(one.finished, 'slot')}, {one.scored:,} with a score, on "
+        f"in {several(one.finished, 'slot')}, {one.scored:,} with a score, on "
         f"{several(one.begun, 'configuration')}."
     )
 
@@ -157,8 +155,7 @@ def convergence(explanation: Explanation) -> str:
         )
     words = [
         f"The best score, {score(best.score)}, came in slot {best.slot}, after "
-        f"{duration(best.seconds_spent)} of training in all"
-        f"{began}.",
+        f"{duration(best.seconds_spent)} of training in all{began}.",
         *_since(len(explanation.steps) - explanation.steps.index(best) - 1, _slot(explanation)),
         f"All trainings together took {duration(last.seconds_spent)}, predicted "
         f"{duration(last.predicted_seconds_spent)}.",
@@ -175,8 +172,7 @@ def convergence(explanation: Explanation) -> str:
         words.append(
             f"Of {several(near.total, 'slot' if explanation.spending else 'training')} that "
             f"{'completed' if explanation.spending else 'went to the end'} {near.count} took within 25 % of "
-            "the prediction; "
-            f"corrected by the trials before each, {refined.count}."
+            f"the prediction; corrected by the trials before each, {refined.count}."
         )
         if left:
             words.append(f"What is still to come takes about {duration(left)}, if it is like what is done.")
@@ -207,10 +203,8 @@ def _regrets(explanation: Explanation) -> Iterator[str]:
         )
     yield (
         f"The model takes {matter.as_good:,} of the {explanation.feasible:,} configurations that fit for as "
-        "good as the best, up to what "
-        "two trainings of one configuration differ by: if it is right, trials drawn by lot would come to "
-        "the first of them after "
-        f"{matter.random_draws:,.1f} on average."
+        "good as the best, up to what two trainings of one configuration differ by: if it is right, trials "
+        f"drawn by lot would come to the first of them after {matter.random_draws:,.1f} on average."
     )
 
 
@@ -285,8 +279,8 @@ def _guarding(one: Taught) -> Iterator[str]:
     worse = [each.slot for each in one.verdicts if (each.guarded if one.guard else each.prior > each.process)]
     yield (
         f"Before each of {judged}, four or more scores being known, it was held against a Gaussian process "
-        "that predicts each score "
-        f"from the others: which of them puts fewer pairs of scores in the wrong order?"
+        "that predicts each score from the others: which of them puts fewer pairs of scores in the wrong "
+        "order?"
     )
     if not worse:
         yield "The learned order was never the worse of the two, and always followed."
@@ -299,8 +293,7 @@ def _guarding(one: Taught) -> Iterator[str]:
         )
     yield (
         f"Before slot {last.slot}, the last, the learned order had {last.prior:g} of {last.pairs:,} pairs "
-        "wrong, the process "
-        f"{last.process:g}."
+        f"wrong, the process {last.process:g}."
     )
 
 
@@ -330,8 +323,8 @@ def spending(spent: Spending) -> str:
     listed = f"{', '.join(epochs[:-1])} and {epochs[-1]}" if len(epochs) > 1 else epochs[0]
     words = [
         f"Trainings were compared after {listed} epochs ({spent.kind}): of "
-        f"{several(spent.begun, 'configuration')} begun "
-        f"{f'{spent.ended:,}' if spent.ended else 'none'} went to the end.",
+        f"{several(spent.begun, 'configuration')} begun {f'{spent.ended:,}' if spent.ended else 'none'} went "
+        "to the end.",
         f"They took {several(spent.epochs, 'epoch')}, as many as {spent.full_trainings:,.1f} full trainings; "
         f"{percent(spent.on_stopped / max(1, spent.epochs))} of them on trainings that were stopped, "
         f"{percent(spent.on_failed / max(1, spent.epochs))} on failures.",
@@ -363,8 +356,8 @@ def _passed_over(spent: Spending) -> Iterator[str]:
     if spent.passed_over:
         yield (
             f"{several(spent.passed_over, 'training')} went to the end after others of "
-            f"{_their(spent.passed_over)} rung had been "
-            f"preferred; {spent.better} of them ended better than all of those that did."
+            f"{_their(spent.passed_over)} rung had been preferred; {spent.better} of them ended better than "
+            "all of those that did."
         )
 
 
@@ -382,9 +375,8 @@ def honesty(explanation: Explanation) -> str:
     if not forecasts.slots:
         if explanation.spending and explanation.method.startswith("gp-"):
             return (
-                "No score was forecast: the model saw trainings of different lengths, and foretells where "
-                "they end only "
-                "with search.fidelity: axis, after the first slots."
+                "No score was forecast: the model saw trainings of different lengths, and predicts where "
+                "they end only with search.fidelity: axis, after the first slots."
             )
         if explanation.spending and explanation.method in NETWORKS:
             return "No score was forecast: the model saw trainings of different lengths."
@@ -399,8 +391,7 @@ def honesty(explanation: Explanation) -> str:
         measured = _shown(forecasts.inside)
         words.append(
             f"{measured.count} scores, {measured.value} ({measured.interval}), fell inside the 95 % band "
-            "that was forecast before their "
-            f"training{_verdict(forecasts.inside)}."
+            f"that was forecast before their training{_verdict(forecasts.inside)}."
         )
     if forecasts.below or forecasts.above:
         words.append(f"{forecasts.below} lay below their band, {forecasts.above} above.")
@@ -461,12 +452,11 @@ def _trust(matter: Matter) -> str:
     if matter.explained < 0.1:
         return (
             f"The final model has no predictive value (leave-one-out: {_signed(matter.explained)} of the "
-            "variance of "
-            f"{matter.scores} scores): what follows is guesswork."
+            f"variance of {matter.scores} scores): what follows is guesswork."
         )
     kept = "" if matter.explained >= 0.5 else "; what follows is a hint, no more"
     return (
-        f"The final model foretells {_signed(matter.explained)} of the variance of {matter.scores} scores, "
+        f"The final model predicts {_signed(matter.explained)} of the variance of {matter.scores} scores, "
         f"each left out in turn{kept}."
     )
 

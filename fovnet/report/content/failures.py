@@ -99,12 +99,10 @@ def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
         )
     return (
         f"{len(ranked):,} of {several(counted, 'volume')} failed: {other:,} with a wrong set of regions, "
-        f"{len(ranked) - other:,} with the "
-        f"right regions and at least {percent(WRONG_SHARE)} of the slices wrong. {sure:,} of them were "
-        "answered with confidence, "
-        f"{len(ranked) - sure:,} as uncertain. Those answered come first, the surest before the others: "
-        "how sure of just these "
-        f"regions, or, where they are right, of the slices. {pictured:,} are pictured."
+        f"{len(ranked) - other:,} with the right regions and at least {percent(WRONG_SHARE)} of the slices "
+        f"wrong. {sure:,} of them were answered with confidence, {len(ranked) - sure:,} as uncertain. Those "
+        "answered come first, the surest before the others: how sure of just these regions, or, where they "
+        f"are right, of the slices. {pictured:,} are pictured."
     )
 
 

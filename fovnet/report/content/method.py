@@ -66,11 +66,10 @@ def method_words(settings: Settings, rule: Rule) -> str:
     """One paragraph: the slices, the networks and their inputs, and the steps from probabilities to spans."""
     smoothed = ", and smoothed along the body in millimetres" if rule.sigma_mm else ""
     return (
-        f"Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional networks, "
+        "Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional networks, "
         f"{_origin(settings)}, give each slice a probability for each region{_beside(settings)}; their mean "
         f"is calibrated on the validation split{smoothed}. {_decoding(rule)}, and abstains where the "
-        "evidence "
-        "is weak."
+        "evidence is weak."
     )
 
 
@@ -118,13 +117,10 @@ def _intervals(evaluation: Evaluation) -> str:
     used = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     return (
         f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed "
-        f"{evaluation.seed}), "
-        "so that slices and volumes of one person travel together. Where each subject gives at most one "
-        "observation they are Wilson’s; at 0 % and at 100 % they are Wilson’s over subjects. A subgroup of "
-        "fewer "
-        f"than {FEWEST_SUBJECTS} subjects is marked “too few”, and one subject gives no interval. In this "
-        "report: "
-        f"{used}."
+        f"{evaluation.seed}), so that slices and volumes of one person travel together. Where each subject "
+        "gives at most one observation they are Wilson’s; at 0 % and at 100 % they are Wilson’s over "
+        f"subjects. A subgroup of fewer than {FEWEST_SUBJECTS} subjects is marked “too few”, and one subject "
+        f"gives no interval. In this report: {used}."
     )
 
 

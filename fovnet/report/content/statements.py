@@ -7,42 +7,36 @@ from fovnet.evaluate.measures import FEWEST_SUBJECTS
 
 USE = (
     "To sort, index and route MRI volumes by the body regions they show: finding series in an archive, "
-    "choosing the processing that fits, "
-    "checking that the field of view covers what was ordered, adding the body part where the header lacks "
-    "it.",
+    "choosing the processing that fits, checking that the field of view covers what was ordered, adding the "
+    "body part where the header lacks it.",
     "For people who keep or use an archive of images; a person can check every answer against its picture, "
-    "and has to check those that are "
-    "marked uncertain.",
+    "and has to check those that are marked uncertain.",
 )
 
 NOT_FOR = (
     "diagnosis, triage, treatment planning, dose, or any decision about a patient",
     "modalities other than MRI",
     "anatomy that the training collections lack: small children, animals, amputations, prone or decubitus "
-    "positions, unless they are "
-    "listed below",
+    "positions, unless they are listed below",
     "judging a scanner or a site whose images no collection below is like",
 )
 
 LIMITS = (
     "Figures on a simulated collection say that the method works, not how well it works on a scanner: read "
-    "the subgroup of the collection "
-    "that is like yours, and where there is none, there is no figure.",
+    "the subgroup of the collection that is like yours, and where there is none, there is no figure.",
     "The intervals tell how the figures would vary with other subjects of the same collections; they know "
     "nothing of other hospitals.",
     "The labels are taken to be right. A reader’s own variation, and errors in the table, count as errors of "
     "fovnet.",
     "The test split was not looked at in training, search or tuning; whoever changes settings after reading "
-    "this report, and evaluates "
-    "again on the same split, has looked at it.",
+    "this report, and evaluates again on the same split, has looked at it.",
     "The confidence was calibrated on the validation split; on images of another kind it may be wrong "
     "without notice.",
 )
 
 REFERENCES = (
     "H. Bertrand, M. Perrot, R. Ardon, I. Bloch. Classification of MRI data using deep learning and Gaussian "
-    "process-based model "
-    "selection. IEEE International Symposium on Biomedical Imaging (ISBI), 2017.",
+    "process-based model selection. IEEE International Symposium on Biomedical Imaging (ISBI), 2017.",
     "F. Hutter, H. Hoos, K. Leyton-Brown. An efficient approach for assessing hyperparameter importance "
     "(fANOVA). ICML, 2014.",
 )

@@ -29,12 +29,9 @@ def card(page: Page) -> tuple[Part, ...]:
             "Model details",
             (
                 f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial MRI "
-                "slices, "
-                f"{page.search.origin}, with a rule that turns slice probabilities into regions with extents "
-                "in "
-                "millimetres. Licence of the program: Apache-2.0; the weights have the terms of the data "
-                "they "
-                "were trained on.",
+                f"slices, {page.search.origin}, with a rule that turns slice probabilities into regions with "
+                "extents in millimetres. Licence of the program: Apache-2.0; the weights have the terms of "
+                "the data they were trained on.",
             ),
             (page.search.members, page.search.rule, page.provenance.versions, page.provenance.hashes),
         ),
@@ -60,8 +57,8 @@ def card(page: Page) -> tuple[Part, ...]:
             "Ethical considerations",
             (
                 "Head images can show a face. Ids are hashed unless plain ones were asked for, and pictures "
-                "can be "
-                "left out or their heads covered (report.gallery, report.faces). Nothing is sent anywhere.",
+                "can be left out or their heads covered (report.gallery, report.faces). Nothing is sent "
+                "anywhere.",
             ),
         ),
         Part("Caveats", page.method.limits),

@@ -145,8 +145,7 @@ def _sentence(counted: Counter[str]) -> str:
         return f"{several(total, 'volume')}, all answered."
     return (
         f"{several(total, 'volume')}: {counted['ok']:,} answered, {counted['uncertain']:,} uncertain, "
-        f"{counted['refused']:,} refused. "
-        f"Those that need a look ({flagged:,}) come first."
+        f"{counted['refused']:,} refused. Those that need a look ({flagged:,}) come first."
     )
 
 

@@ -141,8 +141,7 @@ def _refuse_gone(folder: Path, number: int) -> None:
         raise ConfigError(
             "out-gone",
             f"--out {folder}: was removed or replaced while volumes were answered, and answers with it; give "
-            "the "
-            "same command again",
+            "the same command again",
         )
 
 
@@ -161,8 +160,7 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
         raise ConfigError(
             "out-busy",
             f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each run a "
-            "folder "
-            "of its own",
+            "folder of its own",
         ) from taken
     try:
         refuse_others(folder)

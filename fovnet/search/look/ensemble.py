@@ -21,7 +21,7 @@ from fovnet.search.trial import Forecast
 
 MEMBERS, HIDDEN = 10, (32, 32)
 EPOCHS, RATE, RATE_END = 100, 0.02, 0.0005
-"""Of each fit.  300 epochs take three times as long, and foretell recorded losses no better:
+"""Of each fit.  300 epochs take three times as long, and predict recorded losses no better:
 correlation 0.730, here 0.727."""
 DIGITS = 9
 """Decimals of means and variances, of values of unit variance: machines that agree to this far agree."""

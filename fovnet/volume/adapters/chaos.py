@@ -53,7 +53,6 @@ def _add_subject(gathered: Gathered, subject: Path) -> None:
         gathered.leave(
             series,
             f"{len(images)} DICOM files without a height that could be known here: the pictures in Ground do "
-            "not say "
-            "which slice they show",
+            "not say which slice they show",
             NOT_LABELLED,
         )

@@ -114,8 +114,7 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
     if codes == {"volume-single"} and len(uids) == len(found.series) >= LEAST:
         remedy = (
             "Each image has a series UID of its own, and together they are no evenly spaced stack of one "
-            "series number and protocol. "
-            "If they are one stack, give them one SeriesInstanceUID."
+            "series number and protocol. If they are one stack, give them one SeriesInstanceUID."
         )
     elif codes == {"volume-single"} and not place.is_dir():
         remedy = "Name the folder that holds the whole series."

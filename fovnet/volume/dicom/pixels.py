@@ -92,8 +92,7 @@ def _refuse_pixels(item: Item, dataset: Any) -> None:
         raise VolumeError(
             "volume-rgb",
             f"{item}: {samples} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). Give the "
-            "series "
-            "the colours were made from.",
+            "series the colours were made from.",
         )
     if "PixelData" in dataset and (bits not in BITS or not 1 < stored <= bits or high != stored - 1):
         raise VolumeError(

@@ -291,8 +291,8 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
                 Item(path, name),
                 VolumeError(
                     "volume-archive-names",
-                    f"{path}: {named[name]} members are called {name}, and "
-                    "nothing but the name tells which is meant. Unpack them under names of their own.",
+                    f"{path}: {named[name]} members are called {name}, and nothing but the name tells which "
+                    "is meant. Unpack them under names of their own.",
                 ),
             )
         members = [member for member in members if named[member.filename] == 1]

@@ -98,8 +98,8 @@ def _grid(path: Path, header: Any) -> Grid:
     if kind not in TYPES or not 3 <= axes <= 7:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: type {kind} and {axes} axes in the header; one of "
-            f"{', '.join(map(str, TYPES))} and 3 to 7 wanted. Export it again.",
+            f"{path}: type {kind} and {axes} axes in the header; one of {', '.join(map(str, TYPES))} and 3 "
+            "to 7 wanted. Export it again.",
         )
     i, j, k, *rest = (int(size) for size in header["dim"][1 : axes + 1])
     slope, intercept = header.get_slope_inter()
