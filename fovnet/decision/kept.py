@@ -22,7 +22,8 @@ PASSING = frozenset({
 
 
 def kept_rows(
-    folder: Path, volume_id: str, source: Source, identity: str, *, beside: Sequence[str] = (), faces: bool = True
+    folder: Path, volume_id: str, source: Source, identity: str, *, beside: Sequence[str] = (),
+    faces: bool = True,
 ) -> list[dict[str, Any]] | None:
     """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the same model; else None.
 
@@ -54,9 +55,11 @@ def unchanged(source: Source, known: Mapping[str, Any]) -> bool:
 def recorded(source: Source | None) -> dict[str, Any]:
     """What the JSON of an answer says of the files it was made from, for `unchanged` in a later run.
 
-    No checksum if they have changed since they were read, so that the next run reads them again; nothing without a source.
+    No checksum if they have changed since they were read, so that the next run reads them again; nothing without a
+    source.
     """
     if source is None:
         return {"places": None, "sha256": None, "beside": None}
     content = source.content
-    return {"places": source.places, "sha256": content if source.is_as_it_was() else None, "beside": source.beside}
+    unaltered = source.is_as_it_was()           # asked after the content was read
+    return {"places": source.places, "sha256": content if unaltered else None, "beside": source.beside}

@@ -28,7 +28,8 @@ READ_AHEAD = 2      # volumes with one worker: one being cut, and one already cu
 
 @dataclass(frozen=True)
 class Read:
-    """The result of reading a volume: its slices, or the error; and the source as it was before, None if a process crashed over it."""
+    """The result of reading a volume: its slices, or the error; and the source as it was before, None if a process
+    crashed over it."""
 
     result: SliceStack | FovnetError
     source: Source | None = None
@@ -36,7 +37,8 @@ class Read:
 
 @dataclass(frozen=True)
 class Predicted:
-    """One volume's answer, with its slices and ensemble probabilities (None if it was refused), and its source as it was read."""
+    """One volume's answer, with its slices and ensemble probabilities (None if it was refused), and its source as it
+    was read."""
 
     answer: Answer
     stack: SliceStack | None = None
@@ -45,8 +47,8 @@ class Predicted:
 
 
 def predict(named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1) -> Iterator[Predicted]:
-    """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the caller has it,
-    the next is computed, and those after it are read.
+    """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the caller has it, the
+    next is computed, and those after it are read.
 
     workers  processes that read; with one, a thread of this process does.  The answers do not depend on it: every volume is read and
              classified by itself.
@@ -60,10 +62,8 @@ def predict(named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: in
         in_order(work, sources, workers, _crashed, size=bytes_to_read, budget=BUDGET_BYTES) if workers > 1
         else _beside(work, sources)
     )
-    answers = (
-        _predicted(volume_id, source.path, read, ensemble) for (volume_id, source), read in zip(named, reading, strict=True)
-    )
-    yield from _one_ahead(answers)
+    read_in_turn = zip(named, reading, strict=True)
+    yield from _one_ahead(_predicted(name, source.path, read, ensemble) for (name, source), read in read_in_turn)
 
 
 def _one_ahead(answers: Iterator[Predicted]) -> Iterator[Predicted]:
@@ -97,7 +97,7 @@ def _read(source: Source, slicing: Slicing) -> Read:
     before = None
     try:
         before = source.now()
-        _ = before.places           # recorded first, so that a file that changes while it is read is seen to have changed
+        _ = before.places, before.beside        # first: a file that changes while it is read is seen to have changed
         return Read(slice_volume(before, slicing), before)
     except FovnetError as error:
         return Read(error, before)
@@ -110,7 +110,8 @@ def _read(source: Source, slicing: Slicing) -> Read:
 def _crashed(source: Source) -> Read:
     seen = f"{source.path}: reading it ended its process twice (memory?)"
     script = "a script that asks for several begins its work under `if __name__ == \"__main__\":`."
-    return Read(VolumeError("volume-crash", f"{seen}. Use fewer workers, or resample it to larger voxels; {script}"))
+    remedy = f"Use fewer workers, or resample it to larger voxels; {script}"
+    return Read(VolumeError("volume-crash", f"{seen}. {remedy}"))
 
 
 def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Predicted:
@@ -119,12 +120,14 @@ def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Pr
         return Predicted(refusal(volume_id, str(path), stack), source=read.source)
     try:
         outputs, judge = ensemble.outputs_on(stack), ensemble.judge
-        return Predicted(judge.answer(volume_id, str(path), outputs, stack, stack.notes), stack, judge.raw(outputs), read.source)
+        answer = judge.answer(volume_id, str(path), outputs, stack, stack.notes)
+        return Predicted(answer, stack, judge.raw(outputs), read.source)
     except FovnetError as error:
         return Predicted(refusal(volume_id, str(path), error), source=read.source)
     except Exception as fault:
         if is_starved(fault):
-            return Predicted(refusal(volume_id, str(path), short_of_memory(path, "look at it")), source=read.source)
+            starved = refusal(volume_id, str(path), short_of_memory(path, "look at it"))
+            return Predicted(starved, source=read.source)
         return without_answer(volume_id, path, fault, read.source)
 
 

@@ -55,17 +55,19 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
 
 
 def refuse_plane(volume: Volume) -> None:
-    """Raise VolumeError if a RAS volume cannot be cut: "volume-geometry" for a side over 10 m, or axial slices over 32,768 pixels of
-    their smaller spacing wide, whose square padding would not fit into memory; "volume-shape" for slices that are lines or points."""
+    """Raise VolumeError if a RAS volume cannot be cut: "volume-geometry" for a side over 10 m, or axial slices over
+    32,768 pixels of their smaller spacing wide, whose square padding would not fit into memory; "volume-shape" for
+    slices that are lines or points."""
     shape, spacing_mm = volume.voxels.shape, volume.spacing_mm
     columns, rows, _ = shape
     sides_mm = np.asarray(shape) * spacing_mm
     pixels = sides_mm[:2].max() / spacing_mm[:2].min()
     if sides_mm.max() > LONGEST_MM or pixels > MOST_PIXELS:
         voxels = times(f"{mm:.4g}" for mm in spacing_mm)
-        raise VolumeError("volume-geometry", f"{volume.source}: {times(shape)} voxels of {voxels} mm, {sides_mm.max():,.0f} mm long and up "
-                                             f"to {pixels:,.0f} pixels wide; {LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed. Check "
-                                             "the header's spacings, or convert the series again.")
+        seen = f"{times(shape)} voxels of {voxels} mm, {sides_mm.max():,.0f} mm long and up to {pixels:,.0f} pixels wide"
+        remedy = "Check the header's spacings, or convert the series again"
+        believed = f"{LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed"
+        raise VolumeError("volume-geometry", f"{volume.source}: {seen}; {believed}. {remedy}.")
     if min(columns, rows) < 2:
         raise VolumeError("volume-shape", f"{volume.source}: an axial cut has {columns} × {rows} voxels, a line; it needs 2 × 2 "
                                           "or more. Give the whole series, not one sagittal or coronal image.")
@@ -110,8 +112,8 @@ def refuse_constant(source: str, low: float, high: float) -> None:
 
 
 def refuse_ct(volume: Volume) -> None:
-    """Raise VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is in CT; a value
-    that most of them have in a sample is named, as it may be a constant fill."""
+    """Raise VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is in CT; a value that
+    most of them have in a sample is named, as it may be a constant fill."""
     if volume.voxels.min() > CT_AIR:            # most volumes: counted below, each voxel takes a byte
         return
     share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
@@ -120,9 +122,9 @@ def refuse_ct(volume: Volume) -> None:
         value, most = commonest(sample[sample <= CT_AIR])
         fill = f", {most:.0%} of them exactly {value:g}, a constant fill" if most > 0.5 else ""
         remedy = "; if it is MR, fill with 0 instead" if fill else ""
-        raise VolumeError("volume-ct", f"{volume.source}: {share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT "
-                                       "(Hounsfield units): this looks like CT, or a phase image. Give an MR series of "
-                                       f"magnitudes{remedy}.")
+        seen = f"{share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT (Hounsfield units)"
+        what = f"this looks like CT, or a phase image. Give an MR series of magnitudes{remedy}."
+        raise VolumeError("volume-ct", f"{volume.source}: {seen}: {what}")
 
 
 def refuse_labels(volume: Volume) -> None:

@@ -1,7 +1,8 @@
 """The voxels of a format that stores plain numbers after a header: NIfTI, NRRD, MetaImage, GIPL, MGH, Analyze.
 
 A reader converts its header into a Grid, which is checked here before memory is allocated; the voxels are then read frame by frame.
-They become float32 piece by piece, so that a frame is in memory once: 4 bytes a voxel, where an int16 one with a slope took 14.
+They become float32 piece by piece, so that a frame is in memory once: 4 bytes a voxel whatever is stored, where an
+int16 one with a slope would take 14 at once.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from fovnet.volume.unpacking import DAMAGED, numbers
 from fovnet.volume.volume import Volume
 
 VOXEL_BYTES = 4                 # of float32, in which a volume is held
-MOST_BYTES = 2**31              # of a volume in memory: 512 × 512 × 2048 voxels, a file of 1 GB as int16; half the budget of a batch
+MOST_BYTES = 2**31              # of a volume: 512 × 512 × 2048 voxels, 1 GB as int16; half the budget of a batch
 UNUSABLE = 64                   # unusable frames after which the others are not tried
 DIMMEST = 0.05                  # of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 about 0.1
 
@@ -68,8 +69,9 @@ def refuse_size(source: str, sizes: Sequence[int]) -> None:
     """Raise VolumeError "volume-too-large" if a frame of this size takes more than MOST_BYTES of memory."""
     needed = math.prod(map(int, sizes)) * VOXEL_BYTES
     if needed > MOST_BYTES:
-        raise VolumeError("volume-too-large", f"{source}: {times(sizes)} voxels take {needed:,} bytes of memory; {MOST_BYTES:,} are "
-                                              "allowed. Check the header, or resample the volume to larger voxels.")
+        seen = f"{times(sizes)} voxels take {needed:,} bytes of memory; {MOST_BYTES:,} are allowed"
+        remedy = "Check the header, or resample the volume to larger voxels"
+        raise VolumeError("volume-too-large", f"{source}: {seen}. {remedy}.")
 
 
 def refuse_grid(path: Path, grid: Grid, stored_bytes: int | None) -> None:
@@ -117,8 +119,13 @@ def stored_type(path: Path, kind: int, types: Mapping[int, str], refused: Mappin
     return np.dtype(types[kind])
 
 
-def read_grid(path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], notes: tuple[str, ...] = ()) -> Volume:
-    """The first usable frame in a stream at the first voxel; `notes` are put before its own.  Raises VolumeError as `first_usable`."""
+def read_grid(
+    path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], notes: tuple[str, ...] = ()
+) -> Volume:
+    """The first usable frame in a stream at the first voxel; `notes` are put before its own.
+
+    Raises VolumeError as `first_usable`.
+    """
     count = math.prod(grid.sizes) // math.prod(grid.shape)
     voxels, found = first_usable(path, frames(path, stream, grid), count)
     return Volume(voxels, vox_to_ras, str(path), (*notes, *found))
@@ -133,21 +140,20 @@ def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.floa
             voxels[at : at + len(stored)] = intensities(stored, grid)
             at += len(stored)
         spatial_first = np.moveaxis(voxels.reshape(block, order="F"), grid.spatial, (0, 1, 2))
-        if spatial_first.ndim == 3:
-            yield spatial_first
-        else:                                   # interleaved frames: a view of one would keep all of them in memory
-            yield from (spatial_first[(..., *index)].copy(order="K") for index in np.ndindex(*spatial_first.shape[3:]))
-        del voxels, spatial_first               # else they are in memory together with the next frame
+        for index in np.ndindex(*spatial_first.shape[3:]):
+            frame = spatial_first[(..., *index)]
+            yield frame.copy(order="K") if index else frame     # of interleaved ones a view would keep all in memory
+        del voxels, spatial_first, frame        # else they are in memory together with the next frame
 
 
 def first_usable(
     path: Path, found: Iterable[NDArray[np.float32]], count: int
 ) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels, notes) of the first usable of `count` frames.  A frame with less than 5 % of the next one's brightness is taken for noise or
-    nearly empty, and the next is used instead.
+    """(voxels, notes) of the first usable of `count` frames.  A frame with less than 5 % of the next one's brightness is
+    taken for noise or nearly empty, and the next is used instead.
 
-    One more frame is read than is returned.  Raises the VolumeError of the first frame if none of the first UNUSABLE is usable: 260 KB of
-    zeros may unpack to millions of frames.
+    One more frame is read than is returned.  Raises the VolumeError of the first frame if none of the first UNUSABLE
+    is usable: 260 KB of zeros may unpack to millions of frames.
     """
     kept: tuple[NDArray[np.float32], tuple[str, ...], float] | None = None
     first_fault: VolumeError | None = None
@@ -159,11 +165,13 @@ def first_usable(
             if kept is None:
                 raise
             break                               # damage after the chosen frame does not matter
-        bright, note = brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0, f"frame {number} of {count}, the first usable one"
+        bright = brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0
+        note = f"frame {number} of {count}, the first usable one"
         if kept is not None:
             if kept[2] >= DIMMEST * bright:
                 break
-            note = f"frame {number} of {count}; the one before is {kept[2] / bright:.1%} as bright, perhaps noise or nearly empty"
+            dim = f"the one before is {kept[2] / bright:.1%} as bright, perhaps noise or nearly empty"
+            note = f"frame {number} of {count}; {dim}"
         try:
             voxels, notes = usable(str(path), frame)
             kept = voxels, (note, *notes) if count > 1 else notes, bright

@@ -91,7 +91,9 @@ def test_the_spacings_of_a_usual_volume_are_kept_and_those_of_a_thin_plate_widen
     assert 0.4 < to_ras(turned(*THIN)).spacing_mm.min() < 1.0
 
 
-def test_a_grid_that_cannot_be_straightened_counts_as_it_is_stored_and_a_damaged_one_takes_little(made: ModuleType, tmp_path: Path) -> None:
+def test_a_grid_that_cannot_be_straightened_counts_as_it_is_stored_and_a_damaged_one_takes_little(
+    made: ModuleType, tmp_path: Path
+) -> None:
     volume = turned((0.05, 0.05, 90.0), (64, 64, 200), (45.0, 0.0))
     with pytest.raises(VolumeError, match="volume-too-large"):
         to_ras(volume)

@@ -23,7 +23,10 @@ CODES = {"no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The series that a path means; `unread` objects beside it could not be used, none if the path is its address."""
+    """The series that a path means.
+
+    unread  number of objects beside it that could not be used; 0 if the path is its address
+    """
 
     path: str
     series: Series
@@ -36,7 +39,8 @@ class Chosen:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Notes that depend on other objects of its place: that it is one of several, that some could not be used."""
+        """Notes that depend on other objects of its place: that it is one of several, that some could not
+        be used."""
         return (*self.series.notes, *self.unused)
 
     @property

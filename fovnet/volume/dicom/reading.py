@@ -43,7 +43,8 @@ def images_of(path: Path) -> tuple[Frame, ...]:
 def read(path: Path) -> Volume:
     """The only volume of a place, or that of an address, on the grid of its images (columns, rows, slices).
 
-    Raises VolumeError: "volume-several" if several can be read, listing them; the code of the triage if none can; and as `volume_of`.
+    Raises VolumeError: "volume-several" if several can be read, listing them; the code of the triage if none can;
+    and as `volume_of`.
     """
     return volume_of(chosen(path))
 
@@ -51,16 +52,17 @@ def read(path: Path) -> Volume:
 def volume_of(meant: Chosen) -> Volume:
     """The volume of a series.
 
-    Raises VolumeError: "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that do not form a regular grid;
-    "volume-too-large"; those of `pixels`.
+    Raises VolumeError: "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that do not form
+    a regular grid; "volume-too-large"; those of `pixels`.
     """
     try:
         volume = _stacked(meant.path, meant.series)
         return replace(volume, notes=(*volume.notes, *meant.unused))
     except (VolumeError, MemoryError, OSError):
         raise
-    except Exception as fault:          # damaged data raise any exception; its message is left out, as it may quote the header
-        raise VolumeError("volume-corrupt", f"{meant.path}: damaged DICOM ({type(fault).__name__}). Export it again.") from fault
+    except Exception as fault:          # damaged data raise any; its message is left out, as it may quote the header
+        damaged = f"{meant.path}: damaged DICOM ({type(fault).__name__}). Export it again."
+        raise VolumeError("volume-corrupt", damaged) from fault
 
 
 def _stacked(source: str, series: Series) -> Volume:
