@@ -134,8 +134,8 @@ def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Source
 
 
 def _named(sources: list[Source]) -> list[tuple[str, Source]]:
-    """(volume_id, source) of each volume, sorted by path: equal names are numbered in this order, which does
-    not depend on the order of arguments."""
+    """(volume_id, source) of each volume, sorted by path: equal names are numbered in this order, whatever
+    that of the arguments is."""
     from fovnet.volume.discovery import name_volumes
 
     ordered = sorted(sources, key=lambda source: source.path)
@@ -148,13 +148,10 @@ def _kept(
     """The rows of volumes whose earlier answers are still valid, by volume_id; prints how many there are."""
     from fovnet.decision.kept import kept_rows
 
-    found = {
-        volume_id: kept_rows(
-            folder, volume_id, source, identity, beside=predictions.beside(volume_id, pictures, pages),
-            faces=faces,
-        )
-        for volume_id, source in named
-    }
+    found = {}
+    for volume_id, source in named:
+        beside = predictions.beside(volume_id, pictures, pages)
+        found[volume_id] = kept_rows(folder, volume_id, source, identity, beside=beside, faces=faces)
     kept = {volume_id: rows for volume_id, rows in found.items() if rows is not None}
     if kept:
         err.print(
@@ -167,11 +164,8 @@ def _show_replaced(folder: Path, fresh: list[tuple[str, Source]]) -> None:
     """Prints how many earlier answers in the folder are of other files and will be replaced."""
     from fovnet.own_files import answered_before
 
-    other = [
-        volume_id
-        for volume_id, source in fresh
-        if answered_before(folder, volume_id) not in ("", str(source.path))
-    ]
+    before = {volume_id: answered_before(folder, volume_id) for volume_id, _ in fresh}
+    other = [volume_id for volume_id, source in fresh if before[volume_id] not in ("", str(source.path))]
     if other:
         message = (
             f"earlier answers on other files of the same names are replaced ({len(other):,}: "

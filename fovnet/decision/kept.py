@@ -67,7 +67,5 @@ def recorded(source: Source | None) -> dict[str, Any]:
     if source is None:
         return {"places": None, "sha256": None, "beside": None}
     content = source.content
-    return {
-        "places": source.places, "sha256": content if source.is_as_it_was() else None,
-        "beside": source.beside,
-    }
+    unaltered = source.is_as_it_was()           # asked after the content was read
+    return {"places": source.places, "sha256": content if unaltered else None, "beside": source.beside}

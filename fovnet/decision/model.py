@@ -119,10 +119,8 @@ class Model:
         whole = _given(path)
         volumes = _volumes(whole)
         if len(volumes) > 1:
-            several = (
-                f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0].path}, or "
-            )
-            fault = VolumeError("volume-several", several + "all of them to predict_many.")
+            several = f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0].path}"
+            fault = VolumeError("volume-several", f"{several}, or all of them to predict_many.")
             return self._prediction(Predicted(refusal(name_volumes([whole])[0], str(path), fault)))
         return next(self._answers(volumes, 1))
 

@@ -63,11 +63,10 @@ def predict(named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: in
         in_order(work, sources, workers, _crashed, size=bytes_to_read, budget=BUDGET_BYTES) if workers > 1
         else _beside(work, sources)
     )
-    answers = (
-        _predicted(volume_id, source.path, read, ensemble)
-        for (volume_id, source), read in zip(named, reading, strict=True)
+    read_in_turn = zip(named, reading, strict=True)
+    yield from _one_ahead(
+        _predicted(name, source.path, read, ensemble) for (name, source), read in read_in_turn
     )
-    yield from _one_ahead(answers)
 
 
 def _one_ahead(answers: Iterator[Predicted]) -> Iterator[Predicted]:
@@ -101,8 +100,8 @@ def _read(source: Source, slicing: Slicing) -> Read:
     before = None
     try:
         before = source.now()
-        # recorded first, so that a file that changes while it is read is seen to have changed
-        _ = before.places
+        # first: a file that changes while it is read is seen to have changed
+        _ = before.places, before.beside
         return Read(slice_volume(before, slicing), before)
     except FovnetError as error:
         return Read(error, before)
@@ -115,9 +114,8 @@ def _read(source: Source, slicing: Slicing) -> Read:
 def _crashed(source: Source) -> Read:
     seen = f"{source.path}: reading it ended its process twice (memory?)"
     script = "a script that asks for several begins its work under `if __name__ == \"__main__\":`."
-    return Read(
-        VolumeError("volume-crash", f"{seen}. Use fewer workers, or resample it to larger voxels; {script}")
-    )
+    remedy = f"Use fewer workers, or resample it to larger voxels; {script}"
+    return Read(VolumeError("volume-crash", f"{seen}. {remedy}"))
 
 
 def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Predicted:
@@ -126,17 +124,14 @@ def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Pr
         return Predicted(refusal(volume_id, str(path), stack), source=read.source)
     try:
         outputs, judge = ensemble.outputs_on(stack), ensemble.judge
-        return Predicted(
-            judge.answer(volume_id, str(path), outputs, stack, stack.notes), stack, judge.raw(outputs),
-            read.source,
-        )
+        answer = judge.answer(volume_id, str(path), outputs, stack, stack.notes)
+        return Predicted(answer, stack, judge.raw(outputs), read.source)
     except FovnetError as error:
         return Predicted(refusal(volume_id, str(path), error), source=read.source)
     except Exception as fault:
         if is_starved(fault):
-            return Predicted(
-                refusal(volume_id, str(path), short_of_memory(path, "look at it")), source=read.source
-            )
+            starved = refusal(volume_id, str(path), short_of_memory(path, "look at it"))
+            return Predicted(starved, source=read.source)
         return without_answer(volume_id, path, fault, read.source)
 
 

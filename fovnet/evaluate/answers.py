@@ -80,11 +80,8 @@ def by_name_alone(answers: Path, collection: Collection) -> list[str]:
         if collection.regions.get(row.volume_id) and _real(row.path) not in by_path
     ]
     pairs = [(row, by_name[row.volume_id].get("file")) for row in labelled if row.volume_id in by_name]
-    return [
-        row.volume_id
-        for row, file in pairs
-        if file and _is_there(row) and not unchanged(source_of(row.path), file)
-    ]
+    there = [(row, file) for row, file in pairs if file and _is_there(row)]
+    return [row.volume_id for row, file in there if not unchanged(source_of(row.path), file)]
 
 
 def read_facts(

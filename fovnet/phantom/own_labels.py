@@ -123,11 +123,9 @@ def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
     if reader.name == "NIfTI":
         sizes, affine = guarded(reader, path, lambda: header_of(path))
         if math.prod(sizes) > MOST_LABELLED:
-            raise VolumeError(
-                "volume-too-large",
-                f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_LABELLED:,}. "
-                "Crop it, or resample it to larger voxels (nearest neighbour).",
-            )
+            seen = f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_LABELLED:,}"
+            remedy = "Crop it, or resample it to larger voxels (nearest neighbour)"
+            raise VolumeError("volume-too-large", f"{seen}. {remedy}.")
         values = np.squeeze(guarded(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
     else:
         volume = guarded(reader, path, lambda: reader.read(path))

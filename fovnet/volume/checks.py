@@ -88,12 +88,12 @@ def refuse_plane(volume: Volume) -> None:
     pixels = sides_mm[:2].max() / spacing_mm[:2].min()
     if sides_mm.max() > LONGEST_MM or pixels > MOST_PIXELS:
         voxels = times(f"{mm:.4g}" for mm in spacing_mm)
-        raise VolumeError(
-            "volume-geometry",
-            f"{volume.source}: {times(shape)} voxels of {voxels} mm, {sides_mm.max():,.0f} mm long and up "
-            f"to {pixels:,.0f} pixels wide; {LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed. Check "
-            "the header's spacings, or convert the series again.",
+        seen = (
+            f"{times(shape)} voxels of {voxels} mm, {sides_mm.max():,.0f} mm long and up to {pixels:,.0f} pixels wide"
         )
+        remedy = "Check the header's spacings, or convert the series again"
+        believed = f"{LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed"
+        raise VolumeError("volume-geometry", f"{volume.source}: {seen}; {believed}. {remedy}.")
     if min(columns, rows) < 2:
         raise VolumeError(
             "volume-shape",
@@ -161,12 +161,11 @@ def refuse_ct(volume: Volume) -> None:
         value, most = commonest(sample[sample <= CT_AIR])
         fill = f", {most:.0%} of them exactly {value:g}, a constant fill" if most > 0.5 else ""
         remedy = "; if it is MR, fill with 0 instead" if fill else ""
-        raise VolumeError(
-            "volume-ct",
-            f"{volume.source}: {share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT "
-            "(Hounsfield units): this looks like CT, or a phase image. Give an MR series of "
-            f"magnitudes{remedy}.",
+        seen = (
+            f"{share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT (Hounsfield units)"
         )
+        what = f"this looks like CT, or a phase image. Give an MR series of magnitudes{remedy}."
+        raise VolumeError("volume-ct", f"{volume.source}: {seen}: {what}")
 
 
 def refuse_labels(volume: Volume) -> None:

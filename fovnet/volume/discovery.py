@@ -50,8 +50,8 @@ TAKEN = ("found",)  # found.json lists the DICOM series
 class Found:
     """The result of `find`.
 
-    sources  what to read, each once            series  a row of `dicom.table` for every DICOM series, those
-        set aside included
+    sources  what to read, each once
+    series   a row of `dicom.table` for every DICOM series, those set aside included
     passed   files in folders that do not look like volumes, except those named like a volume beside them
              (`.img`, `.raw`, `.json`), and links to folders
     """
@@ -81,7 +81,8 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     passed: dict[Path, None] = {}
     empty: list[Path] = []
     paths = _once(paths)
-    kinds = {path: _kind(path) for path in paths if os.path.isfile(path)}  # noqa: PTH113  (is_file raises in a closed folder)
+    files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  (is_file raises in a closed folder)
+    kinds = {path: _kind(path) for path in files}
     beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
     for path, kind in kinds.items():
         if kind == "DICOM":
@@ -115,11 +116,9 @@ def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
     named_paths, known = ", ".join(map(str, paths)), ", ".join(SUFFIXES)
     unread = Counter(filter(None, map(unread_image, passed)))
     linked = next((str(path) for path in passed if os.path.isdir(path)), None)     # noqa: PTH112
-    hint = (
-        "name the files themselves"
-        if linked is None
-        else f"links to folders are not followed, name {linked} itself"
-    )
+    hint = "name the files themselves"
+    if linked is not None:
+        hint = f"links to folders are not followed, name {linked} itself"
     if unread:
         ((kind, hint), count), = unread.most_common(1)
         first = next(path for path in passed if unread_image(path) == (kind, hint))

@@ -3,7 +3,7 @@ Analyze.
 
 A reader converts its header into a Grid, which is checked here before memory is allocated; the voxels are
 then read frame by frame. They become float32 piece by piece, so that a frame is in memory once: 4 bytes a
-voxel, where an int16 one with a slope took 14.
+voxel whatever is stored, where an int16 one with a slope would take 14 at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fovnet.volume.unpacking import DAMAGED, numbers
 from fovnet.volume.volume import Volume
 
 VOXEL_BYTES = 4                 # of float32, in which a volume is held
-# of a volume in memory: 512 × 512 × 2048 voxels, a file of 1 GB as int16; half the budget of a batch
+# of a volume: 512 × 512 × 2048 voxels, 1 GB as int16; half the budget of a batch
 MOST_BYTES = 2**31
 UNUSABLE = 64                   # unusable frames after which the others are not tried
 # of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 about 0.1
@@ -73,11 +73,9 @@ def refuse_size(source: str, sizes: Sequence[int]) -> None:
     """Raise VolumeError "volume-too-large" if a frame of this size takes more than MOST_BYTES of memory."""
     needed = math.prod(map(int, sizes)) * VOXEL_BYTES
     if needed > MOST_BYTES:
-        raise VolumeError(
-            "volume-too-large",
-            f"{source}: {times(sizes)} voxels take {needed:,} bytes of memory; {MOST_BYTES:,} are "
-            "allowed. Check the header, or resample the volume to larger voxels.",
-        )
+        seen = f"{times(sizes)} voxels take {needed:,} bytes of memory; {MOST_BYTES:,} are allowed"
+        remedy = "Check the header, or resample the volume to larger voxels"
+        raise VolumeError("volume-too-large", f"{source}: {seen}. {remedy}.")
 
 
 def refuse_grid(path: Path, grid: Grid, stored_bytes: int | None) -> None:
@@ -155,8 +153,10 @@ def stored_type(
 def read_grid(
     path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], notes: tuple[str, ...] = ()
 ) -> Volume:
-    """The first usable frame in a stream at the first voxel; `notes` are put before its own.  Raises
-    VolumeError as `first_usable`."""
+    """The first usable frame in a stream at the first voxel; `notes` are put before its own.
+
+    Raises VolumeError as `first_usable`.
+    """
     count = math.prod(grid.sizes) // math.prod(grid.shape)
     voxels, found = first_usable(path, frames(path, stream, grid), count)
     return Volume(voxels, vox_to_ras, str(path), (*notes, *found))
@@ -172,14 +172,11 @@ def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.floa
             voxels[at : at + len(stored)] = intensities(stored, grid)
             at += len(stored)
         spatial_first = np.moveaxis(voxels.reshape(block, order="F"), grid.spatial, (0, 1, 2))
-        if spatial_first.ndim == 3:
-            yield spatial_first
-        # interleaved frames: a view of one would keep all of them in memory
-        else:
-            yield from (
-                spatial_first[(..., *index)].copy(order="K") for index in np.ndindex(*spatial_first.shape[3:])
-            )
-        del voxels, spatial_first               # else they are in memory together with the next frame
+        for index in np.ndindex(*spatial_first.shape[3:]):
+            frame = spatial_first[(..., *index)]
+            # of interleaved ones a view would keep all in memory
+            yield frame.copy(order="K") if index else frame
+        del voxels, spatial_first, frame        # else they are in memory together with the next frame
 
 
 def first_usable(
@@ -201,17 +198,13 @@ def first_usable(
             if kept is None:
                 raise
             break                               # damage after the chosen frame does not matter
-        bright, note = (
-            brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0,
-            f"frame {number} of {count}, the first usable one",
-        )
+        bright = brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0
+        note = f"frame {number} of {count}, the first usable one"
         if kept is not None:
             if kept[2] >= DIMMEST * bright:
                 break
-            note = (
-                f"frame {number} of {count}; the one before is {kept[2] / bright:.1%} as bright, perhaps "
-                "noise or nearly empty"
-            )
+            dim = f"the one before is {kept[2] / bright:.1%} as bright, perhaps noise or nearly empty"
+            note = f"frame {number} of {count}; {dim}"
         try:
             voxels, notes = usable(str(path), frame)
             kept = voxels, (note, *notes) if count > 1 else notes, bright

@@ -30,16 +30,13 @@ from fovnet.volume.unpacking import GZIP, regular
 Header = tuple[tuple[int, ...], NDArray[np.float64]]
 
 MOST_VOXELS = MOST_BYTES // VOXEL_BYTES
-# measured: 4 (whatever is stored), 9 with a next frame, 15 to 17 resampled (oblique by 25° to 34°)
+# measured: 4 whatever is stored, 9 with a next frame, 15 to 17 if oblique by 25° to 34°
 BYTES_PER_VOXEL = 18
 # of the voxels of a resampled grid beyond TWICE the volume's own: float32, once more if noise is made black
 STRAIGHT_TO_BYTES = 10
 TWICE = 2                   # a grid oblique by 34° has 1.9 times the voxels of the volume
-HEADER_OF = {  # of the formats that can be oblique, besides DICOM
-    "NIfTI": nifti.header_of,
-    "NRRD": nrrd.header_of,
-    "MetaImage": metaimage.header_of,
-    "MGH": mgh.header_of,
+HEADER_OF = {                       # of the formats that can be oblique, besides DICOM
+    "NIfTI": nifti.header_of, "NRRD": nrrd.header_of, "MetaImage": metaimage.header_of, "MGH": mgh.header_of,
     "Analyze": analyze.header_of,
 }
 # per byte of a compressed file of unknown grid: int16 unpacks about threefold, and its 2 bytes take 18
@@ -52,7 +49,7 @@ BUDGET_BYTES = 2**32
 
 
 def bytes_to_read(source: Source) -> int:
-    """The approximate bytes of memory that reading a volume takes; at most those of the largest volume
+    """The approximate bytes of memory that reading a volume takes; at most those of the largest one
     (MOST_VOXELS).
 
     From the grid in a NIfTI header, else from grid and size on disk: for a folder those of all its series,
@@ -60,13 +57,14 @@ def bytes_to_read(source: Source) -> int:
     """
     place, series = split_address(source.path)
     try:
-        wanted = (
-            _taken_in(place, place.stat().st_mtime_ns).get(series, 0)
-            if place.is_dir()
-            else _bytes_of_file(source, place, series)
+        folder = place.is_dir()
+        sizes = (
+            _taken_in(place, place.stat().st_mtime_ns)
+            if folder
+            else {series: _bytes_of_file(source, place, series)}
         )
-    # ValueError: a null byte in the name; VolumeError: no reader claims it
-    except (OSError, ValueError, VolumeError):
+        wanted = sizes.get(series, 0)
+    except (OSError, ValueError, VolumeError):      # a null byte in the name; a file that no reader claims
         wanted = 0
     # reading it will raise it too, and refuse the volume; until then it is alone
     except Exception:
@@ -95,10 +93,8 @@ def _bytes_of_file(source: Source, place: Path, series: str) -> int:
         grids = [_counted(partial(_series_header, one)) for one in meant]
     else:
         grids = [_counted(partial(HEADER_OF[format_of], source.path))] if format_of in HEADER_OF else []
-    own, straight = (
-        sum(own for own, _ in grids) * BYTES_PER_VOXEL,
-        sum(_straight_bytes(*grid) for grid in grids),
-    )
+    own = BYTES_PER_VOXEL * sum(voxels for voxels, _ in grids)
+    straight = sum(_straight_bytes(*grid) for grid in grids)
     if format_of == "NIfTI":
         return own + straight
     with regular(place).open("rb") as file:

@@ -254,10 +254,8 @@ def load_pack(folder: Path) -> Pack:
             _record({name: value for name, value in row.items() if name in known}) for row in facts["volumes"]
         )
         classes = tuple(facts["classes"])
-        pack = Pack(
-            folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"],
-            volumes, facts["looks"],
-        )
+        columns = (arrays[name] for name in ("volume", "z_mm", "covers", "truth"))
+        pack = Pack(folder, classes, pixels, *columns, volumes, facts["looks"])
     except FileNotFoundError as fault:
         raise CollectionError(
             "pack-missing", f"{fault.filename}: there is no such file. `fovnet slice --config` makes it."
@@ -358,8 +356,8 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
     """(slices, cache file, use) of a volume, cut now or in an earlier run; a damaged cache entry is
     replaced."""
     source = source_of(job.row.path)
-    # beside affects the notes, but not the checksum of the series' own files
-    checksum, beside = source.checksum, source.beside
+    checksum = source.checksum
+    beside = source.beside          # affects the notes, but not the checksum of the series' own files
     facts = {"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM}
     cached = cache.entry(job.cache, facts | ({"beside": beside} if beside else {}))
     try:

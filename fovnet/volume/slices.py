@@ -114,9 +114,9 @@ def edges_of(
 
 
 def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> SliceStack:
-    """The slices of a volume on disk: read, reoriented to RAS, cut.  Raises VolumeError if that is not
-    possible."""
-    source, slicing = source if isinstance(source, Source) else source_of(source), slicing or Slicing()
+    """The slices of a volume on disk: read, reoriented to RAS, cut.  Raises VolumeError if it cannot be."""
+    source = source if isinstance(source, Source) else source_of(source)
+    slicing = slicing or Slicing()
     volume = to_ras(read(source), slicing.max_tilt_deg)
     refuse_plane(volume)
     spacing_mm, checksum = slicing.target_spacing_mm, source.checksum

@@ -1,4 +1,4 @@
-"""A volume on disk, as it travels from being found to its slices and its answer: what it is, is found out
+"""A volume on disk, as it travels from being found to its slices and its answer; what it is, is found out
 once.
 
     find (discovery)   its format, from its first bytes
@@ -37,8 +37,8 @@ class Source:
 
     path    of a file, of a folder or an archive with one volume, or the address of a series in one
     format  the name of the reader that claims it; empty if none does
-    stamp   size, times and inode of the file, folder or archive when its format was found; empty if it could
-            not be asked
+    stamp   size, times and inode of the file, folder or archive when its format was found; empty if
+            unreadable
 
     All else is found when it is first asked for, and then kept, as it was at that moment: `now` forgets it.
     """
@@ -49,7 +49,7 @@ class Source:
 
     def now(self) -> Source:
         """The source as it is at this moment.  Its format is found again only if none was, or if it has
-        changed on disk since."""
+        changed."""
         return replace(self) if self.format and self.stamp == _stamp(self.path) else source_of(self.path)
 
     @property
@@ -66,11 +66,9 @@ class Source:
     def files(self) -> tuple[Path, ...]:
         """Its files, in the order of its format.  Raises VolumeError as `read`."""
         reader = self.reader
-        return (
-            self.series.files
-            if self.series
-            else guarded(reader, self.path, lambda: reader.files_of(self.path))
-        )
+        if self.series:
+            return self.series.files
+        return guarded(reader, self.path, lambda: reader.files_of(self.path))
 
     @cached_property
     def places(self) -> Places | None:
@@ -102,8 +100,8 @@ class Source:
 
     @cached_property
     def beside(self) -> list[str] | None:
-        """Notes on a DICOM volume that depend on the objects beside it; None for other formats, and for what
-        cannot be read."""
+        """Notes on a DICOM volume that depend on the objects beside it; None for other formats, and if
+        unreadable."""
         try:
             return list(self.series.beside) if self.series else None
         except VolumeError:
@@ -129,8 +127,7 @@ def source_of(path: Path) -> Source:
     """The source at a path, whatever is there: one that no reader claims is refused, with the reason, when it
     is read."""
     path = Path(path)
-    # before its first bytes: a file that is replaced meanwhile is seen to have changed
-    stamp = _stamp(path)
+    stamp = _stamp(path)        # before its first bytes: a file replaced meanwhile is seen to have changed
     try:
         return Source(path, reader_of(path).name, stamp)
     except Exception:                   # reading it raises it again, whatever it is, and is refused for it
@@ -146,25 +143,21 @@ def read(source: Source | Path) -> Volume:
     """
     source = source if isinstance(source, Source) else source_of(source)
     reader, series = source.reader, source.series
-    volume = guarded(
-        reader, source.path, lambda: dicom.volume_of(series) if series else reader.read(source.path)
-    )
+    path = source.path
+    volume = guarded(reader, path, lambda: dicom.volume_of(series) if series else reader.read(path))
     volume = without_fill(volume)
-    # DICOM states the modality, and phase images have values below -900 too
-    if volume.images is None:
+    if volume.images is None:           # DICOM states the modality, and phase images have values below -900
         refuse_ct(volume)
     refuse_labels(volume)
     return volume
 
 
 def places_of(files: Iterable[Path]) -> Places | None:
-    """Size, mtime, ctime and inode of each file, which change when it is changed or replaced; None if they
-    cannot be read."""
+    """Size, mtime, ctime and inode of each file, which change when it is changed or replaced; None if
+    unreadable."""
     try:
-        return [
-            [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]
-            for facts in (file.stat() for file in files)
-        ]
+        found = [file.stat() for file in files]
+        return [[facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino] for facts in found]
     except (OSError, ValueError):           # ValueError: a null byte in the name
         return None
 

@@ -103,8 +103,10 @@ def plain_bytes(stream: BinaryIO) -> int | None:
 
 
 def numbers(path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """The next `count` numbers of a stream, up to AT_ONCE at a time, (m,).  Raises VolumeError
-    "volume-truncated" if it ends before."""
+    """The next `count` numbers of a stream, up to AT_ONCE at a time, (m,).
+
+    Raises VolumeError "volume-truncated" if it ends before.
+    """
     for first in range(0, count, AT_ONCE):
         found = np.empty(min(AT_ONCE, count - first), dtype)
         view, at = memoryview(cast(Any, found)).cast("B"), 0
@@ -112,11 +114,8 @@ def numbers(path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]) -> I
             got = stream.readinto(view[at : at + PIECE])  # type: ignore[attr-defined]
             if not got:
                 seen, wanted = first * dtype.itemsize + at, count * dtype.itemsize
-                raise VolumeError(
-                    "volume-truncated",
-                    f"{path}: the voxels end after {seen:,} of {wanted:,} bytes. "
-                    "Copy it again from its origin.",
-                )
+                ends = f"{path}: the voxels end after {seen:,} of {wanted:,} bytes"
+                raise VolumeError("volume-truncated", f"{ends}. Copy it again from its origin.")
             at += got
         yield found
 

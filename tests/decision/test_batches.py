@@ -333,9 +333,8 @@ def test_an_answer_drawn_with_faces_is_drawn_anew_without_them(tmp_path: Path) -
     wanted = {"volume_id": "a", "source": source_of(path), "identity": "m", "beside": ("a.png",)}
     assert kept_rows(tmp_path, **wanted, faces=True) is not None
     assert kept_rows(tmp_path, **wanted, faces=False) is None
-    assert kept_rows(tmp_path, "a", source_of(path), "m", faces=False) is not None, (
-        "nothing is drawn that could show one"
-    )
+    rows = kept_rows(tmp_path, "a", source_of(path), "m", faces=False)
+    assert rows is not None, "nothing is drawn that could show one"
 
 
 @pytest.mark.slow
@@ -601,10 +600,8 @@ def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> 
         path.write_bytes(image(1).to_bytes()[:-50])
         source = source_of(path)
         assert source.places
-        seen = Predicted(
-            refusal("a", str(path), VolumeError("volume-truncated", f"{path}: the voxels end early.")),
-            source=source,
-        )
+        fault = VolumeError("volume-truncated", f"{path}: the voxels end early.")
+        seen = Predicted(refusal("a", str(path), fault), source=source)
         if late:
             path.write_bytes(image(1).to_bytes())
         write(tmp_path / "out", seen, DEFAULT, "m", None, pictures=False, pages=False, faces=True)

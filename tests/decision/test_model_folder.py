@@ -404,9 +404,8 @@ def test_networks_that_overflow_on_a_volume_refuse_it_and_the_next_is_answered(
         for layer in (one for one in spoilt[0].modules() if isinstance(one, nn.Conv2d)):
             layer.weight.fill_(3e38)
     made = replace(sound, members=spoilt, engine=ENGINES[engine](spoilt))
-    assert [one.answer.codes for one in predict([("a", source_of(path)), ("b", source_of(path))], made)] == [
-        "model-overflow"
-    ] * 2
+    both = [("a", source_of(path)), ("b", source_of(path))]
+    assert [one.answer.codes for one in predict(both, made)] == ["model-overflow"] * 2
     assert [one.answer.status for one in predict([("a", source_of(path))], sound)] != ["refused"]
 
 
@@ -438,8 +437,8 @@ def test_the_settings_of_the_slices_are_numbers_that_slices_can_be_cut_with(fold
     (folder / SUMS).unlink()
     facts = json.loads((folder / FACTS).read_text())
     strange = (
-        ("max_tilt_deg", "steep"), ("max_tilt_deg", -1), ("blacken_noise", "no"), ("target_spacing_mm", None),
-        ("target_spacing_mm", 1e99),
+        ("max_tilt_deg", "steep"), ("max_tilt_deg", -1), ("blacken_noise", "no"),
+        ("target_spacing_mm", None), ("target_spacing_mm", 1e99),
     )
     for name, value in strange:
         (folder / FACTS).write_text(json.dumps(facts | {"prepare": facts["prepare"] | {name: value}}))

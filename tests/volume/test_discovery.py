@@ -35,10 +35,8 @@ def test_a_folder_gives_what_looks_like_a_volume_and_a_named_file_is_never_passe
     os.mkfifo(tmp_path / "pipe")
     found = [path.relative_to(tmp_path).as_posix() for path in find([tmp_path]).volumes]
     assert found == ["IM0001", "a.nii.gz", "b.MGZ", "deep/c.nii", "deep/scan.dcm"]
-    assert find([tmp_path / "notes.txt", tmp_path / "gone.nii"]).volumes == [
-        tmp_path / "notes.txt",
-        tmp_path / "gone.nii",
-    ]
+    named = [tmp_path / "notes.txt", tmp_path / "gone.nii"]
+    assert find(named).volumes == named
 
 
 def test_what_is_named_twice_is_read_and_counted_once(

@@ -80,8 +80,8 @@ def _written(
 ) -> list[dict[str, Any]]:
     """As `write`, without its guard.
 
-    A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or a
-    face.
+    A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or
+    a face.
     """
     from fovnet.decision.answer import facts, table_rows
     from fovnet.decision.kept import recorded
@@ -98,9 +98,8 @@ def _written(
         beside(one.answer.volume_id, drawn and pictures, drawn and pages)
     ):
         (folder / stale).unlink(missing_ok=True)
-    write_json(
-        folder / f"{one.answer.volume_id}.json", {**body, "file": recorded(one.source)}, keep_same=True
-    )
+    everything = {**body, "file": recorded(one.source)}
+    write_json(folder / f"{one.answer.volume_id}.json", everything, keep_same=True)
     return rows
 
 

@@ -25,8 +25,10 @@ CODES = {
 
 @dataclass(frozen=True)
 class Chosen:
-    """The series that a path means; `unread` objects beside it could not be used, none if the path is its
-    address."""
+    """The series that a path means.
+
+    unread  number of objects beside it that could not be used; 0 if the path is its address
+    """
 
     path: str
     series: Series
@@ -39,8 +41,8 @@ class Chosen:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Notes that depend on other objects of its place: that it is one of several, that some could not be
-        used."""
+        """Notes that depend on other objects of its place: that it is one of several, that some could not
+        be used."""
         return (*self.series.notes, *self.unused)
 
     @property

@@ -55,10 +55,8 @@ def test_two_volumes_of_one_series_are_told_apart_and_the_first_is_read(tmp_path
     assert np.array_equal(first.voxels, voxels[0]) and first.notes[0].startswith(
         "volume 1 of 2 of its series, told apart by "
     )
-    assert (
-        source_of(address(tmp_path, found[0].id)).checksum
-        != source_of(address(tmp_path, found[1].id)).checksum
-    )
+    one, other = (source_of(address(tmp_path, series.id)) for series in found[:2])
+    assert one.checksum != other.checksum
 
 
 @pytest.mark.parametrize("above_mm", [0.0, 36.0])
