@@ -239,8 +239,8 @@ def refuse_unknown(methods: Sequence[str]) -> None:
 
 
 def refuse_methods(contestants: Sequence[str], workers: int) -> None:
-    """Raise ConfigError "bench-method", "bench-spend" or "bench-workers", or SearchError "peer-missing", unless
-    all methods can be run."""
+    """Raise ConfigError "bench-method", "bench-spend" or "bench-workers", or SearchError "peer-missing",
+    unless all methods can be run."""
     methods = []
     for name in contestants:
         method, spending = parsed(name)

@@ -88,9 +88,8 @@ def refuse_plane(volume: Volume) -> None:
     pixels = sides_mm[:2].max() / spacing_mm[:2].min()
     if sides_mm.max() > LONGEST_MM or pixels > MOST_PIXELS:
         voxels = times(f"{mm:.4g}" for mm in spacing_mm)
-        seen = (
-            f"{times(shape)} voxels of {voxels} mm, {sides_mm.max():,.0f} mm long and up to {pixels:,.0f} pixels wide"
-        )
+        reach = f"{sides_mm.max():,.0f} mm long and up to {pixels:,.0f} pixels wide"
+        seen = f"{times(shape)} voxels of {voxels} mm, {reach}"
         remedy = "Check the header's spacings, or convert the series again"
         believed = f"{LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed"
         raise VolumeError("volume-geometry", f"{volume.source}: {seen}; {believed}. {remedy}.")

@@ -254,8 +254,10 @@ def load_pack(folder: Path) -> Pack:
             _record({name: value for name, value in row.items() if name in known}) for row in facts["volumes"]
         )
         classes = tuple(facts["classes"])
-        columns = (arrays[name] for name in ("volume", "z_mm", "covers", "truth"))
-        pack = Pack(folder, classes, pixels, *columns, volumes, facts["looks"])
+        pack = Pack(
+            folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"],
+            volumes, facts["looks"],
+        )
     except FileNotFoundError as fault:
         raise CollectionError(
             "pack-missing", f"{fault.filename}: there is no such file. `fovnet slice --config` makes it."

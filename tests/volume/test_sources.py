@@ -1,4 +1,5 @@
-"""A source is found out once, is asked again only where the disk says otherwise, and knows its files and their content."""
+"""A source is found out once, is asked again only where the disk says otherwise, and knows its files and
+their content."""
 
 from __future__ import annotations
 
@@ -22,7 +23,11 @@ from fovnet.volume.slices import slice_volume
 from fovnet.volume.sources import read, source_of
 
 OPENED: list[str] = []
-sys.addaudithook(lambda event, given: OPENED.append(os.fsdecode(given[0])) if event == "open" and isinstance(given[0], str) else None)
+sys.addaudithook(
+    lambda event, given: (
+        OPENED.append(os.fsdecode(given[0])) if event == "open" and isinstance(given[0], str) else None
+    )
+)
 
 
 def opened(path: Path) -> int:
@@ -41,8 +46,11 @@ def answered(path: Path) -> dict[str, object]:
     return recorded(source)
 
 
-def test_a_file_that_was_found_is_opened_for_its_header_its_voxels_and_its_checksum_alone(tmp_path: Path, made: ModuleType) -> None:
-    """The header twice: for the memory that it takes, before other volumes are read beside it, and to read it."""
+def test_a_file_that_was_found_is_opened_for_its_header_its_voxels_and_its_checksum_alone(
+    tmp_path: Path, made: ModuleType
+) -> None:
+    """The header twice: for the memory that it takes, before other volumes are read beside it, and to read
+    it."""
     path = made.nifti(tmp_path / "a.nii.gz", made.body())
     file = answered(path)
     assert opened(path) == 4 and file["sha256"] == checksum(path)
@@ -74,14 +82,18 @@ def test_the_headers_of_a_series_do_not_travel(tmp_path: Path, write: SimpleName
     assert "series" not in vars(there) and there.files == source.files and there.checksum == stack.checksum
 
 
-def test_a_file_that_was_replaced_since_it_was_found_is_read_as_what_it_is(tmp_path: Path, made: ModuleType) -> None:
+def test_a_file_that_was_replaced_since_it_was_found_is_read_as_what_it_is(
+    tmp_path: Path, made: ModuleType
+) -> None:
     """By another format, by a text, and by a volume where nothing was."""
     body = made.body()
     path = made.nifti(tmp_path / "a.nii", body)
     source = source_of(path)
     other = made.nrrd(tmp_path / "b.nrrd", made.body("coronal"))
     other.replace(path)
-    assert source.now().format == "NRRD" and np.array_equal(read(source.now()).voxels, made.body("coronal").voxels)
+    assert source.now().format == "NRRD" and np.array_equal(
+        read(source.now()).voxels, made.body("coronal").voxels
+    )
     path.write_bytes(b"a text\n" * 100)
     text = source.now()
     with pytest.raises(VolumeError, match="this is a text file"):
