@@ -54,9 +54,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fovnet.decision import novelty
     from fovnet.decision.ensemble import assemble, load, save_rule
     from fovnet.decision.rule import Rule
-    from fovnet.net.architecture import Architecture
-    from fovnet.net.model import build
-    from fovnet.net.weights import save_network
+    from fovnet.net.family.architecture import Architecture
+    from fovnet.net.family.model import build
+    from fovnet.net.family.weights import save_network
     from fovnet.records import write_text, write_tsv
     from fovnet.regions import DEFAULT
     from fovnet.results import Results

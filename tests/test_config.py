@@ -28,7 +28,7 @@ from fovnet.config import (
     write_settings,
 )
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.architecture import INPUTS
+from fovnet.net.family.architecture import INPUTS
 from fovnet.search.clock import LEAD
 from fovnet.search.look.view import POLLING, RANKING, RECOMMENDED
 from fovnet.search.methods import METHODS

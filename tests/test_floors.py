@@ -48,8 +48,19 @@ FOOTINGS = {
     "report.content": set(),
     "report.figures": {"report.content"},
     "report.exports": set(),
-    "decision.checks": {"decision.abstaining", "decision.dark_slices", "decision.margins", "decision.novelty",
-                        "decision.orientation", "decision.rule", "decision.spans", "decision.tuning"},
+    "decision.chain": {"decision.calibrations", "decision.rule"},
+    "decision.checks": {
+        "decision.chain", "decision.confidence_bar", "decision.dark_slices", "decision.novelty",
+        "decision.orientation", "decision.rule",
+    },
+    "net.family": set(),
+    "net.images": {"net.recipe"},
+    "net.inference": {"net.family", "net.faults", "net.images", "net.inference_batch"},
+    "net.training": {
+        "net.family", "net.faults", "net.images", "net.inference_batch", "net.paths", "net.recipe",
+        "net.stopping",
+    },
+    "net.cost": {"net.family", "net.recipe", "net.training"},
     "search.look": {"search.space", "search.trial", "search.prior"},
     "search.spend": {"search.trial"},
 }
@@ -174,7 +185,7 @@ PRINTING = {
     "sys.__stderr__", "os._exit", "os.abort", "os.write", "SystemExit", "warnings.warn",
 }
 ALLOWED = {
-    "net/workers.py": {"os._exit"}, "volume/parallel.py": {"os._exit"},
+    "net/jobs/workers.py": {"os._exit"}, "volume/parallel.py": {"os._exit"},
     "volume/dicom/decoding.py": {"sys.stdout"},
 }
 """Where else these are meant: processes of our own, which end with the one that began them, or answer it
@@ -220,8 +231,8 @@ def test_what_needs_no_torch_costs_no_torch() -> None:
     """torch takes more than a second to import: help, proposals, prices and reports do without it, one after
     the other."""
     names = (
-        "fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.page", "fovnet.net.prices",
-        "fovnet.net.calibration", "fovnet.decision.ensemble",
+        "fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.page", "fovnet.net.cost.prices",
+        "fovnet.net.cost.calibration", "fovnet.decision.ensemble",
     )
     code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n" \
            "    assert not {'torch', 'monai'} & sys.modules.keys(), name"
@@ -230,7 +241,7 @@ def test_what_needs_no_torch_costs_no_torch() -> None:
 
 def test_training_needs_torch_and_numpy_alone() -> None:
     """It must run where neither nibabel nor pydantic is installed: prepared arrays in, a network out."""
-    code = "import fovnet.net.training, fovnet.net.workers, sys; " \
+    code = "import fovnet.net.training.train, fovnet.net.jobs.workers, sys; " \
            "assert not {'nibabel', 'pydantic', 'monai', 'matplotlib', 'snakemake'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=900)
 
@@ -244,9 +255,9 @@ class Nothing(importlib.abc.MetaPathFinder):
 sys.meta_path.insert(0, Nothing())
 import numpy as np
 from pathlib import Path
-from fovnet.net.architecture import Architecture
+from fovnet.net.family.architecture import Architecture
 from fovnet.net.recipe import Ranges
-from fovnet.net.training import place, train_network
+from fovnet.net.training.train import place, train_network
 from fovnet.net.recipe import Recipe
 import torch
 pixels, rows = np.zeros((24, 128, 128), np.uint8), np.arange(24)

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.config import load
 from fovnet.errors import ConfigError, FovnetError, SearchError
-from fovnet.net.search_plan import search_prior, search_space
+from fovnet.net.jobs.search_plan import search_prior, search_space
 from fovnet.own_files import is_our_prior
 from fovnet.search.prior import read_prior
-from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
+from fovnet.search.search import Search
 from fovnet.search.trial import Outcome
 
 SPACE = {

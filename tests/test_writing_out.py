@@ -22,7 +22,7 @@ from fovnet.cli import app
 from fovnet.cli.options import path_of_word, table_of
 from fovnet.cli.screen import Console
 from fovnet.errors import ConfigError
-from fovnet.net.prices import HEADER
+from fovnet.net.cost.prices import HEADER
 from fovnet.records import replace_with, unwritable, write_json, write_tsv
 
 

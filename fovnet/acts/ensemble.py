@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fovnet.acts.run import Bar, Run, silent
-from fovnet.net.run import finished_search
-from fovnet.net.training_job import row_frequencies
-from fovnet.net.warm_start import warm_start_blend, warm_start_ensemble
+from fovnet.net.jobs.run import finished_search
+from fovnet.net.jobs.training_job import row_frequencies
+from fovnet.net.training.warm_start import warm_start_blend, warm_start_ensemble
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
     """The ensemble of a run, new in its folder."""
     from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
     from fovnet.decision.rule import Rule
-    from fovnet.decision.scoring import oriented, score, weighed, with_turned_and_brightened
+    from fovnet.decision.scores import oriented, score, weighed, with_turned_and_brightened
     from fovnet.evaluate.guards import learned_from
     from fovnet.machine.allocation import keep_freed_memory
     from fovnet.records import write_npz

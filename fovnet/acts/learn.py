@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fovnet.acts.run import Bar, Run, silent
-from fovnet.net.search_plan import search_space
+from fovnet.net.jobs.search_plan import search_space
 from fovnet.words import several
 
 if TYPE_CHECKING:

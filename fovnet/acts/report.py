@@ -41,7 +41,7 @@ def _records(run: Run) -> RunRecord:
     from fovnet.decision.ensemble import RULE, facts_of, read_rule
     from fovnet.evaluate.ablation import current_ablation
     from fovnet.evaluate.finished_run import manifest_of
-    from fovnet.net.run import explain_search, finished_search
+    from fovnet.net.jobs.run import explain_search, finished_search
     from fovnet.records import read_json
     from fovnet.report.content.reference import labelled_slices
     from fovnet.report.content.run_record import RunRecord, abstention_in, members_in

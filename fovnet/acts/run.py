@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.commands import with_config
 from fovnet.errors import ModelError, SearchError
-from fovnet.net.run import finished_search, open_run, run_vocabulary
-from fovnet.net.search_plan import jobs_journal, search_fingerprint
+from fovnet.net.jobs.run import finished_search, open_run, run_vocabulary
+from fovnet.net.jobs.search_plan import jobs_journal, search_fingerprint
 from fovnet.records import digest, read_json, read_npz
 from fovnet.results import Results
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.acts.run import Bar, Run, silent
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.search_plan import plan_search, search_fingerprint
-from fovnet.net.training_job import training_job, training_rows
+from fovnet.net.jobs.search_plan import plan_search, search_fingerprint
+from fovnet.net.jobs.training_job import training_job, training_rows
 from fovnet.records import digest, write_json, write_tsv
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ def searched(run: Run, progress: Bar = silent) -> list[Trial]:
 
     Raises ConfigError "search-jobs" where each slot is to be a job, and SearchError "search-without-score".
     """
-    from fovnet.net.training import choose_device
-    from fovnet.net.trials import search_networks, write_rows
+    from fovnet.net.jobs.trials import search_networks, write_rows
+    from fovnet.net.training.train import choose_device
 
     settings = run.settings
     if settings.search.jobs:

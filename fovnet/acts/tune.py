@@ -28,10 +28,10 @@ def tuned(run: Run) -> Tuned:
     """The rule of a run's ensemble, written beside it.  Raises ModelError as `Run.refuse_other_ensemble`."""
     from fovnet.decision import novelty, orientation
     from fovnet.decision.ensemble import save_rule, seal
+    from fovnet.decision.fitting.thresholds import settle
+    from fovnet.decision.fitting.tuning import slice_error, tune, usual_heights
     from fovnet.decision.judge import Judge
     from fovnet.decision.packed import examples, shown, shown_volumes
-    from fovnet.decision.thresholds import settle
-    from fovnet.decision.tuning import slice_error, tune, usual_heights
     from fovnet.evaluate.guards import learned_from
 
     results, pack, options, vocabulary = run.results, run.pack, run.settings.decision, run.vocabulary

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from fovnet.bench.together import Progress, each
 from fovnet.maths.intervals import cluster_bootstrap
 from fovnet.search.look.view import POLLING, Neighbour
-from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
+from fovnet.search.search import Search
 from fovnet.search.space import Axis, Level, Space
 from fovnet.search.trial import Outcome, Proposal, Trial, best
 
@@ -161,7 +161,7 @@ def predicted_seconds() -> Floats:
 
 def outcome_of(proposal: Proposal) -> Outcome:
     """The training of a proposal, whose score is 1 - mean F1 on the pictures to choose by."""
-    from fovnet.net.autoencoder import trained
+    from fovnet.net.family.autoencoder import trained
 
     training, choosing, _ = pictures()
     began = time.perf_counter()
@@ -210,7 +210,7 @@ def f1_of(counts: Floats) -> Floats:
 
 def tested(task: Task, trials: Sequence[Trial]) -> Found:
     """The best trial, trained again as it was, on the test pictures."""
-    from fovnet.net.autoencoder import trained
+    from fovnet.net.family.autoencoder import trained
 
     training, _, test = pictures()
     failed = sum(trial.score is None for trial in trials)

@@ -20,9 +20,9 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.chain_model import ChainModel
+from fovnet.decision.chain.chain_model import ChainModel
+from fovnet.decision.chain.spans import decide, outer_edges
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import decide, outer_edges
 from fovnet.machine.threads import one_thread
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.maths.smoothing import smooth_along_body

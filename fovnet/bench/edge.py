@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from fovnet.bench.landscape import smooth_loss
 from fovnet.bench.races import mean_interval
 from fovnet.bench.together import Progress, each
-from fovnet.search.proposing import Search, propose_slot
 from fovnet.search.run import RETRIES
+from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space, paper_space
 from fovnet.search.trial import Outcome, Proposal, Trial
 
@@ -130,7 +130,7 @@ def edge(scenario: Scenario, seed: int, rows: int = ROWS) -> Edge:
     """The problem of a seed; all scenarios of a seed share rows, losses, memory and limit."""
     # prices are counted from the layers, without torch; imported here because only this experiment needs the
     # networks' floor
-    from fovnet.net.cost import Device, price_rows
+    from fovnet.net.cost.predicted import Device, price_rows
 
     whole = paper_space()
     rng = np.random.default_rng([seed, rows])

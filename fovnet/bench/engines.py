@@ -21,9 +21,9 @@ from fovnet.bench.together import Progress
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.errors import CollectionError
 from fovnet.machine.cores import cores
-from fovnet.net.engines import Engine, engine_of, installed
-from fovnet.net.inference import Outputs, answers_in_parts
-from fovnet.net.inputs import inputs_of
+from fovnet.net.images.inputs import inputs_of
+from fovnet.net.inference.engines import Engine, engine_of, installed
+from fovnet.net.inference.member_outputs import Outputs, answers_in_parts
 from fovnet.volume.pack import Pack
 from fovnet.volume.placing import Placing
 
@@ -88,7 +88,7 @@ def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
     apart, as one volume."""
     import torch
 
-    from fovnet.net.inputs import images_of
+    from fovnet.net.images.inputs import images_of
 
     cpu = torch.device("cpu")
     if pack is not None:

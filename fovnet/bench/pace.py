@@ -18,8 +18,8 @@ import numpy as np
 
 from fovnet.bench.landscape import smooth_loss
 from fovnet.machine.memory import peak_bytes
-from fovnet.search.look.fitting import milestone
-from fovnet.search.proposing import Search, propose_slot, training_seed
+from fovnet.search.look.hyperparameters import milestone
+from fovnet.search.search import Search, propose_slot, training_seed
 from fovnet.search.space import paper_space
 from fovnet.search.trial import Outcome, Proposal, Trial
 

@@ -2,7 +2,7 @@
 weights with the same budget.
 
 The plain loop is float32 without graphs, and augments slice by slice with scipy's affine_transform and
-numpy's noise, with the distributions documented in net/augment.py; nothing of that file is used.
+numpy's noise, with the distributions documented in net/images/augment.py; nothing of that file is used.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from scipy.ndimage import affine_transform
 
 from fovnet.bench.textbook import textbook_network
 from fovnet.bench.together import Progress
-from fovnet.net.architecture import Architecture
+from fovnet.net.family.architecture import Architecture
 
 if TYPE_CHECKING:
     from fovnet.net.recipe import Ranges
-    from fovnet.net.training import Data
+    from fovnet.net.training.train import Data
 
 DEMO = (5.0, 0.04, 0.05, 0.08, 0.03)       # degrees, translation, shear, zoom and noise of configs/demo.yaml
 CHOSEN: Sequence[tuple[str, Callable[[int], Architecture], int, float]] = (
@@ -78,7 +78,7 @@ def pairs_of(
     import torch
 
     from fovnet.net.recipe import Ranges, Recipe
-    from fovnet.net.training import choose_device, place, train_network
+    from fovnet.net.training.train import choose_device, place, train_network
 
     torch.set_num_threads(1)
     rng, ranges = np.random.default_rng(0), Ranges(*DEMO)
@@ -126,8 +126,8 @@ def plain_losses(
     """The validation loss after every epoch of the plain loop."""
     import torch
 
-    from fovnet.net.model import build
-    from fovnet.net.training import class_weights
+    from fovnet.net.family.model import build
+    from fovnet.net.training.train import class_weights
 
     rng, device = np.random.default_rng([seed, 1]), data.device
     model = textbook_network(net, build(net, torch.Generator().manual_seed(seed))).to(device)

@@ -35,7 +35,7 @@ import numpy as np
 from fovnet.bench.neighbours import neighbours
 from fovnet.decision.answer import facts, table_rows
 from fovnet.decision.ensemble import Ensemble, load
-from fovnet.decision.predicting import predict
+from fovnet.decision.predict import predict
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.machine.allocation import give_back_freed_memory, keep_freed_memory
 from fovnet.machine.cores import cores
@@ -107,7 +107,7 @@ def predicting_times(
 ) -> Iterator[PredictingTime]:
     """The times of every file with every engine installed (or those named), on the CPU, also `beside` so many
     busy processes; a refused file has a note instead."""
-    from fovnet.net.engines import installed
+    from fovnet.net.inference.engines import installed
 
     work = [(path, engine) for path in paths for engine in (names or installed())]
     for done, (path, engine) in enumerate(work):

@@ -22,19 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.search_plan import cost_device, priced, refuse_where_nothing_fits, search_space
-from fovnet.net.training_job import row_frequencies, training_fingerprint, training_job, training_rows
+from fovnet.net.jobs.search_plan import cost_device, priced, refuse_where_nothing_fits, search_space
+from fovnet.net.jobs.training_job import row_frequencies, training_fingerprint, training_job, training_rows
 from fovnet.records import digest, read_npz, replace_with, write_npz
 from fovnet.search.journal import read_trials
-from fovnet.search.proposing import Search
 from fovnet.search.run import Progress, go_on
+from fovnet.search.search import Search
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Trial
 
 if TYPE_CHECKING:
     from fovnet.config import Settings
-    from fovnet.net.prices import Prices
-    from fovnet.net.workers import Job
+    from fovnet.net.cost.prices import Prices
+    from fovnet.net.jobs.workers import Job
     from fovnet.volume.pack import Pack
 
 Floats = NDArray[np.float64]
@@ -57,8 +57,8 @@ class Recording:
     def trained(self, progress: Progress | None = None) -> list[Trial]:
         """The trials of all rows, by slot, `search.workers` at a time; killed, the same call goes on.  Raises
         SearchError as `go_on`."""
-        from fovnet.net.trials import forget_recorded, write_rows
-        from fovnet.net.workers import TrainingPool
+        from fovnet.net.jobs.trials import forget_recorded, write_rows
+        from fovnet.net.jobs.workers import TrainingPool
 
         def advance(done: float, wanted: int) -> None:
             forget_recorded(self.journal)
@@ -81,14 +81,14 @@ class Recording:
         """The validation loss of guessing, which is that of a network that has learned nothing."""
         import torch
 
-        from fovnet.net.training import class_weights, guessing_loss
+        from fovnet.net.training.train import class_weights, guessing_loss
 
         data = training_rows(self.settings, self.pack)
         train, validation = (torch.from_numpy(data.targets[rows]) for rows in (data.train, data.validation))
         return guessing_loss(validation, class_weights(train, row_frequencies(self.settings, self.pack)))
 
     def _job(self) -> Job:
-        from fovnet.net.workers import stamp_of
+        from fovnet.net.jobs.workers import stamp_of
 
         pixels = averaged_file(self.journal.parent / "pixels.npy", self.pack.pixels, self.side)
         job = training_job(self.settings, self.pack, self.journal)

@@ -23,7 +23,7 @@ from fovnet.errors import SearchError
 from fovnet.search.clock import LEAD
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
 from fovnet.search.prior import Prior
-from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import nearest_free, places_of
 from fovnet.search.trial import Outcome, Proposal, Trial
 

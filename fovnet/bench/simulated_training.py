@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.machine.allocation import keep_freed_memory
-from fovnet.net.architecture import Architecture
+from fovnet.net.family.architecture import Architecture
 from fovnet.phantom.collection import simulate_collection
 from fovnet.records import checksum
 from fovnet.volume.pack import Pack, slice_collections
@@ -122,7 +122,7 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Pat
     import torch
 
     from fovnet.net.recipe import Ranges, Recipe
-    from fovnet.net.training import choose_device, place, train_network
+    from fovnet.net.training.train import choose_device, place, train_network
 
     torch.set_num_threads(1)
     keep_freed_memory()
@@ -154,9 +154,9 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Pat
 
 def probabilities_of(study: Study, networks: Sequence[Path], judged: Judged) -> NDArray[Any]:
     """Probabilities (m, s, k) that each of the networks gives the slices it is judged on."""
-    from fovnet.net.inference import member_probabilities
-    from fovnet.net.training import choose_device
-    from fovnet.net.weights import load_network
+    from fovnet.net.family.weights import load_network
+    from fovnet.net.inference.member_outputs import member_probabilities
+    from fovnet.net.training.train import choose_device
 
     device = choose_device(study.device)
     members = [load_network(network, device)[0] for network in networks]

@@ -1,6 +1,7 @@
 """The networks of the search space written plainly, with torch's own layers in the order of the paper.
 
-net/model.py computes the same function another way, for speed; this one stands for what a user would write.
+net/family/model.py computes the same function another way, for speed; this one stands for what a user would
+write.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import nn
 
-    from fovnet.net.architecture import Architecture
+    from fovnet.net.family.architecture import Architecture
 
 
 def textbook_network(net: Architecture, like: nn.Module | None = None) -> nn.Sequential:
-    """(n, 1, side, side) float slices to (n, k) scores; with the weights of `like`, one of net/model.py, or
-    torch's initial ones.
+    """(n, 1, side, side) float slices to (n, k) scores; with the weights of `like`, one of
+    net/family/model.py, or torch's initial ones.
 
     Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row filter and
     a column filter.

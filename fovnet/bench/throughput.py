@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 from fovnet.bench.tutorial import Tutorial, monai_is_here
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
-from fovnet.net.architecture import Architecture
-from fovnet.net.cost import cost_of, training_bytes
+from fovnet.net.cost.predicted import cost_of, training_bytes
+from fovnet.net.family.architecture import Architecture
 
 if TYPE_CHECKING:
     import torch
 
-    from fovnet.net.progress import Progress
     from fovnet.net.recipe import Ranges, Recipe
-    from fovnet.net.training import Data
+    from fovnet.net.training.progress import Progress
+    from fovnet.net.training.train import Data
 
 CLASSES = 7
 RATE = 1e-3
@@ -72,7 +72,8 @@ class Throughput:
     """One configuration's figures: medians over the repeats; None where nothing was measured, with the reason
     in `note`.
 
-    matrix_share    of the device's rate of one large matrix product, an operation counted as net/cost.py does
+    matrix_share    of the device's rate of one large matrix product, an operation counted as
+                    net/cost/predicted.py does
     handling_share  of a step: picking, normalising and augmenting its slices
     ratio           fovnet's images per second over MONAI's: median, lowest and highest of the pairs
     """
@@ -163,7 +164,7 @@ def matrix_rate(device: str) -> float:
     of ten."""
     import torch
 
-    from fovnet.net.training import choose_device
+    from fovnet.net.training.train import choose_device
 
     where = choose_device(device)
     torch.set_num_threads(1)
@@ -180,7 +181,7 @@ def measure(
     import torch
 
     from fovnet.net.recipe import Ranges, Recipe
-    from fovnet.net.training import _begin, _train_epoch, choose_device, class_weights, place
+    from fovnet.net.training.train import _begin, _train_epoch, choose_device, class_weights, place
 
     torch.set_num_threads(1)
     keep_freed_memory()
@@ -274,8 +275,8 @@ def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
     """Seconds of an epoch's data handling alone: order, random draws, and every batch of augmented images."""
     import torch
 
-    from fovnet.net.augment import draw
-    from fovnet.net.training import shuffled
+    from fovnet.net.images.augment import draw
+    from fovnet.net.training.train import shuffled
 
     train_step = mine.train_step
     assert train_step is not None

@@ -24,7 +24,7 @@ from fovnet.bench.textbook import textbook_network
 if TYPE_CHECKING:
     from torch import device
 
-    from fovnet.net.architecture import Architecture
+    from fovnet.net.family.architecture import Architecture
     from fovnet.net.recipe import Ranges
 
 
@@ -79,8 +79,8 @@ class _Loop:
     ) -> None:
         import torch
 
-        from fovnet.net.model import build
-        from fovnet.net.training import choose_device, class_weights
+        from fovnet.net.family.model import build
+        from fovnet.net.training.train import choose_device, class_weights
 
         torch.set_num_threads(1)
         self.device = choose_device(device)

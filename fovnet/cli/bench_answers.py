@@ -192,8 +192,8 @@ def bench_accuracy(
     """Show that speed costs no accuracy: validation losses beside those of a plain float32 loop that augments
     slice by slice."""
     from fovnet.bench.plain import COLUMNS, Budget, compare, pairs_of
-    from fovnet.net.training_job import labelled_rows
-    from fovnet.net.trials import refuse_without_slices
+    from fovnet.net.jobs.training_job import labelled_rows
+    from fovnet.net.jobs.trials import refuse_without_slices
     from fovnet.records import write_tsv
     from fovnet.volume.pack import load_pack
 

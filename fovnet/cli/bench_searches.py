@@ -185,7 +185,7 @@ def bench_table(
     from collections import Counter
 
     from fovnet.bench.recording import recording, write_table
-    from fovnet.net.run import pack_to_train_on
+    from fovnet.net.jobs.run import pack_to_train_on
 
     if seed is not None and again is None:
         raise ConfigError(

@@ -158,7 +158,7 @@ def bench_predict(
     that is installed."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
     from fovnet.errors import ConfigError, VolumeError
-    from fovnet.net.engines import refuse_unknown
+    from fovnet.net.inference.engines import refuse_unknown
     from fovnet.records import write_tsv
 
     for name in engine or ():

@@ -14,8 +14,8 @@ from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy
 from fovnet.cli.screen import difference_text, measure_text, out, progress_bar, show_table, titled, value_text
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
-from fovnet.net.run import finished_search
-from fovnet.net.search_plan import start_configuration
+from fovnet.net.jobs.run import finished_search
+from fovnet.net.jobs.search_plan import start_configuration
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -199,7 +199,7 @@ def compare(
 ) -> None:
     """Compare two runs on the same volumes: second minus first, with intervals that resample the subjects of
     both at once."""
-    from fovnet.evaluate.comparing import compare, verdict, write_comparison
+    from fovnet.evaluate.comparison import compare, verdict, write_comparison
 
     found = compare(first, second, bootstrap=bootstrap, seed=seed)
     written = [] if out_folder is None else write_comparison(out_folder, found)

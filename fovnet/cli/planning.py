@@ -11,8 +11,8 @@ from fovnet.acts.opening import opened
 from fovnet.cli.options import ConfigFile, GivenBy, file_out
 from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
-from fovnet.net.run import journal_of_same_training, run_vocabulary
-from fovnet.net.search_plan import (
+from fovnet.net.jobs.run import journal_of_same_training, run_vocabulary
+from fovnet.net.jobs.search_plan import (
     count_fitting,
     probing_bench,
     refuse_where_nothing_fits,
@@ -22,7 +22,7 @@ from fovnet.net.search_plan import (
     start_configuration,
     timings_of_same_training,
 )
-from fovnet.net.warm_start import warm_start_ensemble
+from fovnet.net.training.warm_start import warm_start_ensemble
 from fovnet.records import header_of
 from fovnet.results import Results
 from fovnet.words import several
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fovnet.config import Settings
-    from fovnet.net.calibration import Calibration
+    from fovnet.net.cost.calibration import Calibration
     from fovnet.regions import Vocabulary
     from fovnet.search.space import Space
     from fovnet.volume.collection import Collection
@@ -138,7 +138,7 @@ def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words:
 
 def _show_too_few_subjects(settings: Settings, tables: Mapping[str, Collection]) -> None:
     """Prints a warning if the validation split has too few subjects to guarantee the stated error at all."""
-    from fovnet.decision.abstaining import fewest_people
+    from fovnet.decision.confidence_bar import fewest_people
     from fovnet.volume.preflight import people
     from fovnet.volume.split import shares
 
@@ -222,7 +222,7 @@ def _counted(table: Collection) -> str:
 
 
 def _is_of_prices(path: Path) -> bool:
-    from fovnet.net.prices import is_table
+    from fovnet.net.cost.prices import is_table
 
     return is_table(header_of(path))
 
@@ -236,7 +236,7 @@ def cost(
 ) -> None:
     """Say what every configuration of the space takes, before any is trained: weights, operations, memory,
     seconds."""
-    from fovnet.net.prices import quantiles, search_seconds, table
+    from fovnet.net.cost.prices import quantiles, search_seconds, table
     from fovnet.records import write_tsv
     from fovnet.report.content.wording import duration
 
@@ -299,7 +299,7 @@ def calibrate(
     that is there is kept."""
     from dataclasses import asdict
 
-    from fovnet.net.calibration import read_calibration, with_trials, write_calibration
+    from fovnet.net.cost.calibration import read_calibration, with_trials, write_calibration
 
     settings = opened(config).settings
     path = Results(Path(settings.results)).calibration
@@ -334,9 +334,9 @@ def calibrate(
 
 def _calibrated(settings: Settings, side: int) -> Calibration:
     """The calibration of the device, from short trainings of networks of the configured space."""
-    from fovnet.net.calibration import LARGEST_BYTES, calibrate, candidates
-    from fovnet.net.columns import columns_of_space
-    from fovnet.net.probing import device_name
+    from fovnet.net.cost.calibration import LARGEST_BYTES, calibrate, candidates
+    from fovnet.net.cost.columns import columns_of_space
+    from fovnet.net.cost.probes import device_name
 
     classes, training = len(run_vocabulary(settings).classes), settings.training
     space = search_space(settings)
@@ -355,9 +355,9 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
     """Briefly trains held-out networks; prints how many predictions were within tolerance, and writes a TSV
     of all."""
     from fovnet.maths.intervals import wilson_interval
-    from fovnet.net.calibration import candidates
-    from fovnet.net.calibration_check import WITHIN, HeldOut, held_out, measured
-    from fovnet.net.columns import columns_of_space
+    from fovnet.net.cost.calibration import candidates
+    from fovnet.net.cost.calibration_check import WITHIN, HeldOut, held_out, measured
+    from fovnet.net.cost.columns import columns_of_space
     from fovnet.records import write_tsv
 
     classes, training = len(run_vocabulary(settings).classes), settings.training

@@ -81,7 +81,7 @@ def predict(
     """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with
     the same command."""
     from fovnet.decision.ensemble import load
-    from fovnet.decision.predicting import predict as predicted
+    from fovnet.decision.predict import predict as predicted
     from fovnet.machine.allocation import keep_freed_memory
     from fovnet.volume.discovery import find
 

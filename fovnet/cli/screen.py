@@ -27,7 +27,7 @@ from fovnet.machine.pace import Pace
 if TYPE_CHECKING:
     from fovnet.evaluate.measures import Measure
     from fovnet.evaluate.paired import Difference
-    from fovnet.net.progress import Progress as TrainingProgress
+    from fovnet.net.training.progress import Progress as TrainingProgress
 
 OBEYED = (
     *range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A),

@@ -16,22 +16,22 @@ from fovnet.acts.search import conclude
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text, show_table, titled
 from fovnet.errors import ConfigError
-from fovnet.net.run import explain_search, finished_search, open_run, pack_to_train_on
-from fovnet.net.search_plan import (
+from fovnet.net.jobs.run import explain_search, finished_search, open_run, pack_to_train_on
+from fovnet.net.jobs.search_plan import (
     changed_start,
     jobs_journal,
     plan_search,
     refuse_journal_of_other_slices,
     search_fingerprint,
 )
-from fovnet.net.training_job import plan_single_training, training_job, training_rows
+from fovnet.net.jobs.training_job import plan_single_training, training_job, training_rows
 from fovnet.own_files import is_our_picture, is_our_prior
 from fovnet.records import is_stamped, read_json
 from fovnet.results import Results
 from fovnet.words import several
 
 if TYPE_CHECKING:
-    from fovnet.net.single_training import SingleTraining
+    from fovnet.net.jobs.single_training import SingleTraining
     from fovnet.search.prior import Prior
     from fovnet.search.trial import Outcome, Trial
 
@@ -237,7 +237,7 @@ def train(
 ) -> None:
     """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes
     on."""
-    from fovnet.net.training import choose_device
+    from fovnet.net.training.train import choose_device
     from fovnet.report.content.wording import settings as described
 
     settings = opened(config).settings
@@ -282,7 +282,7 @@ def _search(config: Path) -> None:
 @slot.command("begin")
 def slot_begin(config: ConfigFile) -> None:
     """Begin a search whose slots run one by one: everything that is decided before the first."""
-    from fovnet.net.trials import write_rows
+    from fovnet.net.jobs.trials import write_rows
     from fovnet.search.jobs import begin
 
     settings = opened(config).settings
@@ -312,12 +312,12 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
 @slot.command("train")
 def slot_train(config: ConfigFile, slot: Slot) -> None:
     """Train what was proposed for a slot; writes slot-0007.json, whatever the training comes to."""
-    from fovnet.net.trials import train_slot, write_rows
+    from fovnet.net.jobs.trials import train_slot, write_rows
 
     settings = opened(config).settings
     # auto and cpu need no check, which costs seconds of importing torch
     if settings.training.device == "cuda":
-        from fovnet.net.training import choose_device
+        from fovnet.net.training.train import choose_device
 
         choose_device(settings.training.device)
     results, pack = open_run(settings)
@@ -335,7 +335,7 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
 @slot.command("gather")
 def slot_gather(config: ConfigFile) -> None:
     """End a search whose slots are all finished: trials.tsv, for the ensemble and the report."""
-    from fovnet.net.trials import forget_recorded
+    from fovnet.net.jobs.trials import forget_recorded
     from fovnet.search.jobs import gather
 
     run = opened(config)

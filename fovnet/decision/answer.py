@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.chain.margins import empty
+from fovnet.decision.chain.spans import Decision, Span
 from fovnet.decision.checks import (
     members_disagree,
     out_of_order,
@@ -18,9 +20,7 @@ from fovnet.decision.checks import (
     unlike_training,
 )
 from fovnet.decision.doubts import Doubt, Signs, are_reasons, doubts
-from fovnet.decision.margins import empty
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision, Span
 from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
 from fovnet.volume.slices import SliceStack

@@ -32,7 +32,7 @@ from fovnet.volume.resizing import SIDE
 if TYPE_CHECKING:
     from torch import nn
 
-    from fovnet.net.mixture import Mixture
+    from fovnet.net.family.mixture import Mixture
 
 SCHEMA = (
     "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
@@ -111,7 +111,7 @@ def write_bundle(model: Path, folder: Path) -> Path:
 
 
 def _mixture(ensemble: Ensemble) -> Mixture:
-    from fovnet.net.mixture import Mixture
+    from fovnet.net.family.mixture import Mixture
 
     return Mixture(ensemble.members, ensemble.rule.member_weights(len(ensemble.members)).tolist())
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks import (
     flipped,
     low_confidence,
@@ -25,7 +26,6 @@ from fovnet.decision.checks import (
 )
 from fovnet.decision.checks.check import Check, Known, Value
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision
 
 CHECKS: tuple[Check[Any], ...] = (
     none.CHECK,

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision import dark_slices, novelty, orientation
+from fovnet.decision.chain.margins import empty
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.margins import empty
+from fovnet.decision.member_weights import Weighing
 from fovnet.decision.novelty import REFERENCE, Familiar, familiar
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.parts import (
@@ -38,7 +39,6 @@ from fovnet.decision.parts import (
     write_sums,
 )
 from fovnet.decision.rule import Rule
-from fovnet.decision.weighing import Weighing
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
 from fovnet.maths.ladder_with_heights import Height
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from fovnet.net.engines import Engine
+    from fovnet.net.inference.engines import Engine
 
 Floats32 = NDArray[np.float32]
 FACTS, RULE, WEIGHING, MAKING = "ensemble.json", "decision.json", "weighing.json", ".members-"
@@ -96,8 +96,8 @@ class Ensemble:
     @property
     def sees_the_volume(self) -> bool:
         """Whether the members' probabilities of a slice depend on the other slices of its volume."""
-        from fovnet.net.architecture import OF_THE_VOLUME
-        from fovnet.net.inputs import inputs_of
+        from fovnet.net.family.architecture import OF_THE_VOLUME
+        from fovnet.net.images.inputs import inputs_of
 
         return not set(OF_THE_VOLUME).isdisjoint(inputs_of(self.members))
 
@@ -113,7 +113,7 @@ class Ensemble:
         Raises ModelError "model-overflow" if they are not all finite numbers: finite weights may still be
         senseless.
         """
-        from fovnet.net.inference import member_answers
+        from fovnet.net.inference.member_outputs import member_answers
 
         wanted = np.arange(len(pixels)) if rows is None else rows
         answers, distances = [], []
@@ -195,7 +195,7 @@ class Ensemble:
     ) -> Ensemble:
         """The ensemble with a novelty reference, from at most REFERENCE of the training slices `rows` (n,),
         drawn by the seed; their labels are `truth` (n, k)."""
-        from fovnet.net.inference import member_answers
+        from fovnet.net.inference.member_outputs import member_answers
 
         drawn = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
         features = member_answers(self.members, pixels, self.device, None, rows[drawn], placing)[1]
@@ -240,7 +240,7 @@ def assemble(
     An existing ensemble is kept until all members of the new one are written.  Raises ModelError if there is
     no member, or the weights of one are missing, damaged, of other slices or too large for the precision.
     """
-    from fovnet.net.precision import write_weights
+    from fovnet.net.training.precision import write_weights
 
     if not members:
         raise ModelError(
@@ -285,7 +285,7 @@ def assemble(
 def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
     """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to
     repeat, or has other inputs."""
-    from fovnet.net.weights import load_facts, refuse_other_inputs
+    from fovnet.net.family.weights import load_facts, refuse_other_inputs
 
     for path in networks:
         try:
@@ -345,8 +345,8 @@ def guessing_loss(
     """
     import torch
 
-    from fovnet.net.training import class_weights
-    from fovnet.net.training import guessing_loss as of_targets
+    from fovnet.net.training.train import class_weights
+    from fovnet.net.training.train import guessing_loss as of_targets
 
     learned, judged = (
         torch.from_numpy(truth / truth.sum(axis=1, keepdims=True)) for truth in (train, validation)
@@ -435,14 +435,15 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine
     """The ensemble in a folder, its networks ready on a device.
 
     rule  used instead of decision.json, which does not exist before tuning
-    engine  what computes the outputs, a name of `fovnet.net.engines`; training and tuning always use torch
+    engine  what computes the outputs, a name of `fovnet.net.inference.engines`; training and tuning always
+            use torch
     Raises ModelError if a part is missing, damaged or senseless, leads out of the folder, or is not the
     recorded one; if a network was trained for other classes, on slices of another format than those that will
     be cut for it, or with other inputs than the other members; and if the parts do not work together on a
     slice of noise.
     """
-    from fovnet.net.engines import engine_of
-    from fovnet.net.training import choose_device
+    from fovnet.net.inference.engines import engine_of
+    from fovnet.net.training.train import choose_device
 
     facts, where = facts_of(folder), choose_device(device)
     with unspoiled(folder), np.errstate(over="ignore", invalid="ignore"):
@@ -453,7 +454,7 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine
 
 def _loaded(folder: Path, facts: Mapping[str, Any], where: torch.device, rule: Rule | None) -> Ensemble:
     """The ensemble of these parts, each checked by itself; no engine yet."""
-    from fovnet.net.inputs import inputs_of
+    from fovnet.net.images.inputs import inputs_of
 
     try:
         vocabulary, wanted = vocabulary_of(facts), slice_format(_slicing_of(facts))
@@ -498,7 +499,7 @@ def _member(
 ) -> nn.Module:
     """The network in a part, if it is the recorded one, of these classes and for slices of the wanted
     format."""
-    from fovnet.net.weights import load_network, refuse_other_inputs
+    from fovnet.net.family.weights import load_network, refuse_other_inputs
 
     path = part(folder, name, MOST_NETWORK_BYTES)
     if not path.exists() or checksum(path) != sha256:

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision import weighing
+from fovnet.decision import member_weights as weighing
 from fovnet.decision.answer import Answer, answer
+from fovnet.decision.chain.margins import decided_between, empty, lit
+from fovnet.decision.chain.spans import Decision, decide, outer_edges
 from fovnet.decision.checks.check import Known
 from fovnet.decision.doubts import measured
-from fovnet.decision.margins import decided_between, empty, lit
 from fovnet.decision.novelty import Familiar
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision, decide, outer_edges
 from fovnet.machine.threads import one_thread
 from fovnet.regions import Vocabulary
 from fovnet.volume.slices import SliceStack

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike, NDArray
 
 from fovnet.decision.answer import facts, refusal, table_rows
+from fovnet.decision.chain.spans import Span
 from fovnet.decision.ensemble import Ensemble, load
-from fovnet.decision.predicting import Predicted, predict, without_answer
+from fovnet.decision.predict import Predicted, predict, without_answer
 from fovnet.decision.shipped import shipped_folder
-from fovnet.decision.spans import Span
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.records import plain
 from fovnet.volume.discovery import find, name_volumes

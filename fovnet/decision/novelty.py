@@ -1,7 +1,7 @@
 """Novelty: how unlike the training slices a slice is, in the networks' features.
 
-    features   (s, f) standard deviations of the filters of all members (fovnet.net.inference)      q
-        principal directions kept
+    features   (s, f) standard deviations of the filters of all members (fovnet.net.inference.member_outputs)
+        q principal directions kept
     distance   (s,) Mahalanobis, to the nearest class of the training slices, in the covariance within classes
     unusual    (s,) share of the validation slices of the same predicted class that are at least as far: a
                p-value, 1 if usual

@@ -1,7 +1,7 @@
 """The body's orientation in a volume, judged by its pictures: whether slices run from feet to head, as the
 header states.
 
-    layers    of a small network (fovnet.net.orientation): weights (out, in) and biases (out,)
+    layers    of a small network (fovnet.net.training.orientation): weights (out, in) and biases (out,)
     bearing   the probability that they do, with equal priors of all 24 orientations; and the most probable
               direction
 

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.answer import Answer, refusal
+from fovnet.decision.fitting.objective import Example
+from fovnet.decision.fitting.thresholds import Shown
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.objective import Example
+from fovnet.decision.member_weights import mean
 from fovnet.decision.rule import Rule
-from fovnet.decision.thresholds import Shown
-from fovnet.decision.weighing import mean
 from fovnet.errors import ModelError
 from fovnet.unforeseen import internal
 from fovnet.volume.pack import Pack

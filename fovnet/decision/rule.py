@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrating import IDENTITY, STRAIGHT, Beta, Line
+from fovnet.decision.calibrations import IDENTITY, STRAIGHT, Beta, Line
 from fovnet.errors import ModelError
 from fovnet.maths.ladder_with_heights import Height
 
@@ -77,7 +77,7 @@ class Rule:
     explains each.
 
     heights  None for a region of unknown height;  weights (p,);  beta and line as in
-             `fovnet.decision.calibrating`
+             `fovnet.decision.calibrations`
     """
 
     temperature: float = 1.0

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrating import best_temperature
+from fovnet.decision.calibrations import best_temperature
 from fovnet.decision.ensemble import RULE
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.answer import TABLE
+from fovnet.decision.fitting.tuning import right
 from fovnet.decision.kept import unchanged
-from fovnet.decision.tuning import right
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.reading import decided_borders, doubt_codes, empty_slices, stretches

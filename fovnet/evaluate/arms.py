@@ -6,7 +6,7 @@ a table.
 All arms leave out two parts of the decision in use.  One is the probabilities of the volume turned over, from
 networks that see heights: they are known for the ensemble alone, and change doubts, and labels only where a
 region beside a spine has a low probability (2 of 300 such volumes).  The other is black margins
-(`fovnet.decision.margins`), whose slices an answer labels none: here they keep the networks' classes.
+(`fovnet.decision.chain.margins`), whose slices an answer labels none: here they keep the networks' classes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.chain.spans import decide
+from fovnet.decision.member_weights import WAYS, mean
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import decide
-from fovnet.decision.weighing import WAYS, mean
 from fovnet.maths.smoothing import smooth_along_body, temper
 from fovnet.regions import Vocabulary
 

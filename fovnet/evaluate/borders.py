@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from fovnet.decision.objective import protocol_alone
-from fovnet.decision.spans import outer_edges
+from fovnet.decision.chain.spans import outer_edges
+from fovnet.decision.fitting.objective import protocol_alone
 from fovnet.evaluate.cases import Case, DecidedBorder
 from fovnet.regions import NONE, Vocabulary
 

@@ -183,7 +183,8 @@ def evaluate(
 
 def _answered_risk(answered: Sequence[Tally], *, repeats: int, seed: int) -> Measure | None:
     """Mean over subjects of the mean slice error of a subject's answered volumes, the risk that
-    `fovnet.decision.abstaining` bounds; subjects count alike, however many or long their volumes."""
+    `fovnet.decision.confidence_bar` bounds; subjects count alike, however many or long their
+    volumes."""
     errors: dict[str, list[float]] = {}
     for one in answered:
         errors.setdefault(one.case.subject_id, []).append(one.wrong / len(one.case.z_mm))

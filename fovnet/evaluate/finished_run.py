@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fovnet.net.run import run_vocabulary
+from fovnet.net.jobs.run import run_vocabulary
 
 if TYPE_CHECKING:
     from fovnet.config import Settings

@@ -78,9 +78,9 @@ def _computed(
     device: str, progress: Progress | None,
 ) -> NDArray[np.float32]:
     """Probabilities (p, m, k) of the members, if wanted, then of the networks in the files `more`."""
-    from fovnet.net.inference import member_probabilities
-    from fovnet.net.training import choose_device
-    from fovnet.net.weights import load_network
+    from fovnet.net.family.weights import load_network
+    from fovnet.net.inference.member_outputs import member_probabilities
+    from fovnet.net.training.train import choose_device
 
     where = choose_device(device)
     wanted: list[nn.Module] = list(load(ensemble, device, rule=Rule()).members) if with_members else []

@@ -4,7 +4,7 @@ A predicted span is right if its intersection over union in millimetres with a t
 least LEAST_OVERLAP. Slices whose true chain region is not labelled are left out of both.
 
 This F1 counts spans, whatever their length; the Dice coefficient by which a rule is chosen
-(`decision/objective.py`) counts millimetres.
+(`decision/fitting/objective.py`) counts millimetres.
 
 Source: the segmental F1 at 50 % of Lea, Flynn, Vidal, Reiter & Hager (CVPR 2017), section 4.
 """
@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.objective import protocol_alone
-from fovnet.decision.spans import outer_edges
+from fovnet.decision.chain.spans import outer_edges
+from fovnet.decision.fitting.objective import protocol_alone
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.objective import protocol_alone
+from fovnet.decision.fitting.objective import protocol_alone
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.objective import protocol_alone
+from fovnet.decision.fitting.objective import protocol_alone
 from fovnet.evaluate.borders import Border, borders_of
 from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, reliability
 from fovnet.evaluate.cases import Case

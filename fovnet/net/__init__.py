@@ -1,2 +1,12 @@
-"""The network family, its cost, its training; the only package that imports torch or monai (and only in the
-files that need them)."""
+"""The networks: their family, training, cost and inference; the only room that imports torch or monai.
+
+    family     shapes, layers, weights on disk, and the axes of the space
+    images     what the networks see: channels of input, and their augmentation
+    training   a training, from its seed to its record; beginning with other networks
+    cost       memory and seconds, predicted, and what a device was measured to do
+    inference  members' outputs on slices, by torch or ONNX Runtime
+    jobs       the trainings of a run: data, worker processes, and the search that asks for them
+
+    recipe, stopping   the numbers that trainings share, and when one ends; without torch, as are
+    paths, faults      the files of a training, and from an exception to its status
+"""

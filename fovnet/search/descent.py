@@ -16,7 +16,7 @@ from fovnet.maths.poll import SIZES
 from fovnet.search.look.mads import State, nearest, states
 from fovnet.search.look.mesh import Mesh, mesh_of
 from fovnet.search.methods import POLLING_METHODS
-from fovnet.search.proposing import Search
+from fovnet.search.search import Search
 from fovnet.search.space import Level
 from fovnet.search.trial import Trial, latest
 

@@ -36,8 +36,8 @@ from fovnet.search.proposals import (
     read_proposals,
     write_proposal,
 )
-from fovnet.search.proposing import Search, propose_slot, seconds_for, too_little_gain
 from fovnet.search.run import Submit, start_notes, train_alone
+from fovnet.search.search import Search, propose_slot, seconds_for, too_little_gain
 from fovnet.search.trial import Proposal, Trial
 from fovnet.words import several
 

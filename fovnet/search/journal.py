@@ -25,7 +25,7 @@ from fovnet.records import read_json, read_npz, write_json, write_npz
 from fovnet.results import JOBS
 from fovnet.search.look.view import POLLING, RANKING, Modelling, Polling, Ranking
 from fovnet.search.prior import read_prior, write_prior
-from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Axis, Space
 from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Proposal, Trial, from_facts, to_facts

@@ -22,7 +22,7 @@ from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, tie_starts, weights
-from fovnet.search.look.fitting import fit_subset
+from fovnet.search.look.hyperparameters import fit_subset
 from fovnet.search.prior import Prior, Source, prior_of, support_of
 from fovnet.search.space import Axis, Space
 from fovnet.words import several

@@ -1,6 +1,6 @@
 """Running a search: W slots at a time, each proposed when all slots it must see are actually finished.
 
-Proposals are made elsewhere (`proposing`).  If it is killed at any moment and started again, the run reads
+Proposals are made elsewhere (`search.py`).  If it is killed at any moment and started again, the run reads
 the finished slots, proposes the others again, and continues; the trials are those of an uninterrupted run.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, owned, read_header, slot_path
-from fovnet.search.proposing import Search, is_possible, propose_slot, too_little_gain
+from fovnet.search.search import Search, is_possible, propose_slot, too_little_gain
 from fovnet.search.spend.schedule import full_trainings, within_budget
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.words import several

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from fovnet.search.proposing import Search
+from fovnet.search.search import Search
 from fovnet.search.space import Level
 from fovnet.search.spend.schedule import own_epochs
 from fovnet.search.trial import Trial, latest

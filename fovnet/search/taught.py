@@ -11,7 +11,7 @@ from scipy.stats import kendalltau
 from fovnet.search.look.guard import Judged, judged, raw_places
 from fovnet.search.look.ranking import GUARDED
 from fovnet.search.look.view import View
-from fovnet.search.proposing import Search
+from fovnet.search.search import Search
 from fovnet.search.space import Level
 from fovnet.search.trial import Trial, latest
 

@@ -22,7 +22,7 @@ from fovnet.bench.another_model import (
     searched,
 )
 from fovnet.errors import FovnetError
-from fovnet.net.autoencoder import trained
+from fovnet.net.family.autoencoder import trained
 from fovnet.records import read_tsv
 from fovnet.search.journal import read_trials
 from fovnet.search.trial import Proposal

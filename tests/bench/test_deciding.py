@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from fovnet.bench.deciding import BODIES, COLUMNS, HEIGHTS, all_pairs, simulated, slice_by_slice
 from fovnet.cli import app
-from fovnet.decision.chain_model import ChainModel
+from fovnet.decision.chain.chain_model import ChainModel
+from fovnet.decision.chain.spans import outer_edges
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import outer_edges
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fovnet.bench.edge import SCENARIOS, Edge, edge, edge_standings, walk
-from fovnet.net.cost import Device, price_rows
+from fovnet.net.cost.predicted import Device, price_rows
 
 
 @pytest.fixture(scope="module")

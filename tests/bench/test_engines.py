@@ -12,10 +12,10 @@ from fovnet.bench.engines import COLUMNS, engine_times
 from fovnet.decision.ensemble import assemble, save_rule
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError
-from fovnet.net.architecture import Architecture
-from fovnet.net.engines import installed
-from fovnet.net.model import build
-from fovnet.net.weights import save_network
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build
+from fovnet.net.family.weights import save_network
+from fovnet.net.inference.engines import installed
 from fovnet.regions import DEFAULT
 from fovnet.volume.pack import Pack, VolumeRecord
 from fovnet.volume.slices import Slicing, slice_format

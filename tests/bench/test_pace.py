@@ -8,7 +8,7 @@ import pytest
 from fovnet.bench import pace
 from fovnet.bench.landscape import smooth_loss
 from fovnet.bench.pace import measure, timed_at
-from fovnet.search.look.fitting import milestone
+from fovnet.search.look.hyperparameters import milestone
 from fovnet.search.space import Space
 
 

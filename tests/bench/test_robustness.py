@@ -26,9 +26,9 @@ from fovnet.bench.robustness import (
 )
 from fovnet.decision.ensemble import Ensemble, assemble, load
 from fovnet.decision.rule import Rule
-from fovnet.net.architecture import Architecture
-from fovnet.net.model import build
-from fovnet.net.weights import save_network
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build
+from fovnet.net.family.weights import save_network
 from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.oddities import ODDITIES
 from fovnet.regions import DEFAULT

@@ -19,11 +19,11 @@ from fovnet.bench.textbook import textbook_network
 from fovnet.bench.throughput import SPREAD, Bounds, Throughput, drawn_slices, refused
 from fovnet.cli import app
 from fovnet.drawing.canvas import png
-from fovnet.net.architecture import Architecture
-from fovnet.net.augment import draw
-from fovnet.net.model import build
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build
+from fovnet.net.images.augment import draw
 from fovnet.net.recipe import Ranges
-from fovnet.net.train_step import augmented as in_training
+from fovnet.net.training.train_step import augmented as in_training
 from fovnet.records import read_tsv
 
 TINY = Architecture(5, 1, 2, 3, False, classes=7, head="gap")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fovnet.decision.objective import Example
+from fovnet.decision.fitting.objective import Example
 from fovnet.regions import DEFAULT
 
 CLASSES = DEFAULT.classes

@@ -24,13 +24,13 @@ from fovnet.cli import app
 from fovnet.decision.answer import refusal
 from fovnet.decision.ensemble import assemble, save_rule
 from fovnet.decision.kept import kept_rows, recorded
-from fovnet.decision.predicting import Predicted, _read
+from fovnet.decision.predict import Predicted, _read
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.maths.ladder_with_heights import Height
-from fovnet.net.architecture import Architecture
-from fovnet.net.model import build
-from fovnet.net.weights import save_network
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build
+from fovnet.net.family.weights import save_network
 from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
@@ -249,7 +249,7 @@ def test_three_workers_and_shuffled_arguments_write_the_same_bytes(
 def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(
     model: Path, tmp_path: Path
 ) -> None:
-    from fovnet.net.engines import installed
+    from fovnet.net.inference.engines import installed
 
     (tmp_path / "in").mkdir()
     for number in range(3):
@@ -614,10 +614,10 @@ from dataclasses import replace
 from pathlib import Path
 from fovnet.decision.ensemble import load
 from fovnet.decision.kept import PASSING
-from fovnet.decision.predicting import predict
+from fovnet.decision.predict import predict
 from fovnet.decision.shipped import shipped_folder
-from fovnet.net.architecture import Architecture
-from fovnet.net.model import build
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build
 from fovnet.volume.sources import source_of
 small, tall = map(Path, sys.argv[1:])
 ensemble = load(shipped_folder(), "cpu", engine="torch")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from fovnet.decision import checks
+from fovnet.decision.chain.spans import Decision, decide
 from fovnet.decision.checks import low_confidence, too_few_slices
 from fovnet.decision.checks.check import Check, Known
 from fovnet.decision.checks.out_of_order import Order
@@ -24,7 +25,6 @@ from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.novelty import calibrated, familiar
 from fovnet.decision.orientation import Bearing, Orientation
 from fovnet.decision.rule import RANGES, Rule
-from fovnet.decision.spans import Decision, decide
 from fovnet.maths.turns import VIEWS
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES

@@ -25,8 +25,8 @@ from fovnet.decision.dark_slices import (
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import MemberOutputs
 from fovnet.decision.rule import Rule
-from fovnet.net.architecture import Architecture
-from fovnet.net.model import build
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build
 from fovnet.regions import DEFAULT
 from tests.decision.measured import stack_of
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers
 
-from fovnet.decision.abstaining import SURE_ENOUGH
-from fovnet.decision.objective import Example
+from fovnet.decision.chain.spans import UPSIDE_DOWN, decide
+from fovnet.decision.confidence_bar import SURE_ENOUGH
+from fovnet.decision.fitting.objective import Example
+from fovnet.decision.fitting.tuning import FALSE_ALARMS, tune
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import UPSIDE_DOWN, decide
-from fovnet.decision.tuning import FALSE_ALARMS, tune
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT
 

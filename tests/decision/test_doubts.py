@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import floats, integers
 
+from fovnet.decision.chain.spans import Decision, decide
 from fovnet.decision.checks import (
     members_disagree,
     noisy_air,
@@ -25,9 +26,8 @@ from fovnet.decision.checks.out_of_order import DISORDERED, Order, disorder, int
 from fovnet.decision.checks.unlike_training import Novelty
 from fovnet.decision.doubts import Doubt, Signs
 from fovnet.decision.doubts import doubts as all_doubts
-from fovnet.decision.objective import Example
+from fovnet.decision.fitting.objective import Example
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision, decide
 from fovnet.regions import DEFAULT
 
 Bodies = Callable[..., Example]

@@ -22,9 +22,9 @@ from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.maths.turns import VIEWS
-from fovnet.net.architecture import Architecture
-from fovnet.net.model import build
-from fovnet.net.weights import save_network
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build
+from fovnet.net.family.weights import save_network
 from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.volume.outlines import SHAPE
@@ -136,7 +136,7 @@ def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
 
 def test_an_ensemble_is_the_same_whatever_computes_it(folder: Path) -> None:
     """The engine is no part of its identity, so answers are kept from one to the other."""
-    from fovnet.net.engines import installed
+    from fovnet.net.inference.engines import installed
 
     pixels = np.random.default_rng(0).integers(0, 255, (5, 128, 128)).astype(np.uint8)
     ensembles = [load(folder, "cpu", engine=name) for name in installed()]
@@ -336,7 +336,7 @@ def test_an_ensemble_stays_until_all_members_of_the_next_are_written(folder: Pat
 def test_a_network_that_this_version_cannot_build_is_refused_by_what_it_does_not_know(
     tmp_path: Path, property: str, message: str
 ) -> None:
-    from fovnet.net.weights import load_network, save_tensors
+    from fovnet.net.family.weights import load_network, save_tensors
 
     known = {**asdict(NET), property: ["colour"] if property == "inputs" else message.split("'")[1]}
     path = save_tensors(tmp_path / "n.safetensors", build(NET).state_dict(), {"architecture": known})
@@ -357,7 +357,7 @@ def test_members_that_are_shown_different_things_are_refused(tmp_path: Path) -> 
 
 
 def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) -> None:
-    from fovnet.net.weights import load_network
+    from fovnet.net.family.weights import load_network
 
     path = save_network(tmp_path / "n.safetensors", build(NET), replace(NET, log2_filters=3), {})
     with pytest.raises(ModelError, match="do not fit"):

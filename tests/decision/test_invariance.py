@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
 from scipy.ndimage import gaussian_filter1d
 
+from fovnet.decision.chain.spans import Decision, decide
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision, decide
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.regions import DEFAULT
 

@@ -12,21 +12,21 @@ import torch
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
-from fovnet.decision.abstaining import SURE_ENOUGH
+from fovnet.decision.chain.margins import empty, lit
+from fovnet.decision.chain.spans import Decision, decide, predicted_class
 from fovnet.decision.checks import members_disagree, out_of_order, unlike_training
+from fovnet.decision.confidence_bar import SURE_ENOUGH
 from fovnet.decision.doubts import are_reasons, doubts
 from fovnet.decision.ensemble import assemble, read_rule, save_rule
+from fovnet.decision.fitting.objective import Example
+from fovnet.decision.fitting.thresholds import Shown, _is_exact, settle
+from fovnet.decision.fitting.tuning import right
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.margins import empty, lit
 from fovnet.decision.novelty import calibrated, familiar
-from fovnet.decision.objective import Example
 from fovnet.decision.packed import Scored
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision, decide, predicted_class
-from fovnet.decision.thresholds import Shown, _is_exact, settle
-from fovnet.decision.tuning import right
 from fovnet.errors import ModelError
-from fovnet.net.weights import save_tensors
+from fovnet.net.family.weights import save_tensors
 from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
 from fovnet.volume.slices import cut

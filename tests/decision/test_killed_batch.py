@@ -103,7 +103,9 @@ def incoming(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 
 FORKED = multiprocessing.get_context("forkserver")
 # torch read once for all
-FORKED.set_forkserver_preload(["fovnet.decision.predicting", "fovnet.net.inference", "fovnet.net.weights"])
+FORKED.set_forkserver_preload(
+    ["fovnet.decision.predict", "fovnet.net.inference.member_outputs", "fovnet.net.family.weights"]
+)
 
 
 def begin(incoming: Path, model: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> BaseProcess:

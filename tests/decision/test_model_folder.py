@@ -28,10 +28,10 @@ from fovnet.decision import novelty, orientation
 from fovnet.decision.checks import unlike_training
 from fovnet.decision.ensemble import FACTS, RULE, Ensemble, load, read_rule, save_rule, seal
 from fovnet.decision.parts import MOST_BYTES, MOST_NETWORK_BYTES, SUMS
-from fovnet.decision.predicting import predict
+from fovnet.decision.predict import predict
 from fovnet.errors import ModelError
 from fovnet.maths.turns import VIEWS
-from fovnet.net.engines import ENGINES, installed
+from fovnet.net.inference.engines import ENGINES, installed
 from fovnet.records import checksum
 from fovnet.results import Results
 from fovnet.volume.outlines import SHAPE

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
+from fovnet.decision.chain.spans import decide
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.packed import SCORED, Scored, decisions, examples, shown_volumes, subjects_of
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import decide
 from fovnet.errors import ModelError
-from fovnet.net.architecture import Architecture
-from fovnet.net.model import build
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build
 from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
 from fovnet.volume.formats.nifti import TEMPLATE_NOTE

@@ -16,8 +16,8 @@ from fovnet.bench.robustness import in_noise, stranger
 from fovnet.decision import orientation, shipped
 from fovnet.decision.ensemble import load
 from fovnet.errors import ModelError
-from fovnet.net.precision import write_weights
-from fovnet.net.weights import load_tensors, save_tensors
+from fovnet.net.family.weights import load_tensors, save_tensors
+from fovnet.net.training.precision import write_weights
 from fovnet.records import read_json
 from fovnet.results import Results
 from fovnet.volume.outlines import SHAPE

@@ -7,9 +7,9 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
+from fovnet.decision.chain.spans import decide, predicted_class
+from fovnet.decision.member_weights import weigh
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import decide, predicted_class
-from fovnet.decision.weighing import weigh
 from fovnet.errors import ModelError
 from fovnet.evaluate.ablation import ablate, rows_of, write_ablation
 from fovnet.evaluate.arms import (

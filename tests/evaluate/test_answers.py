@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, answer, facts, refusal, table_rows
+from fovnet.decision.chain.spans import decide
 from fovnet.decision.doubts import Signs
 from fovnet.decision.kept import recorded
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import decide
 from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.evaluate.answers import answered_cases, by_name_alone, shown
 from fovnet.evaluate.evaluation import evaluate

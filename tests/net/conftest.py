@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fovnet.net.recipe import Ranges, Recipe
-from fovnet.net.training import Data, place
+from fovnet.net.training.train import Data, place
 
 
 def draw_shapes(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import torch
 
+from fovnet.net.family.weights import load_tensors
+from fovnet.net.jobs.trials import search_networks
+from fovnet.net.jobs.workers import Job, train
 from fovnet.net.paths import checkpoint_of, weights_of
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends, Plateau
-from fovnet.net.trials import search_networks
-from fovnet.net.weights import load_tensors
-from fovnet.net.workers import Job, train
-from fovnet.search.proposing import Search
+from fovnet.search.search import Search
 from fovnet.search.space import Axis, Space
 from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Proposal, Trial, latest

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from fovnet.net.architecture import Architecture
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build
 from fovnet.net.inference_batch import AT_LEAST, AT_MOST, LARGEST_BYTES, inference_batch_size
-from fovnet.net.model import build
 
 CPU, SIDE = torch.device("cpu"), 32
 

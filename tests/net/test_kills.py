@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fovnet.net.weights import load_tensors
+from fovnet.net.family.weights import load_tensors
 
 KILLS = 10
 
@@ -20,11 +20,11 @@ STAGE = """
 import os, random, signal, sys, time
 from pathlib import Path
 import numpy as np, torch
-from fovnet.net.architecture import Architecture
+from fovnet.net.family.architecture import Architecture
 from fovnet.net.recipe import Ranges
-from fovnet.net.checkpoint import curves_of
-from fovnet.net import training
-from fovnet.net.training import place, train_network
+from fovnet.net.training.checkpoint import curves_of
+from fovnet.net.training import train as training
+from fovnet.net.training.train import place, train_network
 from fovnet.net.recipe import Recipe
 
 training.CHECKPOINTS_APART = 0.0

@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
+from fovnet.net.jobs.trials import search_networks
+from fovnet.net.jobs.workers import Job, TrainingPool
 from fovnet.net.paths import weights_of
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends
-from fovnet.net.trials import search_networks
-from fovnet.net.workers import Job, TrainingPool
 from fovnet.search.envelope import Envelope
-from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
+from fovnet.search.search import Search
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Outcome, Proposal, Trial
 

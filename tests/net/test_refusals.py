@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.training import choose_device
-from fovnet.net.trials import Labelled, refuse_without_slices
+from fovnet.net.jobs.trials import Labelled, refuse_without_slices
+from fovnet.net.training.train import choose_device
 
 ROWS, NOBODY = np.arange(4), np.arange(0)
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from fovnet.maths.effects import effects
-from fovnet.search.explaining import explain
-from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
-from fovnet.search.proposing import Search
+from fovnet.search.explanation import explain
+from fovnet.search.importance import AxisEffect, LevelEffect, Matter, PairEffect
+from fovnet.search.search import Search
 from fovnet.search.space import Space
 from fovnet.search.trial import Forecast, Outcome, Proposal, Trial
 

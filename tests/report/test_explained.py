@@ -21,9 +21,9 @@ from fovnet.report.content.wording import level
 from fovnet.report.figures.explained import explained_figures
 from fovnet.report.figures.rungs import rung_colours, rungs_figure
 from fovnet.report.pages.pour import pour
-from fovnet.search.explaining import explain
+from fovnet.search.explanation import explain
 from fovnet.search.look.view import Modelling
-from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule
 from fovnet.search.spent import Stretch

@@ -5,7 +5,7 @@ import pytest
 
 from fovnet.drawing.canvas import png
 from fovnet.report.figures.side_by_side import course, courses_figure
-from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import FULL, Schedule
 from fovnet.search.trial import Outcome, Trial

@@ -9,7 +9,7 @@ import pytest
 
 from fovnet.report.content.explained import explained_view, sentences, teaching
 from fovnet.report.pages.pour import pour
-from fovnet.search.explaining import explain
+from fovnet.search.explanation import explain
 from fovnet.search.look.view import Ranking
 from fovnet.search.meta_training import Lessons, learn
 from fovnet.search.prior import Source

@@ -10,7 +10,7 @@ import json
 import numpy as np
 import pytest
 
-from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome, Trial, from_facts, to_facts
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.search.explaining import explain
+from fovnet.search.explanation import explain
 from fovnet.search.jobs import begin, finish, gather, on_record, propose
 from fovnet.search.journal import locked, read_search, replay
 from fovnet.search.proposals import is_within_budget, read_proposal, read_proposals, request_of, slots_awaited
-from fovnet.search.proposing import Search
 from fovnet.search.run import go_on
+from fovnet.search.search import Search
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import FULL, Kind, Schedule
 from fovnet.search.trial import Outcome, Proposal, Trial

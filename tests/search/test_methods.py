@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis.strategies import floats, integers, lists, one_of, sampled_from
 
 from fovnet.errors import SearchError
-from fovnet.search.look.failing import Chances
+from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.view import RECOMMENDED, Modelling, View
 from fovnet.search.methods import METHODS
-from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import BASELINE, Space, paper_space
 from fovnet.search.spend.schedule import FULL, Schedule, within_budget
 from fovnet.search.trial import Outcome, Trial

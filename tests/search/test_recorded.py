@@ -3,7 +3,7 @@
 import numpy as np
 
 from fovnet.records import read_npz
-from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Outcome, Trial
 

@@ -19,8 +19,8 @@ from fovnet.errors import SearchError
 from fovnet.search.journal import owned, read_trials, replay
 from fovnet.search.methods import METHODS
 from fovnet.search.proposals import request_of
-from fovnet.search.proposing import ENOUGH_SCORES, Search
 from fovnet.search.run import go_on
+from fovnet.search.search import ENOUGH_SCORES, Search
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Outcome, latest, to_facts

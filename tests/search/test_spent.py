@@ -6,9 +6,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fovnet.search.explaining import explain
+from fovnet.search.explanation import explain
 from fovnet.search.look.view import Modelling
-from fovnet.search.proposing import Search, propose_slot
+from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule, own_epochs, within_budget
 from fovnet.search.spent import Rung, Stopped, what_was_spent

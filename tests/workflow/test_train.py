@@ -16,8 +16,8 @@ import torch
 import yaml
 
 from fovnet.config import load
-from fovnet.net.run import journal_of_same_training
-from fovnet.net.weights import load_tensors
+from fovnet.net.family.weights import load_tensors
+from fovnet.net.jobs.run import journal_of_same_training
 from fovnet.records import read_json
 from fovnet.search.journal import locked
 

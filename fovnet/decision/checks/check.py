@@ -13,9 +13,9 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.chain.spans import Decision
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision
 from fovnet.volume.slices import SliceStack
 
 Floats = NDArray[np.float64]

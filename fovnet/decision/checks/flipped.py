@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks.check import Check
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision
 
 
 def sentences(decision: Decision, rule: Rule) -> Iterator[str]:

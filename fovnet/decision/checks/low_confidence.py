@@ -1,7 +1,7 @@
 """A region, or the whole answer, is less probable than it has to be.
 
-A region has a fixed bar; that of the answer, `min_confidence`, keeps a stated error (`abstaining.py`), and is
-fitted to the validation volumes that no other check doubts.
+A region has a fixed bar; that of the answer, `min_confidence`, keeps a stated error
+(`confidence_bar.py`), and is fitted to the validation volumes that no other check doubts.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks.check import Check
 from fovnet.decision.checks.percent import below
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision
 
 LIKELY = 0.7
 """A region less probable than this may be the best guess, but is doubted."""

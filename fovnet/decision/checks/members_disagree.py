@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fovnet.decision.abstaining import floor
 from fovnet.decision.checks.check import Check, Floats, Known
 from fovnet.decision.checks.percent import below
+from fovnet.decision.confidence_bar import floor
 from fovnet.decision.rule import Rule
 from fovnet.maths.agreement import agreement
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks.check import Check
 from fovnet.decision.checks.percent import below
 from fovnet.decision.rule import EVEN, Rule
-from fovnet.decision.spans import Decision
 
 
 def sentences(decision: Decision, rule: Rule) -> Iterator[str]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.chain.margins import empty, lit
 from fovnet.decision.checks.check import Check, Floats, Known
-from fovnet.decision.margins import empty, lit
 from fovnet.decision.rule import Rule
 from fovnet.maths.ordering import neighbour_ratio, passes
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.confidence_bar import FALSE_ALARMS
 from fovnet.decision.rule import Rule
-from fovnet.decision.tuning import FALSE_ALARMS
 from fovnet.volume.planes import extents_mm
 
 SMALLER = 0.75

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fovnet.decision.abstaining import floor
 from fovnet.decision.checks.check import Check, Known
 from fovnet.decision.checks.percent import below
+from fovnet.decision.confidence_bar import FALSE_ALARMS, floor
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import Rule
-from fovnet.decision.tuning import FALSE_ALARMS
 from fovnet.volume.planes import states_axes
 
 MOST_UPRIGHT = 0.2

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fovnet.decision.chain.spans import Decision, Span
 from fovnet.decision.checks.check import Check, Known
 from fovnet.decision.rule import Rule
-from fovnet.decision.spans import Decision, Span
 
 NEAR = 0.7
 """Ratio of two classes' mean probabilities along a span from which on either may be right."""

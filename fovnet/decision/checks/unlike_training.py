@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fovnet.decision import novelty
-from fovnet.decision.abstaining import floor
 from fovnet.decision.checks.check import Check, Floats, Known
 from fovnet.decision.checks.percent import below
+from fovnet.decision.confidence_bar import floor
 from fovnet.decision.rule import Rule
 
 

@@ -11,8 +11,8 @@ from fovnet.report.content import wording
 from fovnet.report.content.cells import Shown, Table
 from fovnet.report.content.wording import duration, percent, score, settings
 from fovnet.search.descent import Descent
-from fovnet.search.explaining import Explanation, FailureGroup, Share
-from fovnet.search.mattering import AxisEffect, LevelEffect, Matter, PairEffect
+from fovnet.search.explanation import Explanation, FailureGroup, Share
+from fovnet.search.importance import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.search.spent import Spending
 from fovnet.search.taught import Taught
 from fovnet.words import several

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.spans import outer_edges
+from fovnet.decision.chain.spans import outer_edges
 from fovnet.evaluate.cases import Case, Stretch
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.regions import Vocabulary

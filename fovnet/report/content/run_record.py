@@ -10,7 +10,7 @@ from fovnet.config import Settings
 from fovnet.decision.rule import Rule
 from fovnet.evaluate.ablation import Ablation
 from fovnet.evaluate.cases import Listed
-from fovnet.search.explaining import Explanation
+from fovnet.search.explanation import Explanation
 from fovnet.search.space import Level
 from fovnet.search.trial import Trial
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 from fovnet.drawing.scales import wide_scale
-from fovnet.search.proposing import Search
+from fovnet.search.search import Search
 from fovnet.search.spend.schedule import own_epochs
 from fovnet.search.trial import Trial
 

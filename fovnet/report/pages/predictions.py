@@ -17,7 +17,7 @@ from fovnet.results import Results
 from fovnet.unforeseen import is_disk_full
 
 if TYPE_CHECKING:
-    from fovnet.decision.predicting import Predicted
+    from fovnet.decision.predict import Predicted
     from fovnet.regions import Vocabulary
 
 INDEX = "index.html"
@@ -56,7 +56,7 @@ def write(
     full, or the folder cannot be written: no volume is to blame for that.
     """
     from fovnet.decision.answer import bare_row
-    from fovnet.decision.predicting import without_answer
+    from fovnet.decision.predict import without_answer
 
     wanted = {"pictures": pictures, "pages": pages, "faces": faces}
     try:

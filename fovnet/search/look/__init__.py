@@ -2,6 +2,6 @@
 
     view      what a Look is given, and how scores are modelled
     uniform, grid, tpe, gaussian, entropic, mads, a_mads, ranking, ensemble, rgpe  the Looks
-    fitting, failing  what those with a model share      mesh  what direct searches share
+    hyperparameters, feasibility  what those with a model share      mesh  what direct searches share
     guard     whether what earlier searches taught misleads
 """

@@ -14,7 +14,7 @@ from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.scorers import Layers, forward
 from fovnet.maths.warping import TARGETS
 from fovnet.search.look import ranking
-from fovnet.search.look.failing import Chances
+from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import Belief, chosen, improving
 from fovnet.search.look.view import Choice, View
 from fovnet.search.trial import Forecast

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fovnet.maths import entropy
 from fovnet.maths.acquisition import lower_confidence_bound
-from fovnet.search.look.failing import Chances
+from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import (
     Belief,
     chosen,

@@ -23,8 +23,8 @@ from fovnet.maths.acquisition import (
 from fovnet.maths.growing import Growing
 from fovnet.maths.kernels import KERNELS
 from fovnet.maths.warping import TARGETS, Target
-from fovnet.search.look import fitting
-from fovnet.search.look.failing import Chances
+from fovnet.search.look import hyperparameters as fitting
+from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.uniform import spread_among
 from fovnet.search.look.view import Choice, View
 from fovnet.search.space import Axis, Space

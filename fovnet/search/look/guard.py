@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 from fovnet.maths.gp import factor, leave_one_out
 from fovnet.maths.kernels import KERNELS
 from fovnet.maths.warping import TARGETS
-from fovnet.search.look.fitting import fitted
+from fovnet.search.look.hyperparameters import fitted
 from fovnet.search.look.view import View
 from fovnet.search.prior import Prior
 

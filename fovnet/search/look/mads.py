@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.interpolant import shepard
-from fovnet.search.look.failing import Chances
+from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.mesh import Mesh, mesh_of
 from fovnet.search.look.uniform import spread
 from fovnet.search.look.view import Choice, View

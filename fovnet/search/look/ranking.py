@@ -23,7 +23,7 @@ from scipy.stats import rankdata
 from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, tie_starts, weights
-from fovnet.search.look.failing import Chances
+from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import expected_improvement, six_digits
 from fovnet.search.look.guard import judged
 from fovnet.search.look.uniform import spread_among

@@ -22,10 +22,10 @@ from fovnet.maths.kernels import KERNELS
 from fovnet.maths.warping import TARGETS
 from fovnet.search.look import ranking
 from fovnet.search.look.ensemble import BAND
-from fovnet.search.look.failing import Chances
-from fovnet.search.look.fitting import fit_subset
+from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import Belief, believe, chosen, expected_improvement, improving, mixed
 from fovnet.search.look.guard import left_out, wrong_pairs
+from fovnet.search.look.hyperparameters import fit_subset
 from fovnet.search.look.view import Choice, View
 from fovnet.search.prior import Source
 from fovnet.search.space import Axis, Space

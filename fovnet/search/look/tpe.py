@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths.parzen import Estimate, mixture, shares
-from fovnet.search.look.failing import CHUNK, Chances
+from fovnet.search.look.feasibility import CHUNK, Chances
 from fovnet.search.look.uniform import uniform
 from fovnet.search.look.view import Choice, View
 from fovnet.search.space import distances, places_of

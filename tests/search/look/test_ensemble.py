@@ -6,7 +6,7 @@ from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.normal_likelihood import LEAST_VARIANCE
 from fovnet.search.look import ranking
 from fovnet.search.look.ensemble import believed, ensemble_improvement, foretold
-from fovnet.search.look.failing import Chances
+from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.view import Modelling
 from fovnet.search.space import Space, places_of
 from fovnet.search.trial import Outcome

@@ -8,7 +8,7 @@ from scipy.special import entr, log_ndtr
 from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
 from fovnet.search.look.entropic import MINIMA, entropy_search, entropy_search_portfolio, max_value_entropy
-from fovnet.search.look.failing import CAUTION, WARINESS, Chances
+from fovnet.search.look.feasibility import CAUTION, WARINESS, Chances
 from fovnet.search.look.gaussian import believe
 from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS

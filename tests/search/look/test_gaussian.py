@@ -16,8 +16,8 @@ from fovnet.maths.kernels import KERNELS, matern52
 from fovnet.maths.scales import Scales
 from fovnet.maths.threshold import chance_to_fit
 from fovnet.maths.warping import Target
-from fovnet.search.look import fitting
-from fovnet.search.look.failing import CAUTION, WARINESS, Chances
+from fovnet.search.look import hyperparameters as fitting
+from fovnet.search.look.feasibility import CAUTION, WARINESS, Chances
 from fovnet.search.look.gaussian import Belief, believe, expected_improvement, thompson, with_rungs
 from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS
@@ -278,7 +278,7 @@ def test_a_single_score_is_enough_to_go_on_from(method):
 def test_the_order_in_which_results_arrive_changes_nothing(order):
     """What a slot is shown is ordered by slot; asked again with the results in any order of arrival, the same
     row."""
-    from fovnet.search.proposing import Search, propose_slot
+    from fovnet.search.search import Search, propose_slot
 
     loss = bowl(SPACE)
     seconds = np.random.default_rng(2).uniform(1.0, 9.0, len(SPACE))

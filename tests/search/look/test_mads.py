@@ -15,7 +15,7 @@ from fovnet.search.look.a_mads import scaled, target
 from fovnet.search.look.mads import fold, mads, nearest, states
 from fovnet.search.look.mesh import mesh_of
 from fovnet.search.look.view import POLLING, Neighbour, Polling
-from fovnet.search.proposing import propose_slot
+from fovnet.search.search import propose_slot
 from fovnet.search.space import Axis, Space, paper_space
 from fovnet.search.trial import Outcome, Proposal, Trial
 from tests.search.test_methods import path, search_of, view_of

@@ -9,7 +9,7 @@ from fovnet.search.look.gaussian import believe, expected_improvement, mixed
 from fovnet.search.look.guard import misranked
 from fovnet.search.look.rgpe import DRAWS, believed, source_posterior, taught_improvement, weights
 from fovnet.search.meta_training import Lessons, learn
-from fovnet.search.proposing import propose_slot
+from fovnet.search.search import propose_slot
 from fovnet.search.trial import Proposal, Trial
 from tests.search.test_methods import path, search_of, view_of
 from tests.search.test_prior import CENTRES, SIZE, SOURCES, SPACE, loss_of, scored, source

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import booleans, integers, sampled_from
 
-from fovnet.search.proposing import Search
+from fovnet.search.search import Search
 from fovnet.search.space import Space
 from fovnet.search.spend.book import Book, entries_of
 from fovnet.search.spend.schedule import FULL, Schedule, own_epochs

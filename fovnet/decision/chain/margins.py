@@ -1,0 +1,54 @@
+"""Black margins: slices without signal at either end of a volume, as padding, reslicing and masking produce
+them.
+
+They show nothing, whatever the networks predict: one that sees sections labelled 14 cm of black below an
+abdomen as pelvis, with confidence 0.7 to 0.98.  So a volume is decided from its first slice with signal to
+its last, and the margins are none with confidence 1. Black slices between others are left to the decision:
+signal may be lost within a region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.chain.spans import Decision
+
+EMPTY = 10
+"""Grey value of 255: a slice without a pixel this bright shows only air; noise around a body is rarely
+brighter."""
+
+Floats = NDArray[np.float64]
+
+
+def empty(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """(s,) whether slices (s, side, side) show nothing but air."""
+    return np.asarray(pixels.max(axis=(1, 2)) < EMPTY)
+
+
+def lit(dark: NDArray[np.bool_]) -> slice:
+    """The rows from the first slice that is not dark to the last; all rows if all are dark."""
+    rows = np.flatnonzero(~dark)
+    return slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) else slice(0, len(dark))
+
+
+def decided_between(shown: slice, slices: int, decide: Callable[[slice], Decision]) -> Decision:
+    """The decision by `decide` on the rows `shown`, for a volume of so many slices; those before and after
+    are none with confidence 1.
+
+    `observations` and `sure` are those of the rows shown: black slices cannot contradict an answer, and
+    padding must not raise its confidence.
+    """
+    inner = decide(shown)
+    around = ((shown.start, slices - shown.stop), (0, 0))
+    smoothed, decided = np.pad(inner.smoothed, around), np.pad(inner.decided, around)
+    for outside in (slice(0, shown.start), slice(shown.stop, slices)):
+        smoothed[outside, -1], decided[outside, -1] = 1.0, True
+    confidence = np.pad(inner.confidence, around[0], constant_values=1.0)
+    spans = tuple(
+        replace(span, first=span.first + shown.start, last=span.last + shown.start) for span in inner.spans
+    )
+    return replace(inner, spans=spans, smoothed=smoothed, decided=decided, confidence=confidence)

@@ -1,0 +1,345 @@
+"""From the slice probabilities of one volume to spans: its regions, their extents, and their confidences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from fovnet.decision.calibrations import along, recalibrated
+from fovnet.decision.chain.boundaries import Boundary, boundaries
+from fovnet.decision.chain.chain_model import FLOOR, ChainModel, observations_of
+from fovnet.decision.rule import EVEN, Rule
+from fovnet.maths.roughness import roughness
+from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
+from fovnet.regions import Vocabulary
+
+Floats = NDArray[np.float64]
+SHARPER = 3.0
+"""Divisor of the temperature before roughness is measured: a head that is more or less clear is still a
+head."""
+UPSIDE_DOWN = 0.01
+"""Prior probability that a volume is upside down: evidence for it has to outweigh the prior odds of 99 to
+1."""
+LEVEL_SHARE, LEVEL_MM = 0.25, 80.0
+"""A level of a side region is reported if it makes up this share of the side region's span, or this many
+millimetres."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A contiguous run of slices given one region; first and last are rows of the stack, inclusive.
+
+    levels  of a side region, by the chain regions it crosses, feet to head (a spine's "lumbar", "thoracic",
+            "cervical")
+    """
+
+    region: str
+    first: int
+    last: int
+    from_mm: float
+    to_mm: float
+    confidence: float
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The labels of a volume without their confidences: cheap, and sufficient for most of tuning.
+
+    smoothed  (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each
+        slice
+    states    (s,) of the best path       fit  its worth          chain    the chain that was decoded
+    """
+
+    smoothed: Floats
+    decided: NDArray[np.bool_]
+    states: NDArray[np.int64]
+    fit: float
+    chain: ChainModel
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The decision on one volume.
+
+    spans       feet to head, chain regions before side regions       boundaries  of the chain, feet to head,
+        with 90 % intervals
+    smoothed    (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each
+        slice
+    confidence  (s,) probability of the slice's predicted class     sure     their mean, the volume's
+        confidence, black margins left out
+    set_probability  that the volume shows the predicted regions, and no others
+    flipped_gain     log-evidence for the reversed order over the given one; flipped  whether it exceeds the
+        rule's
+    misfit           log-evidence per observation that the order of the body costs
+    observations     independent ones, at most one every OBSERVATION_MM
+    roughness        difference of neighbouring slices over that of any two; regions are less probable if it
+                     or the misfit is above usual
+    """
+
+    spans: tuple[Span, ...]
+    smoothed: Floats
+    decided: NDArray[np.bool_]
+    confidence: Floats
+    sure: float
+    flipped_gain: float
+    boundaries: tuple[Boundary, ...] = ()
+    set_probability: float = 0.0
+    flipped: bool = False
+    misfit: float = 0.0
+    roughness: float = 0.0
+    observations: float = 0.0
+
+
+def decide(
+    probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, turned: Floats | None = None,
+    edges_mm: Floats | None = None,
+) -> Decision:
+    """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s
+    >= 1.
+
+    turned  (s, k) the ensemble's probabilities for the slices from head to feet, if they depend on the order:
+            they are then used to judge whether the body is upside down
+    edges_mm  (s + 1,) where its slices begin and end, feet to head; half-way between the cuts if None
+    """
+    n = len(vocabulary.chain)
+    drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
+    smoothed, decided, states, chain = drawn.smoothed, drawn.decided, drawn.states, drawn.chain
+    crossed = chain.believed.crossings(states)
+    sharpened = temper(probabilities, rule.temperature / SHARPER)[~_void(states, chain.blank)]
+    misfit, rough = chain.misfit(states), roughness(sharpened)
+    over = (
+        chain.reversed
+        if turned is None
+        else outline(turned, -z_mm[::-1], vocabulary, rule, -chain.edges_mm[::-1]).chain
+    )
+    gain = over.log_weight() - chain.log_weight(states=states)
+    trust = _trust(misfit, rough, gain, rule)
+    believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.posterior(), chain.blank), n)
+    # before the calibration, which was fitted to values after trust
+    believed[:, :-1] *= trust
+    certainty = recalibrated(believed, shares(smoothed, decided, n), rule.beta)
+    decided = _without_guesses(decided, certainty, n)
+    confidence = np.take_along_axis(certainty, predicted_class(decided, n)[:, None], axis=1)[:, 0]
+    spans = _spans(decided, certainty, chain.edges_mm, vocabulary)
+    exactly = _calibrated_set_probability(
+        trust * _set_probability(drawn, decided, crossed.total, n), spans, rule
+    )
+    stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
+    return Decision(
+        tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain,
+        boundaries(states, stands, crossed, z_mm, chain.edges_mm, vocabulary.chain, rule.interval_stretch),
+        exactly, gain > rule.flipped_gain, misfit, rough, _observations(chain.edges_mm),
+    )
+
+
+def outline(
+    probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, edges_mm: Floats | None = None
+) -> Outline:
+    """The labels of a volume.  Each side region (spine) gets the contiguous stretch where its smoothed share
+    most exceeds its bar; the shares of side regions are removed, the rest renormalised, and the chain decoded
+    by the rule's method.  Blank slices within a region are none."""
+    n, edges_mm = len(vocabulary.chain), outer_edges(z_mm, edges_mm)
+    smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
+    over = smoothed[:, n:-1] - _bars(smoothed, n, rule.protocol_threshold)
+    stretches = [best_stretch(column * np.diff(edges_mm)) for column in over.T]
+    chain = ChainModel.of(smoothed, n, edges_mm, rule)
+    states, fit = chain.best()
+    decided = np.zeros(smoothed.shape, dtype=bool)
+    decided[:, :n] = states[:, None] == np.arange(1, n + 1)
+    _place_protocols(decided, smoothed, stretches, n, rule)
+    # a region whose slices are all blank is a guess, and kept
+    seen = (decided[:, :n] & ~chain.blank).any(axis=0)
+    decided[:, :n] &= ~(chain.blank & seen)
+    decided[:, -1] = ~decided[:, :-1].any(axis=1)
+    return Outline(smoothed, decided, states, fit, chain)
+
+
+def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
+    """(s, p) bars of the side regions' shares: the threshold, or the share of the most probable other class
+    if that is lower.  A spine of unclear level may be the most probable class with a share below one half, as
+    the rungs share the rest."""
+    bars = np.full_like(smoothed[:, n:-1], threshold)
+    for side_region in range(bars.shape[1]):
+        np.minimum(
+            bars[:, side_region], np.delete(smoothed, n + side_region, axis=1).max(axis=1),
+            out=bars[:, side_region],
+        )
+    return bars
+
+
+def _observations(edges_mm: Floats) -> float:
+    """Independent observations of a volume; rounded, as heights are sums of floats."""
+    return float(np.round(observations_of(edges_mm).sum(), 6))
+
+
+def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:
+    """Factor from 0 to 1 on the regions' probabilities: near 1, less if misfit or roughness is above usual
+    (shuffled slices), or if the reversed order fits better (upside down)."""
+    ordered = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
+    ordered *= min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness))
+    return float(ordered * expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - gain))
+
+
+def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:
+    """(s, k) the decided labels without chain regions that lie within side regions and have a mean certainty
+    below EVEN: a spine of unclear level is a spine, with no less confidence.  Nothing is removed if the
+    regions left would not be neighbours in the order."""
+    kept, within = decided.copy(), np.asarray(decided[:, n:-1].any(axis=1))
+    for rung in range(n):
+        rows = decided[:, rung]
+        if rows.any() and within[rows].all() and certainty[rows, rung].mean() < EVEN:
+            kept[rows, rung] = False
+    stay = np.flatnonzero(kept[:, :n].any(axis=0))
+    return kept if (np.diff(stay) == 1).all() else decided
+
+
+def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n: int) -> float:
+    """Probability of the decoded chain regions, over all paths, times that of each side region's presence or
+    absence as decided.
+
+    If all regions beside a side region were left out, the first factor is 1, as nothing is predicted for the
+    chain; if only some were, it is still that of all decoded regions.
+    """
+    on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
+    between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
+    believed = drawn.chain.believed
+    weight = believed.log_weight(between, drawn.states) if between else float(believed.none.sum())
+    protocol_alone = not decided[:, :n].any() and decided[:, n:-1].any()
+    chance = 1.0 if protocol_alone else np.exp(min(0.0, weight - total))
+    doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)
+    for column, shares in enumerate(doubled.T):
+        rows = drawn.decided[:, n + column]
+        chance *= shares[rows].mean() if rows.any() else 1.0 - shares.max(initial=0.0)
+    return float(chance)
+
+
+def _calibrated_set_probability(chance: float, spans: Sequence[Span], rule: Rule) -> float:
+    """The probability of the set as calibrated on validation volumes; unchanged if nothing is shown."""
+    return along(chance, min(span.confidence for span in spans), rule.line) if spans else chance
+
+
+def _doubled(decided: NDArray[np.bool_], side_regions: Floats, n: int) -> Floats:
+    """Shares of the side regions as probabilities: doubled beside another label, tripled beside two, because
+    training splits the target of such a slice evenly; at most 1."""
+    there = decided[:, n:-1]
+    labels = np.column_stack([decided[:, :n].any(axis=1), there]).sum(axis=1, keepdims=True) + ~there
+    return np.asarray(np.minimum(side_regions * labels, 1.0))
+
+
+def shares(smoothed: Floats, decided: NDArray[np.bool_], n: int) -> Floats:
+    """(s, k) probabilities from each slice alone: side regions as in `_doubled`, other classes renormalised
+    without the side regions' share."""
+    rest = np.maximum(smoothed[:, :n].sum(axis=1) + smoothed[:, -1], FLOOR)[:, None]
+    return np.column_stack(
+        [smoothed[:, :n] / rest, _doubled(decided, smoothed[:, n:-1], n), smoothed[:, -1:] / rest]
+    )
+
+
+def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
+    """(s,) a single class per slice from its labels (s, k): its side region, else its rung of the n-rung
+    chain, else none."""
+    k = decided.shape[1]
+    order = np.concatenate([np.arange(n, k - 1), np.arange(n), [k - 1]])
+    return np.asarray(order[decided[:, order].argmax(axis=1)], dtype=np.int64)
+
+
+def _place_protocols(
+    decided: NDArray[np.bool_], smoothed: Floats, stretches: list[tuple[int, int, float]], n: int, rule: Rule
+) -> None:
+    """Write each side region's stretch to `decided`, and remove from it chain regions with a mean share below
+    `beside_protocol` there.
+
+    Nothing is removed where the rest of the chain would not be contiguous.
+    """
+    for index, (first, last, _) in enumerate(stretches):
+        if last < first:
+            continue
+        inside = slice(first, last + 1)
+        decided[inside, n + index] = True
+        left = decided[:, :n].copy()
+        for rung in range(n):
+            rows = np.flatnonzero(decided[inside, rung]) + first
+            if len(rows) and smoothed[rows, rung].mean() < rule.beside_protocol:
+                left[rows, rung] = False
+        if (np.diff(np.flatnonzero(left.any(axis=1))) == 1).all():
+            decided[:, :n] = left
+
+
+def _void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(s,) whether each slice is blank on its own rung."""
+    rung = np.clip(states - 1, 0, blank.shape[1] - 1)
+    return np.asarray(blank[np.arange(len(states)), rung] & (states == rung + 1))
+
+
+def _shown(held: Floats, blank: NDArray[np.bool_]) -> Floats:
+    """Probability (s, n + 1) that a slice shows each rung, and none; the probability of a rung on which it is
+    blank goes to none."""
+    shown = held[:, :-1] * ~blank
+    return np.column_stack([shown, held[:, -1] + (held[:, :-1] - shown).sum(axis=1)])
+
+
+def _certainty(decided: NDArray[np.bool_], side_regions: Floats, sure: Floats, n: int) -> Floats:
+    """(s, k) probability that a slice shows each class: the chain's posterior, and the side regions'
+    shares."""
+    return np.column_stack([sure[:, :n], _doubled(decided, side_regions, n), sure[:, n]])
+
+
+def _spans(
+    decided: NDArray[np.bool_], certainty: Floats, edges_mm: Floats, vocabulary: Vocabulary
+) -> list[Span]:
+    spans = []
+    for column, region in enumerate(vocabulary.classes[:-1]):
+        rows = np.flatnonzero(decided[:, column])
+        for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
+            if len(run):
+                first, last = int(run[0]), int(run[-1])
+                levels = (
+                    _levels(decided[run], np.diff(edges_mm)[run], vocabulary)
+                    if region in vocabulary.side_regions
+                    else ()
+                )
+                confidence = float(certainty[run, column].mean())
+                spans.append(
+                    Span(
+                        region, first, last, float(edges_mm[first]), float(edges_mm[last + 1]), confidence,
+                        levels,
+                    )
+                )
+    return spans
+
+
+def _levels(decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """The levels of a side region's stretch, by the chain regions decided along it, feet to head; empty if
+    there are none."""
+    crossed_mm = dict.fromkeys(filter(None, vocabulary.levels), 0.0)
+    for column, level in enumerate(vocabulary.levels):
+        if level:
+            crossed_mm[level] += float(height_mm[decided[:, column]].sum())
+    return tuple(
+        level
+        for level, mm in crossed_mm.items()
+        if mm >= min(LEVEL_MM, LEVEL_SHARE * height_mm.sum()) and mm > 0
+    )
+
+
+def edges(z_mm: Floats) -> tuple[Floats, Floats]:
+    """Lower and upper end (s,) of every cut: half-way to its neighbours; the two outermost cuts are
+    symmetric, and a single one is 1 mm."""
+    half = np.diff(z_mm) / 2 if len(z_mm) > 1 else np.array([0.5])
+    below, above = np.concatenate([half[:1], half]), np.concatenate([half, half[-1:]])
+    if len(z_mm) == 1:
+        below = above = half
+    return z_mm - below, z_mm + above
+
+
+def outer_edges(z_mm: Floats, known_mm: Floats | None = None) -> Floats:
+    """(s + 1,) where the cuts begin and end, feet to head: `known_mm` if given, else by `edges`."""
+    if known_mm is not None:
+        return known_mm
+    lower, upper = edges(z_mm)
+    return np.append(lower, upper[-1])

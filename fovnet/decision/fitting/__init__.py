@@ -1,0 +1,1 @@
+"""The rule and its bars, chosen on the validation split."""

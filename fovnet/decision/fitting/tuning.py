@@ -1,0 +1,239 @@
+"""Tuning the rule on the validation split: subjects on whom no network was trained, and for whom no results
+are reported.
+
+    temperature                   the maximum-likelihood one on the validation slices
+    sigma_mm, protocol_threshold, beside_protocol, border_toll, heights (those of the training split times a
+                                  width, or none) in turn, each minimising the loss of `objective.py` given
+                                  the others, until nothing changes or SWEEPS are done; ties go to the least
+                                  smoothing and the lowest toll
+    evidence_mm                   the one that minimises the negative log-likelihood of the decided slices'
+                                  stated confidences
+    usual_misfit, usual_roughness, flipped_gain
+                                  the quantiles that FALSE_ALARMS of the volumes exceed, within bounds
+    interval_stretch              such that SHARE of the borders lie in their intervals
+
+The members are weighted before (member_weights.py); when to abstain is settled afterwards (thresholds.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.calibrations import best_temperature
+from fovnet.decision.chain.boundaries import SHARE
+from fovnet.decision.chain.spans import Decision, decide, edges, outer_edges, outline, predicted_class
+from fovnet.decision.confidence_bar import FALSE_ALARMS
+from fovnet.decision.fitting.objective import Example, border_errors, loss
+from fovnet.decision.rule import Rule
+from fovnet.maths.ladder_with_heights import Height
+from fovnet.regions import NONE, Vocabulary
+
+Floats = NDArray[np.float64]
+BORDER_TOLLS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
+BESIDE_PROTOCOL = (0.02, 0.05, 0.1, 0.2)
+SWEEPS = 2
+LEAST_SEEN = 5
+"""Fewest volumes showing a whole region for which its usual height is estimated."""
+EVIDENCE_MM = (1.0, 3.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0, 300.0)
+LEAST_GAIN, LEAST_MISFIT = 0.4, 0.1
+"""Lower bounds of flipped_gain and usual_misfit: few volumes or very good networks would give bars that a
+body with little evidence exceeds."""
+ROUGHNESS = (0.7, 0.9)
+"""Bounds of usual_roughness: a random order has 1 ± 0.1, a body in thick slices up to 0.5."""
+
+
+def tune(
+    examples: Sequence[Example], vocabulary: Vocabulary, *, sigmas_mm: Sequence[float],
+    thresholds: Sequence[float], heights: Sequence[Height | None] = (), widths: Sequence[float] = (1.0,),
+    method: str = "exact", heights_for: str = "all",
+) -> tuple[Rule, list[dict[str, float]]]:
+    """The rule for these examples, and loss and slice error of every candidate pair (sigma_mm,
+    protocol_threshold) tried first.
+
+    heights  of the regions in the training split, their deviations multiplied by one of `widths`; the rule
+             has them only if they lower the loss on these examples
+    """
+    temperature = best_temperature([one.probabilities for one in examples], [one.truth for one in examples])
+    rule = Rule(
+        temperature=temperature, border_toll=1.0, heights=tuple(heights) if any(heights) else (),
+        method=method, heights_for=heights_for,
+    )
+    rule, candidates = _best_pair(examples, vocabulary, rule, sigmas_mm, thresholds)
+    known = [
+        tuple(height and Height(height.mean_mm, width * height.sd_mm) for height in rule.heights)
+        for width in widths
+    ]
+    for sweep in range(SWEEPS):
+        before = rule
+        rule = _best(
+            examples, vocabulary, [replace(rule, heights=heights) for heights in dict.fromkeys([(), *known])]
+        )
+        rule = _best(
+            examples, vocabulary, [replace(rule, beside_protocol=share) for share in BESIDE_PROTOCOL]
+        )
+        rule = _best(examples, vocabulary, [replace(rule, border_toll=toll) for toll in BORDER_TOLLS])
+        if rule == before or sweep == SWEEPS - 1:
+            break
+        rule, _ = _best_pair(examples, vocabulary, rule, sigmas_mm, thresholds)
+    rule = min(
+        (replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM),
+        key=lambda r: _negative_log_likelihood(examples, vocabulary, r),
+    )
+    return _with_bars(examples, vocabulary, rule), candidates
+
+
+def rule_loss(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
+    """The loss of the rule's decisions on the examples, as `objective.py` defines it."""
+    return _loss(examples, vocabulary, _decided(examples, vocabulary, rule))
+
+
+def slice_error(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
+    """Share of all slices of the examples for which the rule's predicted class is wrong."""
+    return _slice_error(examples, vocabulary, _decided(examples, vocabulary, rule))
+
+
+def _decided(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> list[NDArray[np.bool_]]:
+    return [
+        outline(example.probabilities, example.z_mm, vocabulary, rule, example.edges_mm).decided
+        for example in examples
+    ]
+
+
+def _loss(examples: Sequence[Example], vocabulary: Vocabulary, decided: Sequence[NDArray[np.bool_]]) -> float:
+    edges_mm = [outer_edges(example.z_mm, example.edges_mm) for example in examples]
+    return loss(decided, [example.truth for example in examples], edges_mm, len(vocabulary.chain))
+
+
+def _slice_error(
+    examples: Sequence[Example], vocabulary: Vocabulary, decided: Sequence[NDArray[np.bool_]]
+) -> float:
+    n = len(vocabulary.chain)
+    hits = [
+        right(predicted_class(one, n), example.truth) for one, example in zip(decided, examples, strict=True)
+    ]
+    return float(1.0 - np.concatenate(hits).mean())
+
+
+def _best(examples: Sequence[Example], vocabulary: Vocabulary, candidates: Sequence[Rule]) -> Rule:
+    """The candidate with the least loss; the first of equals."""
+    return min(candidates, key=lambda candidate: rule_loss(examples, vocabulary, candidate))
+
+
+def _best_pair(
+    examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule, sigmas_mm: Sequence[float],
+    thresholds: Sequence[float],
+) -> tuple[Rule, list[dict[str, float]]]:
+    """The rule with the pair of smoothing and side region threshold of least loss, and the results of every
+    pair; ties: least smoothing."""
+    candidates, tried = [], []
+    for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
+        candidate = replace(rule, sigma_mm=sigma_mm, protocol_threshold=threshold)
+        decided = _decided(examples, vocabulary, candidate)
+        worth = {
+            "loss": _loss(examples, vocabulary, decided),
+            "slice_error": _slice_error(examples, vocabulary, decided),
+        }
+        candidates.append(candidate)
+        tried.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, **worth})
+    return candidates[int(np.argmin([row["loss"] for row in tried]))], tried
+
+
+def _with_bars(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> Rule:
+    """The rule with its bars (`usual_*`, flipped_gain) and the stretch of the borders' intervals fitted to
+    these volumes."""
+    answers = [_answer(example, vocabulary, replace(rule, interval_stretch=1.0)) for example in examples]
+    least = [_answer(example, vocabulary, replace(rule, interval_stretch=0.0)) for example in examples]
+    volumes = zip(examples, answers, least, strict=True)
+    offs = np.array(
+        [off for example, answer, bare in volumes for off in _offs(example, answer, bare, vocabulary)]
+    )
+    return replace(
+        rule,
+        usual_roughness=float(
+            np.clip(_exceeded_by(np.array([answer.roughness for answer in answers])), *ROUGHNESS)
+        ),
+        usual_misfit=max(LEAST_MISFIT, _exceeded_by(np.array([answer.misfit for answer in answers]))),
+        flipped_gain=max(LEAST_GAIN, _exceeded_by(np.array([answer.flipped_gain for answer in answers]))),
+        interval_stretch=float(np.quantile(offs, SHARE, method="higher")) if len(offs) else 1.0,
+    )
+
+
+def _exceeded_by(values: Floats) -> float:
+    """The quantile that FALSE_ALARMS of the values exceed, linearly interpolated."""
+    return float(np.quantile(values, 1.0 - FALSE_ALARMS))
+
+
+def _offs(example: Example, answer: Decision, least: Decision, vocabulary: Vocabulary) -> list[float]:
+    """Error of each border that is both predicted and true, over the half-width of its interval on the true
+    border's side.
+
+    answer has the intervals with a stretch of 1, `least` those with 0, the smallest possible: a border within
+    the latter needs no stretch, and counts as 0.
+    """
+    names = (*vocabulary.chain, NONE)
+    errors = border_errors(
+        answer.decided, example.truth, outer_edges(example.z_mm, example.edges_mm), len(vocabulary.chain)
+    )
+    offs = []
+    for border, bare in zip(answer.boundaries, least.boundaries, strict=True):
+        error = errors.get((names.index(border.below), names.index(border.above)))
+        if error is not None:
+            half_mm, least_mm = (
+                (one.mm - one.low_mm if error > 0 else one.high_mm - one.mm) for one in (border, bare)
+            )
+            offs.append(abs(error) / max(half_mm, 1e-9) if abs(error) > least_mm else 0.0)
+    return offs
+
+
+def usual_heights(
+    shown: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary: Vocabulary
+) -> tuple[Height | None, ...]:
+    """The height of each chain region in the body, from volumes (heights z_mm (s,), truth (s, k)) that show
+    it between its neighbours.
+
+    None for a region that fewer than LEAST_SEEN volumes show whole, and for the outermost two, which have
+    only one neighbour.  The standard deviation is the predictive one of a new body, √(1 + 1/n) times the
+    sample's.
+    """
+    found: list[list[float]] = [[] for _ in vocabulary.chain]
+    for z_mm, truth in shown:
+        lower, upper = edges(z_mm)
+        for rung in range(1, len(found) - 1):
+            rows = np.flatnonzero(truth[:, rung])
+            if len(rows) and truth[: rows[0], rung - 1].any() and truth[rows[-1] :, rung + 1].any():
+                found[rung].append(float(upper[rows[-1]] - lower[rows[0]]))
+    return tuple(
+        Height(float(np.mean(mm)), float(np.std(mm, ddof=1) * np.sqrt(1 + 1 / len(mm))))
+        if len(mm) >= LEAST_SEEN
+        else None
+        for mm in found
+    )
+
+
+def right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(s,) whether the predicted class is among the true ones; a spine slice at chest height may be labelled
+    as either."""
+    return np.asarray(np.take_along_axis(truth, decided_class[:, None], axis=1)[:, 0])
+
+
+def _answer(example: Example, vocabulary: Vocabulary, rule: Rule) -> Decision:
+    return decide(example.probabilities, example.z_mm, vocabulary, rule, example.turned, example.edges_mm)
+
+
+def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    return right(predicted_class(answer.decided, len(vocabulary.chain)), example.truth)
+
+
+def _negative_log_likelihood(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
+    """Mean negative log-likelihood of "this slice is right" under the stated confidences."""
+    losses = []
+    for example in examples:
+        answer = _answer(example, vocabulary, rule)
+        hit, stated = _hits(example, answer, vocabulary), np.clip(answer.confidence, 1e-3, 1 - 1e-3)
+        losses.append(-np.log(np.where(hit, stated, 1 - stated)))
+    return float(np.concatenate(losses).mean())

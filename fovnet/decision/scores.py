@@ -1,0 +1,109 @@
+"""The outputs of a new ensemble's members on the validation and test slices, and what is computed with them:
+the novelty reference, the members' weights; and the network for the body's orientation.
+
+The outputs take about 280 bytes per slice (`packed`).  Tuning, deciding and evaluating read them; the members
+are not run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fovnet.decision import novelty, orientation
+from fovnet.decision.confidence_bar import FALSE_ALARMS
+from fovnet.decision.ensemble import Ensemble, save_weighing
+from fovnet.decision.member_weights import Weighing, mean, weigh
+from fovnet.decision.packed import SCORED, Scored
+from fovnet.decision.rule import EVEN, Rule
+from fovnet.volume.pack import Pack
+from fovnet.volume.planes import PICTURES, pictures, shows_stated_axes
+
+ProgressCallback = Callable[[int, int], Any]
+FEWEST, MOST = 50, 4000         # volumes to train the orientation network on
+# fewest validation volumes that give a bar for FALSE_ALARMS: its rank is then 1
+JUDGES = round(1 / FALSE_ALARMS) - 1
+
+
+def score(
+    model: Ensemble, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
+) -> tuple[Ensemble, Scored]:
+    """The ensemble with a novelty reference from the training split, and its members' outputs on the slices
+    of the splits in SCORED."""
+    train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
+    learned = model.learn(pack.pixels, train, pack.truth[train], seed=seed, placing=pack.placing)
+    return learned, Scored(rows, learned.outputs(pack.pixels, progress, rows, pack.placing))
+
+
+def weighed(
+    folder: Path, model: Ensemble, scored: Scored, pack: Pack, way: str, *, settings: Any, seed: int
+) -> tuple[Scored, Weighing]:
+    """`scored` with the members' weights by a way of `weighing` on the validation split, and the weighing.
+
+    Writes `weighing.json` to `folder`, and `novelty.npz` if the model has a novelty reference.
+    """
+    outputs, truth, people = scored.split(pack, "validation")
+    found = weigh(outputs.members, truth, people, way)
+    save_weighing(folder, found, settings=settings, seed=seed)
+    if model.familiar is not None and outputs.distances is not None:
+        novelty.save(
+            folder,
+            novelty.calibrated(model.familiar, outputs.distances, mean(outputs.members, found.weights)),
+        )
+    return replace(scored, weights=tuple(found.weights.tolist())), found
+
+
+def oriented(folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback | None = None) -> Path | None:
+    """`folder/orientation.safetensors`, trained on at most MOST volumes of the training split; None, and no
+    file, if fewer than FEWEST are usable, or fewer than JUDGES of the validation split.
+
+    Usable volumes show a region in more than half of their slices, are large enough to show their
+    orientation, and have a header that states it.  In any collection a few headers are wrong.
+    """
+    from fovnet.net.family.weights import save_tensors
+    from fovnet.net.training.orientation import learn
+
+    (folder / orientation.FILE).unlink(missing_ok=True)
+    known, judges = (
+        _with_known_axes(pack, "train", MOST, seed),
+        _with_known_axes(pack, "validation", JUDGES, seed),
+    )
+    if len(known) < FEWEST or len(judges) < JUDGES:
+        return None
+    shown = np.empty((len(known), *PICTURES), np.uint8)      # 0.6 GB for 4,000 volumes
+    for place, index in enumerate(known):
+        shown[place] = pictures(pack.stack(index))
+    tensors = learn(shown, seed=seed, progress=progress)
+    halves = {name: tensor.half() for name, tensor in tensors.items()}
+    return save_tensors(folder / orientation.FILE, halves, {"volumes": len(known), "seed": seed})
+
+
+def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
+    """Volumes of a split that show their orientation, and whose headers state it: at most `most`, drawn by
+    the seed."""
+    readable = [
+        at for at, record in enumerate(pack.records) if record.split == split and record.status == "ok"
+    ]
+    known: list[int] = []
+    for index in np.random.default_rng(seed).permutation(readable).tolist():
+        stack, record = pack.stack(index), pack.records[index]
+        nothing = pack.truth[record.first_row : record.first_row + record.slices, -1].mean() >= EVEN
+        if not nothing and shows_stated_axes(stack):
+            known.append(index)
+        if len(known) == most:
+            break
+    return sorted(known)
+
+
+def with_turned_and_brightened(
+    model: Ensemble, scored: Scored, pack: Pack, progress: ProgressCallback
+) -> Scored:
+    """`scored` with the members' outputs on the volumes turned over and on dark slices brightened, where
+    needed."""
+    return scored.with_turned_and_brightened(
+        pack, replace(model, rule=Rule(weights=scored.weights)), progress
+    )

@@ -1,0 +1,1 @@
+"""Predicted weights, memory and seconds; what a device was measured to do."""

@@ -1,0 +1,53 @@
+"""Finished trials as timed trainings, for fitting a device's cost model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fovnet.errors import SearchError
+from fovnet.net.cost.columns import columns_of
+from fovnet.net.cost.predicted import Work
+from fovnet.net.cost.speed import Timings, repeated
+from fovnet.records import read_npz
+from fovnet.search.journal import read_trials
+from fovnet.search.trial import Trial
+
+
+def finished_trainings(
+    journal: Path, device: str, *, head: str, slices_per_epoch: int, inputs: Sequence[str] = ("slice",)
+) -> Timings:
+    """The completed trials of a journal that ran on a device of this name, each with the epochs and seconds
+    of its own slot, without those that it went on from.  Raises SearchError if there is none
+    ("calibration-trials"), or the journal's rows cannot be read ("journal-rows")."""
+    completed = [
+        trial
+        for trial in read_trials(journal)
+        if trial.outcome.status == "completed"
+        and trial.outcome.device == device
+        and trial.outcome.seconds > 0
+        and _own_epochs(trial) > 0
+    ]
+    if not completed:
+        raise SearchError(
+            "calibration-trials", f"{journal}: no completed trial of {device}; calibrate without --from"
+        )
+    try:
+        rows = read_npz(journal / "rows.npz")
+    except (OSError, ValueError) as fault:
+        message = f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again"
+        raise SearchError("journal-rows", message) from fault
+    configurations = [trial.proposal.configuration for trial in completed]
+    columns = columns_of(configurations, classes=rows["targets"].shape[1], head=head, inputs=inputs)
+    epochs = np.array([_own_epochs(trial) for trial in completed])
+    work = Work(
+        repeated(slices_per_epoch, len(completed)), repeated(len(rows["validation"]), len(completed)), epochs
+    )
+    return Timings(columns, work, np.array([trial.outcome.seconds for trial in completed]))
+
+
+def _own_epochs(trial: Trial) -> int:
+    """The epochs trained in a trial's slot; none where the training had already ended on a plateau."""
+    return len(trial.outcome.validation_loss) - trial.proposal.begun

@@ -1,0 +1,304 @@
+"""The predicted cost of a training: weights, operations, bytes, seconds; for all rows of a space at once.
+
+    M  rows          forward   one slice's pass through the network          a multiply-add counts as two
+        operations
+    W  bytes of the weights    A  bytes of the activations that one slice's backward pass needs
+
+Computed from the layers alone, without building a network.  Backward costs twice the forward pass: one
+product for the gradient of the weights and one for the gradient of the input, each as large as the forward
+product.  (The first convolution's input needs no gradient; counting it is a small error compared with that of
+the device's description.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import SearchError
+from fovnet.net.cost.columns import Columns, columns_of
+from fovnet.net.family.architecture import CHANNEL_NUMBERS, FC, HEADS, SMALL, SMALL_SIDE, Architecture
+
+FLOAT = 4        # bytes of a float32
+INDEX = 8        # torch's max-pooling keeps the index of each maximum as int64
+STATE = 3        # weights, gradients, momentum
+GRID = 2         # float images per slice during augmentation: the sampling grid,
+HANDLED = 5      # and per channel: as picked, resampled, noise, and their sums
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of networks, each (M,) float64: weights, and of one slice's forward pass operations,
+    activation bytes, layers.
+
+    block_flop     (M, B) operations of the convolutions of each block, `block_filters` (M, B) their number of
+                   filters; B blocks at most
+    largest_bytes  of the largest activation, the output of a convolution of the first block
+    handled_bytes  of a slice during augmentation
+    channels       of the input
+    """
+
+    weights: Floats
+    block_flop: Floats
+    block_filters: Floats
+    dense_flop: Floats
+    activation_bytes: Floats
+    largest_bytes: Floats
+    handled_bytes: Floats
+    channels: Floats
+    layers: Floats
+
+    @property
+    def convolution_flop(self) -> Floats:
+        """(M,) operations of the convolutions of one slice's forward pass."""
+        return np.asarray(self.block_flop.sum(axis=-1))
+
+    @property
+    def forward_flop(self) -> Floats:
+        """(M,) operations of one slice's forward pass."""
+        return self.convolution_flop + self.dense_flop
+
+    @property
+    def flop_per_filter(self) -> Floats:
+        """(M,) operations of the convolutions, each divided by its number of filters."""
+        return np.asarray((self.block_flop / self.block_filters).sum(axis=-1))
+
+    def busy_flop(self, at_once: int) -> Floats:
+        """(M,) effective operations on a device that computes so many filters at once: with fewer filters,
+        part of it is idle."""
+        return (
+            np.asarray((self.block_flop * np.maximum(1.0, at_once / self.block_filters)).sum(axis=-1))
+            + self.dense_flop
+        )
+
+
+@dataclass(frozen=True)
+class Work:
+    """The amount of training: epochs, and the training and validation slices of each; numbers, or (M,)
+    each."""
+
+    slices: Any
+    validation_slices: Any
+    epochs: Any
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a trial: peak bytes, and predicted seconds (None: no limit)."""
+
+    bytes: float
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device in the cost model: arithmetic rate, memory rate, and the fixed cost of one layer's launch.
+
+    The others are known if measured; by default they have no effect, except validation_share:
+    weights_gigabyte_per_second  memory rate of the weights, which are read and written with every step; None:
+                                 that of the activations
+    microseconds_per_slice       cost of each channel of a slice before the network, mainly augmentation
+    filters_at_once              a convolution of fewer filters takes as long as one of so many
+    validation_share             cost of a validated slice as a share of a trained one's
+    """
+
+    gflop_per_second: float
+    gigabyte_per_second: float
+    microseconds_per_layer: float
+    weights_gigabyte_per_second: float | None = None
+    microseconds_per_slice: float = 0.0
+    filters_at_once: int = 1
+    validation_share: float = 1 / 3
+
+    @property
+    def prices(self) -> tuple[float, ...]:
+        """Seconds of one unit of each of the `terms`."""
+        weights = self.weights_gigabyte_per_second or self.gigabyte_per_second
+        return (
+            1e-9 / self.gflop_per_second, 1e-9 / self.gigabyte_per_second, 1e-9 / weights,
+            1e-6 * self.microseconds_per_layer, 1e-6 * self.microseconds_per_slice,
+        )
+
+    @classmethod
+    def of(cls, prices: Sequence[float] | Floats, filters_at_once: int, validation_share: float) -> Device:
+        """The device with these prices, all above zero."""
+        flop, byte, weight, layer, one_slice = (float(each) for each in prices)
+        return cls(
+            1e-9 / flop, 1e-9 / byte, 1e6 * layer, 1e-9 / weight, 1e6 * one_slice, filters_at_once,
+            validation_share,
+        )
+
+
+def cost_of(net: Architecture) -> Cost:
+    """The cost of one architecture: scalars, and (B,) per block."""
+    return Cost(
+        **{name: column[0] for name, column in vars(costs(Columns.of_architectures([net], [1]))).items()}
+    )
+
+
+def costs(nets: Columns) -> Cost:
+    """The cost of every row."""
+    c, s, rows, inputs = nets.convolutions, nets.kernel, len(nets), nets.channels
+    most = int(nets.blocks.max(initial=1))
+    flop, widths, layers = np.zeros((rows, most)), np.ones((rows, most)), np.ones(rows)
+    # the channels, their normalised copies, and one of ones
+    stored = np.full(rows, nets.side**2 * FLOAT * (2.0 * inputs + 1))
+    weights = np.full(rows, CHANNEL_NUMBERS * inputs)
+    taps, passes = np.where(nets.separable, s, s * s), np.where(nets.separable, 2, 1)
+    f, seen = np.full(rows, inputs), nets.side // nets.stride
+    for block in range(most):
+        here = block < nets.blocks
+        pixels, halved = (seen >> block) ** 2, (seen >> (block + 1)) ** 2
+        before, f = f, nets.widths(block)
+        beside = here & nets.residual & (block > 0)
+        # weights of the 1 x 1 shortcut convolution, no biases
+        shortcut = beside * (before != f) * before * f
+        # weights of all convolutions but the first
+        further = taps * (passes * c - 1) * f * f
+        opening = inputs + 1 if block == 0 else before                   # channels that enter it
+        # the first of the two convolutions computes every row
+        unstrided = np.where(nets.separable & (block == 0), nets.stride, 1)
+        flop[:, block] = here * 2.0 * pixels * (unstrided * taps * opening * f + further + shortcut)
+        widths[:, block] = f
+        weights += here * (taps * before * f + further + passes * c * f + shortcut + (shortcut > 0) * f)
+        # ReLU and the sum work in place: one tensor a convolution
+        stored += here * FLOAT * ((passes * c + unstrided - 1) * pixels * f)
+        stored += here * (FLOAT + INDEX) * (halved * f)
+        normalised = here & nets.normalised
+        weights += normalised * CHANNEL_NUMBERS * f
+        stored += normalised * FLOAT * (halved * f)
+        layers += here * (passes * c + c + 1) + beside + (shortcut > 0) + normalised
+    dense, hidden, launches = _heads(nets)
+    return Cost(
+        weights=(weights + dense + hidden).astype(np.float64),
+        block_flop=flop,
+        block_filters=widths,
+        dense_flop=2.0 * dense.astype(np.float64),
+        activation_bytes=stored + FLOAT * hidden,
+        largest_bytes=FLOAT
+        * (seen**2 * nets.filters * np.where(nets.separable, nets.stride, 1)).astype(np.float64),
+        handled_bytes=np.full(rows, FLOAT * nets.side**2 * float(GRID + HANDLED * inputs)),
+        channels=np.full(rows, float(inputs)),
+        layers=layers + launches,
+    )
+
+
+def _heads(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """For every row's head: weights without biases, units in its layers (as many biases), launches."""
+    last, side = nets.widths(nets.blocks - 1), nets.side // nets.stride >> nets.blocks
+    looked_at = side // np.maximum(1, -(-side // SMALL_SIDE))
+    (wide, narrow), k = FC, nets.classes
+    known = {
+        "fc": (side**2 * last * wide + wide * narrow + narrow * k, wide + narrow + k, 6),
+        "gap": (last * k, k, 2),
+        "small": (looked_at**2 * last * SMALL + SMALL * k, SMALL + k, 5),
+    }
+    dense, hidden, launches = (
+        np.choose(nets.head, [known[name][place] for name in HEADS]) for place in range(3)
+    )
+    return dense, hidden, launches
+
+
+def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
+    """(M,) peak bytes of a training step.
+
+    Weights, gradients and momentum, and the weights' running mean if they are averaged; all activations of
+    the batch; when the gradient has reached the first block, nearly twice the largest activation: its
+    gradient, and the convolution's workspace.  And the memory of the batch's augmentation: the network cannot
+    reuse it, as its blocks have other sizes.  Validation has its own batch size and is not counted:
+    `fovnet.net.inference_batch` keeps it below 0.8 GB.
+    """
+    of_slice = cost.activation_bytes + 1.9 * cost.largest_bytes + cost.handled_bytes
+    return np.asarray((STATE + averaged) * FLOAT * cost.weights + batch * of_slice)
+
+
+def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, ...]:
+    """The amounts that a device's prices multiply, (M,) each, for whole trials and in the order of
+    `Device.prices`: operations, bytes of activations and of weights, launches, channels of slices."""
+    slices = work.epochs * (work.slices + device.validation_share * work.validation_slices)
+    steps = work.epochs * np.ceil(work.slices / batch)               # the last one may be of fewer slices
+    return (
+        3.0 * slices * cost.busy_flop(device.filters_at_once),
+        3.0 * slices * 2 * cost.activation_bytes,                        # written once, read once
+        # read weights, gradient, momentum; write weights, momentum
+        steps * 5.0 * FLOAT * cost.weights,
+        steps * 3.0 * cost.layers,
+        # each channel is resampled and changed separately
+        slices * cost.channels * np.ones(np.shape(steps)),
+    )
+
+
+def training_seconds(
+    cost: Cost, batch: Any, *, slices: Any, validation_slices: Any, epochs: Any, device: Device
+) -> Floats:
+    """(M,) seconds of whole trials.  The terms are added one by one: a matrix product may differ between
+    machines in the last bit, and a search that is resumed elsewhere compares its predictions."""
+    amounts = terms(cost, batch, Work(slices, validation_slices, epochs), device)
+    seconds = np.zeros(np.shape(amounts[0]))
+    for amount, each in zip(amounts, device.prices, strict=True):
+        seconds = seconds + amount * each
+    return seconds
+
+
+def price(rows: Columns, work: Work, device: Device, *, averaged: bool = False) -> tuple[Floats, Floats]:
+    """Peak training bytes (M,) and seconds (M,) of every row: 0.03 s for 34,300."""
+    cost = costs(rows)
+    return training_bytes(cost, rows.batch, averaged=averaged), training_seconds(
+        cost, rows.batch, **vars(work), device=device
+    )
+
+
+def fits(memory: Floats, seconds: Floats, limits: Limits) -> NDArray[np.bool_]:
+    """(M,) whether each row is within the limits.  Raises SearchError ("no-feasible-row") with the limits and
+    least cost if none is."""
+    longest = np.inf if limits.seconds is None else limits.seconds
+    small, short = memory <= limits.bytes, seconds <= longest
+    if not (small & short).any():
+        raise SearchError("no-feasible-row", _nothing_fits(memory, seconds, small, short, limits))
+    return np.asarray(small & short)
+
+
+def _nothing_fits(
+    memory: Floats, seconds: Floats, small: NDArray[np.bool_], short: NDArray[np.bool_], limits: Limits
+) -> str:
+    parts = [f"none of the {len(memory):,} configurations can be trained within the limits"]
+    if not small.any():
+        parts.append(
+            f"search.memory_limit_gb is {limits.bytes / 1e9:g}, the smallest needs {memory.min() / 1e9:.3g}"
+        )
+    if not short.any():
+        parts.append(
+            f"search.seconds_limit is {limits.seconds:g}, the fastest is predicted to take "
+            f"{seconds.min():.3g}"
+        )
+    if small.any() and short.any():
+        parts.append(
+            f"{small.sum():,} need no more than search.memory_limit_gb {limits.bytes / 1e9:g} and "
+            f"{short.sum():,} take no longer than search.seconds_limit {limits.seconds:g}, but none does "
+            f"both; within the memory the fastest takes {seconds[small].min():.3g} s"
+        )
+    return "; ".join(parts) + ".  Raise a limit, or search smaller networks."
+
+
+def price_rows(
+    configurations: Sequence[Mapping[str, Any]],
+    *,
+    classes: int,
+    head: str,
+    slices: int,
+    validation_slices: int,
+    epochs: int,
+    device: Device,
+    inputs: Sequence[str] = ("slice",),
+) -> tuple[Floats, Floats]:
+    """Peak training bytes (M,) and seconds (M,) of a list of configurations."""
+    return price(
+        columns_of(configurations, classes=classes, head=head, inputs=inputs),
+        Work(slices, validation_slices, epochs), device,
+    )

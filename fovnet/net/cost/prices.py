@@ -1,0 +1,108 @@
+"""The costs of a whole space, for display: how many rows fit, what they cost, and how long the configured
+search will take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.net.cost.columns import columns_of_space
+from fovnet.net.cost.predicted import (
+    Cost,
+    Device,
+    Floats,
+    Limits,
+    Work,
+    costs,
+    training_bytes,
+    training_seconds,
+)
+from fovnet.search.space import Space
+
+QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+HEADER = ("weights", "forward_mflop", "memory_mb", "seconds", "fits")
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Every row of a space priced, each (M,): cost, peak bytes of training, seconds of a whole trial; `small`
+    and `short`: whether it is within the limits of bytes and seconds."""
+
+    space: Space
+    cost: Cost
+    memory: Floats
+    seconds: Floats
+    small: NDArray[np.bool_]
+    short: NDArray[np.bool_]
+
+    @property
+    def fits(self) -> NDArray[np.bool_]:
+        """(M,) whether each row is within both limits."""
+        return self.small & self.short
+
+
+def prices(
+    space: Space, *, classes: int, head: str, averaged: bool = False, work: Work, device: Device,
+    limits: Limits, inputs: Sequence[str] = ("slice",), side: int = 128,
+) -> Prices:
+    """The rows of a space, priced on a device."""
+    rows = columns_of_space(space, classes=classes, head=head, inputs=inputs, side=side)
+    cost = costs(rows)
+    memory = training_bytes(cost, rows.batch, averaged=averaged)
+    seconds = training_seconds(cost, rows.batch, **vars(work), device=device)
+    return Prices(space, cost, memory, seconds, memory <= limits.bytes, seconds <= (limits.seconds or np.inf))
+
+
+def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
+    """Columns and rows of a TSV: one line per row of the space, with its axes and its cost."""
+    axes = [axis.name for axis in priced.space.axes]
+    return ["row", *axes, *HEADER], (
+        {
+            "row": row, **{name: _level(level) for name, level in priced.space.configuration(row).items()},
+            **_figures(priced, row),
+        }
+        for row in range(len(priced.space))
+    )
+
+
+def is_table(columns: Sequence[str]) -> bool:
+    """Whether a table with these columns is one of prices, of any space."""
+    return list(columns[:1]) == ["row"] and tuple(columns[-len(HEADER):]) == HEADER
+
+
+def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
+    """Minimum, quartiles and maximum of the costs of the rows that fit; by name and unit."""
+    kept = priced.fits
+    columns = {
+        "seconds": priced.seconds,
+        "memory, MB": priced.memory / 1e6,
+        "weights, millions": priced.cost.weights / 1e6,
+        "forward operations a slice, millions": priced.cost.forward_flop / 1e6,
+    }
+    return {
+        name: [float(value) for value in np.quantile(column[kept], QUANTILES)]
+        for name, column in columns.items()
+    }
+
+
+def search_seconds(priced: Prices, trials: int, workers: int) -> float:
+    """Seconds of a search whose trials are a random sample of the rows that fit; one that prefers large
+    networks takes longer."""
+    return float(priced.seconds[priced.fits].mean()) * min(trials, int(priced.fits.sum())) / workers
+
+
+def _figures(priced: Prices, row: int) -> dict[str, Any]:
+    values = (
+        int(priced.cost.weights[row]), float(priced.cost.forward_flop[row]) / 1e6,
+        float(priced.memory[row]) / 1e6, float(priced.seconds[row]), "yes" if priced.fits[row] else "no",
+    )
+    return dict(zip(HEADER, values, strict=True))
+
+
+def _level(level: Any) -> Any:
+    """A level as the configuration writes it, with all digits, so that it can be copied from the table."""
+    return ("yes" if level else "no") if isinstance(level, bool) else str(level)

@@ -1,0 +1,115 @@
+"""Fitting a device's prices to timed trainings.
+
+    n  timed trainings, of whole trials or of single steps
+    A  (n, 5) amounts of each, the `terms` that the device's prices multiply; seconds = A · prices
+The prices are positive and minimise the soft-L1 loss of log seconds: a training of a minute counts as much as
+one of an hour, and an outlier timed on a busy machine has little influence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares, nnls
+
+from fovnet.net.cost.columns import Columns, joined
+from fovnet.net.cost.predicted import Device, Floats, Work, costs, terms
+
+AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
+"""Numbers of filters that a device may compute at once; the one that fits best is chosen."""
+
+# scale of the soft-L1 loss of log seconds: beyond about 10 % it grows linearly, not quadratically
+OUTLIER = 0.1
+# smallest share of time of each term in some training, so that a rate that cannot be measured stays finite
+LEAST = 1e-3
+FEWEST = 5          # as many as there are prices
+
+
+@dataclass(frozen=True)
+class Timings:
+    """n timed trainings: the networks, the amounts of training (each (n,)), and the measured seconds (n,)."""
+
+    rows: Columns
+    work: Work
+    seconds: Floats
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    def and_also(self, others: Timings) -> Timings:
+        """These trainings and others."""
+        work = {
+            name: np.concatenate([mine, getattr(others.work, name)]) for name, mine in vars(self.work).items()
+        }
+        return Timings(
+            joined(self.rows, others.rows), Work(**work), np.concatenate([self.seconds, others.seconds])
+        )
+
+
+def fitted(trained: Timings, validated: Timings | None = None) -> Device:
+    """The device that fits the measured seconds of these trainings, and of these validations (`work` without
+    training slices).
+
+    Raises ValueError for fewer than five trainings.
+    """
+    if len(trained) < FEWEST:
+        raise ValueError(
+            f"{len(trained)} timed trainings; {FEWEST} or more are wanted, as many as a device has prices"
+        )
+    share = Device(1.0, 1.0, 1.0).validation_share
+    found = _at_best(trained, share)
+    if validated is not None and len(validated):
+        whole = _priced(replace(found, validation_share=1.0), validated, stepping=False)
+        found = replace(found, validation_share=float(np.median(validated.seconds / whole)))
+        # with whole trials, fitted again with the known validation share
+        if (trained.work.validation_slices > 0).any():
+            found = _at_best(trained, found.validation_share)
+    return found
+
+
+def misfit(device: Device, trained: Timings) -> Floats:
+    """(n,) natural logarithm of predicted over measured seconds."""
+    return np.asarray(np.log(_priced(device, trained) / trained.seconds))
+
+
+def _at_best(trained: Timings, share: float) -> Device:
+    """The device with the number of filters at once of least misfit; ties: the smallest."""
+    best: tuple[float, Device] | None = None
+    for at_once in AT_ONCE:
+        device = Device(1.0, 1.0, 1.0, filters_at_once=at_once, validation_share=share)
+        prices, loss = _prices(_matrix(device, trained), trained.seconds)
+        if best is None or loss < best[0] * (1 - 1e-6):
+            best = loss, Device.of(prices, at_once, share)
+    assert best is not None
+    return best[1]
+
+
+def _matrix(device: Device, timed: Timings) -> Floats:
+    return np.stack(terms(costs(timed.rows), timed.rows.batch, timed.work, device), axis=1)
+
+
+def _priced(device: Device, timed: Timings, stepping: bool = True) -> Floats:
+    """(n,) predicted seconds; without the terms per step (weights, launches) if `stepping` is False."""
+    A, prices = _matrix(device, timed), np.array(device.prices)
+    return np.asarray((A * prices * (stepping or np.array([1, 1, 0, 0, 1]))).sum(axis=1))
+
+
+def _prices(A: Floats, seconds: Floats) -> tuple[Floats, float]:
+    """Prices (5,) and their remaining misfit."""
+    ratio = A / seconds[:, None]
+    # at price `scale` a term is the whole time of some training
+    scale = 1.0 / np.maximum(ratio.max(axis=0), 1e-300)
+    first, _ = nnls(ratio * scale, np.ones(len(seconds)))
+    result = least_squares(
+        lambda log_share: np.log((ratio * scale) @ np.exp(log_share)), np.log(np.maximum(first, 2 * LEAST)),
+        bounds=(np.log(LEAST), np.inf), loss="soft_l1", f_scale=OUTLIER,
+    )
+    return scale * np.exp(result.x), float(result.cost)
+
+
+def repeated(number: Any, n: int) -> NDArray[np.int64]:
+    """(n,) the same whole number."""
+    return np.full(n, number, dtype=np.int64)

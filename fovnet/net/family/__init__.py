@@ -1,0 +1,1 @@
+"""Networks: shapes, layers, weights on disk, the axes of the space."""

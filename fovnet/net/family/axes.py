@@ -1,0 +1,144 @@
+"""The axes of a search space that describe a network and its training.
+
+    always      blocks, convolutions, log2_filters, kernel, separable
+    the step    log10_learning_rate, or learning_rate
+    the batch   log2_batch, or batch
+    optional    head: "fc", "gap" or "small", else the head of the training section
+                block: "plain" or "residual", else plain;  widen: filters of a block over those of the one
+                before, 1 or 2, else 1 stride: of the first convolution, 1 or 2, else 1;  norm: "none" or
+                "pooled", else none
+
+An axis may have a single level.  A space without one of the required axes, or with an unknown one, is
+refused.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fovnet.errors import SearchError
+from fovnet.net.family.architecture import BLOCKS, HEADS, NORMS
+from fovnet.search.space import Axis
+
+OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",), ("stride",), ("norm",))
+ANYWAY: Mapping[str, Any] = {"block": "plain", "widen": 1, "stride": 1, "norm": "none"}
+"""The default levels of optional axes."""
+ALTERNATIVES: Sequence[tuple[str, ...]] = (
+    ("blocks",), ("convolutions",), ("log2_filters",), ("kernel",), ("separable",),
+    ("log10_learning_rate", "learning_rate"), ("log2_batch", "batch"), *OPTIONAL,
+)
+
+
+def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The axes in the order of this file, whatever order they are given in: the rows of a space, and so its
+    search, depend on it.
+
+    Raises SearchError ("space-axes") if one is missing, unknown, or given twice under two names, and
+    ("space-level") for an invalid level.
+    """
+    named = {axis.name: axis for axis in axes}
+    found = []
+    for names in ALTERNATIVES:
+        given = [name for name in names if name in named]
+        if len(given) > 1 or (not given and names not in OPTIONAL):
+            fault = "both are given" if given else "neither is given" if len(names) > 1 else "missing"
+            raise SearchError(
+                "space-axes", f"search.space: {' or '.join(names)}: {fault}; a network needs exactly one."
+            )
+        found += [named.pop(name) for name in given]
+    if named:
+        known = ", ".join(name for names in ALTERNATIVES for name in names)
+        raise SearchError(
+            "space-axes", f"search.space: unknown axis {', '.join(sorted(named))}; a network has {known}."
+        )
+    for axis in found:
+        for level in axis.levels:
+            _refuse_impossible(axis.name, level)
+    _refuse_vanishing({axis.name: axis.levels for axis in found})
+    return tuple(found)
+
+
+def changed(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration with some levels changed; a learning rate or batch given by its other name replaces the
+    one there.
+
+    Raises SearchError as `in_order` does.
+    """
+    replaced = {name for names in ALTERNATIVES if changes.keys() & set(names) for name in names}
+    levels = {name: level for name, level in configuration.items() if name not in replaced} | dict(changes)
+    return {
+        axis.name: axis.levels[0]
+        for axis in in_order([Axis(name, (level,)) for name, level in levels.items()])
+    }
+
+
+def learning_rate(configuration: Mapping[str, Any]) -> float:
+    """The initial learning rate."""
+    if "learning_rate" in configuration:
+        return float(configuration["learning_rate"])
+    return float(10.0 ** float(configuration["log10_learning_rate"]))
+
+
+def batch(configuration: Mapping[str, Any]) -> int:
+    """The number of slices in a step."""
+    return (
+        int(configuration["batch"])
+        if "batch" in configuration
+        else int(2 ** int(configuration["log2_batch"]))
+    )
+
+
+def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
+    """Raises SearchError ("space-level") if the halvings of the 2^7 pixels, one per block and one by a stride
+    of 2, leave less than one pixel, or one for norm "pooled": a single pixel of one slice has no deviation to
+    normalise by."""
+    halvings = max(levels["blocks"]) + (max(levels.get("stride", [1])) > 1)
+    if halvings > MOST_BLOCKS:
+        message = (
+            f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave one of them "
+            "out."
+        )
+        raise SearchError("space-level", message)
+    if halvings == MOST_BLOCKS and "pooled" in levels.get("norm", []):
+        message = (
+            f"search.space: blocks = {max(levels['blocks'])} leaves a single pixel, which norm = pooled "
+            "cannot normalise"
+        )
+        raise SearchError("space-level", f"{message}; leave one of them out.")
+
+
+def _refuse_impossible(name: str, level: Any) -> None:
+    is_possible, wanted = LEVELS[name]
+    if not is_possible(level):
+        raise SearchError("space-level", f"search.space: {name} = {level!r}; {wanted} is wanted.")
+
+
+def _number(level: Any) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
+def _whole(least: int, most: int) -> Callable[[Any], bool]:
+    return lambda level: _number(level) and level == int(level) and least <= level <= most
+
+
+MOST_BLOCKS = 7     # 2^7 = 128: the eighth would pool a single pixel
+
+LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "blocks": (_whole(1, MOST_BLOCKS), f"a whole number from 1 to {MOST_BLOCKS}"),
+    "convolutions": (_whole(1, 100), "a whole number from 1"),
+    "log2_filters": (_whole(0, 12), "a whole number from 0 to 12"),
+    "kernel": (lambda level: _whole(1, 127)(level) and level % 2 == 1, "an odd whole number"),
+    "separable": (lambda level: isinstance(level, bool), "yes or no"),
+    "log10_learning_rate": (lambda level: _number(level) and -30 <= level <= 30, "a number from -30 to 30"),
+    "learning_rate": (lambda level: _number(level) and 0 < level <= sys.float_info.max, "a number above 0"),
+    "log2_batch": (_whole(0, 16), "a whole number from 0 to 16"),
+    "batch": (_whole(1, 65536), "a whole number from 1"),
+    "head": (HEADS.__contains__, "fc, gap or small"),
+    "block": (BLOCKS.__contains__, "plain or residual"),
+    "widen": (_whole(1, 2), "1 or 2"),
+    "stride": (_whole(1, 2), "1 or 2"),
+    "norm": (NORMS.__contains__, "none or pooled"),
+}
+"""The valid levels of each axis, and their wording in errors."""

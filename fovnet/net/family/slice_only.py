@@ -1,0 +1,36 @@
+"""Networks that see only the slice, made from networks trained with their other inputs sometimes black.
+
+A network that sees a slice's place in the body relies on it, and errs if the body is cropped, crouched or
+unlike the training data.  One that sees the slice alone makes other errors: if only some members of an
+ensemble see the place, it does not mislead all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from fovnet.net.family.model import NORM_EPSILON
+
+NORMALISE = "normalise"
+
+
+def slice_only_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of a network whose output, for any content of its other channels, is that of the given
+    network with these black.
+
+    tensors  by their names in `fovnet.net.family.model.Network`
+    Channel x is normalised to γ (x - μ) / √(v + ε) + β; γ' = 0 and β' = β - γ μ / √(v + ε) give the value for
+    black, at no extra cost.
+    """
+    made = dict(tensors)
+    scale, shift, mean, variance = (
+        tensors[f"{NORMALISE}.{name}"] for name in ("weight", "bias", "running_mean", "running_var")
+    )
+    black = shift - scale * mean / (variance + NORM_EPSILON).sqrt()
+    first = torch.arange(len(scale)) == 0
+    made[f"{NORMALISE}.weight"] = torch.where(first, scale, torch.zeros_like(scale))
+    made[f"{NORMALISE}.bias"] = torch.where(first, shift, black)
+    return made

@@ -1,0 +1,179 @@
+"""Weights on disk: safetensors, with their architecture as metadata.  Loading never runs code from a file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import torch
+from torch import Tensor, nn
+
+from fovnet.errors import ModelError
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import Network, build
+from fovnet.net.family.slice_only import slice_only_weights
+from fovnet.records import replace_with
+
+KINDS = {
+    torch.int64: "I64", torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16",
+    torch.float16: "F16", torch.uint8: "U8",
+}
+"""The types of stored tensors and their names in safetensors, in the order in which they are stored."""
+
+LEAST_BYTES, MOST_BYTES, MOST_HEADER = 2, 8, 2**24
+"""The bytes of a stored weight, from float16 to float64, and of all that precedes the weights in a file."""
+
+
+def save_tensors(
+    path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], *, lasting: bool = True
+) -> Path:
+    """`path`, holding named tensors of any shape and JSON-able facts, replaced atomically; `lasting` as in
+    `replace_with`."""
+    return replace_with(path, partial(_write, tensors=tensors, facts=facts), lasting=lasting)
+
+
+def _write(file: BinaryIO, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+    """Write the bytes of safetensors' own `save`, but tensor by tensor: `save` holds two more copies of all
+    tensors in memory, for a large network's checkpoint twice the memory of weights and momentum.
+
+    Source: the format's description, https://huggingface.co/docs/safetensors: the header's length in 8 bytes,
+    the header as JSON padded with blanks to a multiple of 8, the tensors.  Those of wider types come first,
+    so that all are aligned.
+    """
+    order = sorted(tensors, key=lambda name: (list(KINDS).index(tensors[name].dtype), name))
+    # one entry: the order of several is undefined
+    header: dict[str, Any] = {"__metadata__": {"facts": json.dumps(dict(facts))}}
+    end = 0
+    for name in order:
+        begin, end = end, end + tensors[name].nbytes
+        header[name] = {
+            "dtype": KINDS[tensors[name].dtype], "shape": list(tensors[name].shape),
+            "data_offsets": [begin, end],
+        }
+    head = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    head += b" " * (-len(head) % 8)
+    file.write(len(head).to_bytes(8, "little") + head)
+    for name in order:
+        file.write(tensors[name].detach().contiguous().cpu().reshape(-1).view(torch.uint8).numpy().data)
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and facts in a safetensors file.  Raises ModelError ("weights-missing",
+    "weights-damaged")."""
+    return _opened(path, lambda file: {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118  (not a mapping)
+
+
+def load_facts(path: Path) -> dict[str, Any]:
+    """The facts in a safetensors file, without its tensors.  Raises ModelError as `load_tensors`."""
+    return _opened(path, lambda _: {})[1]
+
+
+def save_network(path: Path, model: nn.Module, net: Architecture, facts: Mapping[str, Any]) -> Path:
+    """`path`, holding a network's weights, its architecture and further facts."""
+    return save_tensors(path, model.state_dict(), {"architecture": asdict(net), **facts})
+
+
+def refuse_other_inputs(
+    path: Path, facts: Mapping[str, Any], classes: Sequence[str], slices: Mapping[str, Any]
+) -> None:
+    """Raise unless the network in `path` has these classes, in this order, and was trained on slices of this
+    format.
+
+    Raises ModelError ("weights-unmarked", "weights-other-classes", "weights-other-slices") with what differs.
+    """
+    if not {"classes", "slices"} <= facts.keys():
+        raise ModelError(
+            "weights-unmarked",
+            f"{path}: names neither its classes nor its slices; search again with this fovnet",
+        )
+    if list(facts["classes"]) != list(classes):
+        mine, wanted = (", ".join(names) for names in (facts["classes"], classes))
+        raise ModelError(
+            "weights-other-classes",
+            f"{path}: its classes are {mine}, wanted are {wanted}; search again, or name its regions",
+        )
+    trained = facts["slices"]
+    for name in sorted(trained.keys() | slices.keys()):
+        if trained.get(name) != slices.get(name):
+            message = f"trained on slices with {name} = {trained.get(name)}, these have {slices.get(name)}"
+            raise ModelError(
+                "weights-other-slices",
+                f"{path}: {message}; cut them alike, or search again on slices like these",
+            )
+
+
+def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, Any]]:
+    """The network in a file, ready for inference on `device`, and its facts; with `slice_only_weights` if the
+    facts say "alone".
+
+    Raises ModelError as `load_tensors`, for an unknown architecture, such as its head or inputs
+    ("weights-unknown"), and for tensors that do not fit it or are not finite ("weights-misfit").
+    """
+    try:
+        facts = load_facts(path)
+        net = Architecture(**facts["architecture"])
+        _refuse_other_size(path, net)
+        tensors = load_tensors(path)[0]
+        _refuse_no_numbers(path, tensors)
+        model = build(net)
+        model.load_state_dict(tensors)
+        if facts.get("alone"):
+            model.load_state_dict(slice_only_weights(model.state_dict()))
+    except ValueError as error:
+        raise ModelError(
+            "weights-unknown",
+            f"{path}: {error}; another version of fovnet made it: use that, or search again",
+        ) from None
+    except (KeyError, TypeError, AttributeError, RuntimeError, IndexError, RecursionError) as error:
+        raise ModelError(
+            "weights-misfit", f"{path}: the tensors do not fit the architecture beside them: {error}"
+        ) from None
+    model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return model.to(device).eval(), facts                # channels last: twice as fast on a CPU
+
+
+def _refuse_other_size(path: Path, net: Architecture) -> None:
+    """Raises ModelError "weights-misfit" for a file too large or too small for an architecture, before memory
+    for either is allocated."""
+    least, most = LEAST_BYTES * net.weights, MOST_BYTES * net.weights + MOST_HEADER
+    if not least <= path.stat().st_size <= most:
+        raise ModelError(
+            "weights-misfit",
+            f"{path}: {path.stat().st_size:,} bytes do not fit the architecture in it, of {net.weights:,} "
+            "weights; copy it again, or search again",
+        )
+
+
+def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Raises ModelError "weights-misfit" for weights that are not finite, or not floating-point, which torch
+    would convert."""
+    for name, tensor in tensors.items():
+        counts = name.endswith("num_batches_tracked")
+        if not counts and not (tensor.is_floating_point() and bool(torch.isfinite(tensor).all())):
+            raise ModelError(
+                "weights-misfit",
+                f"{path}: {name} holds {tensor.dtype}, not all of it finite numbers; search again",
+            )
+
+
+def _opened(path: Path, read: Callable[[Any], dict[str, Tensor]]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    missing = ModelError("weights-missing", f"{path}: no such file; run the search again to make it")
+    if not os.path.exists(path):  # noqa: PTH110  (Path.exists raises in a closed folder); before the library: a training begins without
+        raise missing
+    import safetensors
+
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            return read(file), json.loads((file.metadata() or {}).get("facts", "{}"))
+    except FileNotFoundError:
+        raise missing from None
+    except (safetensors.SafetensorError, ValueError, RecursionError, OSError) as error:
+        raise ModelError(
+            "weights-damaged",
+            f"{path}: not readable as safetensors ({error}); remove it and run the search again",
+        ) from None

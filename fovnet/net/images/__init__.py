@@ -1,0 +1,1 @@
+"""What the networks see: channels of input, augmentation."""

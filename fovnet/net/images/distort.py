@@ -1,0 +1,171 @@
+"""Distortions of slices before the affine warp, not in the paper: smooth deformation, random texture and tone
+curves, and a surface coil's shading.
+
+    n  slices    controls  (n, 2, 4, 4) displacements to the right and down, in half sides of the frame
+        kernels  (n, 3, 3), of sum one
+    greys  (n, 3) values of the tone curve at 1/3, 2/3 and 1    shares  (n, 4, 4) mixing share of the curve at
+        each control point
+    gains  (n, 4, 4) logarithm of the gain at each control point
+
+A network trained on a simulator overfits its shapes, textures and tissue contrasts.  They are changed here
+more than the simulator does, so that the relative positions of body parts remain to be learned.
+Sources: Rueckert et al., Nonrigid registration using free-form deformations (1999), eqs 3 and 4, on a lattice
+of 4 x 4 control points; Xu et al., Robust and generalizable visual representation learning via random
+convolutions (2021), section 3.1, kernels mixed with the identity; Ouyang et al., Causality-inspired
+single-source domain generalization for medical image segmentation (2023), sections III-B and III-C:
+intensities changed by a curve, and two such images mixed by a smooth field; Van Leemput et al., Automated
+model-based bias field correction of MR images of the brain (1999): a bias field is the exponential of a
+smooth surface.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fovnet.net.images.resampling import grid_of, read_at
+
+POINTS = 4                      # control points along a side
+CONTROLS, TAPS, GREYS, SHARES, GAINS = 2 * POINTS**2, 9, 3, POINTS**2, POINTS**2
+WIDTH = CONTROLS + TAPS + GREYS + SHARES + GAINS        # numbers a slice
+
+
+def draw_distortions(
+    n: int, bend: float, texture: float, tones: float, shading: float, generator: torch.Generator
+) -> Tensor:
+    """(n, 76) float32: displacements of the control points, as shares of the frame's half side; each slice's
+    kernel, greys, shares, gains.
+
+    bend  largest displacement, as a share of the side    texture  largest standard deviation of a kernel's
+        taps
+    tones  largest mixing share of the tone curve    shading  largest logarithm of a gain; for those that are
+        0 no numbers are drawn
+    """
+    controls, kernels = torch.zeros(n, CONTROLS), torch.zeros(n, TAPS)
+    kernels[:, TAPS // 2] = 1.0
+    greys, shares, gains = torch.zeros(n, GREYS), torch.zeros(n, SHARES), torch.zeros(n, GAINS)
+    if bend:
+        controls = 2 * bend * (2 * torch.rand((n, CONTROLS), generator=generator) - 1)
+    if texture:
+        taps = torch.randn((n, TAPS), generator=generator) * (
+            texture * torch.rand((n, 1), generator=generator)
+        )
+        kernels += taps - taps.mean(dim=1, keepdim=True)
+    if tones:
+        greys = torch.rand((n, GREYS), generator=generator)
+        shares = tones * torch.rand((n, SHARES), generator=generator)
+    if shading:
+        gains = draw_gains(n, shading, generator)
+    return torch.cat([controls, kernels, greys, shares, gains], dim=1)
+
+
+def draw_gains(n: int, shading: float, generator: torch.Generator) -> Tensor:
+    """(n, 16) logarithms of gains, at most `shading` in absolute value: the mean of a linear slope, as of a
+    coil on one side, and of independent values at the points.
+
+    Their common amplitude is random, so that some slices stay nearly unchanged.
+    """
+    angle = 2 * torch.pi * torch.rand((n, 1, 1), generator=generator)
+    at = torch.linspace(-1, 1, POINTS)
+    # 1 in a corner, at most
+    slope = (torch.cos(angle) * at + torch.sin(angle) * at[:, None]) / 2**0.5
+    own = 2 * torch.rand((n, POINTS, POINTS), generator=generator) - 1
+    much = shading * torch.rand((n, 1), generator=generator)
+    return much * (slope + own).reshape(n, GAINS) / 2
+
+
+def distorted(
+    images: Tensor, distortions: Tensor, *, bend: bool, texture: bool, tones: bool, shading: bool
+) -> Tensor:
+    """The batch (n, c, h, w) in [0, 1], each slice's texture, greys, shading and shape changed by its row,
+    alike in all channels."""
+    n = len(images)
+    controls, kernels, greys, shares, gains = torch.split(
+        distortions, [CONTROLS, TAPS, GREYS, SHARES, GAINS], dim=1
+    )
+    if texture:
+        images = textured(images, kernels.reshape(n, 3, 3))
+    if tones:
+        images = toned(images, greys, shares.reshape(n, POINTS, POINTS))
+    if shading:
+        images = shaded(images, gains.reshape(n, POINTS, POINTS))
+    return bent(images, controls.reshape(n, 2, POINTS, POINTS)) if bend else images
+
+
+def bent(images: Tensor, controls: Tensor) -> Tensor:
+    """The batch (n, c, h, w), each pixel read at its place plus the cubic B-spline displacement of its slice;
+    outside is black.
+
+    controls  (n, 2, 4, 4) displacements to the right and down at points a third of the frame apart, in half
+              sides
+    """
+    n, _, h, w = images.shape
+    down, across = (_splines(size, images.device) for size in (h, w))
+    moves = torch.einsum("hi,naij,wj->nhwa", down, controls, across)
+    still = torch.eye(2, 3, device=images.device).expand(n, 2, 3)
+    return read_at(images, grid_of(still, h, w) + moves)
+
+
+def textured(images: Tensor, kernels: Tensor) -> Tensor:
+    """The batch (n, c, h, w) in [0, 1], each slice filtered by its own kernel (n, 3, 3), clipped to [0, 1].
+
+    Kernels of sum one leave uniform areas unchanged: edges become sharper, softer or one-sided.
+    """
+    n, c, h, w = images.shape
+    flat = images.reshape(1, n * c, h, w)
+    taps = kernels[:, None].expand(n, c, 3, 3).reshape(n * c, 1, 3, 3)
+    filtered = F.conv2d(F.pad(flat, (1, 1, 1, 1), mode="replicate"), taps.contiguous(), groups=n * c)
+    return filtered.reshape(n, c, h, w).clamp_(0.0, 1.0).contiguous(memory_format=torch.channels_last)
+
+
+def toned(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
+    """The batch (n, c, h, w) in [0, 1], each grey x mixed with f(x) by the cubic B-spline field of its
+    slice's shares.
+
+    f is the cubic through 0 at 0 and the slice's greys (n, 3) at 1/3, 2/3 and 1, clipped to [0, 1]: it need
+    not be monotone; black stays black.    shares  (n, 4, 4) at points a third of the frame apart, each in [0,
+    1]
+    """
+    n = len(images)
+    field = _field(shares, images)
+    a, b, c = (grey.reshape(n, 1, 1, 1) for grey in greys.unbind(dim=1))
+    first, second, third = 9 * a - 4.5 * b + c, -22.5 * a + 18 * b - 4.5 * c, 13.5 * (a - b) + 4.5 * c
+    curve = ((images * third).add_(second).mul_(images).add_(first).mul_(images)).clamp_(0.0, 1.0)
+    return torch.lerp(images, curve, field)
+
+
+def shaded(images: Tensor, gains: Tensor) -> Tensor:
+    """The batch (n, c, h, w) in [0, 1] times the exponential of the cubic B-spline field of its slice's
+    gains, clipped at 1; black stays.
+
+    gains  (n, 4, 4) logarithms, at points a third of the frame apart
+    """
+    return (images * _field(gains, images).exp_()).clamp_(max=1.0)
+
+
+def _field(controls: Tensor, images: Tensor) -> Tensor:
+    """(n, 1, h, w) the cubic B-spline field of control points (n, 4, 4) at every pixel of the images."""
+    down, across = (_splines(size, images.device) for size in images.shape[2:])
+    return torch.einsum("hi,nij,wj->nhw", down, controls, across)[:, None]
+
+
+@cache
+def _splines(size: int, device: torch.device) -> Tensor:
+    """(size, 4) weight of every control point at every pixel: cubic B-splines on the lattice, the end points
+    repeated beyond the frame.
+
+    Cached on the device: a copy from the host would synchronise, which a step recorded as a CUDA graph must
+    not.
+    """
+    at = (torch.arange(size, dtype=torch.float64) + 0.5) / size * (POINTS - 1)
+    whole = torch.arange(-1, POINTS + 1, dtype=torch.float64)
+    far = (at[:, None] - whole).abs()
+    near, outer = 2 / 3 - far**2 + far**3 / 2, (2 - far) ** 3 / 6
+    weights = torch.where(far < 1, near, torch.where(far < 2, outer, torch.zeros(())))
+    inner = weights[:, 1:-1].clone()
+    inner[:, 0] += weights[:, 0]
+    inner[:, -1] += weights[:, -1]
+    return inner.float().to(device)

@@ -1,0 +1,1 @@
+"""Members' outputs on slices, by torch or ONNX Runtime."""

@@ -1,0 +1,223 @@
+"""Trained networks as one ONNX graph, built layer by layer, for runtimes other than torch.
+
+    p  networks    n  images    c  channels of their input    k  classes    f  features of all networks
+        together
+
+Built with the `onnx` package rather than traced: the networks have only a few kinds of layers, the graph has
+readable names, and no exporter is needed.  Each kind of layer has a function in the table DRAWN, from the
+name of the layer's input to the name of its output; for a container it calls those of its children.  Source:
+ONNX operators, opset 17 (onnx.ai).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from fovnet.errors import ModelError
+from fovnet.net.family.model import Residual
+from fovnet.volume.resizing import SIDE
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto, TensorProto
+
+OPSET = 17
+IMAGES, PROBABILITIES, FEATURES = "images", "probabilities", "features"
+MOST_BYTES = 1_900_000_000      # of weights: the limit of protobuf is 2 GiB
+PICTURE = [2, 3]                # the axes of an image's rows and columns
+
+
+@dataclass
+class Drawing:
+    """A graph under construction; `features` are the names of the features so far."""
+
+    nodes: list[NodeProto] = field(default_factory=list)
+    weights: list[TensorProto] = field(default_factory=list)
+    features: list[str] = field(default_factory=list)
+
+    def add(self, operator: str, *entering: str, called: str = "", **attributes: Any) -> str:
+        """Add a node; the name of its output."""
+        from onnx import helper
+
+        name = called or f"{operator}{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(entering), [name], **attributes))
+        return name
+
+    def keep(self, name: str, values: Tensor | NDArray[Any]) -> str:
+        """Add a constant array to the graph; its name."""
+        from onnx import numpy_helper
+
+        plain = values.detach().float().cpu().numpy() if isinstance(values, Tensor) else values
+        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(plain), name))
+        return name
+
+
+def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
+    """images (n, c, 128, 128) float32 in [0, 1] to probabilities (p, n, k) and features (n, f), as
+    `inference.member_answers` defines them.
+
+    One graph for all: ten sessions would each have their own threads, and copy the images ten times.
+    Raises ModelError: "graph-layer" for a layer that cannot be expressed, "graph-inputs" if the networks have
+    different numbers of channels, "graph-too-large" if their weights exceed the size limit of the format.
+    """
+    from onnx import TensorProto, helper
+
+    channels, drawing = _channels(networks), Drawing()
+    first = drawing.keep("first_axis", np.array([0], dtype=np.int64))
+    probabilities = []
+    for member, network in enumerate(networks):
+        scores = _sequence(drawing, network, f"member{member}", IMAGES)
+        probabilities.append(drawing.add("Unsqueeze", drawing.add("Softmax", scores, axis=1), first))
+    drawing.add("Concat", *probabilities, called=PROBABILITIES, axis=0)
+    wanted = [helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, [len(networks), "n", None])]
+    if drawing.features:
+        drawing.add("Concat", *drawing.features, called=FEATURES, axis=1)
+        wanted.append(helper.make_tensor_value_info(FEATURES, TensorProto.FLOAT, ["n", None]))
+    given = helper.make_tensor_value_info(IMAGES, TensorProto.FLOAT, ["n", channels, SIDE, SIDE])
+    graph = helper.make_graph(drawing.nodes, "fovnet", [given], wanted, drawing.weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+
+
+def _channels(networks: Sequence[nn.Module]) -> int:
+    """The number of input channels of all the networks, from their first layer, a normalisation.  Raises
+    ModelError as `graph_of`."""
+    sizes = sum(weight.numel() * 4 for network in networks for weight in network.parameters())
+    if sizes > MOST_BYTES:
+        message = (
+            f"the networks' weights are {sizes / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} of an "
+            "ONNX graph"
+        )
+        raise ModelError("graph-too-large", f"{message}; use the engine torch")
+    found = {getattr(next(network.children(), None), "num_features", None) for network in networks}
+    channels = found.pop() if len(found) == 1 else None
+    if channels is None:
+        raise ModelError(
+            "graph-inputs",
+            "the networks do not all normalise the same number of channels first; use the engine torch",
+        )
+    return int(channels)
+
+
+def _drawn(drawing: Drawing, layer: nn.Module, name: str, at: str) -> str:
+    draw = DRAWN.get(type(layer))
+    if draw is None:
+        raise _unknown(layer, name)
+    return draw(drawing, layer, name, at)
+
+
+def _unknown(layer: nn.Module, name: str) -> ModelError:
+    return ModelError("graph-layer", f"{name}: {layer} cannot be written as a graph; use the engine torch")
+
+
+def _sequence(drawing: Drawing, layer: nn.Module, name: str, at: str) -> str:
+    for child, inner in layer.named_children():
+        at = _drawn(drawing, inner, f"{name}.{child}", at)
+    return at
+
+
+def _normalisation(drawing: Drawing, layer: nn.BatchNorm2d, name: str, at: str) -> str:
+    parameters = {
+        "weight": layer.weight, "bias": layer.bias, "running_mean": layer.running_mean,
+        "running_var": layer.running_var,
+    }
+    if any(values is None for values in parameters.values()):
+        raise _unknown(layer, name)
+    kept = [drawing.keep(f"{name}.{of}", values) for of, values in parameters.items() if values is not None]
+    return drawing.add("BatchNormalization", at, *kept, epsilon=layer.eps)
+
+
+def _convolution(drawing: Drawing, layer: nn.Conv2d, name: str, at: str) -> str:
+    if isinstance(layer.padding, str) or layer.padding_mode != "zeros":
+        raise _unknown(layer, name)
+    pads, strides, dilations = list(layer.padding) * 2, list(layer.stride), list(layer.dilation)
+    return drawing.add(
+        "Conv", at, *_weights(drawing, layer, name), pads=pads, strides=strides, dilations=dilations,
+        group=layer.groups,
+    )
+
+
+def _dense(drawing: Drawing, layer: nn.Linear, name: str, at: str) -> str:
+    return drawing.add("Gemm", at, *_weights(drawing, layer, name), transB=1)
+
+
+def _weights(drawing: Drawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
+    bias: Tensor | None = layer.bias          # annotated as a Tensor by torch, but None with bias=False
+    return [
+        drawing.keep(f"{name}.{of}", values)
+        for of, values in (("weight", layer.weight), ("bias", bias))
+        if values is not None
+    ]
+
+
+def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, at: str) -> str:
+    """Max-pooling; the standard deviation of its output is a feature."""
+    if _pair(layer.dilation) != [1, 1]:
+        raise _unknown(layer, name)
+    pooled = drawing.add("MaxPool", at, **_windows(layer))
+    drawing.features.append(_deviation(drawing, pooled))
+    return pooled
+
+
+def _deviation(drawing: Drawing, pooled: str) -> str:
+    """(n, filters): the standard deviation over the image after the ReLU, in two passes, as E[x²] - E[x]²
+    would cancel."""
+    active = drawing.add("Relu", pooled)
+    apart = drawing.add("Sub", active, drawing.add("ReduceMean", active, axes=PICTURE, keepdims=1))
+    return drawing.add(
+        "Sqrt", drawing.add("ReduceMean", drawing.add("Mul", apart, apart), axes=PICTURE, keepdims=0)
+    )
+
+
+def _mean(drawing: Drawing, layer: nn.AvgPool2d, name: str, at: str) -> str:
+    if layer.divisor_override is not None:
+        raise _unknown(layer, name)
+    return drawing.add("AveragePool", at, count_include_pad=int(layer.count_include_pad), **_windows(layer))
+
+
+def _windows(layer: nn.MaxPool2d | nn.AvgPool2d) -> dict[str, Any]:
+    pads = _pair(layer.padding) * 2
+    return {
+        "kernel_shape": _pair(layer.kernel_size), "strides": _pair(layer.stride), "pads": pads,
+        "ceil_mode": int(layer.ceil_mode),
+    }
+
+
+def _pair(sides: int | tuple[int, ...]) -> list[int]:
+    return [sides, sides] if isinstance(sides, int) else list(sides)
+
+
+def _mean_of_all(drawing: Drawing, layer: nn.AdaptiveAvgPool2d, name: str, at: str) -> str:
+    if layer.output_size not in (1, (1, 1)):
+        raise _unknown(layer, name)
+    return drawing.add("GlobalAveragePool", at)
+
+
+def _residual(drawing: Drawing, layer: Residual, name: str, at: str) -> str:
+    branch, shortcut = (
+        _drawn(drawing, layer.branch, f"{name}.branch", at),
+        _drawn(drawing, layer.shortcut, f"{name}.shortcut", at),
+    )
+    return drawing.add("Add", branch, shortcut)
+
+
+Draw = Callable[[Drawing, Any, str, str], str]
+DRAWN: dict[type[nn.Module], Draw] = {
+    nn.Sequential: _sequence,
+    nn.BatchNorm2d: _normalisation,
+    nn.Conv2d: _convolution,
+    nn.Linear: _dense,
+    nn.MaxPool2d: _largest,
+    nn.AvgPool2d: _mean,
+    nn.AdaptiveAvgPool2d: _mean_of_all,
+    nn.ReLU: lambda drawing, _, __, at: drawing.add("Relu", at),
+    nn.Flatten: lambda drawing, _, __, at: drawing.add("Flatten", at),
+    Residual: _residual,
+    nn.Identity: lambda _, __, ___, at: at,
+}
+"""The function of each kind of layer: (graph so far, layer, its name, name of its input) to the name of its
+output."""

@@ -1,0 +1,90 @@
+"""Each member's class probabilities and features of slices.
+
+    p  members    s  slices    k  classes    f  features of all members together
+
+A feature is the standard deviation over the image of one filter's output after its block's pooling and ReLU:
+an object of the right shape but without texture, like a bottle of water, still differs from a body.  Features
+exist with any head and cost a thousandth of the convolutions.  Source: Lee et al. (2018), *A simple unified
+framework for detecting out-of-distribution samples*, section 2.2 (all layers, averaged over the image); the
+second moment instead of the first after Sastry & Oore (2020), *Detecting out-of-distribution examples with
+Gram matrices*: with the first, bottles of water were distinguished from bodies less often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from fovnet.net.images.inputs import brought_for, images, inputs_of
+from fovnet.net.inference.engines import Engine, Torch
+from fovnet.net.inference.side_by_side import parts_of, side_by_side
+from fovnet.net.inference_batch import inference_batch_size
+from fovnet.volume.placing import Placing
+
+Floats32 = NDArray[np.float32]
+Outputs = tuple[Floats32, Floats32]
+
+
+def member_answers(
+    members: Sequence[nn.Module], pixels: NDArray[np.uint8], device: torch.device,
+    progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None,
+    placing: Placing | None = None, *, engine: Engine | None = None,
+) -> tuple[Floats32, Floats32]:
+    """Class probabilities (p, s, k) and features (s, f) of every member for slices (s, 128, 128), or for some
+    `rows` of them.
+
+    placing  of all the slices, if the members' inputs need it
+    engine   what computes them, made from the same members; None: torch
+    Computed batch by batch, so that only one batch of memory-mapped pixels is in memory; on a CPU parts of a
+    batch side by side.
+    """
+    kinds, engine, together = (
+        inputs_of(members), engine or Torch(members),
+        inference_batch_size(members, prod(pixels.shape[1:]), device),
+    )
+    wanted = np.arange(len(pixels)) if rows is None else rows
+    outputs = []
+    for start in range(0, len(wanted), together):
+        brought, own, placed = brought_for(pixels, wanted[start : start + together], kinds, placing, device)
+        made = partial(images, brought, kinds=kinds, placed=placed)
+        outputs.append(answers_in_parts(engine, own, made, together))
+        if progress:
+            progress(min(start + together, len(wanted)), len(wanted))
+    return _joined(outputs)
+
+
+def answers_in_parts(
+    engine: Engine, rows: Tensor, made: Callable[[Tensor], Tensor], together: int
+) -> Outputs:
+    """Probabilities (p, n, k) and features (n, f) of rows (n,), of whose parts `made` makes the images: on a
+    CPU by several threads, with at most `together` images under way, on other devices all at once."""
+
+    def answers(part: Tensor) -> Outputs:
+        with torch.inference_mode():            # of each thread its own
+            return engine.answers(made(part))
+
+    if rows.device.type != "cpu":
+        return answers(rows)
+    parts = parts_of(rows)
+    return _joined(side_by_side(answers, parts, together // len(parts[0])))
+
+
+def _joined(outputs: Sequence[Outputs]) -> Outputs:
+    probabilities, features = zip(*outputs, strict=True)
+    return np.concatenate(probabilities, axis=1, dtype=np.float32), np.concatenate(features, dtype=np.float32)
+
+
+def member_probabilities(
+    members: Sequence[nn.Module], pixels: NDArray[np.uint8], device: torch.device,
+    progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None,
+    placing: Placing | None = None,
+) -> Floats32:
+    """Class probabilities (p, s, k) of `member_answers`, without features."""
+    return member_answers(members, pixels, device, progress, rows, placing)[0]

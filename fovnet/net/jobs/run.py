@@ -1,0 +1,137 @@
+"""Contents of a run's results folder: its slices, and its last finished search.
+
+Heavy packages are imported only when needed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fovnet.commands import simulating, with_config
+from fovnet.errors import CollectionError, ConfigError, SearchError
+from fovnet.records import digest, read_json
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fovnet.config import Settings
+    from fovnet.regions import Vocabulary
+    from fovnet.search.explanation import Explanation
+    from fovnet.search.search import Search
+    from fovnet.search.trial import Trial
+    from fovnet.volume.pack import Pack
+
+
+def run_vocabulary(settings: Settings) -> Vocabulary:
+    """The regions that the settings name, or fovnet's own six.  Raises ConfigError as
+    `fovnet.config.vocabulary`."""
+    from fovnet.config import vocabulary
+
+    return vocabulary(settings.regions)
+
+
+def open_run(settings: Settings) -> tuple[Results, Pack]:
+    """The results folder of a configuration, and the slices in it.
+
+    Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") if they were cut or
+    labelled with other settings: regions could be mixed up, and a report would state settings that were not
+    used.
+    """
+    from fovnet.volume.pack import load_pack
+
+    results = Results(Path(settings.results))
+    pack = load_pack(results.slices)
+    _refuse_slices_of_other_settings(settings, results, pack)
+    return results, pack
+
+
+def _refuse_slices_of_other_settings(settings: Settings, results: Results, pack: Pack) -> None:
+    wanted = {"classes": ", ".join(run_vocabulary(settings).classes),
+              **{name: settings.prepare.slicing[name] for name in ("target_spacing_mm", "max_tilt_deg")}}
+    made = {"classes": ", ".join(pack.classes), **pack.slice_format}
+    for name, value in wanted.items():
+        if made.get(name, value) != value:
+            raise ConfigError(
+                "slices-other-settings",
+                f"{results.slices}: made with {name} = {made[name]}, and the configuration says "
+                f"{value}; give the one that made them, another `results`, or `fovnet slice` again",
+            )
+
+
+def pack_to_train_on(settings: Settings, config: Path) -> Pack:
+    """The slices in the results folder.  Raises as `open_run`; CollectionError "pack-missing" then says what
+    to run first."""
+    try:
+        return open_run(settings)[1]
+    except CollectionError as fault:
+        if fault.code != "pack-missing":
+            raise
+        results, first = Results(Path(settings.results)), f"`{with_config('slice', config)}`"
+        if results.is_to_simulate(settings.phantom.subjects):
+            first = f"`{simulating(settings)}` and {first}"
+        raise CollectionError(
+            "pack-missing", f"{results.slices}: no slices to train on; run {first} first"
+        ) from None
+
+
+def finished_search(results: Results) -> tuple[Path, list[Trial]]:
+    """The journal of the last finished search in a results folder, and its trials: the first ones if an
+    earlier run requested more.
+
+    Raises SearchError ("search-missing") if no search has finished, ("slot-missing") if one of its slots is
+    gone, and as `fovnet.search.journal.read_trials` does.
+    """
+    from fovnet.search.journal import read_trials, slot_path, to_repeat
+
+    try:
+        facts = read_json(results.search / "current.json")
+        journal, count = results.search / str(facts["journal"]), int(facts["trials"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise SearchError(
+            "search-missing", f"{results.search}: no finished search in it; run `fovnet search` first"
+        ) from None
+    trials = {trial.proposal.slot: trial for trial in read_trials(journal)}
+    for slot in range(count):
+        if slot not in trials:
+            gone = slot_path(journal, slot)
+            raise SearchError(
+                "slot-missing", f"{gone}: is gone, of a search that has finished; {to_repeat(gone)}"
+            )
+    return journal, [trials[slot] for slot in range(count)]
+
+
+def journal_of_same_training(settings: Settings, folder: Path) -> Path:
+    """The journal of the finished search in a results folder, whose training settings must be the configured
+    ones; the device may differ, as each trial records its own.
+
+    Raises SearchError ("calibration-training") if they are not, and as `finished_search`.
+    """
+    training, (journal, _) = settings.training, finished_search(Results(folder))
+    current = Results(folder).search / "current.json"
+    alike = {
+        digest({**training.model_dump(mode="json"), "device": device}) for device in ("auto", "cpu", "cuda")
+    }
+    if read_json(current).get("training_sha256") not in alike:
+        raise SearchError(
+            "calibration-training",
+            f"{current}: its training is another than the configured one, or was made by an earlier "
+            "fovnet (`fovnet search` records it now); calibrate without --from",
+        )
+    return journal
+
+
+def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
+    """The search in a journal, and its explanation from all its trials, or from `trials`, then taken as all
+    that were requested unless the search ended early."""
+    from fovnet.search.explanation import explain
+    from fovnet.search.journal import read_search, read_trials
+    from fovnet.search.proposals import request_of
+    from fovnet.search.spend.schedule import full_trainings
+
+    owner, known = read_search(journal), read_trials(journal) if trials is None else trials
+    request = request_of(journal, len(known))
+    done = full_trainings((trial.proposal for trial in known), owner.schedule.epochs)
+    asked = done if trials is not None and request.ends_after is None else request.trials
+    return owner, explain(owner, known, asked=asked, ends_after=request.ends_after, notes=request.notes)

@@ -1,0 +1,324 @@
+"""The search that a configuration describes: its space and first trial, the costs of its networks on its
+device, and its journal.
+
+Heavy packages are imported only when needed: pricing a space does not need torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from fovnet.errors import ConfigError, SearchError
+from fovnet.net.jobs.run import journal_of_same_training, open_run, run_vocabulary
+from fovnet.net.jobs.training_job import training_fingerprint, training_rows
+from fovnet.records import digest
+from fovnet.results import Results
+
+if TYPE_CHECKING:
+    from fovnet.config import Settings
+    from fovnet.net.cost.predicted import Device, Limits
+    from fovnet.net.cost.prices import Prices
+    from fovnet.net.cost.probes import Bench
+    from fovnet.net.cost.speed import Timings
+    from fovnet.search.look.view import Polling, Ranking
+    from fovnet.search.prior import Prior
+    from fovnet.search.search import Search
+    from fovnet.search.space import Space
+    from fovnet.search.spend.schedule import Kind, Schedule
+    from fovnet.volume.pack import Pack
+
+
+def search_space(settings: Settings) -> Space:
+    """The search space: the paper's 34,300 rows, the configurations of the warm-start networks, or the axes
+    of the settings.
+
+    Raises SearchError as `fovnet.net.family.axes.in_order`, ModelError as `warm_start_networks`, and
+    ConfigError as `refuse_neighbours`.
+    """
+    from fovnet.config import MEMBERS
+    from fovnet.net.family.axes import in_order
+    from fovnet.net.training.warm_start import space_of_members, warm_start_networks
+    from fovnet.search.look.mesh import refuse_neighbours
+    from fovnet.search.space import Axis, Space, paper_space
+
+    if settings.search.space == "paper":
+        space = paper_space()
+    elif settings.search.space == MEMBERS:
+        space = space_of_members(warm_start_networks(settings))
+    else:
+        given = settings.search.model_dump()["space"]
+        space = Space(in_order([Axis.of(name, levels) for name, levels in given.items()]))
+    refuse_neighbours(space, _polling(settings))
+    return space
+
+
+def start_configuration(settings: Settings) -> dict[str, Any]:
+    """The configuration tried first: as configured, or that of the best warm-start network.  Raises
+    ModelError as `warm_start_networks`."""
+    from fovnet.net.training.warm_start import warm_start_networks
+
+    members = warm_start_networks(settings)
+    return dict(members[0].configuration if members else settings.search.start)
+
+
+def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
+    """The start configuration with "axis=level" changes.  Raises ConfigError ("train-set"), and SearchError
+    as `axes.changed`."""
+    import yaml
+
+    from fovnet.config import number_in_words
+    from fovnet.net.family.axes import changed
+
+    levels = {}
+    for change in changes:
+        name, equals, level = change.partition("=")
+        if not equals:
+            raise ConfigError(
+                "train-set", f"--set {change}: give axis=level, for instance --set log2_filters=4"
+            )
+        if name.strip() in levels:
+            raise ConfigError(
+                "train-set", f"--set {change}: {name.strip()} is set twice; leave one of them out"
+            )
+        try:
+            levels[name.strip()] = number_in_words(yaml.safe_load(level))
+        except (yaml.YAMLError, ValueError, RecursionError):
+            raise ConfigError(
+                "train-set",
+                f"--set {change}: {level!r} is no level of an axis; give a number or a word, for instance "
+                "--set log2_filters=4",
+            ) from None
+    return changed(start_configuration(settings), levels)
+
+
+def cost_device(settings: Settings) -> Device:
+    """The device in the cost model: as configured, or as calibrated."""
+    from fovnet.net.cost.calibration import read_calibration
+    from fovnet.net.cost.predicted import Device
+
+    speed = settings.search.speed
+    return (
+        read_calibration(Results(Path(settings.results)).calibration).device
+        if isinstance(speed, str)
+        else Device(**speed.model_dump())
+    )
+
+
+def cost_limits(settings: Settings) -> Limits:
+    """The limits of a training, in bytes and seconds."""
+    from fovnet.net.cost.predicted import Limits
+
+    return Limits(settings.search.memory_limit_gb * 1e9, settings.search.seconds_limit)
+
+
+def search_prices(settings: Settings, device: Device | None = None) -> Prices:
+    """Every configuration priced.  The number of validation slices is that of the settings, at most that of
+    the pack; without the setting it is that of the pack, and without both 0."""
+    validation = settings.training.validation_slices
+    if (Path(settings.results) / "slices" / "slices.npz").exists():
+        there = len(open_run(settings)[1].rows("validation"))
+        validation = there if validation is None else min(validation, there)
+    return priced(settings, search_space(settings), validation or 0, device or cost_device(settings))
+
+
+def priced(
+    settings: Settings, space: Space, validation_slices: int, device: Device, side: int = 128
+) -> Prices:
+    """The rows of a space, priced for slices of this side."""
+    from fovnet.net.cost.predicted import Work
+    from fovnet.net.cost.prices import prices
+
+    training = settings.training
+    return prices(
+        space, classes=len(run_vocabulary(settings).classes), head=training.head, inputs=training.inputs,
+        averaged=training.averaging > 0, device=device,
+        work=Work(training.slices_per_epoch, validation_slices, training.epochs),
+        limits=cost_limits(settings), side=side,
+    )
+
+
+def refuse_where_nothing_fits(settings: Settings, known: Prices) -> None:
+    """Raises SearchError as `fovnet.net.cost.predicted.fits` if no configuration is predicted to be within
+    the limits of memory and seconds."""
+    from fovnet.net.cost.predicted import fits
+
+    fits(known.memory, known.seconds, cost_limits(settings))
+
+
+def count_fitting(settings: Settings) -> int:
+    """The number of configurations within the limits; if the device is not measured yet, within that of
+    memory.  Raises SearchError if it is 0."""
+    from fovnet.net.cost.predicted import Device
+
+    unknown = (
+        isinstance(settings.search.speed, str) and not Results(Path(settings.results)).calibration.exists()
+    )
+    if unknown:
+        settings = settings.model_copy(
+            update={"search": settings.search.model_copy(update={"seconds_limit": None})}
+        )
+    known = search_prices(settings, Device(1.0, 1.0, 1.0) if unknown else None)
+    refuse_where_nothing_fits(settings, known)
+    return int(known.fits.sum())
+
+
+def probing_bench(settings: Settings, side: int = 128) -> Bench:
+    """A bench on the configured device, with threads and memory allocation set as in a worker."""
+    import torch
+
+    from fovnet.machine.allocation import keep_freed_memory
+    from fovnet.net.cost.probes import Bench
+    from fovnet.net.recipe import Ranges
+    from fovnet.net.training.train import choose_device
+
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    ranges = Ranges(**settings.training.augmentation.model_dump())
+    training = settings.training
+    return Bench(
+        choose_device(training.device), ranges, len(run_vocabulary(settings).classes), side=side,
+        precision=training.precision,
+    )
+
+
+def timings_of_same_training(settings: Settings, folder: Path, device: str) -> Timings:
+    """The completed trials of a results folder that ran on this device.  Raises SearchError as
+    `journal_of_same_training` and `finished_trainings`."""
+    from fovnet.net.cost.finished import finished_trainings
+
+    training, journal = settings.training, journal_of_same_training(settings, folder)
+    return finished_trainings(
+        journal, device, head=training.head, slices_per_epoch=training.slices_per_epoch,
+        inputs=training.inputs,
+    )
+
+
+def plan_search(settings: Settings, pack: Pack) -> Search:
+    """The search over the pack's slices, every configuration priced; one predicted to exceed a limit is never
+    proposed.
+
+    Raises SearchError if a split has no slices ("search-no-slices") or nothing fits ("no-feasible-row").
+    """
+    from fovnet.net.jobs.trials import refuse_without_slices
+    from fovnet.search.look.view import Modelling
+    from fovnet.search.search import Search
+
+    options, space, data = settings.search, search_space(settings), training_rows(settings, pack)
+    device, start = cost_device(settings), start_configuration(settings)
+    refuse_without_slices(data)
+    known = priced(settings, space, len(data.validation), device)
+    refuse_where_nothing_fits(settings, known)
+    return Search(
+        space,
+        options.method,
+        settings.seed,
+        options.workers,
+        space.row_of(start),
+        options.initial,
+        known.seconds,
+        known.fits,
+        Modelling(
+            options.targets, options.kernel, options.hyperparameters, options.per_second, options.choose,
+            options.fidelity,
+        ),
+        known.memory,
+        options.lead,
+        options.candidates,
+        _schedule(settings),
+        _polling(settings),
+        _ranking(settings),
+        search_prior(settings, space),
+    )
+
+
+def _polling(settings: Settings) -> Polling:
+    """How the search polls, if it does."""
+    from fovnet.search.look.view import POLLING, Neighbour, Polling
+
+    options = settings.search
+    rules = tuple(
+        Neighbour(axis, one.to, tuple(one.reset.items())) for axis, one in options.neighbours.items()
+    )
+    return (
+        Polling(neighbours=rules, **options.mads.model_dump())
+        if options.mads
+        else replace(POLLING, neighbours=rules)
+    )
+
+
+def _ranking(settings: Settings) -> Ranking:
+    """How the search learns the order of the scores, if it does."""
+    from fovnet.search.look.view import RANKING, Ranking
+
+    given = settings.search.ranking
+    return Ranking.from_facts(given.model_dump()) if given else RANKING
+
+
+def prior_path(settings: Settings) -> Path | None:
+    """The file of what earlier searches taught, as named, or to be learned from `learn_from`; None without
+    either."""
+    if settings.search.learn_from:
+        return Results(Path(settings.results)).prior
+    return Path(settings.search.prior) if settings.search.prior else None
+
+
+def search_prior(settings: Settings, space: Space) -> Prior | None:
+    """What earlier searches taught, if it is to be used.  Raises SearchError as `read_prior`, and
+    "prior-missing" where it is still to be learned."""
+    from fovnet.search.prior import read_prior
+
+    path = prior_path(settings)
+    if path and settings.search.learn_from and not path.exists():
+        raise SearchError(
+            "prior-missing",
+            f"{path}: nothing is learned yet from {', '.join(settings.search.learn_from)}; `fovnet search "
+            "learn --config CONFIG` does that, or leave search.learn_from out.",
+        )
+    return read_prior(path, space.axes) if path else None
+
+
+def _schedule(settings: Settings) -> Schedule:
+    """How the search spends epochs; each rung is a training of its own where a cooldown makes its rates
+    depend on its length."""
+    from fovnet.search.spend.schedule import FULL, Schedule
+
+    options, training = settings.search, settings.training
+    if options.spends == "full":
+        return FULL
+    kind = cast("Kind", options.spends)
+    return Schedule(
+        kind, training.epochs, options.eta, options.least_epochs, options.reuse, training.cooldown > 0
+    )
+
+
+def search_fingerprint(settings: Settings, pack: Pack) -> str:
+    """A hash of what a journal depends on: settings of search and training except the number of trials,
+    labelled slices, warm-start networks, what earlier searches taught."""
+    from fovnet.config import deciding
+    from fovnet.net.training.warm_start import warm_start_networks
+
+    begun = [member.sha256 for member in warm_start_networks(settings)]
+    prior = search_prior(settings, search_space(settings)) if prior_path(settings) else None
+    later = [*([begun] if begun else []), *([prior.sha256] if prior else [])]
+    return digest([*deciding(settings), *training_fingerprint(pack), *later])
+
+
+def jobs_journal(settings: Settings, results: Results) -> Path:
+    """The journal of the search with these settings that runs its slots as separate jobs."""
+    from fovnet.config import deciding
+
+    return results.jobs(digest(deciding(settings)))
+
+
+def refuse_journal_of_other_slices(settings: Settings, pack: Pack, journal: Path) -> None:
+    """Raise SearchError ("journal-of-other-slices") unless the journal was begun for the present slices."""
+    from fovnet.search.jobs import source_of
+
+    if source_of(journal) != search_fingerprint(settings, pack):
+        raise SearchError(
+            "journal-of-other-slices",
+            f"{journal}: begun for other slices than those in {pack.folder}; `fovnet slot begin` begins it "
+            "anew",
+        )

@@ -1,0 +1,151 @@
+"""Training of a single configuration in this process, as in a search but without a journal: its network and
+its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.machine.allocation import keep_freed_memory
+from fovnet.net.jobs.trials import Labelled, drawn
+from fovnet.net.jobs.workers import Job, train
+from fovnet.net.paths import forget
+from fovnet.records import digest, read_json, write_json
+from fovnet.search.journal import locked
+from fovnet.search.trial import Outcome, Proposal, Trial, from_facts, to_facts
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from fovnet.net.training.progress import Progress
+
+NETWORK, RECORD = "network.safetensors", "trial.json"
+APART = ("pixels", "rows", "weights", "source", "stamp", "process_seconds", "recipe", "ranges")
+"""What of a job does not decide its outcome, or does by what it holds."""
+
+
+@dataclass(frozen=True)
+class SingleTraining:
+    """A configuration, its data, and the folder for its files: network.safetensors, trial.json, and a
+    checkpoint during training.
+
+    source   a hash of the slices;  validation_slices  as in a search, drawn by `seed`
+    job      as of a search; rows, folder of the weights and source are this training's own
+    often    (n,) frequency with which each training row is drawn, None if uniform
+    training_seed  of the weights, the order and the augmentation; with that of a search's trial, the network
+                   is the same
+    """
+
+    configuration: Mapping[str, Any]
+    data: Labelled
+    source: str
+    folder: Path
+    job: Job
+    seed: int
+    training_seed: int
+    validation_slices: int | None = None
+    often: Tensor | None = None
+
+    @property
+    def network(self) -> Path:
+        """The path of the weights of the best epoch."""
+        return self.folder / NETWORK
+
+    @property
+    def scored_on(self) -> NDArray[np.int64]:
+        """(v,) the validation rows of the score, ascending."""
+        return drawn(self.data.validation, self.validation_slices, self.seed)
+
+    @property
+    def guess(self) -> float:
+        """The validation loss of guessing, in nats."""
+        import torch
+
+        from fovnet.net.training.train import class_weights, guessing_loss
+
+        train, validation = (
+            torch.from_numpy(self.data.targets[rows]) for rows in (self.data.train, self.scored_on)
+        )
+        return guessing_loss(validation, class_weights(train, self.often))
+
+    def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
+        """The outcome of the training, written to trial.json; the recorded one if this very training was done
+        before.
+
+        After a kill it resumes after the last whole epoch.  Raises SearchError ("journal-owned") while
+        another process trains there.
+        """
+        with locked(self.folder):
+            return self._trained(report)
+
+    def _trained(self, report: Callable[[Progress, int], None] | None) -> Outcome:
+        recorded = self.recorded()
+        if recorded is not None:
+            return recorded.outcome
+        self._settle()
+        record = self.folder / RECORD
+        # of another training: its network must not stand beside this one's record
+        if record.exists():
+            self.network.unlink(missing_ok=True)
+            record.unlink()
+        rows = replace(self.data, validation=self.scored_on).write(self.folder / "rows.npz")
+        learned = digest([self.source, self.seed, self.validation_slices])
+        job = replace(self.job, rows=rows, weights=self.folder / "networks", source=learned)
+        proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
+        outcome = train(job, proposal, report, self.network)
+        write_json(
+            record, {**to_facts(Trial(proposal, outcome)), "decides": self._decides},
+            settings=self.configuration, seed=self.seed,
+        )
+        forget(self.network)
+        return outcome
+
+    @property
+    def _decides(self) -> str:
+        """A hash of everything that the outcome depends on; the recipe's numbers beside the job's, as in
+        records of before."""
+        recipe = self.job.recipe
+        named = {**vars(self.job), **vars(recipe), **vars(recipe.ranges)}
+        written = {name: repr(value) for name, value in named.items() if name not in APART}
+        return digest(
+            [self.configuration, written, self.source, self.seed, self.training_seed, self.validation_slices]
+        )
+
+    def recorded(self) -> Trial | None:
+        """The record of this very training, if it was done before without an error, and its network is there
+        if it has a score; else None."""
+        trial, decides = self._there()
+        if trial is None or decides != self._decides or trial.outcome.status == "error":
+            return None
+        return trial if trial.score is None or self.network.exists() else None
+
+    def replaces(self) -> Mapping[str, Any] | None:
+        """The configuration of another training whose network in the folder this one's will replace; None if
+        there is none."""
+        trial, decides = self._there()
+        return (
+            trial.proposal.configuration
+            if trial is not None and decides != self._decides and self.network.exists()
+            else None
+        )
+
+    def _there(self) -> tuple[Trial | None, str | None]:
+        """The record in the folder, and the hash of what it depends on; (None, None) if there is none that
+        can be read."""
+        try:
+            facts = read_json(self.folder / RECORD)
+            return from_facts(facts), facts.get("decides")
+        except (OSError, ValueError, KeyError, TypeError):
+            return None, None
+
+    def _settle(self) -> None:
+        """Set one thread for arithmetic, as in a worker, which gives the same bits as in a search."""
+        import torch
+
+        torch.set_num_threads(1)
+        keep_freed_memory()

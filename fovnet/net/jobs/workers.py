@@ -1,0 +1,301 @@
+"""Training in worker processes: each proposal gets an outcome, even if its process dies.
+
+Each worker is one process with one thread for arithmetic (on two cores, two trials of one thread each in
+parallel finish before two trials of two threads each in sequence).  The slices are a memory-mapped file, so
+that W workers share one copy of it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fovnet.errors import SearchError
+from fovnet.machine.allocation import keep_freed_memory
+from fovnet.net.family import axes
+from fovnet.net.family.architecture import from_configuration
+from fovnet.net.paths import inherit, weights_of
+from fovnet.net.recipe import Recipe
+from fovnet.net.training.warm_start import Beginning, nearest
+from fovnet.search.envelope import Envelope
+from fovnet.search.trial import Outcome, Proposal
+from fovnet.volume.parallel import end_with
+from fovnet.volume.placing import Placing
+
+if TYPE_CHECKING:
+    import torch
+
+    from fovnet.net.training.progress import Progress
+    from fovnet.net.training.train import Data, Ending
+
+Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Job:
+    """The settings of every training of a search, small enough to send to another process.
+
+    pixels   npy file (n, side, side) uint8      rows  npz file: targets (n, k), row numbers train,
+        validation; sides_mm, volume, z_mm (n,)
+    weights  folder for the networks; device and head as configured
+    envelope makes each proposal's `recipe.ends.envelope`; None: nothing is pruned
+    inputs   the format of the slices, as in `fovnet.volume.pack`, and the names of the classes: stored with
+             the weights
+    kinds    the networks' inputs, as named in `fovnet.net.family.architecture.INPUTS`
+    begin    networks of which each training begins with the nearest; empty: weights are drawn
+    rate_factor  factor on the learning rates of the configurations
+    source   a hash of the training and validation data, needed if `weights` may hold a checkpoint from other
+             data
+    process_seconds  whether each epoch's seconds are recorded, on a CPU those of this process alone, which
+                     others do not lengthen
+    stamp    of the pixels' file when the search, or this slot's own job, began; None: not compared
+    """
+
+    pixels: Path
+    rows: Path
+    weights: Path
+    head: str
+    device: str
+    recipe: Recipe
+    envelope: Envelope | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ("slice",)
+    begin: tuple[Beginning, ...] = ()
+    rate_factor: float = 1.0
+    source: str = ""
+    stamp: Stamp | None = None
+    process_seconds: bool = False
+
+
+class TrainingPool:
+    """W workers, each a separate process: one that dies ends only its own trial, and is replaced.
+
+    Use as a context manager; `submit(proposal)` is the function that a search needs.
+    """
+
+    def __init__(self, job: Job, workers: int) -> None:
+        self._job = job
+        self._idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
+        self._beginning, self._stopped = Lock(), False
+        self._working: set[BaseProcess] = set()
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="trial")
+        for _ in range(workers):
+            self._idle.put(_process())
+
+    def __enter__(self) -> TrainingPool:
+        return self
+
+    def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
+        # their outcomes would not be recorded; their progress is in their checkpoints
+        if fault is not None:
+            with self._beginning:
+                self._stopped = True
+                for worker in tuple(self._working):
+                    worker.terminate()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        while not self._idle.empty():
+            self._idle.get().shutdown()
+
+    def submit(self, proposal: Proposal, envelope: Mapping[int, float] | None = None) -> Future[Outcome]:
+        """The future outcome of a trial; if its worker dies, the status is "error".
+
+        envelope  epoch to the highest validation loss that is not pruned there
+        The future raises SearchError where no training can continue ("disk-full", "slices-replaced").
+        """
+        recipe = self._job.recipe
+        recipe = replace(recipe, ends=replace(recipe.ends, envelope=envelope or {}))
+        return self._threads.submit(self._run, replace(self._job, recipe=recipe), proposal)
+
+    def _run(self, job: Job, proposal: Proposal) -> Outcome:
+        process = self._idle.get()
+        working: list[BaseProcess] = []
+        try:
+            with self._beginning:
+                if self._stopped:
+                    raise CancelledError
+                future = process.submit(train, job, proposal)
+                working += process._processes.values()
+                self._working.update(working)
+            outcome = future.result()
+        except BrokenProcessPool:
+            outcome = _died(job, proposal, working)
+        except BaseException:
+            self._idle.put(process)
+            raise
+        finally:
+            self._working.difference_update(working)
+        # dead, or in an unknown state: a CUDA context stays unusable after its first
+        if outcome.status == "error":
+            process.shutdown(wait=False)
+            process = _process()
+        self._idle.put(process)
+        return outcome
+
+
+def train(
+    job: Job, proposal: Proposal, report: Callable[[Progress, int], None] | None = None,
+    keep: Path | None = None,
+) -> Outcome:
+    """The outcome of one trial, in this process; its best weights are at `keep`, else at
+    `weights_of(job.weights, proposal.slot)`.
+
+    The traceback of an unexpected exception is appended to a file in `logs` beside the folder of the
+    networks.  Raises SearchError ("slices-replaced") if the slices are not those the search began with.
+    """
+    import torch
+
+    from fovnet.net.training.train import choose_device, train_network
+
+    device = choose_device(job.device)
+    data = _data_of(job, device)
+    path = keep or weights_of(job.weights, proposal.slot)
+    if proposal.begun and proposal.continues is not None:
+        inherit(weights_of(job.weights, proposal.continues), path)
+    net = from_configuration(
+        proposal.configuration, classes=data.targets.shape[1], head=job.head, side=data.slices.shape[-1],
+        inputs=job.kinds,
+    )
+    ending = train_network(
+        net,
+        learning_rate=job.rate_factor * axes.learning_rate(proposal.configuration),
+        batch=axes.batch(proposal.configuration),
+        seed=proposal.seed,
+        data=data,
+        recipe=replace(job.recipe, epochs=proposal.epochs or job.recipe.epochs),
+        keep=path,
+        facts={"slot": proposal.slot, "seed": proposal.seed, **job.inputs},
+        report=report,
+        begin=nearest(job.begin, proposal.configuration) if job.begin else None,
+        source=job.source,
+        now=time.process_time if job.process_seconds and device.type == "cpu" else time.monotonic,
+    )
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    return _outcome(job, proposal, ending, device)
+
+
+def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device) -> Outcome:
+    """The record of a training's end; where epochs have seconds of their own, those of this slot's epochs."""
+    import torch
+
+    own = ending.epoch_seconds if job.process_seconds or proposal.epochs is not None else None
+    return Outcome(
+        status=ending.status,
+        training_loss=ending.training_loss,
+        validation_loss=ending.validation_loss,
+        score=min((loss for loss in ending.validation_loss if np.isfinite(loss)), default=None),
+        seconds=ending.seconds if own is None else sum(own[proposal.begun :]),
+        peak_memory_bytes=ending.peak_memory_bytes,
+        device=torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"{platform.machine()} CPU, one thread",
+        message=f"{ending.message}{_logged(job, proposal.slot, ending.trace)}",
+        versions={"torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()},
+        epoch_seconds=own or (),
+    )
+
+
+def _data_of(job: Job, device: torch.device) -> Data:
+    """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the pixels was
+    replaced."""
+    stamps = stamp_of(job.pixels), stamp_of(job.rows)
+    # `slice_collections` keeps the date of unchanged bytes
+    if job.stamp is not None and stamps[0][:2] != job.stamp[:2]:
+        reason = "was written anew while the search ran, and what is learned from it would be of other slices"
+        raise SearchError(
+            "slices-replaced", f"{job.pixels}: {reason}; give the search's command again once they are cut"
+        )
+    return _resident(job.pixels, job.rows, stamps, device, job.kinds)
+
+
+@lru_cache(maxsize=1)
+def _resident(
+    pixels: Path, rows: Path, stamps: tuple[Stamp, Stamp], device: torch.device, kinds: tuple[str, ...]
+) -> Data:
+    """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps` distinguish
+    rewritten files from those they replaced."""
+    from fovnet.net.training.train import place
+
+    with np.load(rows, allow_pickle=False) as kept:
+        targets, training, validation = kept["targets"], kept["train"], kept["validation"]
+        placing = Placing(kept["sides_mm"], kept["volume"], kept["z_mm"]) if "volume" in kept else None
+    # copy-on-write: torch requires writable memory, but nothing is written
+    slices = np.load(pixels, mmap_mode="c")
+    return place(slices, targets, training, validation, device, placing, kinds)
+
+
+def stamp_of(path: Path) -> Stamp:
+    """Size, mtime and inode of a file; every write changes its mtime or its inode."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _died(job: Job, proposal: Proposal, working: Sequence[BaseProcess]) -> Outcome:
+    """The outcome of a trial whose process has died, with the losses of the epochs in its checkpoint."""
+    from fovnet.net.training.checkpoint import curves_of
+
+    training, validation = curves_of(weights_of(job.weights, proposal.slot))
+    until = time.monotonic() + 5.0
+    while any(process.exitcode is None for process in working) and time.monotonic() < until:
+        # the executor also waits for the process, and may receive its status first
+        time.sleep(0.01)
+    codes = [process.exitcode for process in working if process.exitcode]
+    how = (
+        f"by signal {-codes[0]}, perhaps for memory"
+        if codes and codes[0] < 0
+        else f"with status {codes[0]}"
+        if codes
+        else "unseen"
+    )
+    return Outcome(
+        "error", training, validation, min(validation, default=None), message=f"the worker process died {how}"
+    )
+
+
+def _logged(job: Job, slot: int, trace: str) -> str:
+    """Append the traceback to the slot's log; where it was written, as the end of a sentence, "" if there is
+    none."""
+    if not trace:
+        return ""
+    path = job.weights.parent / "logs" / f"slot-{slot:04d}.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as log:
+            log.write(f"{trace}\n")
+    except OSError as fault:
+        return f" (its traceback could not be written: {fault.strerror})"
+    return f" (traceback in {path.parent.name}/{path.name})"
+
+
+def _process() -> ProcessPoolExecutor:
+    """One worker process; spawned, because a fork of a process that has used CUDA or threads may hang."""
+    return ProcessPoolExecutor(
+        1, mp_context=get_context("spawn"), initializer=_settle, initargs=(os.getpid(),)
+    )
+
+
+def _settle(parent: int) -> None:
+    """Set one thread for arithmetic, keep freed memory, and end with the parent: its SIGKILL must not leave
+    trainings running."""
+    import torch
+
+    # Ctrl-C in a terminal: only the parent reports it
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    end_with(parent)

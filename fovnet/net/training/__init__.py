@@ -1,0 +1,1 @@
+"""A training: its steps, checkpoints, and beginning."""

@@ -1,0 +1,123 @@
+"""Checkpoints: the state of a training between two epochs, from which it resumes as if it had not been
+interrupted.
+
+A checkpoint is a safetensors file beside the weights, replaced atomically: if a write is interrupted, the one
+before stays.  It is kept after the training until `forget`, which is called once the record is written: a
+finished training whose record was lost is restored without further epochs, and one that was stopped after
+fewer epochs (a rung) continues.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fovnet.errors import ModelError
+from fovnet.net.family.weights import load_facts, load_tensors, save_tensors
+from fovnet.net.paths import checkpoint_of, forget
+from fovnet.records import digest
+
+if TYPE_CHECKING:
+    from fovnet.net.training.progress import Progress
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The checkpoint of the training whose weights are at `keep`.
+
+    decides  JSON-able facts that determine the training; a checkpoint with other facts is not resumed
+    """
+
+    keep: Path
+    decides: Mapping[str, Any]
+
+    @property
+    def path(self) -> Path:
+        """The safetensors file, beside the weights; it is not created here."""
+        return checkpoint_of(self.keep)
+
+    def save(self, progress: Progress) -> None:
+        """Write the state of the training after a whole epoch, replacing the one before.
+
+        tensors   of the model, of the momentum and the running mean of each parameter, and the state of the
+                  CPU's generator (bytes,)
+        facts     steps, the seconds and losses of each epoch, a hash of `decides`, and the CRC-32 of the
+                  tensors
+        At least one step must have been taken, as there is no momentum before.  Raises OSError if it cannot
+        be written.
+        """
+        tensors = {f"model.{name}": tensor for name, tensor in progress.model.state_dict().items()}
+        names = [name for name, _ in progress.model.named_parameters()]
+        for name, parameter in zip(names, progress.optimiser.param_groups[0]["params"], strict=True):
+            tensors[f"momentum.{name}"] = progress.optimiser.state[parameter]["momentum_buffer"]
+        tensors |= {
+            f"average.{name}": tensor
+            for name, tensor in zip(names, progress.average, strict=bool(progress.average))
+        }
+        tensors["generator"] = progress.generator.get_state()
+        curves = {"training_loss": progress.training_loss, "validation_loss": progress.validation_loss}
+        curves |= {"epoch_seconds": progress.epoch_seconds}
+        facts = {"step": progress.step, "decides": digest(self.decides), "crc32": _crc32(tensors), **curves}
+        # no fsync: a damaged checkpoint is treated as none
+        save_tensors(self.path, tensors, facts, lasting=False)
+
+    def resume(self, fresh: Progress) -> None:
+        """Restore this checkpoint into a training that has not begun.
+
+        If there is none of the same training, or it is damaged, or the weights of its best epoch are gone,
+        its remaining files are removed: the training starts again, and gives the same bits.
+        """
+        for unfinished in self.keep.parent.glob(f".{self.keep.stem}.*.part"):
+            unfinished.unlink(missing_ok=True)                       # left by a kill during writing
+        try:
+            tensors, facts = load_tensors(self.path)
+        except ModelError:
+            facts = {}
+        ours = self.keep.exists() and facts.get("decides") == digest(self.decides)
+        intact = ours and "epoch_seconds" in facts and facts.get("crc32") == _crc32(tensors)
+        # the header may be so, and the tensors behind it damaged
+        if intact:
+            _restore(fresh, tensors, facts)
+        else:
+            self.keep.unlink(missing_ok=True)
+            forget(self.keep)
+
+
+def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
+    """The CRC-32 of the bytes of all tensors, in the order of their names."""
+    running = 0
+    for name in sorted(tensors):
+        running = zlib.crc32(
+            tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data, running
+        )
+    return running
+
+
+def curves_of(keep: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """(training, validation) losses in the checkpoint of the training at `keep`; empty if there is none that
+    can be read."""
+    try:
+        facts = load_facts(checkpoint_of(keep))
+    except ModelError:
+        return (), ()
+    return tuple(facts["training_loss"]), tuple(facts["validation_loss"])
+
+
+def _restore(fresh: Progress, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
+    device = next(fresh.model.parameters()).device
+    fresh.model.load_state_dict(
+        {name.removeprefix("model."): tensor for name, tensor in tensors.items() if name.startswith("model.")}
+    )
+    for name, parameter in fresh.model.named_parameters():
+        momentum = tensors[f"momentum.{name}"].to(device).contiguous(memory_format=torch.preserve_format)
+        fresh.optimiser.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momentum)
+    for (name, _), average in zip(fresh.model.named_parameters(), fresh.average, strict=bool(fresh.average)):
+        average.copy_(tensors[f"average.{name}"])
+    fresh.generator.set_state(tensors["generator"])
+    fresh.step, fresh.epoch_seconds[:] = facts["step"], facts["epoch_seconds"]
+    fresh.training_loss[:], fresh.validation_loss[:] = facts["training_loss"], facts["validation_loss"]

@@ -1,0 +1,56 @@
+"""Weights in the precision in which they are stored: float16 takes half the space, and weights that overflow
+it are refused by name.
+
+Loading gives float32 networks in either case, so that half precision only rounds: a weight keeps 11 of its 24
+bits.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from fovnet.errors import ModelError
+from fovnet.net.family.weights import load_tensors, save_tensors
+from fovnet.net.training.warm_start import blended
+from fovnet.records import copy
+
+PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
+
+
+def write_weights(
+    source: Path, target: Path, precision: str, *, alone: bool = False,
+    mixed: tuple[float, Path] | None = None,
+) -> Path:
+    """`target`, holding the network of a weights file in one of PRECISIONS; float32 is the file as it is,
+    byte for byte.
+
+    alone  the network is to see only the slice of its inputs: `load_network` applies it; the weights in the
+           file are unchanged
+    mixed  for blending: the weight of the network, and the file of the one it was trained from, which has the
+           rest; None: no blending
+    Counts stay integers.  Raises ModelError if the file is missing or damaged, or a weight is too large for
+    the precision.
+    """
+    if PRECISIONS[precision] is torch.float32 and not alone and mixed is None:
+        return copy(source, target)
+    tensors, facts = load_tensors(source)
+    tensors = tensors if mixed is None else blended(tensors, facts, *mixed)
+    rounded = {name: _rounded(source, name, tensor, precision) for name, tensor in tensors.items()}
+    return save_tensors(target, rounded, {**facts, "alone": True} if alone else facts)
+
+
+def _rounded(source: Path, name: str, tensor: Tensor, precision: str) -> Tensor:
+    if not tensor.is_floating_point():
+        return tensor
+    rounded = tensor.to(PRECISIONS[precision])
+    if bool((tensor.isfinite() & ~rounded.isfinite()).any()):
+        seen, most = float(tensor.abs().max()), torch.finfo(rounded.dtype).max
+        raise ModelError(
+            "weights-overflow",
+            f"{source}: {name} holds {seen:g}, {precision} at most {most:g}; set ensemble.precision to "
+            "float32, or leave this trial out",
+        )
+    return rounded

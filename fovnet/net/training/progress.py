@@ -1,0 +1,39 @@
+"""The state of a training, for checkpoints and for progress reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from fovnet.net.family.model import Network
+from fovnet.net.training.train_step import TrainStep
+
+
+@dataclass
+class Progress:
+    """A trial between two epochs: all that is needed to resume it as if it had not been interrupted.
+
+    average  the running mean of every parameter; empty if the recipe does not average
+    """
+
+    model: Network
+    optimiser: torch.optim.SGD
+    generator: torch.Generator
+    average: list[Tensor]
+    train_step: TrainStep | None = None
+    step: int = 0
+    epoch_seconds: list[float] = field(default_factory=list)
+    training_loss: list[float] = field(default_factory=list)
+    validation_loss: list[float] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """Of all whole epochs, those before a kill included."""
+        return sum(self.epoch_seconds)
+
+    @property
+    def score(self) -> float | None:
+        """The lowest validation loss so far, None before the first; the weights of its epoch are kept."""
+        return min(self.validation_loss, default=None)

@@ -1,0 +1,206 @@
+"""Training steps: from row numbers and draws to updated weights, on the device that holds the slices.
+
+On a CPU a step runs eagerly, and the same seed gives the same bits.  On CUDA the network runs in bfloat16
+unless set otherwise, and after a few steps a whole step, from selecting the slices to updating the weights,
+is recorded as a CUDA graph and replayed: hundreds of small kernels are launched together, and no part of a
+step waits for the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fovnet.net.family.model import Network
+from fovnet.net.images.augment import (
+    DRAWS,
+    affines,
+    beside,
+    crops,
+    distortions,
+    ends,
+    recoloured,
+    without_others,
+)
+from fovnet.net.images.distort import distorted
+from fovnet.net.images.inputs import Placed, Warp, images
+from fovnet.net.recipe import Ranges
+
+# steps before the recording, in which libraries choose their kernels and momentum buffers are allocated
+WARM_UP = 3
+
+
+class Resident(Protocol):
+    """Slices (n, h, w) uint8 and targets (n, k) float32 on one device; the slices' placing if known."""
+
+    @property
+    def slices(self) -> Tensor: ...
+
+    @property
+    def targets(self) -> Tensor: ...
+
+    @property
+    def placed(self) -> Placed | None: ...
+
+
+class TrainStep:
+    """The step of stochastic gradient descent that trains one network on resident slices.
+
+    data     slices (n, h, w) uint8 and targets (n, k) on one device      weights  (k,) of the classes, on
+        that device
+    ranges   of the augmentation      batch      size of a whole batch, for which a graph is recorded on CUDA
+    precision  of the layers' arithmetic, as in `computing_in`
+    """
+
+    def __init__(
+        self, model: Network, optimiser: torch.optim.SGD, data: Resident, weights: Tensor, ranges: Ranges,
+        batch: int, precision: str = "auto",
+    ) -> None:
+        self.model, self.optimiser, self.ranges, self.precision = model, optimiser, ranges, precision
+        self.slices, self.targets, self.placed, self.weights = data.slices, data.targets, data.placed, weights
+        self._total, self._seen = torch.zeros((), dtype=torch.float64, device=weights.device), 0
+        self._replay = _Replay(optimiser, batch, weights.device) if weights.device.type == "cuda" else None
+
+    def take(self, rows: Tensor, draws: Tensor, rate: float) -> None:
+        """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at a learning
+        rate.
+
+        Both are on the device; weights, momentum and running statistics are changed in place, and the host
+        does not wait.  On CUDA whole batches replay the graph, others run eagerly.  Raises ModelError
+        "inputs-unplaced" as `augmented`, and torch's errors if memory is short.
+        """
+        if self._replay and len(rows) == self._replay.batch:
+            self._replay(self, rows, draws, rate)
+        else:
+            self.set_rate(rate)
+            self.step(rows, draws)
+        self._seen += len(rows)
+
+    def mean_loss(self) -> float:
+        """The mean weighted cross-entropy, in nats, of the slices since the last call, at least one; nan or
+        inf if a step diverged.  Only here does the host wait."""
+        mean = float(self._total / self._seen)
+        self._total.zero_()
+        self._seen = 0
+        return mean
+
+    def images(self, rows: Tensor, draws: Tensor) -> Tensor:
+        """The network's input (m, c, h, w) float32 in [0, 1] for rows (m,) and draws (m, 94)."""
+        return augmented(self.slices, rows, draws, self.ranges, self.model.inputs, self.placed)
+
+    def step(self, rows: Tensor, draws: Tensor) -> None:
+        """One step on rows (m,) and draws (m, 94) at the optimiser's rate, without synchronising with the
+        host."""
+        seen = self.images(rows, draws)
+        self.optimiser.zero_grad(set_to_none=True)
+        with computing_in(self.precision, seen.device):
+            scores = self.model(seen)
+        loss = loss_of(scores.float(), self.targets.index_select(0, rows), self.weights)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimiser.step()
+        # stays on the device: .item() here would stall every step
+        self._total += loss.detach().double() * len(rows)
+
+    def set_rate(self, rate: float) -> None:
+        """Set the learning rate of the following steps."""
+        for group in self.optimiser.param_groups:
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)                        # in place: the recording reads this tensor
+            else:
+                group["lr"] = rate
+
+
+def augmented(
+    slices: Tensor, rows: Tensor, draws: Tensor, ranges: Ranges, kinds: Sequence[str] = ("slice",),
+    placed: Placed | None = None,
+) -> Tensor:
+    """The input (m, c, h, w) in [0, 1] of these kinds for some rows (m,) of slices (n, h, w) uint8, each
+    augmented by its draw (m, 94): distorted, cropped, resampled by its affine map, and its grey values
+    changed last.  Outside is black.
+
+    Raises ModelError "inputs-unplaced" as `fovnet.net.images.inputs.images`.
+    """
+    fields, stretches = (crops(draws), ends(draws)) if ranges.crop else (None, None)
+    warp = Warp(affines(draws), fields, stretches, _distorting(draws, ranges), ranges.as_cut)
+    seen = recoloured(images(slices, rows, kinds, placed, warp), draws, ranges)
+    return without_others(seen, beside(draws)) if ranges.alone else seen
+
+
+def _distorting(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tensor] | None:
+    wanted = {name: getattr(ranges, name) > 0 for name in ("bend", "texture", "tones", "shading")}
+    if not any(wanted.values()):
+        return None
+    return lambda images, moved: distorted(
+        images, distortions(draws), **{**wanted, "bend": wanted["bend"] and moved}
+    )
+
+
+class _Replay:
+    """The training step for whole batches as a CUDA graph; what changes between steps is copied to tensors
+    that the recording reads.
+
+    It keeps no reference to the `TrainStep`: a reference cycle would hold a finished trial's memory until
+    garbage collection.
+    """
+
+    def __init__(self, optimiser: torch.optim.SGD, batch: int, device: torch.device) -> None:
+        self.batch, self.warm = batch, 0
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self.rows = torch.zeros(batch, dtype=torch.int64, device=device)
+        self.draws = torch.zeros(batch, DRAWS, device=device)
+        for group in optimiser.param_groups:
+            group["lr"] = torch.tensor(float(group["lr"]), device=device)
+
+    def __call__(self, train_step: TrainStep, rows: Tensor, draws: Tensor, rate: float) -> None:
+        self.rows.copy_(rows)
+        self.draws.copy_(draws)
+        train_step.set_rate(rate)
+        if self.warm < WARM_UP:
+            self.warm += 1
+            self._aside(train_step)
+            return
+        if self.graph is None:
+            self.graph = self._recorded(train_step)
+        self.graph.replay()
+
+    def _aside(self, train_step: TrainStep) -> None:
+        """An eager step on the recording's stream: torch requires warm-up there before recording."""
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            train_step.step(self.rows, self.draws)
+        torch.cuda.current_stream().wait_stream(self.stream)
+
+    def _recorded(self, train_step: TrainStep) -> torch.cuda.CUDAGraph:
+        """The step as a graph; recording does not execute it."""
+        # so that gradients are allocated in the graph's memory
+        train_step.optimiser.zero_grad(set_to_none=True)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=self.stream):
+            train_step.step(self.rows, self.draws)
+        return graph
+
+
+def computing_in(precision: str, device: torch.device) -> torch.autocast:
+    """The autocast context for the layers' precision: "float32", "bfloat16", or "auto", which is bfloat16 on
+    CUDA and float32 elsewhere.
+
+    Weights and their sums stay float32.  With bfloat16, a CPU with matrix units for it takes a half to a
+    third of the time; one without takes longer.  The cache of cast weights is off: a recording would keep
+    reading the weights cast when it was made.
+    """
+    reduced = device.type == "cuda" if precision == "auto" else precision == "bfloat16"
+    return torch.autocast(device.type, torch.bfloat16, enabled=reduced, cache_enabled=False)
+
+
+def loss_of(scores: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+    """() the mean weighted cross-entropy of scores (m, k) against soft targets (m, k), in nats: -Σ_c w_c t_c
+    log p_c; weights (k,).
+
+    The target of a slice that shows spine and chest is half of each.
+    """
+    return -(weights * targets * F.log_softmax(scores, dim=1)).sum(dim=1).mean()

@@ -1,0 +1,355 @@
+"""The analysis of a search: convergence, accuracy of the forecasts, effects of the hyper-parameters, failures
+and their reasons.
+
+    M  rows of the space        d  axes        n  trials with a score        S  processes, one per theta
+
+Everything here depends on the search and its trials alone, and can be written as JSON: None stands for a
+missing number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.machine.threads import one_thread
+from fovnet.maths.intervals import wilson_interval
+from fovnet.search.corrected_seconds import pace_of, refined, seconds_of
+from fovnet.search.descent import Descent, descent
+from fovnet.search.importance import Matter, what_matters
+from fovnet.search.search import Search
+from fovnet.search.space import Level
+from fovnet.search.spend.schedule import own_epochs
+from fovnet.search.spent import Spending, what_was_spent
+from fovnet.search.taught import Taught, taught
+from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame, latest
+
+NEAR = 0.25
+"""Largest deviation of predicted from measured seconds that counts as accurate, as a share of the measured
+ones."""
+
+FEWEST_SCORES = 2
+"""Scores needed for a model: from a single one it learns no effect."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One finished trial in the course of the search.
+
+    best               the lowest score of all slots up to this one, None before the first score
+    seconds_spent      sum over all trainings up to this slot, as measured;  predicted_seconds_spent  as
+        predicted
+    virtual_end        virtual time in seconds at which the slot ends, with all workers busy; None after a
+                       missing slot
+    expected_regret    from the slot's forecast
+    """
+
+    slot: int
+    status: Status
+    score: float | None
+    best: float | None
+    seconds_spent: float
+    predicted_seconds_spent: float
+    virtual_end: float | None
+    expected_regret: float | None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The forecast of a slot before its training, the score at its end, and whether that is inside the band.
+
+    score   None if it failed, or was stopped before its last epoch: that of fewer epochs was not forecast
+    """
+
+    slot: int
+    forecast: Forecast
+    score: float | None
+    inside: bool | None
+
+
+@dataclass(frozen=True)
+class Share:
+    """`count` of `total`, with Wilson's 95 % interval, which assumes independence."""
+
+    count: int
+    total: int
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, flags: Sequence[bool]) -> Share:
+        """The share of flags that are True."""
+        low, high = wilson_interval(sum(flags), len(flags))
+        return cls(sum(flags), len(flags), low, high)
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """The accuracy of the forecasts.
+
+    inside     share of scores inside their 95 % band; `below` and `above` it: the numbers of the others.  A
+               band reaches at most to the worst score seen so far, so that a new worst lies above it; if the
+               model uses only ranks, at most to the best one, too
+    trained    share of trials with a forecast that have a score, machine failures excluded
+    expected   the expected number of these, the sum of their chances to train
+    """
+
+    inside: Share
+    below: int
+    above: int
+    trained: Share
+    expected: float
+    slots: tuple[Prediction, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trial without a score; `chance_to_train` from its forecast, None without one; `retries`: the number
+    of failed earlier attempts."""
+
+    slot: int
+    status: Status
+    message: str
+    configuration: dict[str, Level]
+    chance_to_train: float | None
+    retries: int
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """All failures of one status, with the first message as example; `mean_chance_to_train` of those with a
+    forecast, None without any."""
+
+    status: Status
+    count: int
+    because_of_configuration: bool
+    mean_chance_to_train: float | None
+    example: str
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """The accuracy of predicted training times; the search's virtual clock uses the original predictions
+    only.
+
+    predicted  share of trainings whose prediction was within 25 % of the measured time
+    refined    the same for predictions corrected by the trials before each
+    left       seconds until the requested trials are done, from the mean corrected prediction of the finished
+               trials; 0 when they are done
+    """
+
+    predicted: Share
+    refined: Share
+    left: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The analysis of a search; `matter` is None if fewer than two trials have a score.
+
+    asked   number of trials requested, full trainings          notes     sentences noted by the search itself
+    ends_after  number of slots after which the search ended early; None if it did not
+    finished, scored  numbers of slots
+    spending  what was spent on what; None if every training went to its end
+    descent   the course of a direct search; None for another method;  taught  by earlier searches, None if it
+        was not
+    pace    quartiles (25 %, median, 75 %) of measured over predicted seconds, of the completed trials
+    seconds accuracy of predicted training times, None before the first completed training
+    """
+
+    method: str
+    seed: int
+    workers: int
+    initial: int
+    rows: int
+    feasible: int
+    asked: int
+    finished: int
+    scored: int
+    notes: tuple[str, ...]
+    pace: tuple[float, float, float] | None
+    best_slot: int | None
+    best_configuration: dict[str, Level] | None
+    steps: tuple[Step, ...]
+    forecasts: Forecasts
+    matter: Matter | None
+    failure_groups: tuple[FailureGroup, ...]
+    failures: tuple[Failure, ...]
+    seconds: Seconds | None = None
+    ends_after: int | None = None
+    spending: Spending | None = None
+    descent: Descent | None = None
+    taught: Taught | None = None
+
+    @property
+    def done(self) -> int:
+        """The number of full trainings that the finished slots stand for."""
+        one = self.spending
+        return self.finished if one is None else one.epochs // one.rungs[-1].epochs
+
+    @property
+    def begun(self) -> int:
+        """The number of configurations of the finished slots."""
+        return self.finished if self.spending is None else self.spending.begun
+
+    @property
+    def ended(self) -> bool:
+        """Whether the search ended early."""
+        return self.ends_after is not None and self.finished >= self.ends_after
+
+    @property
+    def more_than_asked(self) -> bool:
+        """Whether it had gone on before, when more was requested."""
+        return self.done > self.asked or (self.ends_after is not None and self.finished > self.ends_after)
+
+    @property
+    def missing(self) -> int:
+        """The number of unfinished slots before the last finished one."""
+        return self.steps[-1].slot + 1 - len(self.steps) if self.steps else 0
+
+
+def explain(
+    search: Search, trials: Sequence[Trial], *, asked: int, ends_after: int | None = None,
+    notes: Sequence[str] = (),
+) -> Explanation:
+    """The analysis of a search from its finished trials, in the order of their slots; the search may still be
+    running."""
+    scored = [trial for trial in trials if trial.score is not None]
+    final = [trial for trial in latest(trials) if trial.score is not None]
+    best = min(final, key=lambda trial: (trial.score, trial.proposal.slot), default=None)
+    with one_thread():
+        matter = what_matters(search, trials) if len(final) >= FEWEST_SCORES else None
+        taught_by = taught(search, trials)
+    failures = tuple(_failure(trial) for trial in trials if trial.score is None)
+    return Explanation(
+        search.method, search.seed, search.workers, search.first_slots, len(search.space),
+        int(search.feasible.sum()), asked, len(trials), len(scored), tuple(notes), _pace(scored),
+        None if best is None else best.proposal.slot,
+        None if best is None else dict(best.proposal.configuration), _steps(search, trials),
+        _forecasts(search, trials), matter, _grouped(failures), failures,
+        _seconds(search, trials, _epochs_left(search, trials, asked, ends_after)), ends_after,
+        what_was_spent(search, trials), descent(search, trials), taught_by,
+    )
+
+
+def _epochs_left(search: Search, trials: Sequence[Trial], asked: int, ends_after: int | None) -> int:
+    """The epochs that a search still spends; of one without a schedule, its trials to come."""
+    schedule = search.schedule
+    if ends_after is not None and schedule.kind == "full":
+        asked = min(asked, ends_after)
+    elif ends_after is not None and len(trials) >= ends_after:
+        return 0
+    return max(
+        0, asked * schedule.epochs - sum(own_epochs(trial.proposal, schedule.epochs) for trial in trials)
+    )
+
+
+def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
+    """One step per trial; `virtual_end` is None from the first missing slot on."""
+    unbroken = [trial for slot, trial in enumerate(trials) if trial.proposal.slot == slot]
+    ends = dict(enumerate(search.clock.ends([trial.proposal.predicted_seconds for trial in unbroken])))
+    steps: list[Step] = []
+    best: float | None = None
+    spent = predicted = 0.0
+    for trial in trials:
+        if trial.score is not None and (best is None or trial.score < best):
+            best = trial.score
+        spent, predicted = spent + trial.outcome.seconds, predicted + trial.proposal.predicted_seconds
+        slot, forecast = trial.proposal.slot, trial.proposal.forecast
+        regret = None if forecast is None else forecast.expected_regret
+        steps.append(
+            Step(slot, trial.outcome.status, trial.score, best, spent, predicted, ends.get(slot), regret)
+        )
+    return tuple(steps)
+
+
+def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
+    at_end = {
+        trial.proposal.row: trial.score for trial in trials if trial.proposal.rung == search.schedule.last
+    }
+    predictions = []
+    for trial in trials:
+        if (forecast := trial.proposal.forecast) is not None:
+            score = at_end.get(trial.proposal.row)
+            inside = None if score is None else forecast.holds(score)
+            predictions.append(Prediction(trial.proposal.slot, forecast, score, inside))
+    forecast_trials = [
+        trial for trial in trials if trial.proposal.forecast is not None and trial.outcome.status != "error"
+    ]
+    chances = [
+        trial.proposal.forecast.chance_to_train
+        for trial in forecast_trials
+        if trial.proposal.forecast is not None
+    ]
+    came = [(one.score, one.forecast) for one in predictions if one.score is not None]
+    return Forecasts(
+        Share.of([one.inside for one in predictions if one.inside is not None]),
+        sum(forecast.low is not None and score < forecast.low for score, forecast in came),
+        sum(forecast.high is not None and score > forecast.high for score, forecast in came),
+        Share.of([trial.score is not None for trial in forecast_trials]),
+        float(sum(chances)),
+        tuple(predictions),
+    )
+
+
+def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
+    ratios = [pace for trial in scored if (pace := pace_of(trial)) is not None]
+    if not ratios:
+        return None
+    lower, middle, upper = (float(f"{value:.4g}") for value in np.quantile(ratios, (0.25, 0.5, 0.75)))
+    return lower, middle, upper
+
+
+def _seconds(search: Search, trials: Sequence[Trial], epochs_left: int) -> Seconds | None:
+    features, timed = search.space.unit_cube, [trial for trial in trials if seconds_of(trial) is not None]
+    if not timed:
+        return None
+    before = [refined(search.predicted_seconds, features, timed[:count]) for count in range(len(timed))]
+    now = refined(search.predicted_seconds, features, timed)
+    own = {trial.proposal.slot: own_epochs(trial.proposal, search.schedule.epochs) for trial in trials}
+
+    def of_slot(seconds: NDArray[np.float64], trial: Trial) -> float:
+        return float(seconds[trial.proposal.row]) * own[trial.proposal.slot] / search.schedule.epochs
+
+    an_epoch = sum(of_slot(now, trial) for trial in trials) / sum(own.values())
+    return Seconds(
+        Share.of([_near(trial, trial.proposal.predicted_seconds) for trial in timed]),
+        Share.of(
+            [_near(trial, of_slot(seconds, trial)) for trial, seconds in zip(timed, before, strict=True)]
+        ),
+        float(f"{an_epoch * epochs_left / search.workers:.4g}"),
+    )
+
+
+def _near(trial: Trial, seconds: float) -> bool:
+    return abs(seconds / trial.outcome.seconds - 1) <= NEAR
+
+
+def _failure(trial: Trial) -> Failure:
+    proposal, outcome = trial.proposal, trial.outcome
+    chance = None if proposal.forecast is None else proposal.forecast.chance_to_train
+    return Failure(
+        proposal.slot, outcome.status, outcome.message, dict(proposal.configuration), chance,
+        len(trial.retries),
+    )
+
+
+def _grouped(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
+    """The failures by status, the most frequent first."""
+    groups = []
+    for status, count in Counter(failure.status for failure in failures).most_common():
+        chances = [
+            one.chance_to_train
+            for one in failures
+            if one.status == status and one.chance_to_train is not None
+        ]
+        mean = sum(chances) / len(chances) if chances else None
+        example = next(
+            (failure.message for failure in failures if failure.status == status and failure.message), ""
+        )
+        groups.append(FailureGroup(status, count, configuration_is_to_blame(status), mean, example))
+    return tuple(groups)

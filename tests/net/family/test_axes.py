@@ -1,0 +1,73 @@
+"""What axes mean to a network: two names for one thing, one order for all files, nothing impossible let
+in."""
+
+import numpy as np
+import pytest
+
+from fovnet.errors import SearchError
+from fovnet.net.cost.predicted import Device, price_rows
+from fovnet.net.family import axes
+from fovnet.search.space import BASELINE, PAPER, Axis, paper_space
+
+CPU = Device(50.0, 10.0, 100.0)
+
+
+def paper_axes(**changes):
+    return [Axis.of(name, levels) for name, levels in {**PAPER, **changes}.items()]
+
+
+def test_the_papers_axes_are_in_order_already_and_any_other_order_becomes_it():
+    assert axes.in_order(paper_axes()) == paper_space().axes
+    assert axes.in_order(paper_axes()[::-1]) == paper_space().axes
+
+
+def test_the_step_and_the_batch_have_two_names_each():
+    plain = {**BASELINE, "learning_rate": 0.001, "batch": 8}
+    del plain["log10_learning_rate"], plain["log2_batch"]
+    assert (
+        axes.learning_rate(plain) == pytest.approx(axes.learning_rate(BASELINE))
+        and axes.batch(plain) == axes.batch(BASELINE) == 8
+    )
+    how = {"classes": 7, "head": "fc", "slices": 100, "validation_slices": 10, "epochs": 1, "device": CPU}
+    np.testing.assert_array_equal(price_rows([plain], **how), price_rows([BASELINE], **how))
+
+
+def test_a_head_of_the_configurations_own_is_priced_as_such():
+    how = {"classes": 7, "slices": 100, "validation_slices": 10, "epochs": 1, "device": CPU}
+    own, named = (
+        price_rows([{**BASELINE, "head": "gap"}], head="fc", **how),
+        price_rows([BASELINE], head="gap", **how),
+    )
+    np.testing.assert_array_equal(own, named)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"colour": ["red"]}, "space-axes"),
+        ({"batch": [8, 16]}, "space-axes"),
+        ({"kernel": [3, 4]}, "space-level"),
+        ({"kernel": ["large"]}, "space-level"),
+        ({"blocks": [8]}, "space-level"),
+        ({"separable": [0, 1]}, "space-level"),
+        ({"head": ["fc", "mlp"]}, "space-level"),
+        ({"block": ["dense"]}, "space-level"),
+        ({"widen": [3]}, "space-level"),
+        ({"stride": [3]}, "space-level"),
+        ({"norm": ["batch"]}, "space-level"),
+        ({"stride": [1, 2], "blocks": [1, 7]}, "space-level"),
+        ({"norm": ["none", "pooled"], "stride": [2], "blocks": [1, 6]}, "space-level"),
+        ({"log2_batch": [True]}, "space-level"),
+        ({"log10_learning_rate": [-2, 400]}, "space-level"),
+        ({"log10_learning_rate": [-400]}, "space-level"),
+        ({"log10_learning_rate": [float("nan")]}, "space-levels"),
+    ],
+)
+def test_what_no_network_can_have_is_refused(change, code):
+    with pytest.raises(SearchError, match=code):
+        axes.in_order(paper_axes(**change))
+
+
+def test_a_missing_axis_is_named():
+    with pytest.raises(SearchError, match="log10_learning_rate or learning_rate"):
+        axes.in_order([axis for axis in paper_axes() if axis.name != "log10_learning_rate"])

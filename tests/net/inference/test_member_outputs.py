@@ -1,0 +1,67 @@
+"""What the members answer and feel, for both heads, does not depend on the batches it is computed in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from fovnet.net import inference_batch
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.family.model import build
+from fovnet.net.inference.member_outputs import member_answers
+
+
+def nets(head: str) -> list[nn.Module]:
+    shapes = [
+        Architecture(4, 2, 2, 3, False, classes=5, head=head),
+        Architecture(5, 1, 3, 5, True, classes=5, head=head),
+    ]
+    return [build(shape, torch.Generator().manual_seed(at)).eval() for at, shape in enumerate(shapes)]
+
+
+@pytest.fixture(scope="module")
+def pixels() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 255, (11, 128, 128)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("head", ["fc", "gap"])
+def test_answers_are_the_networks_own_and_features_the_deviation_of_each_filter(
+    head: str, pixels: np.ndarray
+) -> None:
+    """Worked out again by running the layers one after another: after each pooling and its ReLU, the
+    deviation over the picture."""
+    members = nets(head)
+    answers, features = member_answers(members, pixels, torch.device("cpu"))
+    images = torch.from_numpy(pixels).float()[:, None] / 255
+    expected = []
+    with torch.inference_mode():
+        for member, probabilities in zip(members, answers, strict=True):
+            np.testing.assert_allclose(member(images).softmax(dim=1), probabilities, atol=1e-5)
+            x, last = images, member
+            for name, layer in member.named_children():
+                if name.startswith("fc") or name in ("flatten", "pool"):
+                    break
+                x = layer(x.clone())
+                if "relu" in name and isinstance(last, nn.MaxPool2d):
+                    expected.append(x.numpy().reshape(len(x), x.shape[1], -1).std(axis=2))
+                last = layer
+    np.testing.assert_allclose(features, np.concatenate(expected, axis=1), rtol=1e-3, atol=1e-5)
+    assert features.shape == (11, 4 * 4 + 5 * 8)
+
+
+def test_some_rows_in_small_batches_give_what_all_at_once_give(
+    pixels: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members, rows = nets("gap"), np.array([1, 4, 5, 10])
+    answers, features = member_answers(members, pixels, torch.device("cpu"))
+    monkeypatch.setattr(inference_batch, "AT_LEAST", 1)
+    monkeypatch.setitem(inference_batch.AT_MOST, "cpu", 3)
+    done_so_far: list[int] = []
+    some, some_features = member_answers(
+        members, pixels, torch.device("cpu"), lambda done, _: done_so_far.append(done), rows
+    )
+    np.testing.assert_allclose(some, answers[:, rows], atol=1e-6)
+    np.testing.assert_allclose(some_features, features[rows], rtol=1e-4, atol=1e-6)
+    assert done_so_far == [3, 4]
