@@ -55,7 +55,7 @@ def test_the_table_has_every_row_with_its_levels_as_they_are_written() -> None:
 @pytest.mark.parametrize("name", ["compact", "compact-gpu"])
 def test_ten_of_the_compact_networks_stay_below_15_mb_at_two_bytes_a_weight(name: str) -> None:
     """The largest that the configuration lets be trained; its start is one of them."""
-    settings = load(Path(__file__).parents[2] / "configs" / f"{name}.yaml")
+    settings = load(Path(__file__).parents[3] / "configs" / f"{name}.yaml")
     training, search = settings.training, settings.search
     space = Space(in_order([Axis.of(axis, levels) for axis, levels in search.model_dump()["space"].items()]))
     priced = prices(
