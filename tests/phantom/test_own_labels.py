@@ -77,7 +77,7 @@ def test_scans_have_the_regions_of_the_segmentation_where_they_are_cut(
     found = read_collection(tmp_path / "made")
     assert len(found.volumes) == 12 and table.exists()
     for row in found.volumes:
-        stack = slice_volume(row.path, checksum="x")
+        stack = slice_volume(row.path)
         seen = truth(stack, found.regions[row.volume_id], DEFAULT)
         for flags, z in zip(seen, stack.z_mm, strict=True):
             # a cut of several slices has the label of its middle one
@@ -514,7 +514,7 @@ def test_a_part_of_a_tilted_segmentation_has_its_border_where_it_is_seen(tmp_pat
     simulate_labels(read_labels(*tilted(tmp_path, 15)), tmp_path / "made", count=14, seed=3, without=without)
     seen, parts = 0, 0
     for row in (found := read_collection(tmp_path / "made")).volumes:
-        stack = slice_volume(row.path, checksum="x")
+        stack = slice_volume(row.path)
         flags, brightness = (
             truth(stack, found.regions[row.volume_id], DEFAULT),
             stack.pixels.mean(axis=(1, 2), dtype=float),
