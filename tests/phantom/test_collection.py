@@ -260,8 +260,8 @@ def test_a_run_that_ends_too_early_leaves_no_table_of_volumes_that_it_has_writte
 
 
 def test_the_number_that_makes_old_volumes_anew_is_that_of_the_newest_recipe() -> None:
-    """Volumes of an older recipe were kept as current once: a thirteenth was told of, the number had stayed at
-    twelve."""
+    """Volumes of an older recipe were kept as current once: a thirteenth was told of, the number had stayed
+    at twelve."""
     room = Path(__file__).parents[2] / "fovnet" / "phantom"
     told = re.findall(r"recipe (\d+)", (room / "README.md").read_text(encoding="utf-8"))
     assert max(map(int, told)) == RECIPE
