@@ -730,8 +730,8 @@ def read_yaml(
         raise ConfigError(
             "config-unreadable", f"{path}: {error.strerror or error}, wanted a YAML file; {like}"
         ) from None
-    # a date such as 2024-02-31, a number of thousands of digits, endless nesting
     except (ValueError, RecursionError) as error:
+        # a date such as 2024-02-31, a number of thousands of digits, endless nesting
         message = " ".join(str(error).split())
         raise ConfigError(
             "config-unreadable",

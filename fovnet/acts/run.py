@@ -114,8 +114,8 @@ class Run:
         try:
             fingerprint = search_fingerprint(self.settings, self.pack)
             mine = {self.results.journal(fingerprint), jobs_journal(self.settings, self.results)}
-        # the networks it started from are gone and cannot be compared
         except ModelError:
+            # the networks it started from are gone and cannot be compared
             mine = {journal}
         if journal not in mine:
             other = (

@@ -46,8 +46,8 @@ def kept_rows(
         source = source.now()
         unaltered = unchanged(source, kept["file"]) and kept["file"].get("beside") == source.beside
         return list(kept["rows"]) if unaltered else None
-    # whatever an earlier answer, or its volume, raises: it is answered again
     except Exception:
+        # whatever an earlier answer, or its volume, raises: it is answered again
         return None
 
 

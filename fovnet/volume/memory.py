@@ -66,8 +66,8 @@ def bytes_to_read(source: Source) -> int:
         wanted = sizes.get(series, 0)
     except (OSError, ValueError, VolumeError):      # a null byte in the name; a file that no reader claims
         wanted = 0
-    # reading it will raise it too, and refuse the volume; until then it is alone
     except Exception:
+        # reading it will raise it too, and refuse the volume; until then it is alone
         return BUDGET_BYTES
     return LEAST_BYTES + min(wanted, MOST_VOXELS * BYTES_PER_VOXEL)
 

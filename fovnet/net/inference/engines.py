@@ -193,8 +193,8 @@ def _outputs(images: Tensor, run: Callable[[Floats32], Sequence[Floats32]]) -> t
     memory."""
     try:
         probabilities, features = run(images.contiguous().numpy())
-    # a runtime has its own kinds of errors, and one volume must not stop the rest
     except Exception as fault:
+        # a runtime has its own kinds of errors, and one volume must not stop the rest
         raise ModelError("engine-failed", f"{type(fault).__name__}: {fault}; use the engine torch") from fault
     return probabilities, features
 

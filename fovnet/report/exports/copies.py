@@ -124,8 +124,8 @@ def _write(answer: StoredAnswer, source: Source, path: Path, relabel: Callable[[
             return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise
-    # unusual header values raise any exception, whose text may contain a name
     except Exception as fault:
+        # unusual header values raise any exception, whose text may contain a name
         raise ModelError(
             "export-header",
             f"{answer.path}: {answer.volume_id} has a header of which no copy can be made "

@@ -240,8 +240,8 @@ def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
             return replace_with(path, partial(report.save_as, enforce_file_format=True))
     except (FovnetError, OSError, MemoryError):
         raise
-    # unusual header values raise any exception, whose text may contain a name
     except Exception as fault:
+        # unusual header values raise any exception, whose text may contain a name
         raise ModelError(
             "export-header",
             f"{answer.path}: {answer.volume_id} has a header of which no report can be made "

@@ -94,8 +94,8 @@ def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kern
     def log_likelihood(theta: Floats) -> float:
         try:
             return gp.log_marginal_likelihood(theta, gaps, y, space.scales, KERNELS[kernel])[0]
-        # without noise, two rows that agree in all relevant axes make K singular
         except LinAlgError:
+            # without noise, two rows that agree in all relevant axes make K singular
             return -np.inf
 
     start = np.frombuffer(_fitted(space, rows, values, targets, kernel))

@@ -126,8 +126,8 @@ def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
         header = reader.read(bytes(getter(dataset)("csa")))
         slices = whole(reader.get_n_mosaic(header))
         normal = np.asarray(reader.get_slice_normal(header), dtype=np.float64)
-    # missing or arbitrary bytes: the reader may raise any exception
     except Exception as fault:
+        # missing or arbitrary bytes: the reader may raise any exception
         raise VolumeError(
             "volume-mosaic",
             f"{frame.item}: a mosaic whose CSA header (0029,1010) is missing or damaged, so nothing says "

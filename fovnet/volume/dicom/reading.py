@@ -67,8 +67,8 @@ def volume_of(meant: Chosen) -> Volume:
         return replace(volume, notes=(*volume.notes, *meant.unused))
     except (VolumeError, MemoryError, OSError):
         raise
-    # damaged data raise any; its message is left out, as it may quote the header
     except Exception as fault:
+        # damaged data raise any; its message is left out, as it may quote the header
         damaged = f"{meant.path}: damaged DICOM ({type(fault).__name__}). Export it again."
         raise VolumeError("volume-corrupt", damaged) from fault
 

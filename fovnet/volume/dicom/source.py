@@ -240,8 +240,8 @@ def _archive(path: Path) -> zipfile.ZipFile:
             "volume-archive-size",
             f"{path}: its table of contents does not fit into memory. Unpack it, and name the folder.",
         ) from fault
-    # zipfile may raise any exception: IndexError for an empty name, for example
     except Exception as fault:
+        # zipfile may raise any exception: IndexError for an empty name, for example
         raise VolumeError(
             "volume-corrupt", f"{path}: a damaged zip archive ({fault}). Copy it again from its origin."
         ) from fault
