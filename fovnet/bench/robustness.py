@@ -22,7 +22,7 @@ from scipy import ndimage
 from fovnet.bench import shares
 from fovnet.bench.shares import Tally
 from fovnet.decision.ensemble import Ensemble
-from fovnet.errors import VolumeError
+from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.protocols import SITES, plan
 from fovnet.phantom.anatomy.body import landmarks
@@ -31,7 +31,7 @@ from fovnet.phantom.oddities import ODDITIES, oddity
 from fovnet.phantom.person.traits import sample_person
 from fovnet.regions import NONE, Vocabulary
 from fovnet.volume import sources
-from fovnet.volume.collection import RegionRow, VolumeRow, read_collection, truth_at
+from fovnet.volume.collection import RegionRow, VolumeRow, read_collection, refuse_beyond, truth_at
 from fovnet.volume.intensity import window
 from fovnet.volume.orient import to_ras
 from fovnet.volume.slices import SliceStack, cut
@@ -87,13 +87,20 @@ def stranger(seed: int, number: int) -> Labelled:
 
 
 def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Labelled]]:
-    """Readers of the labelled volumes of a collection.  Raises CollectionError as `read_collection`; a reader
-    raises VolumeError for a file that cannot be read."""
+    """Readers of the labelled volumes of a collection; one raises VolumeError for a file that cannot be read,
+    and CollectionError "collection-slices" for labels beyond its slices.
+
+    Raises CollectionError as `read_collection`, and "bench-unlabelled" where no volume has labels.
+    """
     collection = read_collection(tables, vocabulary)
-    return [
+    found: list[Callable[[], Labelled]] = [
         partial(_read, row, shows) for row in collection.volumes
         if (shows := collection.regions.get(row.volume_id))
     ]
+    if not found:
+        lacks = f"{collection.path}: none of {len(collection.volumes)} volumes has rows in regions.tsv"
+        raise CollectionError("bench-unlabelled", f"{lacks}; label some, or leave --collection out.")
+    return found
 
 
 def _read(row: VolumeRow, shows: Sequence[RegionRow]) -> Labelled:
@@ -103,6 +110,10 @@ def _read(row: VolumeRow, shows: Sequence[RegionRow]) -> Labelled:
 def _labelled(subject: str, stored: Volume, shows: Sequence[RegionRow]) -> Labelled:
     """The volume with axes RAS+, its rows in millimetres."""
     volume = to_ras(stored)
+    for row in shows:
+        refuse_beyond(
+            row, volume.voxels.shape[2] if volume.counted_z_mm is None else len(volume.counted_z_mm)
+        )
     counted = volume.slice_heights_mm() if volume.counted_z_mm is None else volume.counted_z_mm
     half = abs(float(np.median(np.diff(counted)))) / 2 if len(counted) > 1 else 0.0
     rows = [
@@ -206,17 +217,22 @@ CHANGES: Mapping[str, Change] = {
 
 def robustness(
     ensemble: Ensemble, volumes: Sequence[Callable[[], Labelled]], *, seed: int, bodiless: int = 0,
-    progress: Callable[[int, int], Any] | None = None,
+    progress: Callable[[int, int], Any] | None = None, log: Callable[[str], None] = lambda line: None,
 ) -> list[dict[str, Any]]:
     """A row of COLUMNS for each change, or kind of volume without a body, and each of COUNTED; of these
     `bodiless` each are simulated.  The same seed gives the same changes.
 
     A surely given answer is wrong if it misses a region of which SHOWN_MM are in the picture, or names one
-    that is not in it.  Volumes whose regions are not known count in SURE and WRONG alone.
+    that is not in it.  Volumes whose regions are not known count in SURE and WRONG alone.  `log` gets a
+    sentence on each volume that cannot be read, which is left out.
     """
     tally = Tally()
     for number, made in enumerate(volumes):
-        one = made()
+        try:
+            one = made()
+        except FovnetError as fault:
+            log(f"left out: {fault.sentence} [{fault.code}]")
+            continue
         for at, (name, change) in enumerate(CHANGES.items()):
             _count(tally, name, change(one, np.random.default_rng([seed, at, number])), ensemble)
         if progress:

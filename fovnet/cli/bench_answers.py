@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fovnet.cli.options import Given, GivenBy, ModelFolder, file_out, model_folder, table_of
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -39,7 +39,9 @@ def bench_robustness(
     ensemble = load(model_folder(model), device)
     volumes = of_collection(collection, ensemble.vocabulary) if collection else people(each, seed)
     with progress_bar("judging") as advance:
-        rows = robustness(ensemble, volumes, seed=seed, bodiless=0 if collection else each, progress=advance)
+        rows = robustness(
+            ensemble, volumes, seed=seed, bodiless=0 if collection else each, progress=advance, log=err.print
+        )
     write_tsv(out_file, COLUMNS, rows)
     counted = list(dict.fromkeys(row["what"] for row in rows))
     shown = titled(f"{several(len(volumes), 'volume')}, changed (95 % over subjects)", "change", *counted)

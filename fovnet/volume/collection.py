@@ -177,12 +177,7 @@ def truth_at(
     classes = vocabulary.classes
     shown = np.zeros((len(z_mm), len(classes)), dtype=bool)
     for row in rows:
-        if not row.in_mm and row.last >= slices:
-            raise CollectionError(
-                "collection-slices",
-                f"{row.volume_id}: {row.region} is labelled up to slice {row.last:g}, the "
-                f"last slice is {slices - 1}. Count from 0 at the feet, in RAS order.",
-            )
+        refuse_beyond(row, slices)
         if row.in_mm and (row.last < z_mm[0] - BEYOND_MM or row.first > z_mm[-1] + BEYOND_MM):
             given, actual = f"{row.first:g} to {row.last:g} mm", f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm"
             raise CollectionError(
@@ -197,6 +192,17 @@ def truth_at(
     chain &= np.cumsum(chain, axis=1) == 1
     shown[:, classes.index(NONE)] = ~shown.any(axis=1)
     return shown
+
+
+def refuse_beyond(row: RegionRow, slices: int) -> None:
+    """Raise CollectionError "collection-slices" if a row in slices names one that a volume of so many has
+    not."""
+    if not row.in_mm and row.last >= slices:
+        raise CollectionError(
+            "collection-slices",
+            f"{row.volume_id}: {row.region} is labelled up to slice {row.last:g}, the "
+            f"last slice is {slices - 1}. Count from 0 at the feet, in RAS order.",
+        )
 
 
 def nearest_name(path: Path, *, folder: bool = False) -> str:

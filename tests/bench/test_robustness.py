@@ -26,6 +26,7 @@ from fovnet.bench.robustness import (
 )
 from fovnet.decision.ensemble import Ensemble, assemble, load
 from fovnet.decision.rule import Rule
+from fovnet.errors import CollectionError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
 from fovnet.net.family.weights import save_network
@@ -164,3 +165,21 @@ def test_a_collection_shows_what_its_tables_say(tmp_path: Path) -> None:
         shown = truth_at(stack.z_mm, stack.middle, len(stack.z_mm), one.shows, DEFAULT)
         assert {row.region for row in one.shows} <= set(DEFAULT.classes)
         assert shown.any(axis=1).all() and shown[:, :-1].any()
+
+
+def test_a_volume_that_cannot_be_read_is_left_out_and_told(ensemble: Ensemble, tmp_path: Path) -> None:
+    simulate_collection(tmp_path, subjects=2, volumes_per_subject=1, seed=2, without=["everything"])
+    broken, _ = sorted((tmp_path / "volumes").glob("*.nii.gz"))
+    broken.write_bytes(b"no volume")
+    told: list[str] = []
+    rows = robustness(ensemble, of_collection(tmp_path, DEFAULT), seed=1, log=told.append)
+    assert len(told) == 1 and str(broken) in told[0] and "[volume-" in told[0]
+    assert {row["of"] for row in rows if row["what"] == SURE} == {1}
+
+
+def test_a_collection_without_labels_is_refused(tmp_path: Path) -> None:
+    simulate_collection(tmp_path, subjects=1, volumes_per_subject=1, seed=2, without=["everything"])
+    (tmp_path / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\n", encoding="utf-8")
+    with pytest.raises(CollectionError, match=r"regions\.tsv") as fault:
+        of_collection(tmp_path, DEFAULT)
+    assert fault.value.code == "bench-unlabelled"
