@@ -287,63 +287,45 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
         _refuse_archive(path, members)
         named = Counter(member.filename for member in members)
         for name in sorted(name for name, count in named.items() if count > 1):
-            yield Unread(
-                Item(path, name),
-                VolumeError(
-                    "volume-archive-names",
-                    f"{path}: {named[name]} members are called {name}, and nothing but the name tells which "
-                    "is meant. Unpack them under names of their own.",
-                ),
-            )
-        members = [member for member in members if named[member.filename] == 1]
-        for member in sorted(members, key=lambda one: one.filename):
-            item, name = Item(path, member.filename), PurePosixPath(member.filename).name
-            if name.startswith(".") or member.filename.startswith("__MACOSX/"):
-                continue
-            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                yield Unread(
-                    item,
-                    VolumeError(
-                        "volume-archive-method",
-                        f"{item}: not packed by deflate, but so that 3 KB may unpack to "
-                        "gigabytes at one stroke. Unpack it, and name the folder.",
-                    ),
-                )
-                continue
-            try:
-                with archive.open(member) as file:
-                    opening = file.read(OPENING)
-            except Exception as fault:          # zipfile may raise any exception
-                yield Unread(item, _damaged(item, fault))
-                continue
-            if begins_like_dicom(opening) or name.lower().endswith(SUFFIXES):
-                yield item
-            elif opening.startswith(b"PK\x03\x04"):
-                if not is_document(name, opening):
-                    yield Unread(
-                        item,
-                        VolumeError(
-                            "volume-archive-nested",
-                            f"{item}: an archive in an archive. Unpack the outer one.",
-                        ),
-                    )
-            elif packs_dicom(opening):
-                yield Unread(
-                    item,
-                    VolumeError(
-                        "volume-archive-format",
-                        f"{item}: a DICOM file packed with gzip. Unpack the archive, and "
-                        "its files with gunzip -r.",
-                    ),
-                )
-            elif name.lower().endswith(OTHER_VOLUMES):
-                yield Unread(
-                    item,
-                    VolumeError(
-                        "volume-archive-format",
-                        f"{item}: of an archive only DICOM is read. Unpack it, and name the folder.",
-                    ),
-                )
+            seen = f"{path}: {named[name]} members are called {name}, and nothing but the name tells which is"
+            told = f"{seen} meant. Unpack them under names of their own."
+            yield Unread(Item(path, name), VolumeError("volume-archive-names", told))
+        once = [member for member in members if named[member.filename] == 1]
+        for member in sorted(once, key=lambda one: one.filename):
+            if (looked := _member(archive, member, Item(path, member.filename))) is not None:
+                yield looked
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, item: Item) -> Item | Unread | None:
+    """A member of an archive by its name and first bytes; None for what is neither DICOM nor another
+    volume."""
+    name = PurePosixPath(member.filename).name
+    if name.startswith(".") or member.filename.startswith("__MACOSX/"):
+        return None
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        told = "not packed by deflate, but so that 3 KB may unpack to gigabytes at one stroke"
+        return _unread(item, "volume-archive-method", f"{told}. Unpack it, and name the folder.")
+    try:
+        with archive.open(member) as file:
+            opening = file.read(OPENING)
+    except Exception as fault:          # zipfile may raise any exception
+        return Unread(item, _damaged(item, fault))
+    if begins_like_dicom(opening) or name.lower().endswith(SUFFIXES):
+        return item
+    if opening.startswith(b"PK\x03\x04"):
+        told = "an archive in an archive. Unpack the outer one."
+        return None if is_document(name, opening) else _unread(item, "volume-archive-nested", told)
+    if packs_dicom(opening):
+        told = "a DICOM file packed with gzip. Unpack the archive, and its files with gunzip -r."
+        return _unread(item, "volume-archive-format", told)
+    if name.lower().endswith(OTHER_VOLUMES):
+        told = "of an archive only DICOM is read. Unpack it, and name the folder."
+        return _unread(item, "volume-archive-format", told)
+    return None
+
+
+def _unread(item: Item, code: str, told: str) -> Unread:
+    return Unread(item, VolumeError(code, f"{item}: {told}"))
 
 
 def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
