@@ -45,12 +45,16 @@ def tuned(run: Run) -> Tuned:
         heights_for="presence" if options.heights == "presence" else "all",
     )
     known = novelty.load(results.ensemble), orientation.load(results.ensemble)
-    judge, abstention = settle(
+    judge, abstention, by_region = settle(
         Judge(vocabulary, replace(rule, weights=scored.weights), *known),
         shown_volumes(pack, scored, "validation"),
         stated_error=options.stated_error, at_risk=options.at_risk, seed=run.settings.seed,
+        statement_error=options.statement_error, min_extent_mm=options.min_extent_mm,
     )
-    facts = {"candidates": candidates, "abstention": abstention, "subjects": learned_from(pack)}
+    facts = {
+        "candidates": candidates, "abstention": abstention, "statements": by_region,
+        "subjects": learned_from(pack),
+    }
     path = save_rule(
         results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=run.settings.seed
     )

@@ -21,6 +21,7 @@ from fovnet.decision.checks import (
 )
 from fovnet.decision.doubts import Doubt, Signs, are_reasons, doubts
 from fovnet.decision.rule import Rule
+from fovnet.decision.statements import SOME_UNSURE, Statement, statements, status_of, unsure_sentence
 from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
 from fovnet.volume.slices import SliceStack
@@ -28,7 +29,7 @@ from fovnet.volume.slices import SliceStack
 TABLE = "spans.tsv"
 COLUMNS = (
     "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence",
-    "message", "volume_confidence", "code",
+    "message", "volume_confidence", "code", "extents",
 )
 
 
@@ -36,8 +37,12 @@ COLUMNS = (
 class Answer:
     """The answer on one volume: its status and message, and the decision behind it (None when refused).
 
-    doubts  why it is "uncertain", and "none" where nothing is shown        signs  what was measured besides
-        the decision
+    status   "ok" if of every region it is sure whether it is shown, "partly" if of some, "uncertain" if of
+             none, or "refused"; by an ensemble whose rule says nothing region by region, "ok" or "uncertain"
+             by the doubts
+    doubts   why it is not trusted, and "none" where nothing is shown        signs  what was measured besides
+             the decision
+    statements  one for each region; empty by such an ensemble, or where it was refused
     """
 
     volume_id: str
@@ -48,21 +53,33 @@ class Answer:
     code: str = ""
     doubts: tuple[Doubt, ...] = ()
     signs: Signs | None = None
+    statements: tuple[Statement, ...] = ()
+
+    @property
+    def are_extents_sure(self) -> bool:
+        """Whether nothing is doubted of the volume as a whole, its spans and their ends included."""
+        return self.decision is not None and not are_reasons(self.doubts)
 
     @property
     def codes(self) -> str:
         """The error code of a refused volume, else the distinct codes of its doubts, separated by spaces."""
-        return self.code or " ".join(dict.fromkeys(doubt.code for doubt in self.doubts))
+        codes = [doubt.code for doubt in self.doubts]
+        unsure = [SOME_UNSURE.code] if unsure_sentence(self.statements) else []
+        return self.code or " ".join(dict.fromkeys([*codes, *unsure]))
 
 
 def answer(
-    volume_id: str, path: str, decision: Decision, signs: Signs, rule: Rule, notes: Sequence[str] = ()
+    volume_id: str, path: str, decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary,
+    notes: Sequence[str] = (),
 ) -> Answer:
-    """The answer for a decided volume: "ok", or "uncertain" with the reasons in words."""
-    why = doubts(decision, signs, rule)
-    status = "uncertain" if are_reasons(why) else "ok"
-    message = "; ".join([*(doubt.sentence for doubt in why), *notes])
-    return Answer(volume_id, path, status, message, decision, doubts=why, signs=signs)
+    """The answer for a decided volume, with the reasons to doubt it in words."""
+    why, said = doubts(decision, signs, rule), statements(decision, signs, rule, vocabulary)
+    if said:
+        status = status_of(said)
+    else:
+        status = "uncertain" if are_reasons(why) else "ok"
+    message = "; ".join(filter(None, [unsure_sentence(said), *(doubt.sentence for doubt in why), *notes]))
+    return Answer(volume_id, path, status, message, decision, "", why, signs, said)
 
 
 def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
@@ -75,7 +92,8 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     volume.
 
     `confidence` is the span's, or the volume's if it has none; `volume_confidence` is the volume's without
-    black margins, the same in all its rows; `code` as `Answer.codes`.
+    black margins, the same in all its rows; `code` as `Answer.codes`; `extents` is "sure" where nothing of
+    the volume is doubted, else "unsure", and "" where it was refused.
     """
     sure = given.decision.sure if given.decision else None
     head = bare_row(given) | {"volume_confidence": sure}
@@ -89,6 +107,7 @@ def bare_row(given: Answer) -> dict[str, Any]:
     return {
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message,
         "code": given.codes,
+        "extents": "" if given.decision is None else "sure" if given.are_extents_sure else "unsure",
     }
 
 
@@ -105,6 +124,8 @@ def facts(
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes,
         "message": given.message,
         "doubts": [{"code": doubt.code, "sentence": doubt.sentence} for doubt in given.doubts],
+        "statements": [asdict(one) for one in given.statements],
+        "extents_sure": given.are_extents_sure,
         "novelty": novelty and novelty.volume, "agreement": None if agreed is None else float(agreed.mean()),
         "upright": axes and axes.bearing.upright, "classes": vocabulary.classes,
     }

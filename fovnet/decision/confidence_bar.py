@@ -67,12 +67,15 @@ class Bar:
     subjects: int
 
 
-def bar(volumes: Sequence[Graded], stated_error: float, at_risk: float, seed: int = 0) -> Bar:
+def bar(
+    volumes: Sequence[Graded], stated_error: float, at_risk: float, seed: int = 0,
+    bars: Sequence[float] = BARS, starts: Sequence[tuple[int, float]] = STARTS,
+) -> Bar:
     """The bar for the stated error, from validation volumes.  `seed` only sets the order of the subjects in
-    the test."""
+    the test; a bar is never below the last of `bars`, which descend."""
     found: tuple[float, float] | None = None
-    for start, share in STARTS:
-        for height in BARS[start:]:
+    for start, share in starts:
+        for height in bars[start:]:
             p = chance_of_reaching(stated_error, _shuffled(_errors(volumes, height), seed), share * at_risk)
             if p > share * at_risk:
                 break
@@ -81,7 +84,7 @@ def bar(volumes: Sequence[Graded], stated_error: float, at_risk: float, seed: in
     people = len({one.subject for one in volumes})
     if found:
         return Bar(found[0], True, found[1], people)
-    return Bar(_held(volumes, stated_error), False, 1.0, people)
+    return Bar(_held(volumes, stated_error, bars[-1]), False, 1.0, people)
 
 
 def fewest_people(stated_error: float, at_risk: float) -> int:
@@ -152,10 +155,10 @@ def _shuffled(errors: Floats, seed: int) -> Floats:
     return errors[np.random.default_rng(seed).permutation(len(errors))]
 
 
-def _held(volumes: Sequence[Graded], stated_error: float) -> float:
-    """The lowest bar, at least SURE_ENOUGH, at which the volumes themselves err no more than stated; 1 where
+def _held(volumes: Sequence[Graded], stated_error: float, lowest: float) -> float:
+    """The lowest bar, at least `lowest`, at which the volumes themselves err no more than stated; 1 where
     there is none."""
-    sure = [point for point in risk_coverage(volumes) if point["bar"] >= SURE_ENOUGH]
+    sure = [point for point in risk_coverage(volumes) if point["bar"] >= lowest]
     if not sure or sure[-1]["risk"] <= stated_error:
-        return SURE_ENOUGH if sure else 1.0
+        return lowest if sure else 1.0
     return min((point["bar"] for point in sure if point["risk"] <= stated_error), default=1.0)

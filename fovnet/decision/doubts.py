@@ -24,7 +24,7 @@ from fovnet.decision.checks import (
     two_answers,
     unlike_training,
 )
-from fovnet.decision.checks.check import Check, Known, Value
+from fovnet.decision.checks.check import About, Check, Known, Value
 from fovnet.decision.rule import Rule
 
 CHECKS: tuple[Check[Any], ...] = (
@@ -81,6 +81,16 @@ def doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
     return tuple(Doubt(check.code, sentence) for check, sentences in found for sentence in sentences)
 
 
+def concerned(about: About, decision: Decision, signs: Signs, rule: Rule) -> tuple[str, ...]:
+    """The codes of the doubts that make a statement on this region unsure, in the order of CHECKS."""
+    codes = (
+        check.code for check in CHECKS
+        if any(True for _ in _sentences(check, decision, signs, rule))
+        and check.concerns.lames(_value(check, decision, signs), rule, about)
+    )
+    return tuple(dict.fromkeys(codes))
+
+
 def are_reasons(found: Iterable[Doubt]) -> bool:
     """Whether any of these is a reason not to trust the answer."""
     return any(doubt.code != none.CHECK.code for doubt in found)
@@ -88,5 +98,10 @@ def are_reasons(found: Iterable[Doubt]) -> bool:
 
 def _sentences(check: Check[Any], decision: Decision, signs: Signs, rule: Rule) -> Iterable[str]:
     """The sentences of one check; none where its value is unknown."""
-    value = decision if check.measure is None else signs.of(check)
+    value = _value(check, decision, signs)
     return () if value is None else check.sentences(value, rule)
+
+
+def _value(check: Check[Any], decision: Decision, signs: Signs) -> Any:
+    """What a check judges: what it measured, or the decision; None where it could not be measured."""
+    return decision if check.measure is None else signs.of(check)

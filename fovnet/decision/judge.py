@@ -100,4 +100,4 @@ class Judge:
         """The answer on a volume."""
         decision = self.decision(outputs, stack.z_mm, stack.edges_mm, empty(stack.pixels))
         signs = measured(self.known(outputs, stack, decision))
-        return answer(volume_id, path, decision, signs, self.rule, notes)
+        return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

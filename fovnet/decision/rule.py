@@ -53,6 +53,11 @@ MEANINGS = {
     "least_agreement": "a volume whose members agree less is uncertain",
     "least_upright": "a volume whose slices less probably run from feet to head is uncertain",
     "least_extent_mm": "a volume that reaches less far along each axis is uncertain",
+    "min_extent_mm": "height of a region that has to be in the picture for it to be shown",
+    "yes_bar": "probability from which on a region is said to be shown; 0: nothing is said region by region",
+    "no_bar": "probability from which on a region is said not to be shown; 0 as for yes_bar",
+    "chain_line": "calibration of the probability that a region of the chain is shown",
+    "side_line": "calibration of the probability that a side region is shown",
 }
 """The meaning of each setting of a rule, also for its table in the report."""
 
@@ -66,9 +71,14 @@ RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
     "temperature": POSITIVE, "evidence_mm": POSITIVE, "interval_stretch": NOT_NEGATIVE,
     "sigma_mm": NOT_NEGATIVE, "least_extent_mm": NOT_NEGATIVE, "protocol_threshold": SHARE,
     "beside_protocol": SHARE, "min_confidence": SHARE, "least_novelty": SHARE, "least_agreement": SHARE,
-    "least_upright": SHARE, "usual_roughness": ((lambda value: 0 <= value < 1), "a share from 0, below 1"),
+    "least_upright": SHARE, "yes_bar": SHARE, "no_bar": SHARE, "min_extent_mm": POSITIVE,
+    "usual_roughness": ((lambda value: 0 <= value < 1), "a share from 0, below 1"),
 }
 """The valid range of each number of a rule that has one, and its wording in errors."""
+
+
+PLAIN = {"beta": IDENTITY, "line": STRAIGHT, "chain_line": STRAIGHT, "side_line": STRAIGHT}
+"""The calibrations of a rule, and what each is where it changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +111,16 @@ class Rule:
     least_agreement: float = 0.0
     least_upright: float = 0.0
     least_extent_mm: float = 0.0
+    min_extent_mm: float = 10.0
+    yes_bar: float = 0.0
+    no_bar: float = 0.0
+    chain_line: Line = STRAIGHT
+    side_line: Line = STRAIGHT
+
+    @property
+    def by_region(self) -> bool:
+        """Whether it says of each region whether it is shown; one tuned by an earlier fovnet does not."""
+        return self.yes_bar > 0
 
     def refuse_unsound(self, source: Path, members: int, rungs: int) -> None:
         """Raise unless these settings are valid for so many members and chain regions.
@@ -114,7 +134,7 @@ class Rule:
         for name, (sound, wanted) in RANGES.items():
             if not sound(getattr(self, name)):
                 raise _unsound(source, name, getattr(self, name), wanted)
-        for name, usual in (("beta", IDENTITY), ("line", STRAIGHT)):
+        for name, usual in PLAIN.items():
             if not _are_numbers(getattr(self, name), len(usual)):
                 raise _unsound(source, name, getattr(self, name), f"{len(usual)} numbers")
         for height in self.heights:

@@ -28,7 +28,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+ROUNDING_MM = 1e-6
+"""Heights are sums of floats: a run this much shorter than wanted is long enough."""
+
 Floats = NDArray[np.float64]
+Edges = NDArray[np.int64]
 Rungs = tuple[int, int]
 
 
@@ -71,6 +75,14 @@ class Runs(Protocol):
         another rung follows."""
 
 
+class Weighed(Runs, Protocol):
+    """Runs whose weights can also be had one by one."""
+
+    def kinds(self, r: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
+        """(m,) log-weights of the runs of rung r from b[i] to e[i] > b[i]: one at an end of the path, and an
+        inner one that leads onward."""
+
+
 @dataclass(frozen=True)
 class Ahead:
     """The forward pass, (n, s + 1) each: log-weights of paths that enter a rung from the one below at an
@@ -92,6 +104,8 @@ class Crossings:
     begins  (n, s + 1) a path begins with this rung       ends  (n, s + 1) it ends with this rung
     borders (n - 1, s + 1) a step from rung r to r + 1     never  on no rung at all
     total   log-weight of all paths
+    inner   (n, s + 1) log-weights of the beginnings of paths that enter a rung from the one below at an edge
+    onward  (n, s + 1) log-weights of the rests of paths that leave a rung for the next at an edge
     """
 
     begins: Floats
@@ -99,6 +113,8 @@ class Crossings:
     ends: Floats
     never: float
     total: float
+    inner: Floats
+    onward: Floats
 
     def posterior(self) -> Floats:
         """Probability (s, n + 1) of each rung, and last of no rung, at each slice."""
@@ -132,17 +148,51 @@ def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
     n, nothing = evidence.rungs, np.full(len(evidence.below), -np.inf)
     begins: list[Floats] = []
     borders: list[Floats] = []
-    onward = nothing
+    onward = [nothing]
     for r in range(n - 1, -1, -1):
-        first, inner = runs.back(r, evidence.above, onward, add)
+        first, inner = runs.back(r, evidence.above, onward[0], add)
         begins.insert(0, evidence.below + first - up.total)
         if r:
             borders.insert(0, up.inner[r] + inner - up.total)
-        onward = inner - evidence.toll
+        onward.insert(0, inner - evidence.toll)
     return Crossings(
         np.array(begins), np.array(borders).reshape(n - 1, len(nothing)), up.last + evidence.above - up.total,
-        float(evidence.below[-1] - up.total), up.total,
+        float(evidence.below[-1] - up.total), up.total, up.inner, np.array(onward[1:]),
     )
+
+
+def presence(
+    runs: Weighed, evidence: Evidence, crossed: Crossings, seen_mm: Floats, least_mm: float
+) -> Floats:
+    """Probability (n,) that a path is on each rung along least_mm or more.
+
+    crossed  of the same runs, with np.logaddexp
+    seen_mm  (s + 1, n) how much of each rung's slices counts, below every edge; it never falls
+    The runs that are too short are few, as a slice is rarely much thinner than least_mm: their probability is
+    taken from that of all runs, one length in slices after the other.
+    """
+    entered = np.exp(crossed.begins).sum(axis=1)
+    entered[1:] += np.exp(crossed.borders).sum(axis=1)
+    short = [_short(runs, evidence, crossed, r, seen_mm[:, r], least_mm) for r in range(len(entered))]
+    return np.asarray(np.clip(entered - short, 0.0, 1.0))
+
+
+def _short(
+    runs: Weighed, evidence: Evidence, crossed: Crossings, r: int, seen_mm: Floats, least_mm: float
+) -> float:
+    """Probability that a path is on rung r, along less than least_mm."""
+    total, edges = 0.0, len(seen_mm)
+    for slices in range(1, edges):
+        b = np.flatnonzero(seen_mm[slices:] - seen_mm[:-slices] < least_mm - ROUNDING_MM)
+        if not len(b):
+            break
+        e = b + slices
+        cut, whole = runs.kinds(r, b, e)
+        first, inner = evidence.below[b], crossed.inner[r, b]
+        last, onward = evidence.above[e], crossed.onward[r, e]
+        outer = [first + cut + last, first + cut + onward, inner + cut + last]
+        total += float(np.exp(np.stack([*outer, inner + whole + onward]) - crossed.total).sum())
+    return total
 
 
 def best(runs: Runs, evidence: Evidence, between: Rungs | None = None) -> tuple[NDArray[np.int64], float]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.maths import chain_recursion
-from fovnet.maths.chain_recursion import Crossings, Evidence, Floats, Rungs
+from fovnet.maths.chain_recursion import Crossings, Edges, Evidence, Floats, Rungs
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,11 @@ class Plain:
         worth = self.sums[e, r] - self.sums[:e, r]
         return first[:e] + worth, inner[:e] + worth
 
+    def kinds(self, r: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
+        """See `chain_recursion.Weighed`."""
+        worth = self.sums[e, r] - self.sums[b, r]
+        return worth, worth
+
 
 def best_path(
     fits: Floats, beside: Floats, toll: float = 0.0, between: Rungs | None = None
@@ -64,6 +69,15 @@ def crossings(fits: Floats, beside: Floats, toll: float = 0.0) -> Crossings:
     minus its tolls."""
     evidence = Evidence.of(fits, beside, toll)
     return chain_recursion.crossings(Plain(evidence.sums), evidence, np.logaddexp)
+
+
+def presence(fits: Floats, beside: Floats, seen_mm: Floats, least_mm: float, toll: float = 0.0) -> Floats:
+    """Probability (n,) of each rung along least_mm or more, over all paths; `seen_mm` (s + 1, n) as in
+    `chain_recursion.presence`."""
+    evidence = Evidence.of(fits, beside, toll)
+    runs = Plain(evidence.sums)
+    crossed = chain_recursion.crossings(runs, evidence, np.logaddexp)
+    return chain_recursion.presence(runs, evidence, crossed, seen_mm, least_mm)
 
 
 def posterior(fits: Floats, beside: Floats, toll: float = 0.0) -> Floats:

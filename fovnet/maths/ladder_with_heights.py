@@ -30,10 +30,9 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from fovnet.maths import chain_recursion
-from fovnet.maths.chain_recursion import Crossings, Evidence, Floats, gathered
+from fovnet.maths.chain_recursion import Crossings, Edges, Evidence, Floats, gathered
 from fovnet.maths.ladder import Plain
 
-Edges = NDArray[np.int64]
 LEAST_MM = 1e-3
 """Lower bound of the standard deviation of a height."""
 SLIGHT = 1e-9
@@ -83,6 +82,17 @@ def crossings(
     """Where paths begin, step up and end, over all paths; `known`, a good path, saves searching for one."""
     evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
     return chain_recursion.crossings(runs, evidence, np.logaddexp)
+
+
+def presence(
+    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], seen_mm: Floats,
+    least_mm: float, toll: float = 0.0, known: NDArray[np.int64] | None = None,
+) -> Floats:
+    """Probability (n,) of each rung along least_mm or more, over all paths; `seen_mm` (s + 1, n) as in
+    `chain_recursion.presence`, `known` as in `crossings`."""
+    evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
+    crossed = chain_recursion.crossings(runs, evidence, np.logaddexp)
+    return chain_recursion.presence(runs, evidence, crossed, seen_mm, least_mm)
 
 
 def posterior(
@@ -221,6 +231,14 @@ class _High:
         if height is None:
             return first, inner
         return first + height.cut(mm), inner + (height.whole(mm) if onward else height.cut(mm))
+
+    def kinds(self, r: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
+        """See `chain_recursion.Weighed`."""
+        worth, _ = self.plain.kinds(r, b, e)
+        height, mm = self.heights[r], self.edges_mm[e] - self.edges_mm[b]
+        if height is None:
+            return worth, worth
+        return worth + height.cut(mm), worth + height.whole(mm)
 
     def _blocks(
         self, r: int, begins: Edges, ends: Edges, whole: bool = False

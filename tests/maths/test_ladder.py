@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
 
-from fovnet.maths.ladder import best_path, crossings, log_weight, posterior
+from fovnet.maths.ladder import best_path, crossings, log_weight, posterior, presence
 
 
 def every_path(s: int, n: int) -> list[tuple[int, ...]]:
@@ -83,6 +83,27 @@ def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, 
         for slice_, state in enumerate(path):
             expected[slice_, state - 1 if 1 <= state <= n else n] += weight / weights.sum()
     np.testing.assert_allclose(posterior(fits, beside, toll), expected, atol=1e-12)
+
+
+@settings(max_examples=500)
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
+def test_a_rung_is_there_as_probably_as_the_paths_on_which_enough_of_it_is_seen(
+    s: int, n: int, seed: int, toll: float
+) -> None:
+    """Slices of any height, of which some do not count for some rungs."""
+    fits, beside = problem(s, n, seed)
+    rng = np.random.default_rng(seed)
+    counts_mm = rng.uniform(1, 9, (s, 1)) * (rng.random((s, n)) < 0.8)
+    least_mm = float(rng.choice([1e-3, 5.0, 10.0, 60.0]))
+    weights = np.array([worth(path, fits, beside, toll) for path in PATHS[s, n]])
+    weights = np.exp(weights - np.logaddexp.reduce(weights))
+    expected = np.zeros(n)
+    for path, weight in zip(PATHS[s, n], weights, strict=True):
+        for rung in range(n):
+            on = np.array(path) == rung + 1
+            expected[rung] += weight * bool(on.any() and counts_mm[on, rung].sum() >= least_mm)
+    seen_mm = np.vstack([np.zeros(n), np.cumsum(counts_mm, axis=0)])
+    np.testing.assert_allclose(presence(fits, beside, seen_mm, least_mm, toll), expected, atol=1e-12)
 
 
 @settings(max_examples=200)

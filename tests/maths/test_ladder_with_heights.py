@@ -13,7 +13,7 @@ from scipy.special import log_ndtr
 from scipy.stats import norm
 
 from fovnet.maths import ladder
-from fovnet.maths.ladder_with_heights import Height, best_path, log_weight, posterior
+from fovnet.maths.ladder_with_heights import Height, best_path, log_weight, posterior, presence
 
 
 def every_path(s: int, n: int) -> list[tuple[int, ...]]:
@@ -66,6 +66,24 @@ def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll:
     assert tuple(path) in PATHS[s, n]
     assert value == pytest.approx(max(worth(other, *case, toll) for other in PATHS[s, n]), abs=1e-9)
     assert value == pytest.approx(worth(path, *case, toll), abs=1e-9)
+
+
+@settings(max_examples=200)
+@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
+def test_a_rung_is_there_as_probably_as_the_paths_on_which_it_is_high_enough(
+    s: int, n: int, seed: int, toll: float
+) -> None:
+    fits, beside, edges_mm, heights = problem(s, n, seed)
+    weights = np.array([worth(path, fits, beside, edges_mm, heights, toll) for path in PATHS[s, n]])
+    weights = np.exp(weights - np.logaddexp.reduce(weights))
+    expected, least_mm = np.zeros(n), float(np.random.default_rng(seed).choice([1.0, 8.0, 15.0]))
+    for path, weight in zip(PATHS[s, n], weights, strict=True):
+        for rung in range(n):
+            on = np.array(path) == rung + 1
+            expected[rung] += weight * bool(np.diff(edges_mm)[on].sum() >= least_mm)
+    seen_mm = np.repeat(edges_mm[:, None] - edges_mm[0], n, axis=1)
+    found = presence(fits, beside, edges_mm, heights, seen_mm, least_mm, toll)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 @settings(max_examples=100)

@@ -112,6 +112,16 @@ class ChainModel:
             self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll, states
         )
 
+    def presence(self, states: NDArray[np.int64], seen_mm: Floats, least_mm: float) -> Floats:
+        """Probability (n,) of each rung along least_mm or more, over all paths; `states`, a good path, saves
+        searching for one; `seen_mm` as in `chain_recursion.presence`."""
+        toll = self.rule.border_toll
+        if not self.rule.heights:
+            return ladder.presence(self.fits, self.none, seen_mm, least_mm, toll)
+        return high.presence(
+            self.fits, self.none, self.edges_mm, self.rule.heights, seen_mm, least_mm, toll, states
+        )
+
     def log_weight(
         self, between: tuple[int, int] | None = None, states: NDArray[np.int64] | None = None
     ) -> float:

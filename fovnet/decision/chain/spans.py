@@ -12,6 +12,7 @@ from scipy.special import expit
 from fovnet.decision.calibrations import along, recalibrated
 from fovnet.decision.chain.boundaries import Boundary, boundaries
 from fovnet.decision.chain.chain_model import FLOOR, ChainModel, observations_of
+from fovnet.decision.chain.presence import Presence, presence
 from fovnet.decision.rule import EVEN, Rule
 from fovnet.maths.roughness import roughness
 from fovnet.maths.smoothing import best_stretch, smooth_along_body, temper
@@ -79,6 +80,7 @@ class Decision:
     observations     independent ones, at most one every OBSERVATION_MM
     roughness        difference of neighbouring slices over that of any two; regions are less probable if it
                      or the misfit is above usual
+    presence         of each region, before calibration; None for a decision that nobody asked about regions
     """
 
     spans: tuple[Span, ...]
@@ -93,6 +95,7 @@ class Decision:
     misfit: float = 0.0
     roughness: float = 0.0
     observations: float = 0.0
+    presence: Presence | None = None
 
 
 def decide(
@@ -118,11 +121,13 @@ def decide(
         else outline(turned, -z_mm[::-1], vocabulary, rule, -chain.edges_mm[::-1]).chain
     )
     gain = over.log_weight() - chain.log_weight(states=states)
-    trust = _trust(misfit, rough, gain, rule)
+    ordered = _ordered(misfit, rough, rule)
+    trust = ordered * float(expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - gain))
     believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.posterior(), chain.blank), n)
-    # before the calibration, which was fitted to values after trust
+    # upside down is improbable beforehand; before the calibration, which was fitted to values after trust
     believed[:, :-1] *= trust
     certainty = recalibrated(believed, shares(smoothed, decided, n), rule.beta)
+    shown = presence(smoothed, states, n, chain.edges_mm, rule).trusted(ordered)
     decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, predicted_class(decided, n)[:, None], axis=1)[:, 0]
     spans = _spans(decided, certainty, chain.edges_mm, vocabulary)
@@ -133,7 +138,7 @@ def decide(
     return Decision(
         tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain,
         boundaries(states, stands, crossed, z_mm, chain.edges_mm, vocabulary.chain, rule.interval_stretch),
-        exactly, gain > rule.flipped_gain, misfit, rough, _observations(chain.edges_mm),
+        exactly, gain > rule.flipped_gain, misfit, rough, _observations(chain.edges_mm), shown,
     )
 
 
@@ -177,12 +182,11 @@ def _observations(edges_mm: Floats) -> float:
     return float(np.round(observations_of(edges_mm).sum(), 6))
 
 
-def _trust(misfit: float, rough: float, gain: float, rule: Rule) -> float:
-    """Factor from 0 to 1 on the regions' probabilities: near 1, less if misfit or roughness is above usual
-    (shuffled slices), or if the reversed order fits better (upside down)."""
+def _ordered(misfit: float, rough: float, rule: Rule) -> float:
+    """Factor from 0 to 1 on the regions' probabilities: 1, or less if misfit or roughness is above usual, as in
+    shuffled slices."""
     ordered = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
-    ordered *= min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness))
-    return float(ordered * expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - gain))
+    return float(ordered * min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness)))
 
 
 def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:

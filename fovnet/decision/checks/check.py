@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,29 @@ class Known:
 
 
 @dataclass(frozen=True)
+class About:
+    """A region that something is said of: its column among the classes, whether it is in the answer, and its
+    rows (s,) there, or those along which it is most probable."""
+
+    column: int
+    shown: bool
+    rows: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Concern(Generic[Value]):
+    """Which statements a doubt makes unsure, for people, and whether that on a region is among them."""
+
+    words: str
+    lames: Callable[[Value, Rule, About], bool]
+
+
+WHOLE = Concern[Any]("every region", lambda value, rule, about: True)
+ABSENCE = Concern[Any]("regions not shown", lambda value, rule, about: not about.shown)
+EXTENTS = Concern[Any]("extents alone", lambda value, rule, about: False)
+
+
+@dataclass(frozen=True)
 class Code:
     """A stable code, as in spans.tsv, with its words for people.
 
@@ -64,11 +87,13 @@ class Check(Code, Generic[Value]):
     """One check.
 
     sentences  why a value is a doubt under the rule; none if it is no doubt
+    concerns   which statements on regions are then unsure
     measure    the value on a volume, None where it cannot be judged; without `measure` it is the decision
     bar, fit   the setting of the rule that the values on validation volumes give, and how; "" for other bars
     """
 
     sentences: Callable[[Value, Rule], Iterable[str]]
+    concerns: Concern[Value]
     measure: Callable[[Known], Value | None] | None = None
     bar: str = ""
     fit: Callable[[Sequence[Value]], float] | None = None

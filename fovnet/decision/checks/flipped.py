@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.checks.check import Check
+from fovnet.decision.checks.check import WHOLE, Check
 from fovnet.decision.rule import Rule
 
 
@@ -20,5 +20,6 @@ CHECK = Check(
     words="possibly flipped head to feet",
     meaning="the answer fits better with the slices in reversed order; they were not reversed",
     to_try="check the orientation in a viewer, and convert the series again",
+    concerns=WHOLE,
     sentences=sentences,
 )

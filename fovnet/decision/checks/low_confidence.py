@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.checks.check import Check
+from fovnet.decision.checks.check import EXTENTS, Check
 from fovnet.decision.checks.percent import below
 from fovnet.decision.rule import Rule
 
@@ -40,6 +40,7 @@ CHECK = Check(
     meaning="the volume's confidence is below the ensemble's bar, or a region of the answer is less "
             "probable than 0.7",
     to_try="look at the picture: the regions are the best guess",
+    concerns=EXTENTS,
     sentences=of_the_answer,
 )
 OF_REGIONS = replace(CHECK, sentences=of_regions)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fovnet.decision.checks.check import Check, Floats, Known
+from fovnet.decision.checks.check import About, Check, Concern, Floats, Known
 from fovnet.decision.checks.percent import below
 from fovnet.decision.confidence_bar import floor
 from fovnet.decision.rule import Rule
@@ -31,6 +31,11 @@ def sentences(agreed: Floats, rule: Rule) -> Iterator[str]:
         yield f"the networks disagree: agreement {percent}, at least {wanted} wanted"
 
 
+def disagree_there(agreed: Floats, rule: Rule, about: About) -> bool:
+    """Whether the mean over the region's slices is below the bar."""
+    return float(agreed[about.rows].mean()) < rule.least_agreement
+
+
 CHECK = Check(
     code="members-disagree",
     words="the networks disagree",
@@ -39,5 +44,6 @@ CHECK = Check(
     measure=measure,
     bar="least_agreement",
     fit=fit,
+    concerns=Concern("regions where they disagree", disagree_there),
     sentences=sentences,
 )

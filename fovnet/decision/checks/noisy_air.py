@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.checks.check import WHOLE, Check, Known
 from fovnet.decision.rule import Rule
 
 
@@ -28,5 +28,6 @@ CHECK = Check(
             "networks were validated on no such pictures",
     to_try="predict the magnitude image of the same visit, or mask the map",
     measure=measure,
+    concerns=WHOLE,
     sentences=sentences,
 )

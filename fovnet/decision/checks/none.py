@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.checks.check import Check
+from fovnet.decision.checks.check import EXTENTS, Check
 from fovnet.decision.rule import Rule
 
 
@@ -21,5 +21,6 @@ CHECK = Check(
     words="shows none of the regions",
     meaning="air, noise, a phantom, or a part of the body that is in no region, such as an arm",
     to_try="nothing: it is an answer",
+    concerns=EXTENTS,
     sentences=sentences,
 )

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.checks.check import Check
+from fovnet.decision.checks.check import EXTENTS, Check
 from fovnet.decision.checks.percent import below
 from fovnet.decision.rule import EVEN, Rule
+from fovnet.words import listed
 
 
 def sentences(decision: Decision, rule: Rule) -> Iterator[str]:
     """One below EVEN; none where nothing is shown: it was 0.01 to 0.05 on eight volumes that were right."""
     if decision.spans and decision.set_probability < EVEN:
         chance, _ = below(decision.set_probability, EVEN)
-        only = f"{chance} that it shows {_listed([span.region for span in decision.spans])} and nothing else"
+        only = f"{chance} that it shows {listed(span.region for span in decision.spans)} and nothing else"
         yield f"more likely than not, it shows a region more, or one less: {only}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    """ "chest", "chest and head", "abdomen, chest and head": each name once."""
-    *first, last = dict.fromkeys(names)
-    return " and ".join(filter(None, (", ".join(first), last)))
 
 
 CHECK = Check(
@@ -29,5 +24,6 @@ CHECK = Check(
     words="rather a region more or less",
     meaning="the exact set of predicted regions is less likely than not",
     to_try="look at both ends of the volume, where regions begin and end",
+    concerns=EXTENTS,
     sentences=sentences,
 )

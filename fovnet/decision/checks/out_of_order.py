@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.chain.margins import empty, lit
-from fovnet.decision.checks.check import Check, Floats, Known
+from fovnet.decision.checks.check import WHOLE, Check, Floats, Known
 from fovnet.decision.rule import Rule
 from fovnet.maths.ordering import neighbour_ratio, passes
 
@@ -73,5 +73,6 @@ CHECK = Check(
             "they were acquired, in interleaved passes",
     to_try="convert the series again, sorted by position and not by file name or instance number",
     measure=measure,
+    concerns=WHOLE,
     sentences=sentences,
 )

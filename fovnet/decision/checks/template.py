@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.checks.check import EXTENTS, Check, Known
 from fovnet.decision.rule import Rule
 
 
@@ -28,5 +28,6 @@ CHECK = Check(
             "those of the person",
     to_try="predict the image as it was before normalisation",
     measure=measure,
+    concerns=EXTENTS,
     sentences=sentences,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.checks.check import ABSENCE, Check, Known
 from fovnet.decision.dark_slices import Hidden, hidden_region
 from fovnet.decision.rule import Rule
 
@@ -35,5 +35,6 @@ CHECK = Check(
             "beyond the coil",
     to_try="give all parts the same brightness (normalise each station), or predict each by itself",
     measure=measure,
+    concerns=ABSENCE,
     sentences=sentences,
 )

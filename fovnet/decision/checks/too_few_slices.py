@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.checks.check import WHOLE, Check, Known
 from fovnet.decision.rule import OBSERVATION_MM, Rule
 
 FEWEST, LEAST_OBSERVATIONS = 5, 2.0
@@ -45,5 +45,6 @@ CHECK = Check(
             "contradict an answer",
     to_try="predict a series of the same visit that covers more",
     measure=measure,
+    concerns=WHOLE,
     sentences=sentences,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.checks.check import WHOLE, Check, Known
 from fovnet.decision.confidence_bar import FALSE_ALARMS
 from fovnet.decision.rule import Rule
 from fovnet.volume.planes import extents_mm
@@ -45,5 +45,6 @@ CHECK = Check(
     measure=measure,
     bar="least_extent_mm",
     fit=fit,
+    concerns=WHOLE,
     sentences=sentences,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.checks.check import WHOLE, Check, Known
 from fovnet.decision.checks.percent import below
 from fovnet.decision.confidence_bar import FALSE_ALARMS, floor
 from fovnet.decision.orientation import Bearing
@@ -63,5 +63,6 @@ CHECK = Check(
     measure=measure,
     bar="least_upright",
     fit=fit,
+    concerns=WHOLE,
     sentences=sentences,
 )

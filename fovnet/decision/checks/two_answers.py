@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fovnet.decision.chain.spans import Decision, Span
-from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.checks.check import EXTENTS, Check, Known
 from fovnet.decision.rule import Rule
 
 NEAR = 0.7
@@ -63,5 +63,6 @@ CHECK = Check(
             "predicted one; the message names both",
     to_try="look at the picture",
     measure=measure,
+    concerns=EXTENTS,
     sentences=sentences,
 )

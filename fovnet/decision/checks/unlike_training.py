@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fovnet.decision import novelty
-from fovnet.decision.checks.check import Check, Floats, Known
+from fovnet.decision.checks.check import WHOLE, Check, Floats, Known
 from fovnet.decision.checks.percent import below
 from fovnet.decision.confidence_bar import floor
 from fovnet.decision.rule import Rule
@@ -51,5 +51,6 @@ CHECK = Check(
     measure=measure,
     bar="least_novelty",
     fit=fit,
+    concerns=WHOLE,
     sentences=sentences,
 )

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import STRAIGHT, Beta, Line, best_beta, best_line
 from fovnet.decision.chain.margins import empty, lit
-from fovnet.decision.chain.spans import Decision, predicted_class, shares
+from fovnet.decision.chain.spans import Decision, outer_edges, predicted_class, shares
 from fovnet.decision.checks import phantom
 from fovnet.decision.confidence_bar import Graded, bar, risk_coverage
 from fovnet.decision.doubts import CHECKS, Signs, are_reasons, doubts, measured
 from fovnet.decision.fitting.objective import protocol_alone
+from fovnet.decision.fitting.statement_bars import Told, settled, shown_regions
 from fovnet.decision.fitting.tuning import right
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
@@ -41,10 +42,13 @@ class Shown:
 
 
 def settle(
-    judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int
-) -> tuple[Judge, dict[str, Any]]:
-    """The judge with a settled rule, and the facts of settling: bar, promise, risk-coverage curve."""
+    judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int,
+    statement_error: float = 0.02, min_extent_mm: float = 10.0,
+) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
+    """The judge with a settled rule, and the facts of settling: of volumes (bar, promise, risk-coverage
+    curve), and of statements on regions (`statement_bars.settled`)."""
     n = len(judge.vocabulary.chain)
+    judge = replace(judge, rule=replace(judge.rule, min_extent_mm=min_extent_mm))
     judge = replace(judge, rule=replace(judge.rule, beta=_beta(judge, volumes)))
     judge = replace(judge, rule=replace(judge.rule, line=_line(judge, volumes)))
     decisions = [_decided(one, judge) for one in volumes]
@@ -59,7 +63,20 @@ def settle(
         "stated_error": stated_error, "at_risk": at_risk, **asdict(found), "volumes": len(volumes),
         "curve": risk_coverage(graded),
     }
-    return replace(judge, rule=replace(judge.rule, min_confidence=found.min_confidence)), facts
+    rule = replace(judge.rule, min_confidence=found.min_confidence)
+    told = [
+        Told(one.subject, decision, seen, *shown_regions(one.truth, _edges(one), n, min_extent_mm))
+        for one, decision, seen in zip(volumes, decisions, signs, strict=True)
+    ]
+    rule, by_region = settled(
+        rule, told, judge.vocabulary, stated_error=statement_error, at_risk=at_risk, seed=seed
+    )
+    return replace(judge, rule=rule), facts, by_region
+
+
+def _edges(one: Shown) -> NDArray[np.float64]:
+    """(s + 1,) where the slices of a volume begin and end."""
+    return outer_edges(one.stack.z_mm, one.stack.edges_mm)
 
 
 def _decided(one: Shown, judge: Judge) -> Decision:

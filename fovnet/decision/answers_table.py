@@ -1,0 +1,54 @@
+"""The table of answers, answers.tsv: one row a volume, and of each region what is said of it.
+
+    volume_id, path, status, shows, unsure, message, code, volume_confidence
+    of each region R   R            yes, no or unsure         R_probability  that 10 mm of it are shown
+                       R_from_mm, R_to_mm   its ends in scanner millimetres, with 90 % intervals
+                       (R_from_low_mm, R_from_high_mm, ...); empty where the picture ends, or without a span
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fovnet.decision.statements import UNSURE, YES
+
+TABLE = "answers.tsv"
+HEAD = ("volume_id", "path", "status", "shows", "unsure", "message", "code", "volume_confidence")
+ENDS = {"lower": "from", "upper": "to"}
+
+
+def columns(regions: Sequence[str]) -> tuple[str, ...]:
+    """The columns of the table for these regions."""
+    return (*HEAD, *(name for region in regions for name in _names(region)))
+
+
+def row(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of one volume, from the facts of its JSON; of a refused one only the head."""
+    made = body.get("statements") or ()
+    cells = {name: body.get(name) for name in HEAD}
+    cells |= {
+        "volume_confidence": body.get("confidence"),
+        "shows": ", ".join(one["region"] for one in made if one["answer"] == YES),
+        "unsure": ", ".join(one["region"] for one in made if one["answer"] == UNSURE),
+    }
+    for one in made:
+        cells |= _cells(one)
+    return cells
+
+
+def _names(region: str) -> list[str]:
+    ends = [f"{region}_{end}{side}_mm" for end in ENDS.values() for side in ("", "_low", "_high")]
+    return [region, f"{region}_probability", *ends]
+
+
+def _cells(one: Mapping[str, Any]) -> dict[str, Any]:
+    region = one["region"]
+    cells = {region: one["answer"], f"{region}_probability": one["probability"]}
+    for name, end in ENDS.items():
+        if one[name]:
+            cells |= {
+                f"{region}_{end}_mm": one[name]["mm"], f"{region}_{end}_low_mm": one[name]["low_mm"],
+                f"{region}_{end}_high_mm": one[name]["high_mm"],
+            }
+    return cells

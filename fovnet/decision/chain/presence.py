@@ -1,0 +1,95 @@
+"""Whether a volume shows a region: the probability that so many millimetres of it are in the picture.
+
+Chain regions: over all label sequences of the chain, exactly (`chain_recursion.presence`).  A side region has
+no order to keep: its own chain has one rung, whose evidence is the share of the side region in each slice;
+the sum over its paths is the same recursion.
+
+A slice may be labelled with a side region alone, as in a narrow cut-out of the spine; it then shows no chain
+region.  Training splits the target evenly between a side region and a chain region, so that with a share p of
+side regions the chance of a chain label is min(1, 2 (1 - p)): certain at one half, none at 1.
+
+    whole    the probability from the whole body      alone  the largest mean share along so many millimetres
+             of the slices, each by itself
+
+The body model takes slices as independent observations, and is surest where all members err alike along the
+body; the slices alone are not so.  Both enter the calibration (`calibrations.best_line`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.chain.chain_model import FLOOR, ChainModel, observations_of
+from fovnet.decision.rule import OBSERVATION_MM, Rule
+from fovnet.maths import ladder
+
+Floats = NDArray[np.float64]
+UNKNOWN = 0.5
+"""The probability of a region in a volume whose slices are in no order: as likely as not."""
+
+
+@dataclass(frozen=True)
+class Presence:
+    """Of each region (r,), chain regions before side regions, before calibration; symbols as above."""
+
+    whole: Floats
+    alone: Floats
+
+    def trusted(self, ordered: float) -> Presence:
+        """The same for a volume whose slices seem less in order (a factor from 0 to 1): nearer to UNKNOWN by
+        the whole body."""
+        return Presence(UNKNOWN + ordered * (self.whole - UNKNOWN), self.alone)
+
+
+def presence(
+    smoothed: Floats, states: NDArray[np.int64], n: int, edges_mm: Floats, rule: Rule
+) -> Presence:
+    """Of each region along `rule.min_extent_mm` or more.
+
+    smoothed  (s, k) calibrated and smoothed probabilities: n rungs, side regions, none
+    states    (s,) of the best path of the chain        edges_mm  (s + 1,) where the slices begin and end
+    A volume lower than that can show any region that fills it.
+    """
+    height_mm = np.diff(edges_mm)
+    least_mm = min(rule.min_extent_mm, float(height_mm.sum()))
+    rungs = _labelled(smoothed, n)
+    chain = ChainModel.of(np.column_stack([rungs, 1.0 - rungs.sum(axis=1)]), n, edges_mm, rule).believed
+    whole = chain.presence(states, _below_edges(height_mm[:, None] * ~chain.blank), least_mm)
+    sides = smoothed[:, n:-1]
+    beside = [_of_side_region(column, edges_mm, least_mm, rule) for column in sides.T]
+    alone = [_longest_mean(column, height_mm, least_mm) for column in np.column_stack([rungs, sides]).T]
+    return Presence(np.append(whole, beside), np.array(alone))
+
+
+def _labelled(smoothed: Floats, n: int) -> Floats:
+    """(s, n) probability that a slice is labelled with each chain region."""
+    chain = np.column_stack([smoothed[:, :n], smoothed[:, -1:]])
+    chance = np.minimum(1.0, 2.0 * (1.0 - smoothed[:, n:-1].sum(axis=1)))[:, None]
+    return np.asarray(chance * smoothed[:, :n] / np.maximum(chain.sum(axis=1, keepdims=True), FLOOR))
+
+
+def _of_side_region(share: Floats, edges_mm: Floats, least_mm: float, rule: Rule) -> float:
+    """Of a side region with these shares (s,), 0 to 1, of the slices."""
+    observations = observations_of(edges_mm) * OBSERVATION_MM / rule.evidence_mm
+    here = observations * np.log(np.maximum(share, FLOOR))
+    not_here = observations * np.log(np.maximum(1.0 - share, FLOOR))
+    seen_mm = (edges_mm - edges_mm[0])[:, None]
+    return float(ladder.presence(here[:, None], not_here, seen_mm, least_mm)[0])
+
+
+def _longest_mean(share: Floats, height_mm: Floats, least_mm: float) -> float:
+    """The largest mean of the shares (s,) along neighbouring slices that are least_mm or more together, no
+    more of them than that takes."""
+    at_mm, sums = _below_edges(height_mm), _below_edges(height_mm * share)
+    last = np.searchsorted(at_mm, at_mm[:-1] + least_mm - 1e-6)
+    first = np.flatnonzero(last < len(at_mm))
+    last = last[first]
+    return float(((sums[last] - sums[first]) / (at_mm[last] - at_mm[first])).max())
+
+
+def _below_edges(of_slices: Floats) -> Floats:
+    """(s + 1, ...) the sums below every edge."""
+    return np.concatenate([np.zeros_like(of_slices[:1]), np.cumsum(of_slices, axis=0)])

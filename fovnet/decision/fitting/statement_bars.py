@@ -1,0 +1,105 @@
+"""The bars of yes and of no, chosen so that statements on people never seen err no more often than stated.
+
+    a statement's error  1 if it is wrong, else 0        a subject's error  mean of that over the subject's
+    statements of one kind (all its `yes`, or all its `no`) that are given; subjects without any do not count
+    risk                 the mean error of subjects
+
+For each kind the bar is chosen as that of a volume's confidence (`confidence_bar.py`), with half of
+`at_risk`: the promises on `yes` and on `no` then fail together for at most `at_risk` of all validation
+splits.  A statement that a doubt makes unsure, or the spans, is not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.calibrations import Line, best_line
+from fovnet.decision.chain.spans import Decision
+from fovnet.decision.confidence_bar import Graded, bar
+from fovnet.decision.doubts import Signs
+from fovnet.decision.fitting.objective import protocol_alone
+from fovnet.decision.rule import EVEN, Rule
+from fovnet.decision.statements import NO, YES, statements
+from fovnet.regions import Vocabulary
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+BARS = (0.995, 0.99, 0.98, 0.95, 0.9, 0.85, 0.8, 0.7)
+"""Those that are tested, in descending order; a statement at less than the last is a guess."""
+STARTS = ((4, 0.8), (1, 0.2))
+"""Place in BARS where each sequence of tests starts (0.9 and 0.99), and its share of the risk."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A labelled, decided volume: subject, decision, what was measured besides; whether each region is shown
+    (r,), and whether its labels tell (r,)."""
+
+    subject: str
+    decision: Decision
+    signs: Signs
+    shown: Bools
+    known: Bools
+
+
+def shown_regions(truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float) -> tuple[Bools, Bools]:
+    """Whether at least min_extent_mm of each region are labelled (r,), and whether the labels tell (r,), from
+    the truth (s, k) of slices between edges_mm (s + 1,).
+
+    Where a slice is labelled with a side region alone, as in a narrow cut-out of the spine, whether the chain
+    regions that it does not name are shown is not told.
+    """
+    height_mm = np.diff(edges_mm)
+    least_mm = min(min_extent_mm, float(height_mm.sum())) - 1e-6
+    shown = height_mm @ truth[:, :-1] >= least_mm
+    known = np.ones_like(shown)
+    if protocol_alone(truth, n).any():
+        known[:n] = shown[:n]
+    return shown, known
+
+
+def settled(
+    rule: Rule, volumes: Sequence[Told], vocabulary: Vocabulary, *, stated_error: float, at_risk: float,
+    seed: int,
+) -> tuple[Rule, dict[str, Any]]:
+    """The rule with calibrated probabilities of regions and bars for them, and how these were found: of each
+    kind its bar, whether it is promised, and how many subjects and statements it was chosen from."""
+    n = len(vocabulary.chain)
+    rule = replace(rule, chain_line=_line(volumes, slice(0, n)), side_line=_line(volumes, slice(n, None)))
+    graded = {kind: _graded(rule, volumes, vocabulary, kind) for kind in (YES, NO)}
+    found = {
+        kind: bar(those, stated_error, at_risk / 2, seed, BARS, STARTS) for kind, those in graded.items()
+    }
+    rule = replace(rule, yes_bar=found[YES].min_confidence, no_bar=found[NO].min_confidence)
+    facts = {kind: {**asdict(one), "statements": len(graded[kind])} for kind, one in found.items()}
+    return rule, {"stated_error": stated_error, "at_risk": at_risk, **facts}
+
+
+def _line(volumes: Sequence[Told], columns: slice) -> Line:
+    """The calibration of these columns' probabilities, on all statements whose truth is known."""
+    known = np.concatenate([one.known[columns] for one in volumes])
+
+    seen = [one.decision.presence for one in volumes if one.decision.presence is not None]
+    whole, alone = (
+        np.concatenate([getattr(one, each)[columns] for one in seen])[known] for each in ("whole", "alone")
+    )
+    return best_line(whole, alone, np.concatenate([one.shown[columns] for one in volumes])[known])
+
+
+def _graded(rule: Rule, volumes: Sequence[Told], vocabulary: Vocabulary, kind: str) -> list[Graded]:
+    """The statements more likely of this kind, as they would be given from a probability of one half on."""
+    even = replace(rule, yes_bar=EVEN, no_bar=EVEN)
+    graded = []
+    for one in volumes:
+        for made, shown, known in zip(
+            statements(one.decision, one.signs, even, vocabulary), one.shown, one.known, strict=True
+        ):
+            sure = made.probability if kind == YES else 1.0 - made.probability
+            if known and sure >= EVEN:
+                graded.append(Graded(one.subject, sure, made.answer != kind, float(shown != (kind == YES))))
+    return graded

@@ -1,0 +1,163 @@
+"""What is said of each region: that the volume shows it, that it does not, or that neither is sure.
+
+    yes     at least `min_extent_mm` of it are in the picture, with a probability of `yes_bar` or more
+    no      that much is not in the picture, with a probability of `no_bar` or more
+    unsure  neither; or a doubt concerns the region (`Check.concerns`); or the spans say otherwise
+
+The bars are chosen on the validation split so that of the `yes`, and of the `no`, of people never seen at
+most a stated share is wrong (`fitting/statement_bars.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.calibrations import along
+from fovnet.decision.chain.presence import Presence
+from fovnet.decision.chain.spans import Decision
+from fovnet.decision.checks.check import About, Code
+from fovnet.decision.doubts import Signs, concerned
+from fovnet.decision.rule import EVEN, Rule
+from fovnet.regions import Vocabulary
+from fovnet.words import listed
+
+Floats = NDArray[np.float64]
+YES, NO, UNSURE = "yes", "no", "unsure"
+SOME_UNSURE = Code(
+    code="regions-unsure",
+    words="some regions unsure",
+    meaning="whether these regions are shown is neither probable nor improbable enough to be said; the message "
+            "names each with its probability",
+    to_try="look at the picture, mostly at its ends; the regions that are said are as sure as stated",
+    status="partly",
+)
+"""Of an answer of which some statements are unsure, but not because of a doubt."""
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a region, and its 90 % interval; without one where the picture ends, or beside a side
+    region."""
+
+    mm: float
+    low_mm: float | None = None
+    high_mm: float | None = None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is said of one region.
+
+    answer       "yes", "no" or "unsure"        probability  that at least `min_extent_mm` of it are shown
+    doubts       codes of the doubts because of which it is unsure
+    lower, upper its ends in scanner millimetres; None where no span is given it
+    """
+
+    region: str
+    answer: str
+    probability: float
+    doubts: tuple[str, ...] = ()
+    lower: End | None = None
+    upper: End | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is "yes" or "no"."""
+        return self.answer != UNSURE
+
+
+def statements(
+    decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary
+) -> tuple[Statement, ...]:
+    """One for each region, in the order of the classes; empty if the rule has no bars for them, as one tuned
+    by an earlier fovnet."""
+    if not rule.by_region or decision.presence is None:
+        return ()
+    chances = probabilities(decision.presence, rule, len(vocabulary.chain))
+    found = []
+    for column, region in enumerate(vocabulary.classes[:-1]):
+        codes = concerned(about(decision, column), decision, signs, rule)
+        lower, upper = _ends(decision, region)
+        answer = UNSURE if codes else said(float(chances[column]), rule, lower, upper)
+        found.append(Statement(region, answer, float(chances[column]), codes, lower, upper))
+    return tuple(found)
+
+
+def status_of(made: Sequence[Statement]) -> str:
+    """ "ok" if every statement is sure, "partly" if one is, else "uncertain"."""
+    sure = sum(one.is_sure for one in made)
+    return "ok" if sure == len(made) else "partly" if sure else "uncertain"
+
+
+def unsure_sentence(made: Sequence[Statement]) -> str:
+    """Which regions are unsure by their probability alone; "" if there is none."""
+    named = [f"{one.region} ({one.probability:.2f})" for one in made if not (one.is_sure or one.doubts)]
+    return f"unsure whether it shows {listed(named, 'or')}" if named else ""
+
+
+def in_words(made: Sequence[Statement]) -> str:
+    """What is said, in a sentence or two: "Shows the abdomen. Perhaps also pelvis and chest."
+
+    "Perhaps" names what is unsure and more likely shown than not, or has a span.
+    """
+    shown = [one.region for one in made if one.answer == YES]
+    perhaps = [
+        one.region for one in made if one.answer == UNSURE and (one.probability >= EVEN or one.lower is not None)
+    ]
+    if shown:
+        also = f" Perhaps also {listed(perhaps)}." if perhaps else ""
+        return f"Shows {listed(shown)}.{also}"
+    if perhaps:
+        return f"Perhaps shows {listed(perhaps)}."
+    none = "Shows none of the regions."
+    return none if status_of(made) == "ok" else "Which regions it shows is not sure."
+
+
+def probabilities(presence: Presence, rule: Rule, n: int) -> Floats:
+    """(r,) that each region is shown, the first n those of the chain: calibrated by the rule's lines."""
+    lines = [rule.chain_line] * n + [rule.side_line] * (len(presence.whole) - n)
+    return np.array([
+        along(float(whole), float(alone), line)
+        for whole, alone, line in zip(presence.whole, presence.alone, lines, strict=True)
+    ])
+
+
+def said(chance: float, rule: Rule, lower: End | None, upper: End | None) -> str:
+    """The answer at a probability, if no doubt concerns the region.
+
+    It agrees with the spans: a region without a span is not said to be shown, nor one with min_extent_mm or
+    more said not to be.
+    """
+    extent_mm = upper.mm - lower.mm if lower and upper else 0.0
+    if chance >= rule.yes_bar and lower:
+        return YES
+    return NO if 1.0 - chance >= rule.no_bar and extent_mm < rule.min_extent_mm else UNSURE
+
+
+def about(decision: Decision, column: int) -> About:
+    """The region of a column, with the rows of its spans, or where it has none the row at which it is most
+    probable."""
+    rows = decision.decided[:, column]
+    if rows.any():
+        return About(column, True, rows)
+    likeliest = np.arange(len(rows)) == decision.smoothed[:, column].argmax()
+    return About(column, False, likeliest)
+
+
+def _ends(decision: Decision, region: str) -> tuple[End, End] | tuple[None, None]:
+    """The lower and the upper end of a region's spans; None without any."""
+    spans = [span for span in decision.spans if span.region == region]
+    if not spans:
+        return None, None
+    low_mm, high_mm = min(span.from_mm for span in spans), max(span.to_mm for span in spans)
+    lower, upper = End(low_mm), End(high_mm)
+    for border in decision.boundaries:
+        if border.above == region and border.mm == low_mm:
+            lower = End(low_mm, border.low_mm, border.high_mm)
+        if border.below == region and border.mm == high_mm:
+            upper = End(high_mm, border.low_mm, border.high_mm)
+    return lower, upper
