@@ -50,7 +50,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import numpy as np
     import torch
 
-    from fovnet.config import parse, write_settings
+    from fovnet.config.files import parse, write_settings
     from fovnet.decision import novelty
     from fovnet.decision.ensemble import assemble, load, save_rule
     from fovnet.decision.rule import Rule

@@ -32,7 +32,7 @@ from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Trial
 
 if TYPE_CHECKING:
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.net.cost.prices import Prices
     from fovnet.net.jobs.workers import Job
     from fovnet.volume.pack import Pack

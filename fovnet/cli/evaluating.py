@@ -117,7 +117,7 @@ def examine(
 ) -> None:
     """Hold the answers of `predict` against what a labelled collection says is true; status 3 where labelled
     volumes have no answer."""
-    from fovnet.config import vocabulary
+    from fovnet.config.regions import vocabulary
     from fovnet.evaluate.answers import answered_cases, by_name_alone, refuse_other_regions, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.writing import write_evaluation

@@ -31,7 +31,7 @@ from fovnet.workflow import lesson_files, prior_files
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.net.cost.calibration import Calibration
     from fovnet.regions import Vocabulary
     from fovnet.search.space import Space
@@ -44,7 +44,7 @@ verbs = typer.Typer()
 def check(config: ConfigFile) -> None:
     """Say whether a configuration is valid, what it comes to, and what its collections lack; status 3 where
     they lack something."""
-    from fovnet.config import vocabulary
+    from fovnet.config.regions import vocabulary
     from fovnet.regions import DEFAULT
     from fovnet.volume.collection import refuse_shared_names
     from fovnet.volume.preflight import between_labelled, empty_splits, missing_files

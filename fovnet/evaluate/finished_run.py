@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fovnet.net.jobs.run import run_vocabulary
 
 if TYPE_CHECKING:
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.evaluate.cases import Case, Listed
     from fovnet.evaluate.evaluation import Evaluation
     from fovnet.results import Results

@@ -16,7 +16,7 @@ from fovnet.results import Results
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.regions import Vocabulary
     from fovnet.search.explanation import Explanation
     from fovnet.search.search import Search
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 def run_vocabulary(settings: Settings) -> Vocabulary:
     """The regions that the settings name, or fovnet's own six.  Raises ConfigError as
-    `fovnet.config.vocabulary`."""
-    from fovnet.config import vocabulary
+    `fovnet.config.regions.vocabulary`."""
+    from fovnet.config.regions import vocabulary
 
     return vocabulary(settings.regions)
 

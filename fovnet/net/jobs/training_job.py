@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.net.jobs.single_training import SingleTraining
     from fovnet.net.jobs.trials import Labelled
     from fovnet.net.jobs.workers import Job
