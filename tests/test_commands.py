@@ -15,7 +15,7 @@ from fovnet.config.files import parse
 from fovnet.decision.shipped import shipped_folder
 from fovnet.errors import FovnetError, ModelError, VolumeError
 from fovnet.results import Results
-from fovnet.volume.sources import read
+from fovnet.volume.sources.source import read
 
 
 @pytest.mark.parametrize("name", ["mine.yaml", "it's mine.yaml", "a $HOME; b.yaml", '"x".yaml', "*"])

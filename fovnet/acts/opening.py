@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fovnet.acts.tune import Tuned
     from fovnet.evaluate.evaluation import Evaluation
     from fovnet.search.trial import Trial
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 
 class OpenRun(Run):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fovnet.config.models import Settings
     from fovnet.decision.packed import Scored
     from fovnet.regions import Vocabulary
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 Bar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 """Gives, for the name of what is done, a context with a callback (done, total)."""

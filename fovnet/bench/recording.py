@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fovnet.config.models import Settings
     from fovnet.net.cost.prices import Prices
     from fovnet.net.jobs.workers import Job
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 Floats = NDArray[np.float64]
 DRAWN = 0       # seed of the draw of rows

@@ -121,7 +121,7 @@ def examine(
     from fovnet.evaluate.answers import answered_cases, by_name_alone, refuse_other_regions, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.writing import write_evaluation
-    from fovnet.volume.collection import read_collection
+    from fovnet.volume.collection.tables import read_collection
 
     _refuse_in_inputs(out_folder, truth, answers)
     known = vocabulary(regions)

@@ -32,8 +32,8 @@ def _whole(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
 
 
 class Prepare(Section):
-    """Slicing, as `fovnet.volume.slices.Slicing`; `split`: the fractions of the subjects in the training,
-    validation and test splits."""
+    """Slicing, as `fovnet.volume.slices.stack.Slicing`; `split`: the fractions of the subjects in the
+    training, validation and test splits."""
 
     target_spacing_mm: PositiveFloat = 3.0
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
@@ -44,7 +44,7 @@ class Prepare(Section):
 
     @property
     def slicing(self) -> dict[str, Any]:
-        """The arguments of `fovnet.volume.slices.Slicing`: all fields but `split`."""
+        """The arguments of `fovnet.volume.slices.stack.Slicing`: all fields but `split`."""
         return self.model_dump(exclude={"split"})
 
 

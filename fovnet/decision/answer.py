@@ -23,7 +23,7 @@ from fovnet.decision.doubts import Doubt, Signs, are_reasons, doubts
 from fovnet.decision.rule import Rule
 from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
-from fovnet.volume.slices import SliceStack
+from fovnet.volume.slices.stack import SliceStack
 
 TABLE = "spans.tsv"
 COLUMNS = (

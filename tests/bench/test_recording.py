@@ -16,7 +16,7 @@ from fovnet.config.models import Settings
 from fovnet.errors import FovnetError
 from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Trial
-from fovnet.volume.pack import Pack, VolumeRecord
+from fovnet.volume.collection.pack import Pack, VolumeRecord
 
 CLASSES = len(DEFAULT.classes)
 SPACE = {

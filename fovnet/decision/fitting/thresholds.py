@@ -27,7 +27,7 @@ from fovnet.decision.fitting.objective import protocol_alone
 from fovnet.decision.fitting.tuning import right
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
-from fovnet.volume.slices import SliceStack
+from fovnet.volume.slices.stack import SliceStack
 
 
 @dataclass(frozen=True)

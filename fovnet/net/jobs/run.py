@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fovnet.search.explanation import Explanation
     from fovnet.search.search import Search
     from fovnet.search.trial import Trial
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 
 def run_vocabulary(settings: Settings) -> Vocabulary:
@@ -39,7 +39,7 @@ def open_run(settings: Settings) -> tuple[Results, Pack]:
     labelled with other settings: regions could be mixed up, and a report would state settings that were not
     used.
     """
-    from fovnet.volume.pack import load_pack
+    from fovnet.volume.collection.pack import load_pack
 
     results = Results(Path(settings.results))
     pack = load_pack(results.slices)

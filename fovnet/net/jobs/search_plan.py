@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fovnet.search.search import Search
     from fovnet.search.space import Space
     from fovnet.search.spend.schedule import Kind, Schedule
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 
 def search_space(settings: Settings) -> Space:

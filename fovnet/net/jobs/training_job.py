@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fovnet.net.jobs.workers import Job
     from fovnet.net.stopping import Ends
     from fovnet.search.envelope import Envelope
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 AT_ONCE = 4096          # slices, 67 MB
 
