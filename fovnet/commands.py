@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fovnet.results import Results
 
 if TYPE_CHECKING:
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
 
 
 def with_config(verb: str, config: Path) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from fovnet.config import Settings, vocabulary
+from fovnet.config.models import Settings
+from fovnet.config.regions import vocabulary
 from fovnet.errors import ConfigError
 from fovnet.records import digest
 from fovnet.results import SHIPPED_NETWORKS, Results
@@ -22,7 +23,7 @@ def sections(settings: Settings) -> dict[str, Any]:
 
     A regions file counts by its content, since its name stays the same when that changes; colours are in the
     vocabulary only, so that a new colour does not repeat slicing.  Raises ConfigError as
-    `fovnet.config.vocabulary`.
+    `fovnet.config.regions.vocabulary`.
     """
     regions = vocabulary(settings.regions).regions
     whole = {**settings.model_dump(mode="json"), "vocabulary": [asdict(region) for region in regions]}
@@ -89,9 +90,9 @@ def lesson_files(settings: Settings) -> list[str]:
 
 
 def unnoticed_changes(settings_file: Path, settings: Settings, *, recorded: bool) -> str | None:
-    """The sentence that stops a run whose settings differ from those that `fovnet.config.write_settings` left
-    in a file, if Snakemake would not notice; None if it would, nothing has changed, or no readable settings
-    were left.
+    """The sentence that stops a run whose settings differ from those that
+    `fovnet.config.files.write_settings` left in a file, if Snakemake would not notice; None if it would,
+    nothing has changed, or no readable settings were left.
 
     Snakemake compares its records by file name: it notices nothing if the files have another name now, or if
     it has no record (not `recorded`).

@@ -50,7 +50,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import numpy as np
     import torch
 
-    from fovnet.config import parse, write_settings
+    from fovnet.config.files import parse, write_settings
     from fovnet.decision import novelty
     from fovnet.decision.ensemble import assemble, load, save_rule
     from fovnet.decision.rule import Rule
@@ -60,7 +60,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fovnet.records import write_text, write_tsv
     from fovnet.regions import DEFAULT
     from fovnet.results import Results
-    from fovnet.volume.slices import Slicing, slice_format
+    from fovnet.volume.slices.stack import Slicing, slice_format
 
     prepare = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
     results = Results(tmp_path_factory.mktemp("finished"))

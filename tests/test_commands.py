@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.commands import predicting, simulating, with_config
-from fovnet.config import parse
+from fovnet.config.files import parse
 from fovnet.decision.shipped import shipped_folder
 from fovnet.errors import FovnetError, ModelError, VolumeError
 from fovnet.results import Results
-from fovnet.volume.sources import read
+from fovnet.volume.sources.source import read
 
 
 @pytest.mark.parametrize("name", ["mine.yaml", "it's mine.yaml", "a $HOME; b.yaml", '"x".yaml', "*"])

@@ -13,27 +13,19 @@ import yaml
 from hypothesis.strategies import dictionaries, floats, integers, lists, none, recursive, text
 from snakemake.utils import update_config
 
-from fovnet.config import (
-    LATER,
-    Mads,
-    Phantom,
-    Ranking,
-    Settings,
-    deciding,
-    doubled_keys,
-    load,
-    parse,
-    shown,
-    vocabulary,
-    write_settings,
-)
+from fovnet.config.faults import shown
+from fovnet.config.files import load, parse, write_settings
+from fovnet.config.models import Phantom, Settings, deciding
+from fovnet.config.regions import vocabulary
+from fovnet.config.search import LATER, Mads, Ranking
+from fovnet.config.yaml_files import doubled_keys
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.family.architecture import INPUTS
 from fovnet.search.clock import LEAD
 from fovnet.search.look.view import POLLING, RANKING, RECOMMENDED
 from fovnet.search.methods import METHODS
 from fovnet.search.space import BASELINE, Axis, paper_space
-from fovnet.volume.collection import region_named
+from fovnet.volume.collection.tables import region_named
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 

@@ -45,6 +45,19 @@ MODULES = {
 FOOTINGS = {
     "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.formats": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
+    "volume.sources": {
+        "volume.checks", "volume.dicom", "volume.filled", "volume.formats", "volume.grid", "volume.orient",
+        "volume.unpacking", "volume.volume",
+    },
+    "volume.slices": {
+        "volume.checks", "volume.formats", "volume.intensity", "volume.orient", "volume.sources",
+        "volume.volume",
+    },
+    "volume.collection": {"volume.dicom", "volume.slices", "volume.sources", "volume.volume"},
+    "volume.adapters": {
+        "volume.collection", "volume.dicom", "volume.intensity", "volume.orient", "volume.sources",
+        "volume.unpacking", "volume.volume",
+    },
     "report.content": set(),
     "report.figures": {"report.content"},
     "report.exports": set(),
@@ -185,7 +198,7 @@ PRINTING = {
     "sys.__stderr__", "os._exit", "os.abort", "os.write", "SystemExit", "warnings.warn",
 }
 ALLOWED = {
-    "net/jobs/workers.py": {"os._exit"}, "volume/parallel.py": {"os._exit"},
+    "net/jobs/workers.py": {"os._exit"}, "machine/parallel.py": {"os._exit"},
     "volume/dicom/decoding.py": {"sys.stdout"},
 }
 """Where else these are meant: processes of our own, which end with the one that began them, or answer it

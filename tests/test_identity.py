@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.errors import ConfigError
 from fovnet.records import read_tsv, write_tsv
-from fovnet.volume.identity import DIGITS, KEY_FILE, Identifiers, read_identifiers, scrubbed
-from fovnet.volume.pack import load_pack
+from fovnet.volume.collection.identity import DIGITS, KEY_FILE, Identifiers, read_identifiers, scrubbed
+from fovnet.volume.collection.pack import load_pack
 
 NAME, DAY = "ZWETSCHKENBAUM", "19471103"
 SUBJECTS = 12

@@ -12,7 +12,7 @@ from safetensors.numpy import save
 from typer.testing import CliRunner
 
 from fovnet.cli import app
-from fovnet.config import load
+from fovnet.config.files import load
 from fovnet.errors import ConfigError, FovnetError, SearchError
 from fovnet.net.jobs.search_plan import search_prior, search_space
 from fovnet.own_files import is_our_prior

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import sampled_from
 
-from fovnet.config import vocabulary
+from fovnet.config.regions import vocabulary
 from fovnet.errors import ConfigError
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
-from fovnet.volume.collection import region_named
+from fovnet.volume.collection.tables import region_named
 
 LIMB = Vocabulary(
     (

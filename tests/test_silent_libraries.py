@@ -29,7 +29,7 @@ def library(job):
 COMMAND = """
 import sys
 from fovnet.cli import app, main
-from fovnet.volume.parallel import in_order
+from fovnet.machine.parallel import in_order
 from library import library
 
 @app.command()

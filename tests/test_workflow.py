@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.config import Settings, parse, write_settings
+from fovnet.config.files import parse, write_settings
+from fovnet.config.models import Settings
 from fovnet.errors import ConfigError
 from fovnet.results import SHIPPED_NETWORKS
 from fovnet.workflow import (

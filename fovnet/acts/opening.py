@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fovnet.acts.tune import Tuned
     from fovnet.evaluate.evaluation import Evaluation
     from fovnet.search.trial import Trial
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 
 class OpenRun(Run):
@@ -76,7 +76,7 @@ def opened(config: Path) -> OpenRun:
     Raises ConfigError for invalid settings, including unknown features of the simulator, and "results-file"
     if the results folder, or one above it, is a file.
     """
-    from fovnet.config import load, refuse_file
+    from fovnet.config.files import load, refuse_file
     from fovnet.phantom.features import left_out
 
     settings = load(config)

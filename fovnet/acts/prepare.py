@@ -9,7 +9,7 @@ from fovnet.acts.run import Bar, Run, silent
 from fovnet.commands import simulating
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
-from fovnet.volume.pack import Pack
+from fovnet.volume.collection.pack import Pack
 
 
 def simulated(run: Run, workers: int, progress: Bar = silent) -> Path:
@@ -30,9 +30,9 @@ def sliced(
 ) -> Pack:
     """The slices of all collections, subjects split.  Raises ConfigError "phantom-missing" where simulated
     people are still to be made."""
-    from fovnet.volume.identity import read_identifiers
-    from fovnet.volume.pack import slice_collections
-    from fovnet.volume.slices import Slicing
+    from fovnet.volume.collection.identity import read_identifiers
+    from fovnet.volume.collection.pack import slice_collections
+    from fovnet.volume.slices.stack import Slicing
 
     settings, results = run.settings, run.results
     collections = finished_run.collections_of(settings, results)

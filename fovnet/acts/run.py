@@ -18,10 +18,10 @@ from fovnet.records import digest, read_json, read_npz
 from fovnet.results import Results
 
 if TYPE_CHECKING:
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.decision.packed import Scored
     from fovnet.regions import Vocabulary
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 Bar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 """Gives, for the name of what is done, a context with a callback (done, total)."""
@@ -42,7 +42,7 @@ class Run:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The regions.  Raises ConfigError as `fovnet.config.vocabulary`."""
+        """The regions.  Raises ConfigError as `fovnet.config.regions.vocabulary`."""
         return run_vocabulary(self.settings)
 
     @cached_property

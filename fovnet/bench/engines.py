@@ -24,8 +24,8 @@ from fovnet.machine.cores import cores
 from fovnet.net.images.inputs import inputs_of
 from fovnet.net.inference.engines import Engine, engine_of, installed
 from fovnet.net.inference.member_outputs import Outputs, answers_in_parts
-from fovnet.volume.pack import Pack
-from fovnet.volume.placing import Placing
+from fovnet.volume.collection.pack import Pack
+from fovnet.volume.slices.placing import Placing
 
 Verdict = tuple[str, tuple[tuple[str, int, int], ...]]
 COLUMNS = (

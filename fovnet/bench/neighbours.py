@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
-from fovnet.volume.parallel import end_with
+from fovnet.machine.parallel import end_with
 
 
 @contextmanager

@@ -40,6 +40,7 @@ from fovnet.errors import FovnetError, VolumeError
 from fovnet.machine.allocation import give_back_freed_memory, keep_freed_memory
 from fovnet.machine.cores import cores
 from fovnet.machine.memory import forget_peak, peak_bytes
+from fovnet.machine.parallel import spawned
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.collection import nifti_bytes
@@ -48,10 +49,9 @@ from fovnet.phantom.person.traits import sample_person
 from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import replace_with, write_json
 from fovnet.volume.orient import to_ras
-from fovnet.volume.parallel import spawned
-from fovnet.volume.readers import reader_of, volume_name
-from fovnet.volume.slices import Slicing, cut
-from fovnet.volume.sources import read, source_of
+from fovnet.volume.slices.stack import Slicing, cut
+from fovnet.volume.sources.readers import reader_of, volume_name
+from fovnet.volume.sources.source import read, source_of
 
 Turn = tuple[dict[str, float], str, int]
 STAGES = ("read", "slice", "networks", "decide", "write")

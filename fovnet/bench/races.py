@@ -20,14 +20,14 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from fovnet import config
 from fovnet.bench import peers
 from fovnet.bench.peers import PEERS, THAWING, refuse_absent, replay_peer
 from fovnet.bench.replay import Replay, replay
 from fovnet.bench.spending import ITS_OWN, WAYS, Spending
 from fovnet.bench.tables import Table, load_table
 from fovnet.bench.together import Progress, each
-from fovnet.config import parse
+from fovnet.config import search as search_settings
+from fovnet.config.files import parse
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
@@ -41,7 +41,7 @@ from fovnet.search.space import Axis
 
 Floats = NDArray[np.float64]
 
-TAUGHT = (*config.TAUGHT, *peers.TAUGHT)
+TAUGHT = (*search_settings.TAUGHT, *peers.TAUGHT)
 """Methods that learn from earlier searches; all but the first cannot do without."""
 GOALS = ("best", "within 1 %", "within 5 %", "within 10 %", "top 1 %", "top 5 %", "top 10 %")
 
@@ -214,7 +214,7 @@ def ranking_of(given: Sequence[str]) -> Ranking:
     a configuration.
 
     Raises ConfigError "bench-modelling" for a word that is no setting, or "config-invalid" as
-    `fovnet.config.parse`.
+    `fovnet.config.files.parse`.
     """
     values = {}
     for one in given:

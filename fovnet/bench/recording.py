@@ -32,10 +32,10 @@ from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Trial
 
 if TYPE_CHECKING:
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.net.cost.prices import Prices
     from fovnet.net.jobs.workers import Job
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 Floats = NDArray[np.float64]
 DRAWN = 0       # seed of the draw of rows

@@ -30,11 +30,11 @@ from fovnet.phantom.collection import acquire
 from fovnet.phantom.oddities import ODDITIES, oddity
 from fovnet.phantom.person.traits import sample_person
 from fovnet.regions import NONE, Vocabulary
-from fovnet.volume import sources
-from fovnet.volume.collection import RegionRow, VolumeRow, read_collection, refuse_beyond, truth_at
+from fovnet.volume.collection.tables import RegionRow, VolumeRow, read_collection, refuse_beyond, truth_at
 from fovnet.volume.intensity import window
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices import SliceStack, cut
+from fovnet.volume.slices.stack import SliceStack, cut
+from fovnet.volume.sources import source
 from fovnet.volume.volume import Volume
 
 Voxels = NDArray[np.float32]
@@ -104,7 +104,7 @@ def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Lab
 
 
 def _read(row: VolumeRow, shows: Sequence[RegionRow]) -> Labelled:
-    return _labelled(row.subject_id, sources.read(row.path), shows)
+    return _labelled(row.subject_id, source.read(row.path), shows)
 
 
 def _labelled(subject: str, stored: Volume, shows: Sequence[RegionRow]) -> Labelled:

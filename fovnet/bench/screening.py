@@ -29,10 +29,10 @@ from fovnet.bench.simulated_training import (
     train_on,
 )
 from fovnet.errors import CollectionError, ConfigError
+from fovnet.machine.parallel import in_order
 from fovnet.maths.screening import effect_error, folded_design, main_effects
 from fovnet.phantom.features import left_out
-from fovnet.volume.pack import load_pack
-from fovnet.volume.parallel import in_order
+from fovnet.volume.collection.pack import load_pack
 
 LEVEL, WITHOUT = 0.95, "without "
 COLUMNS = ("left_out", "subjects", "epochs", "trainings",

@@ -20,8 +20,8 @@ from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net.family.architecture import Architecture
 from fovnet.phantom.collection import simulate_collection
 from fovnet.records import checksum
-from fovnet.volume.pack import Pack, slice_collections
-from fovnet.volume.slices import Slicing
+from fovnet.volume.collection.pack import Pack, slice_collections
+from fovnet.volume.slices.stack import Slicing
 
 # seed of the simulated people all networks are judged on; collections have small ones
 HELD_OUT = 2_000_003

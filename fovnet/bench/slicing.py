@@ -30,9 +30,9 @@ from fovnet.bench.tutorial import monai_is_here
 from fovnet.errors import VolumeError
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.volume.orient import to_ras
-from fovnet.volume.resizing import SIDE
-from fovnet.volume.slices import SliceStack, slice_volume
-from fovnet.volume.sources import read
+from fovnet.volume.slices.resizing import SIDE
+from fovnet.volume.slices.stack import SliceStack, slice_volume
+from fovnet.volume.sources.source import read
 from fovnet.volume.unpacking import GZIP, opened
 
 # by bytes per voxel; the kind of number does not change the time

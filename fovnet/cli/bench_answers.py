@@ -75,7 +75,7 @@ def bench_engines(
     from fovnet.bench.engines import COLUMNS, engine_times
     from fovnet.errors import ConfigError
     from fovnet.records import write_tsv
-    from fovnet.volume.pack import load_pack
+    from fovnet.volume.collection.pack import load_pack
 
     if most is not None and slices is None:
         raise ConfigError(
@@ -197,7 +197,7 @@ def bench_accuracy(
     from fovnet.net.jobs.training_job import labelled_rows
     from fovnet.net.jobs.trials import refuse_without_slices
     from fovnet.records import write_tsv
-    from fovnet.volume.pack import load_pack
+    from fovnet.volume.collection.pack import load_pack
 
     slices = load_pack(pack)
     learned = labelled_rows(slices)

@@ -83,7 +83,7 @@ def bench_screening(
 
 def _refuse_wrong_tables(collection: Path | None) -> None:
     """Reads a collection's tables, so that any fault in them raises before minutes of simulation."""
-    from fovnet.volume.collection import read_collection
+    from fovnet.volume.collection.tables import read_collection
 
     if collection is not None:
         read_collection(collection)

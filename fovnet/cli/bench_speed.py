@@ -51,7 +51,7 @@ def bench_train(
     from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
     from fovnet.drawing.canvas import save_png
     from fovnet.records import write_tsv
-    from fovnet.volume.pack import load_pack
+    from fovnet.volume.collection.pack import load_pack
 
     if pack:
         load_pack(pack)                             # any fault in it raises here, before a process is started
@@ -94,7 +94,7 @@ def bench_slice(
     from fovnet.bench.slicing import COLUMNS, medians, slicing_times
     from fovnet.errors import VolumeError
     from fovnet.records import write_tsv
-    from fovnet.volume.discovery import find
+    from fovnet.volume.sources.discovery import find
 
     with progress_bar("slicing") as advance:
         rows = list(slicing_times(find(paths).volumes, repeats, advance))

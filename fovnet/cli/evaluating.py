@@ -117,11 +117,11 @@ def examine(
 ) -> None:
     """Hold the answers of `predict` against what a labelled collection says is true; status 3 where labelled
     volumes have no answer."""
-    from fovnet.config import vocabulary
+    from fovnet.config.regions import vocabulary
     from fovnet.evaluate.answers import answered_cases, by_name_alone, refuse_other_regions, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.writing import write_evaluation
-    from fovnet.volume.collection import read_collection
+    from fovnet.volume.collection.tables import read_collection
 
     _refuse_in_inputs(out_folder, truth, answers)
     known = vocabulary(regions)

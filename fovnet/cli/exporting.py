@@ -90,7 +90,7 @@ def export_bids(
     A volume without a BIDS name becomes a subject of its own. Refused volumes
     are written too; the exit status is 0 all the same.
     """
-    from fovnet.config import vocabulary
+    from fovnet.config.regions import vocabulary
     from fovnet.report.exports.answers import read_answers
     from fovnet.report.exports.bids import write_bids
 
@@ -121,7 +121,7 @@ def export_headers(
     predicted its best guess); source gone or changed; agree (a header that
     names the spine alone agrees with a spine, whatever regions that crosses).
     """
-    from fovnet.config import vocabulary
+    from fovnet.config.regions import vocabulary
     from fovnet.report.exports.answers import read_answers
     from fovnet.report.exports.headers import VERDICTS, compare, write_headers
 
@@ -175,7 +175,7 @@ def _exported(
 ) -> None:
     """Exports every answer; for those that cannot be exported, EXPECTED reasons are counted, others printed,
     and the status is 3."""
-    from fovnet.config import vocabulary
+    from fovnet.config.regions import vocabulary
     from fovnet.report.exports.answers import read_answers
 
     _refuse_in_answers(answers, folder)

@@ -31,11 +31,11 @@ from fovnet.workflow import lesson_files, prior_files
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.net.cost.calibration import Calibration
     from fovnet.regions import Vocabulary
     from fovnet.search.space import Space
-    from fovnet.volume.collection import Collection
+    from fovnet.volume.collection.tables import Collection
 
 verbs = typer.Typer()
 
@@ -44,11 +44,11 @@ verbs = typer.Typer()
 def check(config: ConfigFile) -> None:
     """Say whether a configuration is valid, what it comes to, and what its collections lack; status 3 where
     they lack something."""
-    from fovnet.config import vocabulary
+    from fovnet.config.regions import vocabulary
     from fovnet.regions import DEFAULT
-    from fovnet.volume.collection import refuse_shared_names
-    from fovnet.volume.preflight import between_labelled, empty_splits, missing_files
-    from fovnet.volume.split import shares
+    from fovnet.volume.collection.preflight import between_labelled, empty_splits, missing_files
+    from fovnet.volume.collection.split import shares
+    from fovnet.volume.collection.tables import refuse_shared_names
 
     settings = opened(config).settings
     words = vocabulary(settings.regions)
@@ -104,7 +104,7 @@ def check(config: ConfigFile) -> None:
 def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
     """Prints gaps in the labels: regions without any, or none in a split, and missing rows between two
     regions, perhaps typing errors."""
-    from fovnet.volume.preflight import between, gaps, is_inner, unlabelled, unlearned
+    from fovnet.volume.collection.preflight import between, gaps, is_inner, unlabelled, unlearned
 
     notes, away = [], [name for name in unlabelled(there, words) if name not in between(there, words)]
     # simulated subjects fill every split, with labels of every region
@@ -139,8 +139,8 @@ def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words:
 def _show_too_few_subjects(settings: Settings, tables: Mapping[str, Collection]) -> None:
     """Prints a warning if the validation split has too few subjects to guarantee the stated error at all."""
     from fovnet.decision.confidence_bar import fewest_people
-    from fovnet.volume.preflight import people
-    from fovnet.volume.split import shares
+    from fovnet.volume.collection.preflight import people
+    from fovnet.volume.collection.split import shares
 
     split, stated = settings.prepare.split, settings.decision.stated_error
     simulated = shares(settings.phantom.subjects, fractions=split)[1] if settings.phantom.subjects else 0
@@ -188,7 +188,7 @@ def _taught(settings: Settings, space: Space) -> str:
 def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Collection | None:
     """A collection's tables; None if there are none yet.  Raises CollectionError with every fault in them,
     ConfigError for a folder that does not exist."""
-    from fovnet.volume.collection import nearest_name, read_collection
+    from fovnet.volume.collection.tables import nearest_name, read_collection
 
     if not folder.exists():
         near = nearest_name(folder, folder=True)

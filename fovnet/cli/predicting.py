@@ -26,8 +26,8 @@ from fovnet.report.pages import predictions
 from fovnet.words import several
 
 if TYPE_CHECKING:
-    from fovnet.volume.discovery import Found
-    from fovnet.volume.sources import Source
+    from fovnet.volume.sources.discovery import Found
+    from fovnet.volume.sources.source import Source
 
 verbs = typer.Typer()
 
@@ -83,7 +83,7 @@ def predict(
     from fovnet.decision.ensemble import load
     from fovnet.decision.predict import predict as predicted
     from fovnet.machine.allocation import keep_freed_memory
-    from fovnet.volume.discovery import find
+    from fovnet.volume.sources.discovery import find
 
     keep_freed_memory()
     networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
@@ -136,7 +136,7 @@ def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Source
 def _named(sources: list[Source]) -> list[tuple[str, Source]]:
     """(volume_id, source) of each volume, sorted by path: equal names are numbered in this order, whatever
     that of the arguments is."""
-    from fovnet.volume.discovery import name_volumes
+    from fovnet.volume.sources.discovery import name_volumes
 
     ordered = sorted(sources, key=lambda source: source.path)
     return list(zip(name_volumes([source.path for source in ordered]), ordered, strict=True))
@@ -185,7 +185,7 @@ def _show_found(folder: Path, found: Found, included: list[str], show_ids: bool)
 def _show_passed(files: list[Path]) -> None:
     """Prints how many files are not volumes, by file extension, as an image may have an unknown one; and how
     many linked folders were not entered, as they may lead anywhere."""
-    from fovnet.volume.other_formats import unread_image
+    from fovnet.volume.sources.other_formats import unread_image
 
     links = [path for path in files if os.path.isdir(path)]  # noqa: PTH112  (is_dir raises without permission)
     if links:

@@ -95,7 +95,7 @@ def _phantom_of_labels(
     from fovnet.phantom.own_labels import made_of, read_labels, simulate_labels
     from fovnet.records import read_tsv
     from fovnet.regions import DEFAULT
-    from fovnet.volume.collection import names_a_file, region_named
+    from fovnet.volume.collection.tables import names_a_file, region_named
 
     if subject and not names_a_file(subject):
         raise ConfigError(

@@ -24,7 +24,7 @@ from fovnet.decision.rule import Rule
 from fovnet.decision.statements import SOME_UNSURE, Statement, statements, status_of, unsure_sentence
 from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
-from fovnet.volume.slices import SliceStack
+from fovnet.volume.slices.stack import SliceStack
 
 TABLE = "spans.tsv"
 COLUMNS = (

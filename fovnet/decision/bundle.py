@@ -27,7 +27,7 @@ from fovnet.decision.parts import write_sums
 from fovnet.errors import ModelError
 from fovnet.own_files import answered_before, is_our_table, refuse_foreign
 from fovnet.records import copy, write_json, write_text, write_tsv
-from fovnet.volume.resizing import SIDE
+from fovnet.volume.slices.resizing import SIDE
 
 if TYPE_CHECKING:
     from torch import nn

@@ -46,9 +46,9 @@ from fovnet.records import checksum, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.journal import to_repeat
 from fovnet.search.trial import Trial, best
-from fovnet.volume.placing import Placing
-from fovnet.volume.resizing import SIDE
-from fovnet.volume.slices import SliceStack, Slicing, slice_format
+from fovnet.volume.slices.placing import Placing
+from fovnet.volume.slices.resizing import SIDE
+from fovnet.volume.slices.stack import SliceStack, Slicing, slice_format
 
 # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
 if TYPE_CHECKING:

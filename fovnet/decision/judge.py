@@ -20,7 +20,7 @@ from fovnet.decision.orientation import Orientation
 from fovnet.decision.rule import Rule
 from fovnet.machine.threads import one_thread
 from fovnet.regions import Vocabulary
-from fovnet.volume.slices import SliceStack
+from fovnet.volume.slices.stack import SliceStack
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from fovnet._version import __version__
 from fovnet.records import read_json
-from fovnet.volume.sources import Source
+from fovnet.volume.sources.source import Source
 
 PASSING = frozenset(
     {

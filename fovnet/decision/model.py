@@ -27,9 +27,9 @@ from fovnet.decision.predict import Predicted, predict, without_answer
 from fovnet.decision.shipped import shipped_folder
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.records import plain
-from fovnet.volume.discovery import find, name_volumes
-from fovnet.volume.in_memory import NAME, as_file
-from fovnet.volume.sources import Source, source_of
+from fovnet.volume.sources.discovery import find, name_volumes
+from fovnet.volume.sources.in_memory import NAME, as_file
+from fovnet.volume.sources.source import Source, source_of
 
 if TYPE_CHECKING:
     from nibabel.spatialimages import SpatialImage

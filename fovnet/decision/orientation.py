@@ -25,9 +25,9 @@ from fovnet.decision.parts import part
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
-from fovnet.volume.outlines import SHAPE, outlines
-from fovnet.volume.planes import LEAST_MM, extents_mm, pictures
-from fovnet.volume.slices import SliceStack
+from fovnet.volume.slices.outlines import SHAPE, outlines
+from fovnet.volume.slices.planes import LEAST_MM, extents_mm, pictures
+from fovnet.volume.slices.stack import SliceStack
 
 FILE = "orientation.safetensors"
 Floats = NDArray[np.float64]

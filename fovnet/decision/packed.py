@@ -32,8 +32,8 @@ from fovnet.decision.member_weights import mean
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.unforeseen import internal
-from fovnet.volume.pack import Pack
-from fovnet.volume.slices import SliceStack
+from fovnet.volume.collection.pack import Pack
+from fovnet.volume.slices.stack import SliceStack
 
 if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble

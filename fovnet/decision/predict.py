@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from fovnet.decision.answer import Answer, refusal
 from fovnet.decision.ensemble import Ensemble
 from fovnet.errors import FovnetError, VolumeError
+from fovnet.machine.parallel import Admission, in_order
 from fovnet.net.faults import is_starved
 from fovnet.unforeseen import internal
-from fovnet.volume.memory import BUDGET_BYTES, bytes_to_read
-from fovnet.volume.parallel import Admission, in_order
-from fovnet.volume.readers import short_of_memory
-from fovnet.volume.slices import SliceStack, Slicing, slice_volume
-from fovnet.volume.sources import Source
+from fovnet.volume.slices.stack import SliceStack, Slicing, slice_volume
+from fovnet.volume.sources.memory import BUDGET_BYTES, bytes_to_read
+from fovnet.volume.sources.readers import short_of_memory
+from fovnet.volume.sources.source import Source
 
 READ_AHEAD = 2      # volumes with one worker: one being cut, and one already cut, while another is classified
 

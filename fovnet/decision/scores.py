@@ -20,8 +20,8 @@ from fovnet.decision.ensemble import Ensemble, save_weighing
 from fovnet.decision.member_weights import Weighing, mean, weigh
 from fovnet.decision.packed import SCORED, Scored
 from fovnet.decision.rule import EVEN, Rule
-from fovnet.volume.pack import Pack
-from fovnet.volume.planes import PICTURES, pictures, shows_stated_axes
+from fovnet.volume.collection.pack import Pack
+from fovnet.volume.slices.planes import PICTURES, pictures, shows_stated_axes
 
 ProgressCallback = Callable[[int, int], Any]
 FEWEST, MOST = 50, 4000         # volumes to train the orientation network on

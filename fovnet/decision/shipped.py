@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fovnet.config import load as load_settings
-from fovnet.config import write_settings
+from fovnet.config.files import load as load_settings
+from fovnet.config.files import write_settings
 from fovnet.decision import novelty, orientation
 from fovnet.decision.ensemble import FACTS, RULE, facts_of, load
 from fovnet.decision.parts import SUMS, write_sums

@@ -27,7 +27,7 @@ from fovnet.evaluate.tallies import tally
 from fovnet.records import read_json, write_json, write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.results import Results
-from fovnet.volume.pack import Pack
+from fovnet.volume.collection.pack import Pack
 
 Floats = NDArray[np.float64]
 FACTS = "ablation.json"

@@ -22,10 +22,10 @@ from fovnet.evaluate.reading import decided_borders, doubt_codes, empty_slices, 
 from fovnet.evaluate.slices import predicted_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
-from fovnet.volume.collection import Collection, RegionRow, VolumeRow, truth_at
+from fovnet.volume.collection.tables import Collection, RegionRow, VolumeRow, truth_at
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.slices import edges_of
-from fovnet.volume.sources import source_of
+from fovnet.volume.slices.stack import edges_of
+from fovnet.volume.sources.source import source_of
 
 
 def answered_cases(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from fovnet.net.jobs.run import run_vocabulary
 
 if TYPE_CHECKING:
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.evaluate.cases import Case, Listed
     from fovnet.evaluate.evaluation import Evaluation
     from fovnet.results import Results
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 
 def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
@@ -45,7 +45,7 @@ def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> Non
     """Raise unless KEY_FILE and `identifiers` give the volumes the names that they have in the pack: a report
     must not show names that its user believes replaced.  Raises ConfigError "identifiers-changed"."""
     from fovnet.errors import ConfigError
-    from fovnet.volume.identity import KEY_FILE, read_identifiers
+    from fovnet.volume.collection.identity import KEY_FILE, read_identifiers
 
     names = read_identifiers(settings.identifiers, results.folder)
     if any(record.shown_id and record.shown_id != names.shown(record.volume_id) for record in pack.records):

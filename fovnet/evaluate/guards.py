@@ -16,8 +16,8 @@ import numpy as np
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
-from fovnet.volume.collection import read_collection, truth
-from fovnet.volume.pack import Pack
+from fovnet.volume.collection.pack import Pack
+from fovnet.volume.collection.tables import read_collection, truth
 
 SPLIT = "test"
 SIMULATED = "phantom"       # the collection that a run simulates

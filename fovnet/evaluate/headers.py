@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.tallies import Tally
 from fovnet.regions import Vocabulary
-from fovnet.volume.body_part import regions_named
+from fovnet.volume.collection.body_part import regions_named
 
 COLUMN = "body_part_examined"
 

@@ -15,7 +15,7 @@ from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.evaluate.arms import Networks
 from fovnet.search.trial import Trial
-from fovnet.volume.pack import Pack
+from fovnet.volume.collection.pack import Pack
 
 if TYPE_CHECKING:                      # torch takes 1.2 s to import
     from torch import nn

@@ -13,8 +13,8 @@ from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case, DecidedBorder, Stretch
 from fovnet.maths.smoothing import temper
 from fovnet.records import read_json
-from fovnet.volume.adapters.grids import Grid
-from fovnet.volume.pack import Pack, VolumeRecord
+from fovnet.volume.collection.pack import Pack, VolumeRecord
+from fovnet.volume.sources.grids import Grid
 
 SPLIT = "test"
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.machine.locks import alone
+from fovnet.machine.parallel import spawned
 from fovnet.machine.threads import one_thread
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
@@ -38,7 +39,6 @@ from fovnet.phantom.variety import varied
 from fovnet.records import clear_unfinished, read_json, read_tsv, replace_with, write_json, write_tsv
 from fovnet.regions import DEFAULT, NONE, Vocabulary
 from fovnet.volume.orient import MAX_TILT_DEG, tilt_deg
-from fovnet.volume.parallel import spawned
 from fovnet.volume.volume import Volume
 
 VOLUME_COLUMNS = (

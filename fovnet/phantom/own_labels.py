@@ -50,10 +50,10 @@ from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, averaged
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
-from fovnet.volume.collection import BEYOND_MM
+from fovnet.volume.collection.tables import BEYOND_MM
 from fovnet.volume.formats.nifti import header_of
 from fovnet.volume.orient import closest_canonical
-from fovnet.volume.readers import guarded, reader_of, volume_name
+from fovnet.volume.sources.readers import guarded, reader_of, volume_name
 from fovnet.volume.volume import Volume
 
 MOST_LABELLED = 2**27           # voxels of a segmentation: 512 × 512 × 512

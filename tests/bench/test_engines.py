@@ -17,8 +17,8 @@ from fovnet.net.family.model import build
 from fovnet.net.family.weights import save_network
 from fovnet.net.inference.engines import installed
 from fovnet.regions import DEFAULT
-from fovnet.volume.pack import Pack, VolumeRecord
-from fovnet.volume.slices import Slicing, slice_format
+from fovnet.volume.collection.pack import Pack, VolumeRecord
+from fovnet.volume.slices.stack import Slicing, slice_format
 
 PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
 

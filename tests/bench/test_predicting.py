@@ -22,7 +22,7 @@ from fovnet.decision.model import Model
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.machine.memory import forget_peak
 from fovnet.records import read_json, read_tsv
-from fovnet.volume.slices import slice_volume
+from fovnet.volume.slices.stack import slice_volume
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,12 @@ import pytest
 from fovnet.bench.recording import Recording, averaged, recording, write_table
 from fovnet.bench.replay import replay
 from fovnet.bench.tables import load_table, scores_of
-from fovnet.config import Settings, parse
+from fovnet.config.files import parse
+from fovnet.config.models import Settings
 from fovnet.errors import FovnetError
 from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Trial
-from fovnet.volume.pack import Pack, VolumeRecord
+from fovnet.volume.collection.pack import Pack, VolumeRecord
 
 CLASSES = len(DEFAULT.classes)
 SPACE = {

@@ -33,8 +33,8 @@ from fovnet.net.family.weights import save_network
 from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.oddities import ODDITIES
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection import RegionRow, truth_at
-from fovnet.volume.slices import SliceStack, Slicing, cut, slice_format
+from fovnet.volume.collection.tables import RegionRow, truth_at
+from fovnet.volume.slices.stack import SliceStack, Slicing, cut, slice_format
 from fovnet.volume.volume import Volume
 
 PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}

@@ -11,8 +11,8 @@ from fovnet.bench.slicing import COLUMNS, SlicingTime, _floor, _monai, medians, 
 from fovnet.cli import app
 from fovnet.records import read_tsv
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices import slice_volume
-from fovnet.volume.sources import read
+from fovnet.volume.slices.stack import slice_volume
+from fovnet.volume.sources.source import read
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from fovnet.cli import app
 from fovnet.errors import FovnetError
 from fovnet.phantom.collection import simulate_collection
 from fovnet.records import read_tsv
-from fovnet.volume.pack import slice_collections
+from fovnet.volume.collection.pack import slice_collections
 
 
 @pytest.fixture

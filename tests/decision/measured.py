@@ -7,7 +7,7 @@ import numpy as np
 from fovnet.decision.checks.check import Known
 from fovnet.decision.doubts import Signs, measured
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.volume.slices import SliceStack
+from fovnet.volume.slices.stack import SliceStack
 
 
 def stack_of(pixels: np.ndarray, z_mm: np.ndarray | None = None, side_mm: float = 400.0) -> SliceStack:

@@ -35,8 +35,8 @@ from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
 from fovnet.report.pages.predictions import claimed, write
-from fovnet.volume.slices import Slicing, slice_format
-from fovnet.volume.sources import source_of
+from fovnet.volume.slices.stack import Slicing, slice_format
+from fovnet.volume.sources.source import source_of
 
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
 VOLUMES, BROKEN = 120, 12
@@ -618,7 +618,7 @@ from fovnet.decision.predict import predict
 from fovnet.decision.shipped import shipped_folder
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
-from fovnet.volume.sources import source_of
+from fovnet.volume.sources.source import source_of
 small, tall = map(Path, sys.argv[1:])
 ensemble = load(shipped_folder(), "cpu", engine="torch")
 wide = build(Architecture(1, 1, 7, 3, False, 7, "gap", inputs=ensemble.members[0].inputs)).eval()

@@ -28,7 +28,7 @@ from fovnet.decision.rule import RANGES, Rule
 from fovnet.maths.turns import VIEWS
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES
-from fovnet.volume.outlines import SHAPE
+from fovnet.volume.slices.outlines import SHAPE
 from tests.decision.measured import known_of, stack_of
 
 K = len(DEFAULT.classes)

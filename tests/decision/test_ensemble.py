@@ -27,9 +27,9 @@ from fovnet.net.family.model import build
 from fovnet.net.family.weights import save_network
 from fovnet.regions import DEFAULT
 from fovnet.search.trial import Outcome, Proposal, Trial
-from fovnet.volume.outlines import SHAPE
-from fovnet.volume.placing import Placing
-from fovnet.volume.slices import Slicing, slice_format
+from fovnet.volume.slices.outlines import SHAPE
+from fovnet.volume.slices.placing import Placing
+from fovnet.volume.slices.stack import Slicing, slice_format
 
 INPUTS = {"classes": DEFAULT.classes, "slices": slice_format(Slicing(3.0, 20.0))}
 NET = Architecture(4, 1, 2, 3, False, classes=len(DEFAULT.classes), head="gap")

@@ -29,7 +29,7 @@ from fovnet.errors import ModelError
 from fovnet.net.family.weights import save_tensors
 from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
-from fovnet.volume.slices import cut
+from fovnet.volume.slices.stack import cut
 from fovnet.volume.volume import Volume
 from tests.decision.measured import known_of, signs_of, stack_of
 

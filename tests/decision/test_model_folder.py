@@ -34,9 +34,9 @@ from fovnet.maths.turns import VIEWS
 from fovnet.net.inference.engines import ENGINES, installed
 from fovnet.records import checksum
 from fovnet.results import Results
-from fovnet.volume.outlines import SHAPE
-from fovnet.volume.slices import cut
-from fovnet.volume.sources import source_of
+from fovnet.volume.slices.outlines import SHAPE
+from fovnet.volume.slices.stack import cut
+from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Volume
 
 Spoil = Callable[[Path], object]

@@ -12,9 +12,9 @@ from safetensors.numpy import save_file
 from fovnet.decision import orientation
 from fovnet.decision.orientation import FILE, Orientation
 from fovnet.errors import ModelError
-from fovnet.volume.outlines import SHAPE
-from fovnet.volume.planes import LEAST_MM
-from fovnet.volume.slices import SliceStack
+from fovnet.volume.slices.outlines import SHAPE
+from fovnet.volume.slices.planes import LEAST_MM
+from fovnet.volume.slices.stack import SliceStack
 
 WIDTH = int(np.prod(SHAPE))
 

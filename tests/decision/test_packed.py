@@ -20,9 +20,9 @@ from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
 from fovnet.records import read_npz, write_npz
 from fovnet.regions import DEFAULT
+from fovnet.volume.collection.pack import Pack, VolumeRecord
 from fovnet.volume.formats.nifti import TEMPLATE_NOTE
-from fovnet.volume.noisy_air import NOTE
-from fovnet.volume.pack import Pack, VolumeRecord
+from fovnet.volume.slices.noisy_air import NOTE
 
 K = len(DEFAULT.classes)
 WEIGHTS = (0.8, 0.2)

@@ -20,8 +20,8 @@ from fovnet.net.family.weights import load_tensors, save_tensors
 from fovnet.net.training.precision import write_weights
 from fovnet.records import read_json
 from fovnet.results import Results
-from fovnet.volume.outlines import SHAPE
-from fovnet.volume.slices import cut
+from fovnet.volume.slices.outlines import SHAPE
+from fovnet.volume.slices.stack import cut
 
 
 @pytest.fixture

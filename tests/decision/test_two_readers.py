@@ -19,7 +19,7 @@ from fovnet.evaluate.answers import answered_cases
 from fovnet.evaluate.evaluation import Evaluation, evaluate
 from fovnet.records import read_tsv, write_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection import read_collection
+from fovnet.volume.collection.tables import read_collection
 
 READINGS = Path(__file__).parent / "readings"
 LEAST_RIGHT, LEAST_F1 = 0.90, 0.914

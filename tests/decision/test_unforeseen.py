@@ -45,7 +45,7 @@ def guarded(real, stage, name_of):
     return call
 
 def put_in_place(replace):
-    import fovnet.volume.slices as slices
+    import fovnet.volume.slices.stack as slices
     def by_path(source): return source.path.name
     def by_source(volume, *_): return Path(volume.source).name
     replace(slices.Source, "now", guarded(slices.Source.now, "now", by_path))
@@ -74,7 +74,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fovnet.decision.ensemble import Ensemble
     from fovnet.decision.judge import Judge
     from fovnet.report.pages import predictions
-    from fovnet.volume import discovery
+    from fovnet.volume.sources import discovery
 
     known: dict = {}
     exec(FAULTY, known)
@@ -170,7 +170,7 @@ def test_python_gets_the_same(faults: None, incoming: Path, finished: Path) -> N
 def test_a_collection_is_sliced_but_for_them(
     faults: None, incoming: Path, tmp_path: Path, workers: int
 ) -> None:
-    from fovnet.volume.pack import slice_collections
+    from fovnet.volume.collection.pack import slice_collections
 
     paths = sorted(incoming.iterdir())[::3]
     rows = [{"volume_id": path.stem, "subject_id": path.stem, "path": path.name} for path in paths]

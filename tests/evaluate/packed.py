@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.regions import DEFAULT
-from fovnet.volume.pack import Pack, VolumeRecord
+from fovnet.volume.collection.pack import Pack, VolumeRecord
 
 CLASSES = DEFAULT.classes
 CHAIN = len(DEFAULT.chain)

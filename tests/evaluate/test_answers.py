@@ -24,9 +24,9 @@ from fovnet.evaluate.tallies import tally
 from fovnet.records import read_json, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
-from fovnet.volume.collection import read_collection
-from fovnet.volume.slices import SliceStack
-from fovnet.volume.sources import source_of
+from fovnet.volume.collection.tables import read_collection
+from fovnet.volume.slices.stack import SliceStack
+from fovnet.volume.sources.source import source_of
 
 RULE = Rule(sigma_mm=0.0)
 S = 20

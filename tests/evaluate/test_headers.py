@@ -7,7 +7,7 @@ from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.writing import write_evaluation
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT, TOGETHER
-from fovnet.volume.body_part import OTHER, body_part, regions_named
+from fovnet.volume.collection.body_part import OTHER, body_part, regions_named
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from fovnet.phantom.scanner.artefacts import draw_flaws
 from fovnet.phantom.variety import CHANGES, _tilted, varied
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection import read_collection, truth
-from fovnet.volume.slices import Slicing, slice_volume
+from fovnet.volume.collection.tables import read_collection, truth
+from fovnet.volume.slices.stack import Slicing, slice_volume
 
 PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fovnet.config import parse
+from fovnet.config.files import parse
 from fovnet.decision.rule import Rule
 from fovnet.evaluate.cases import Listed
 from fovnet.evaluate.evaluation import evaluate

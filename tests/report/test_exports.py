@@ -38,8 +38,8 @@ from fovnet.report.exports.sources import image_keys, sources_of, uid_for
 from fovnet.report.exports.structured import LOWER, UPPER, structured_report, write_report
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.slices import Slicing, slice_volume
-from fovnet.volume.sources import source_of
+from fovnet.volume.slices.stack import Slicing, slice_volume
+from fovnet.volume.sources.source import source_of
 
 
 def body(shape: tuple[int, int, int] = (40, 44, 20)) -> np.ndarray:

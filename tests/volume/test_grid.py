@@ -14,7 +14,7 @@ import pytest
 from fovnet.errors import VolumeError
 from fovnet.machine.memory import forget_peak, peak_bytes
 from fovnet.volume import grid, unpacking
-from fovnet.volume.sources import read
+from fovnet.volume.sources.source import read
 
 
 @pytest.mark.parametrize("dtype", ["<i2", ">f8", "<f4"])

@@ -22,7 +22,7 @@ from fovnet.volume.checks import (
     _grounds,
     refuse_labels,
 )
-from fovnet.volume.sources import read
+from fovnet.volume.sources.source import read
 from fovnet.volume.volume import Volume
 
 SIDE = 64

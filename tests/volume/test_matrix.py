@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices import cut, slice_volume
-from fovnet.volume.sources import read
+from fovnet.volume.slices.stack import cut, slice_volume
+from fovnet.volume.sources.source import read
 
 WHOLE = os.environ.get("FOVNET_MATRIX") == "all"
 

@@ -12,7 +12,7 @@ from hypothesis.strategies import floats, integers, sampled_from, tuples
 
 from fovnet.errors import VolumeError
 from fovnet.volume.orient import closest_canonical, tilt_deg, to_ras
-from fovnet.volume.slices import cut
+from fovnet.volume.slices.stack import cut
 from fovnet.volume.volume import Volume
 
 FORTY_EIGHT = [(order, flips) for order in permutations(range(3)) for flips in product((1, -1), repeat=3)]

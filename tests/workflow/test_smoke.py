@@ -21,7 +21,7 @@ import yaml
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
 from fovnet.results import Results
-from fovnet.volume.pack import load_pack
+from fovnet.volume.collection.pack import load_pack
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ import pytest
 import torch
 import yaml
 
-from fovnet.config import load
+from fovnet.config.files import load
 from fovnet.net.family.weights import load_tensors
 from fovnet.net.jobs.run import journal_of_same_training
 from fovnet.records import read_json

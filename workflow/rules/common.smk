@@ -7,7 +7,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-import fovnet.config        # by its full name: Snakemake defines `parse` and `config` here
+import fovnet.config.files      # by its full name: Snakemake defines `parse` and `config` here
 from fovnet.commands import predicting
 from fovnet.errors import ConfigError
 from fovnet.results import Results
@@ -19,8 +19,8 @@ sys.setrecursionlimit(20000)    # Snakemake traverses the graph recursively; lon
 
 try:
     GIVEN = ", ".join(map(str, workflow.overwrite_configfiles)) or "--config"
-    SETTINGS = fovnet.config.parse(config, GIVEN)
-    fovnet.config.refuse_file(SETTINGS, GIVEN)
+    SETTINGS = fovnet.config.files.parse(config, GIVEN)
+    fovnet.config.files.refuse_file(SETTINGS, GIVEN)
     SECTIONS, PRIOR, LESSONS = sections(SETTINGS), prior_files(SETTINGS), lesson_files(SETTINGS)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
@@ -44,4 +44,4 @@ if workflow.is_main_process and Path(RESULTS, "slices", "pixels.npy").exists():
 
 onstart:
     HELD.append(Results(Path(RESULTS)).held())
-    fovnet.config.write_settings(SETTINGS_FILE, SETTINGS)
+    fovnet.config.files.write_settings(SETTINGS_FILE, SETTINGS)

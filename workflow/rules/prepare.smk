@@ -5,7 +5,7 @@ Act 1: prepare.
 """
 
 
-from fovnet.volume.changed import stamp_of_volumes
+from fovnet.volume.collection.changed import stamp_of_volumes
 
 OWN_TABLES = [place if place.is_file() else place / "volumes.tsv" for place in map(Path, SETTINGS.collections.values())]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fovnet.decision.chain.spans import Decision
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.rule import Rule
-from fovnet.volume.slices import SliceStack
+from fovnet.volume.slices.stack import SliceStack
 
 Floats = NDArray[np.float64]
 Value = TypeVar("Value")

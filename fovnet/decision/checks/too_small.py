@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from fovnet.decision.checks.check import WHOLE, Check, Known
 from fovnet.decision.confidence_bar import FALSE_ALARMS
 from fovnet.decision.rule import Rule
-from fovnet.volume.planes import extents_mm
+from fovnet.volume.slices.planes import extents_mm
 
 SMALLER = 0.75
 """Share of the smallest validation extent: volumes a little smaller were mostly right; mice, a tenth of

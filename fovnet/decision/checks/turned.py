@@ -12,7 +12,7 @@ from fovnet.decision.checks.percent import below
 from fovnet.decision.confidence_bar import FALSE_ALARMS, floor
 from fovnet.decision.orientation import Bearing
 from fovnet.decision.rule import Rule
-from fovnet.volume.planes import states_axes
+from fovnet.volume.slices.planes import states_axes
 
 MOST_UPRIGHT = 0.2
 """Upper limit of the bar: of the five directions of slices another is more probable below 1/5."""

@@ -28,7 +28,7 @@ from fovnet.decision.fitting.statement_bars import Told, settled, shown_regions
 from fovnet.decision.fitting.tuning import right
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
-from fovnet.volume.slices import SliceStack
+from fovnet.volume.slices.stack import SliceStack
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from fovnet.machine.memory import peak_bytes
 from fovnet.net.family.architecture import INPUTS, Architecture
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training import train as training
-from fovnet.volume.placing import Placing
-from fovnet.volume.resizing import SIDE
+from fovnet.volume.slices.placing import Placing
+from fovnet.volume.slices.resizing import SIDE
 
 VALIDATED = 32              # slices; one batch
 STEPS = (3, 30)             # least and largest number of steps timed

@@ -33,9 +33,9 @@ from torch import Tensor, nn
 from fovnet.errors import ModelError
 from fovnet.net.images.augment import cropped, framed
 from fovnet.net.images.resampling import grid_of, read_at, resample
-from fovnet.volume.placing import Placing
-from fovnet.volume.resizing import SIDE
-from fovnet.volume.sections import PIXEL_MM, Sections, sections_of
+from fovnet.volume.slices.placing import Placing
+from fovnet.volume.slices.resizing import SIDE
+from fovnet.volume.slices.sections import PIXEL_MM, Sections, sections_of
 
 ACROSS_MM = 512.0       # 4 mm a pixel
 THROUGH_MM = PIXEL_MM * SIDE

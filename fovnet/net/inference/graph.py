@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from fovnet.errors import ModelError
 from fovnet.net.family.model import Residual
-from fovnet.volume.resizing import SIDE
+from fovnet.volume.slices.resizing import SIDE
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto

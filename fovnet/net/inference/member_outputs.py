@@ -26,7 +26,7 @@ from fovnet.net.images.inputs import brought_for, images, inputs_of
 from fovnet.net.inference.engines import Engine, Torch
 from fovnet.net.inference.side_by_side import parts_of, side_by_side
 from fovnet.net.inference_batch import inference_batch_size
-from fovnet.volume.placing import Placing
+from fovnet.volume.slices.placing import Placing
 
 Floats32 = NDArray[np.float32]
 Outputs = tuple[Floats32, Floats32]

@@ -16,18 +16,18 @@ from fovnet.results import Results
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.regions import Vocabulary
     from fovnet.search.explanation import Explanation
     from fovnet.search.search import Search
     from fovnet.search.trial import Trial
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 
 def run_vocabulary(settings: Settings) -> Vocabulary:
     """The regions that the settings name, or fovnet's own six.  Raises ConfigError as
-    `fovnet.config.vocabulary`."""
-    from fovnet.config import vocabulary
+    `fovnet.config.regions.vocabulary`."""
+    from fovnet.config.regions import vocabulary
 
     return vocabulary(settings.regions)
 
@@ -39,7 +39,7 @@ def open_run(settings: Settings) -> tuple[Results, Pack]:
     labelled with other settings: regions could be mixed up, and a report would state settings that were not
     used.
     """
-    from fovnet.volume.pack import load_pack
+    from fovnet.volume.collection.pack import load_pack
 
     results = Results(Path(settings.results))
     pack = load_pack(results.slices)

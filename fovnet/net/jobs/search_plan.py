@@ -17,7 +17,7 @@ from fovnet.records import digest
 from fovnet.results import Results
 
 if TYPE_CHECKING:
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.net.cost.predicted import Device, Limits
     from fovnet.net.cost.prices import Prices
     from fovnet.net.cost.probes import Bench
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fovnet.search.search import Search
     from fovnet.search.space import Space
     from fovnet.search.spend.schedule import Kind, Schedule
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 
 def search_space(settings: Settings) -> Space:
@@ -37,7 +37,7 @@ def search_space(settings: Settings) -> Space:
     Raises SearchError as `fovnet.net.family.axes.in_order`, ModelError as `warm_start_networks`, and
     ConfigError as `refuse_neighbours`.
     """
-    from fovnet.config import MEMBERS
+    from fovnet.config.space import MEMBERS
     from fovnet.net.family.axes import in_order
     from fovnet.net.training.warm_start import space_of_members, warm_start_networks
     from fovnet.search.look.mesh import refuse_neighbours
@@ -68,7 +68,7 @@ def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
     as `axes.changed`."""
     import yaml
 
-    from fovnet.config import number_in_words
+    from fovnet.config.space import number_in_words
     from fovnet.net.family.axes import changed
 
     levels = {}
@@ -296,7 +296,7 @@ def _schedule(settings: Settings) -> Schedule:
 def search_fingerprint(settings: Settings, pack: Pack) -> str:
     """A hash of what a journal depends on: settings of search and training except the number of trials,
     labelled slices, warm-start networks, what earlier searches taught."""
-    from fovnet.config import deciding
+    from fovnet.config.models import deciding
     from fovnet.net.training.warm_start import warm_start_networks
 
     begun = [member.sha256 for member in warm_start_networks(settings)]
@@ -307,7 +307,7 @@ def search_fingerprint(settings: Settings, pack: Pack) -> str:
 
 def jobs_journal(settings: Settings, results: Results) -> Path:
     """The journal of the search with these settings that runs its slots as separate jobs."""
-    from fovnet.config import deciding
+    from fovnet.config.models import deciding
 
     return results.jobs(digest(deciding(settings)))
 

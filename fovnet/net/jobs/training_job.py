@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.net.jobs.single_training import SingleTraining
     from fovnet.net.jobs.trials import Labelled
     from fovnet.net.jobs.workers import Job
     from fovnet.net.stopping import Ends
     from fovnet.search.envelope import Envelope
-    from fovnet.volume.pack import Pack
+    from fovnet.volume.collection.pack import Pack
 
 AT_ONCE = 4096          # slices, 67 MB
 

@@ -23,7 +23,7 @@ from fovnet.search.search import Search
 from fovnet.search.spend.book import Book, entries_of
 from fovnet.search.spend.spends import may_go_on
 from fovnet.search.trial import Outcome, Proposal, Trial
-from fovnet.volume.placing import Placing
+from fovnet.volume.slices.placing import Placing
 
 # second word of the seed of that draw, so that it shares nothing with the trials' own seeds
 VALIDATION = 1

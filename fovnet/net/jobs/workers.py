@@ -27,6 +27,7 @@ import numpy as np
 
 from fovnet.errors import SearchError
 from fovnet.machine.allocation import keep_freed_memory
+from fovnet.machine.parallel import end_with
 from fovnet.net.family import axes
 from fovnet.net.family.architecture import from_configuration
 from fovnet.net.paths import inherit, weights_of
@@ -34,8 +35,7 @@ from fovnet.net.recipe import Recipe
 from fovnet.net.training.warm_start import Beginning, nearest
 from fovnet.search.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal
-from fovnet.volume.parallel import end_with
-from fovnet.volume.placing import Placing
+from fovnet.volume.slices.placing import Placing
 
 if TYPE_CHECKING:
     import torch
@@ -54,8 +54,8 @@ class Job:
         validation; sides_mm, volume, z_mm (n,)
     weights  folder for the networks; device and head as configured
     envelope makes each proposal's `recipe.ends.envelope`; None: nothing is pruned
-    inputs   the format of the slices, as in `fovnet.volume.pack`, and the names of the classes: stored with
-             the weights
+    inputs   the format of the slices, as in `fovnet.volume.collection.pack`, and the names of the classes:
+             stored with the weights
     kinds    the networks' inputs, as named in `fovnet.net.family.architecture.INPUTS`
     begin    networks of which each training begins with the nearest; empty: weights are drawn
     rate_factor  factor on the learning rates of the configurations

@@ -1,8 +1,8 @@
 """Training the orientation network: it classifies the view in a picture, and three pictures together give the
 body's orientation (turn).
 
-    n  volumes    pictures (n, 3, 3, 128, 128) uint8, as in fovnet.volume.planes, of volumes with (mostly)
-        correct headers
+    n  volumes    pictures (n, 3, 3, 128, 128) uint8, as in fovnet.volume.slices.planes, of volumes with
+        (mostly) correct headers
 
 A sample is one picture of each plane, at one of three places, all rearranged as under one of 24 turns
 (fovnet.maths.turns); the network scores 16 views for each picture.  A turn's score is the sum of the scores
@@ -27,7 +27,7 @@ from fovnet.maths.turns import MOVES, SOURCES, TURNS, VIEWS
 from fovnet.net.images.augment import affines, draw, recoloured
 from fovnet.net.images.resampling import resample
 from fovnet.net.recipe import Ranges
-from fovnet.volume.outlines import SHAPE, outlines
+from fovnet.volume.slices.outlines import SHAPE, outlines
 
 WIDTHS = (256, 128)
 RANGES = Ranges(rotation_deg=8.0, translation=0.06, shear=0.03, zoom=0.15, noise=0.06, gamma=0.5)

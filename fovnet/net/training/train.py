@@ -39,8 +39,8 @@ from fovnet.net.training.progress import Progress
 from fovnet.net.training.train_step import TrainStep, computing_in, loss_of
 from fovnet.net.training.warm_start import Beginning, begin_with
 from fovnet.search.trial import Status
-from fovnet.volume.placing import Placing
-from fovnet.volume.sections import sections
+from fovnet.volume.slices.placing import Placing
+from fovnet.volume.slices.sections import sections
 
 MOMENTUM = 0.9
 DECAY = 1e-6

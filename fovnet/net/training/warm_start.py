@@ -22,7 +22,7 @@ from fovnet.search.space import Axis, Space
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from fovnet.config import Settings
+    from fovnet.config.models import Settings
     from fovnet.net.family.architecture import Architecture
     from fovnet.net.family.model import Network
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fovnet.config import Report
+from fovnet.config.models import Report
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.report.content.failures import FailuresView, failures_view

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from fovnet.config import Settings
+from fovnet.config.models import Settings
 from fovnet.decision.rule import Rule
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.measures import FEWEST_SUBJECTS

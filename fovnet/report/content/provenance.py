@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from fovnet.config import Settings
+from fovnet.config.models import Settings
 from fovnet.report.content.cells import Table
 
 

@@ -12,7 +12,7 @@ from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.regions import LANDMARKS, Vocabulary
 from fovnet.report.content.cells import Table
 from fovnet.report.content.flow import SPLITS
-from fovnet.volume.pack import Pack
+from fovnet.volume.collection.pack import Pack
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from fovnet.config import Settings
+from fovnet.config.models import Settings
 from fovnet.decision.rule import Rule
 from fovnet.evaluate.ablation import Ablation
 from fovnet.evaluate.cases import Listed

@@ -34,7 +34,7 @@ from fovnet.report.exports.sources import (
     sources_of,
     uid_for,
 )
-from fovnet.volume.body_part import regions_named
+from fovnet.volume.collection.body_part import regions_named
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import dataset_of, quietly
 from fovnet.volume.dicom.pixels import with_transfer_syntax

@@ -12,7 +12,7 @@ from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.sources import header_of
-from fovnet.volume.body_part import regions_named
+from fovnet.volume.collection.body_part import regions_named
 from fovnet.volume.dicom.header import quietly
 
 COLUMNS = ("volume_id", "status", "header", "meant", "predicted", "verdict", "path")

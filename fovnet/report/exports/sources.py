@@ -19,7 +19,7 @@ from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import quietly, whole_header
 from fovnet.volume.dicom.reading import images_of
 from fovnet.volume.dicom.source import Item
-from fovnet.volume.sources import source_of
+from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Images
 
 UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2

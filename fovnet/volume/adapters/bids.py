@@ -17,8 +17,8 @@ from typing import Any
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv
 from fovnet.volume.adapters.gathered import BROKEN, Aside, Gathered
-from fovnet.volume.adapters.grids import nifti_grid
-from fovnet.volume.collection import VolumeRow
+from fovnet.volume.collection.tables import VolumeRow
+from fovnet.volume.sources.grids import nifti_grid
 from fovnet.volume.unpacking import regular
 
 SUFFIXES = (

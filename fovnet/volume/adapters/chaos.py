@@ -14,7 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fovnet.volume.adapters.gathered import NOT_LABELLED, Gathered
-from fovnet.volume.collection import VolumeRow
+from fovnet.volume.collection.tables import VolumeRow
 
 SERIES = {
     "T1DUAL/DICOM_anon/InPhase": "T1-in", "T1DUAL/DICOM_anon/OutPhase": "T1-out",

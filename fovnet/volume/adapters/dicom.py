@@ -16,14 +16,14 @@ import numpy as np
 
 from fovnet.errors import VolumeError
 from fovnet.volume.adapters.gathered import BROKEN, Aside, Gathered
-from fovnet.volume.adapters.grids import PLANES
-from fovnet.volume.body_part import body_part
-from fovnet.volume.collection import VolumeRow
+from fovnet.volume.collection.body_part import body_part
+from fovnet.volume.collection.tables import VolumeRow
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.source import is_archive
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.discovery import find
+from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.grids import PLANES
 
 GAUSS = 100.0           # a field strength above it is in gauss, as older GE scanners write it (15000)
 

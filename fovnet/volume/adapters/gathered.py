@@ -10,7 +10,7 @@ from typing import Any
 
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.records import write_tsv
-from fovnet.volume.collection import REGION_COLUMNS, VOLUME_COLUMNS, RegionRow, VolumeRow, names_a_file
+from fovnet.volume.collection.tables import REGION_COLUMNS, VOLUME_COLUMNS, RegionRow, VolumeRow, names_a_file
 
 BROKEN, LEFT_OUT, NOT_LABELLED = "broken", "left out", "not labelled"
 # in this order, where any volume has them

@@ -15,10 +15,10 @@ from fovnet.errors import VolumeError
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathered import Gathered
-from fovnet.volume.adapters.grids import Grid
-from fovnet.volume.collection import RegionRow, VolumeRow
-from fovnet.volume.readers import volume_name
-from fovnet.volume.sources import read
+from fovnet.volume.collection.tables import RegionRow, VolumeRow
+from fovnet.volume.sources.grids import Grid
+from fovnet.volume.sources.readers import volume_name
+from fovnet.volume.sources.source import read
 
 NAME = re.compile(
     r"(?P<subject>IXI\d{3})-(?P<site>[A-Za-z]+)-(?P<examination>\d{4})-(?P<sequence>[A-Z0-9]+)(?P<rest>-\d+)?"

@@ -23,12 +23,12 @@ from fovnet.errors import CollectionError, VolumeError
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices, runs_of
 from fovnet.volume.adapters.gathered import NOT_LABELLED, Gathered
-from fovnet.volume.adapters.grids import Grid, nifti_grid
 from fovnet.volume.adapters.organs import LIMITS, WITNESSES, Extent, extent, regions_of
-from fovnet.volume.collection import RegionRow, VolumeRow
+from fovnet.volume.collection.tables import RegionRow, VolumeRow
 from fovnet.volume.orient import closest_canonical
-from fovnet.volume.readers import volume_name
-from fovnet.volume.sources import read
+from fovnet.volume.sources.grids import Grid, nifti_grid
+from fovnet.volume.sources.readers import volume_name
+from fovnet.volume.sources.source import read
 from fovnet.volume.unpacking import regular
 from fovnet.volume.volume import Volume
 

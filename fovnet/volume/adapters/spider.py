@@ -17,8 +17,8 @@ from pathlib import Path
 from fovnet.errors import VolumeError
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.gathered import Gathered
-from fovnet.volume.adapters.grids import metaimage_grid
-from fovnet.volume.collection import RegionRow, VolumeRow
+from fovnet.volume.collection.tables import RegionRow, VolumeRow
+from fovnet.volume.sources.grids import metaimage_grid
 
 NAME = re.compile(r"(?P<subject>\d+)_(?P<sequence>t1|t2|t2_SPACE)", re.IGNORECASE)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fovnet.volume.adapters.gathered import Gathered
 from fovnet.volume.adapters.masked import FOLDER, add_case
-from fovnet.volume.collection import VolumeRow
+from fovnet.volume.collection.tables import VolumeRow
 
 IMAGE, META = "mri.nii.gz", "meta.csv"
 TAKEN = {

@@ -79,7 +79,7 @@ class Facts:
 
     manufacturer  one of MANUFACTURERS, since free text may contain anything; empty for others
         field_strength  tesla; None: missing
-    body_part     as written; `fovnet.volume.body_part` converts it to a known term before it is shown
+    body_part     as written; `fovnet.volume.collection.body_part` makes it a known term before it is shown
     protocol, times  values of PROTOCOL and of TIMES, for comparison only
     birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
     """

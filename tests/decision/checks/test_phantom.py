@@ -14,7 +14,7 @@ from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.oddities import BOTTLES, INSERT, oddity
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.slices import SliceStack, cut, slice_volume
+from fovnet.volume.slices.stack import SliceStack, cut, slice_volume
 from fovnet.volume.volume import Volume
 
 SIDE = 64

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fovnet.config import load
+from fovnet.config.files import load
 from fovnet.net.cost.predicted import Device, Limits, Work
 from fovnet.net.cost.prices import prices, quantiles, search_seconds, table
 from fovnet.net.family.axes import in_order

@@ -15,7 +15,7 @@ from fovnet.net.images.augment import without_others
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training.precision import write_weights
 from fovnet.net.training.train import place, train_network
-from fovnet.volume.placing import Placing
+from fovnet.volume.slices.placing import Placing
 
 ALL = tuple(INPUTS)
 AT = np.arange(128) - 63.5

@@ -24,9 +24,9 @@ from fovnet.net.images.resampling import resample
 from fovnet.net.inference.member_outputs import member_answers
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training.train import place, train_network
-from fovnet.volume.placing import Placing
-from fovnet.volume.resizing import resize_weights
-from fovnet.volume.sections import sections
+from fovnet.volume.slices.placing import Placing
+from fovnet.volume.slices.resizing import resize_weights
+from fovnet.volume.slices.sections import sections
 
 ALL = tuple(INPUTS)
 CPU = torch.device("cpu")

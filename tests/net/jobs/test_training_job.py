@@ -15,8 +15,8 @@ from fovnet.net.jobs.training_job import training_fingerprint
 from fovnet.net.recipe import Recipe
 from fovnet.net.training.train import place, train_network
 from fovnet.regions import DEFAULT
-from fovnet.volume.pack import Pack, VolumeRecord
-from fovnet.volume.placing import Placing
+from fovnet.volume.collection.pack import Pack, VolumeRecord
+from fovnet.volume.slices.placing import Placing
 
 SPLITS = ("train", "", "validation", "test", "train", "validation")
 

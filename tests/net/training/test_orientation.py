@@ -13,8 +13,8 @@ import fovnet.net.training.orientation as learning
 from fovnet.decision.orientation import Orientation, bearing_of
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
 from fovnet.net.training.orientation import learn, of_turns
-from fovnet.volume.planes import pictures
-from fovnet.volume.slices import cut
+from fovnet.volume.slices.planes import pictures
+from fovnet.volume.slices.stack import cut
 from fovnet.volume.volume import Volume
 
 

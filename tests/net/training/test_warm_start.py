@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fovnet.config import parse
+from fovnet.config.files import parse
 from fovnet.errors import ConfigError, ModelError
 from fovnet.net.family import axes
 from fovnet.net.family.architecture import Architecture

@@ -21,9 +21,9 @@ import pytest
 from fovnet.volume.dicom import source
 from fovnet.volume.dicom.source import Item
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.memory import BYTES_PER_VOXEL, bytes_to_read
-from fovnet.volume.slices import slice_volume
-from fovnet.volume.sources import source_of
+from fovnet.volume.slices.stack import slice_volume
+from fovnet.volume.sources.memory import BYTES_PER_VOXEL, bytes_to_read
+from fovnet.volume.sources.source import source_of
 
 MB = 2**20
 MOST_MB = 120           # of growth: less than any of these would take
@@ -143,7 +143,7 @@ def written(folder: Path, write: SimpleNamespace, syntax: str) -> Path:
 SCRIPT = """
 import json, resource, sys
 from fovnet.errors import VolumeError
-from fovnet.volume.slices import slice_volume
+from fovnet.volume.slices.stack import slice_volume
 grown = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 before = grown()
 for path in sys.argv[1:]:

@@ -14,8 +14,8 @@ from pydicom import dcmread
 from pydicom.fileset import FileSet
 
 from fovnet.errors import VolumeError
-from fovnet.volume.discovery import find
-from fovnet.volume.sources import read
+from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.source import read
 
 
 @pytest.fixture(scope="module")

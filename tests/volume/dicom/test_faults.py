@@ -20,8 +20,8 @@ import pytest
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.slices import slice_volume
-from fovnet.volume.sources import read
+from fovnet.volume.slices.stack import slice_volume
+from fovnet.volume.sources.source import read
 
 Make = Callable[[Path, SimpleNamespace], Path]
 

@@ -13,7 +13,7 @@ import pytest
 
 from fovnet.errors import VolumeError
 from fovnet.volume import grid
-from fovnet.volume.slices import slice_volume
+from fovnet.volume.slices.stack import slice_volume
 
 ROUNDS = int(os.environ.get("FOVNET_FUZZ", "360"))
 KINDS = ("classic", "enhanced", "mosaic", "RLE", "deflated", "zip")

@@ -16,8 +16,8 @@ import pytest
 
 from fovnet.errors import VolumeError
 from fovnet.volume.orient import to_ras
-from fovnet.volume.slices import cut, slice_volume
-from fovnet.volume.sources import read
+from fovnet.volume.slices.stack import cut, slice_volume
+from fovnet.volume.sources.source import read
 from fovnet.volume.volume import Volume
 
 ORDERS = list(itertools.product(itertools.permutations(range(3)), itertools.product((1, -1), repeat=3)))

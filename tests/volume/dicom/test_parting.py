@@ -10,7 +10,7 @@ from pydicom.dataset import Dataset, FileDataset
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.sources import read
+from fovnet.volume.sources.source import read
 
 # rows run down, slices from front to back
 CORONAL = np.array([[-1.5, 0, 0, 20], [0, 0, -5.0, 20], [0, -1.25, 0, 200], [0, 0, 0, 1]])

@@ -10,8 +10,8 @@ import nibabel
 import numpy as np
 import pytest
 
-from fovnet.volume.discovery import find
-from fovnet.volume.sources import read
+from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.source import read
 
 PREAMBLES = {
     "nothing": b"",

@@ -18,9 +18,9 @@ from fovnet.volume.dicom.address import address, split_address
 from fovnet.volume.dicom.grid import Stand, grid_of
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.dicom.table import COLUMNS, series_row
-from fovnet.volume.discovery import find
-from fovnet.volume.slices import slice_volume
-from fovnet.volume.sources import read, source_of
+from fovnet.volume.slices.stack import slice_volume
+from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.source import read, source_of
 
 
 def refusal(path: Path) -> VolumeError:

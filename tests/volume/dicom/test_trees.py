@@ -21,15 +21,15 @@ from fovnet.records import read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.dicom import gather_dicom
 from fovnet.volume.adapters.gathered import write_tables
+from fovnet.volume.collection.pack import slice_collections
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.dicom.table import COLUMNS, short_hash
-from fovnet.volume.discovery import find, name_volumes
-from fovnet.volume.memory import LEAST_BYTES, PACKED_TO_BYTES, bytes_to_read
-from fovnet.volume.pack import slice_collections
-from fovnet.volume.readers import volume_name
-from fovnet.volume.slices import slice_volume
-from fovnet.volume.sources import read, source_of
+from fovnet.volume.slices.stack import slice_volume
+from fovnet.volume.sources.discovery import find, name_volumes
+from fovnet.volume.sources.memory import LEAST_BYTES, PACKED_TO_BYTES, bytes_to_read
+from fovnet.volume.sources.readers import volume_name
+from fovnet.volume.sources.source import read, source_of
 
 NAME, BORN = "Zqxavier", "19370203"
 

@@ -13,7 +13,7 @@ from pydicom.pixels import pixel_array
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.decoding import _add_12_bit, _is_unsupported
-from fovnet.volume.sources import read
+from fovnet.volume.sources.source import read
 
 EXTENDED = "1.2.840.10008.1.2.4.51"
 

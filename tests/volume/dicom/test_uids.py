@@ -20,8 +20,8 @@ from fovnet.volume.dicom.over_time import repeats_over_time
 from fovnet.volume.dicom.series import series_of
 from fovnet.volume.dicom.source import Item
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.discovery import find
-from fovnet.volume.sources import read
+from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.source import read
 
 AXIAL = np.array([[-1.5, 0, 0, 30], [0, -1.25, 0, 20], [0, 0, 4.0, -50], [0, 0, 0, 1]])
 SAGITTAL = np.array([[0, 0, 4.0, -100], [-1.25, 0, 0, 20], [0, -1.5, 0, 30], [0, 0, 0, 1]])

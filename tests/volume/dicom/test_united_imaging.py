@@ -14,7 +14,7 @@ from pydicom.sequence import Sequence
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.sources import read
+from fovnet.volume.sources.source import read
 
 
 def grid(

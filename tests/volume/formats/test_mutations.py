@@ -20,8 +20,8 @@ import pytest
 
 from fovnet.errors import VolumeError
 from fovnet.volume import grid
-from fovnet.volume.slices import slice_volume
-from fovnet.volume.sources import source_of
+from fovnet.volume.slices.stack import slice_volume
+from fovnet.volume.sources.source import source_of
 
 FIRST = int(os.environ.get("FOVNET_FUZZ_FROM", "0"))
 COUNT = int(os.environ.get("FOVNET_FUZZ", "400"))

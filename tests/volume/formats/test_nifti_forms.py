@@ -11,8 +11,8 @@ import pytest
 
 from fovnet.errors import VolumeError
 from fovnet.volume.formats.nifti import TEMPLATE_NOTE
-from fovnet.volume.slices import slice_volume
-from fovnet.volume.sources import read
+from fovnet.volume.slices.stack import slice_volume
+from fovnet.volume.sources.source import read
 
 SHAPE = (20, 24, 30)
 SCANNER = np.array([[-4.0, 0, 0, 40], [0, 4.0, 0, -50], [0, 0, 6.0, -480], [0, 0, 0, 1]])

@@ -11,9 +11,9 @@ import pytest
 import SimpleITK
 
 from fovnet.errors import VolumeError
-from fovnet.volume.readers import volume_name
-from fovnet.volume.slices import slice_volume
-from fovnet.volume.sources import read, source_of
+from fovnet.volume.slices.stack import slice_volume
+from fovnet.volume.sources.readers import volume_name
+from fovnet.volume.sources.source import read, source_of
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 

@@ -1,0 +1,39 @@
+"""Words for a fault in a configuration: where it stands, the value seen, what is wanted instead."""
+
+from __future__ import annotations
+
+import reprlib
+from difflib import get_close_matches
+from typing import Any
+
+LONGEST_SHOWN = 200             # characters of a value in a message
+_SHORT = reprlib.Repr()         # writes no more of a large value than is shown
+_SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxother = (
+    3, 12, 12, 12, 190, 190,
+)
+
+
+def shown(value: Any) -> str:
+    """A value as it is written in Python, for a message: at most LONGEST_SHOWN characters of it."""
+    text = _SHORT.repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN - 1]}…"
+
+
+def place(fault: Any) -> str:
+    """ "search.space.blocks": the keys that lead to a fault."""
+    return ".".join(str(step) for step in fault["loc"])
+
+
+def wanted(fault: Any) -> str:
+    """What is wanted instead of the value, and how to write it if pydantic's message does not say so."""
+    if fault["type"] in ("dict_type", "model_type") and isinstance(fault["input"], str | int | float):
+        return f"names with a value each are wanted, such as NAME: {str(fault['input'])[:LONGEST_SHOWN]}"
+    if fault["type"] == "missing" and isinstance(fault["loc"][-1], int):
+        return f"a value number {fault['loc'][-1] + 1} is wanted too"
+    return f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
+
+
+def nearest(word: str, known: tuple[str, ...]) -> str:
+    """ "did you mean 'trials'?", or all that is known where nothing is near."""
+    near = get_close_matches(word, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"

@@ -1,0 +1,278 @@
+"""How networks are searched for: the method, its budget, and the speed of the device that prices are for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    Tag,
+    model_serializer,
+    model_validator,
+)
+
+from fovnet.config.section import Section
+from fovnet.config.space import Level, checked_space
+
+FORMS = ("numbers", "word")         # of `speed`
+IMPROVING = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
+POLLING = ("mads", "a-mads")
+TAUGHT = ("ranking", "gp-rgpe")
+REGRETLESS = {"random": "method random models nothing", "gp-rgpe": "method gp-rgpe knows no distances"}
+LATER: Mapping[str, Any] = {
+    "candidates": 24, "spend": None, "eta": 3, "least_epochs": 1, "reuse": True, "fidelity": "latest",
+    "choose": "best", "neighbours": {}, "mads": None, "ranking": None, "prior": None, "learn_from": [],
+}
+"""Keys of `search` that came after the first release, and their defaults."""
+LEAST_FALL = 40
+"""By what a rate falls at least in the fits of "ranking"."""
+
+
+class Speed(Section):
+    """Speed of the device for the cost model; predicted seconds order the virtual clock, so they belong to
+    the configuration.
+
+    `fovnet calibrate` measures the last four in addition to the first three.
+    """
+
+    gflop_per_second: PositiveFloat = 20_000.0
+    gigabyte_per_second: PositiveFloat = 1_000.0
+    microseconds_per_layer: PositiveFloat = 30.0
+    weights_gigabyte_per_second: PositiveFloat | None = None
+    microseconds_per_slice: float = Field(0.0, ge=0)
+    filters_at_once: PositiveInt = 1
+    validation_share: PositiveFloat = 1 / 3
+
+
+def _form(given: Any) -> str:
+    """Which of its two forms `speed` has: "word" or "numbers"."""
+    return "word" if isinstance(given, str) else "numbers"
+
+
+class Neighbours(Section):
+    """Which neighbours a configuration has along an axis, and the levels that other axes get in these."""
+
+    to: Literal["all", "next", "steps"] = "all"
+    reset: dict[str, Level] = {}
+
+
+class Mads(Section):
+    """How "mads" and "a-mads" poll, as in `fovnet.search.look.view.Polling`; the last three are of "a-mads"
+    alone."""
+
+    order: Literal["shepard", "none"] = "shepard"
+    speculative: bool = True
+    extended: float = Field(0.25, ge=0, le=1)
+    every: PositiveInt = 2
+    categories: Literal["free", "fixed"] = "free"
+    target_step: float = Field(0.1, gt=0, lt=1)
+
+
+class Ranking(Section):
+    """How "ranking" learns the order of the scores, as in `fovnet.search.look.view.Ranking`."""
+
+    loss: Literal["list", "pair", "net", "point"] = "list"
+    weight: Literal["log", "inverse", "linear", "one"] = "log"
+    members: PositiveInt = 10
+    hidden: list[PositiveInt] = [32, 32]
+    epochs: PositiveInt = 300
+    rate: PositiveFloat = 0.02
+    rate_end: PositiveFloat = 0.0005
+    acquisition: Literal["log-ei", "thompson", "mean-rank"] | None = None
+    range: PositiveFloat | None = None
+    guard: bool = True
+
+    @model_validator(mode="after")
+    def _ends_low(self) -> Ranking:
+        """A rate that stays high makes of a last bit another row: `fovnet.maths.scorers.train`."""
+        if self.rate_end > self.rate / LEAST_FALL:
+            raise ValueError(
+                f"rate_end: {self.rate_end:g} is more than a {LEAST_FALL}th of rate {self.rate:g}, and other "
+                f"machines would then propose other rows; set {self.rate / LEAST_FALL:g} or less"
+            )
+        if self.weight != "log" and self.loss != "list":
+            raise ValueError(f"weight: loss {self.loss} weighs no places; leave it out, or set loss to list")
+        return self
+
+
+class Search(Section):
+    """Search method, space and budget.
+
+    spend  epochs: "full" trains every configuration to the end, "hyperband" and "asha" compare them at rungs
+           before; None: as the method does
+    eta, least_epochs, reuse  of the rungs, as in `fovnet.search.spend.schedule`
+    fidelity, choose          as in `fovnet.search.look.view`
+    neighbours, mads          of the methods "mads" and "a-mads";    ranking  of the method "ranking"
+    prior, learn_from         of "ranking" and "gp-rgpe": a file of `fovnet search learn`, or the journals and
+                              results folders that the prior of this run is learned from
+    space  with "members" each network that training.begin names is trained with its own configuration;
+           `start` is then the first of them
+    """
+
+    method: Literal[
+        "grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe",
+        "hyperband", "gp-hyperband", "mads", "a-mads", "ranking", "ensemble-ei", "gp-rgpe",
+    ] = "gp-ei"
+    targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
+    kernel: Literal["matern52", "squared-exponential"] = "matern52"
+    hyperparameters: Literal["map", "sampled"] = "map"
+    per_second: bool = False
+    stop_below_regret: PositiveFloat | None = None
+    trials: PositiveInt = 300
+    workers: PositiveInt = 1
+    lead: float = Field(0.15, ge=0, le=1)
+    initial: PositiveInt | None = None
+    candidates: Literal[24, "all"] = 24
+    spend: Literal["full", "hyperband", "asha"] | None = None
+    eta: int = 3
+    least_epochs: PositiveInt = 1
+    reuse: bool = True
+    fidelity: Literal["latest", "axis"] = "latest"
+    choose: Literal["best", "drawn"] = "best"
+    neighbours: dict[str, Neighbours] = {}
+    mads: Mads | None = None
+    ranking: Ranking | None = None
+    prior: str | None = None
+    learn_from: list[str] = []
+    space: Annotated[dict[str, Any] | str, BeforeValidator(checked_space)] = "paper"
+    start: dict[str, Level] = Field(
+        default_factory=lambda: {  # type: ignore[arg-type]
+            "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False,
+            "log10_learning_rate": -3, "log2_batch": 3,
+        }
+    )
+    memory_limit_gb: PositiveFloat = 16.0
+    seconds_limit: PositiveFloat | None = None
+    speed: Annotated[
+        Annotated[Speed, Tag("numbers")] | Annotated[Literal["measure"], Tag("word")], Discriminator(_form)
+    ] = Speed()
+    jobs: bool = False
+
+    @model_serializer(mode="wrap")
+    def _as_of_old(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are left out where they have their default: what a finished search was made
+        with is still the same."""
+        return {key: value for key, value in whole(self).items() if key not in LATER or value != LATER[key]}
+
+    @property
+    def spends(self) -> str:
+        """The way to spend, named or the method's own."""
+        return self.spend or ("hyperband" if self.method in ("hyperband", "gp-hyperband") else "full")
+
+    @model_validator(mode="after")
+    def _nothing_of_a_process_that_is_not_there(self) -> Search:
+        """Random search took such keys without a word from the first, so that its configurations still do."""
+        of_a_process = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
+        heeded = ("targets", "per_second") if self.method == "ensemble-ei" else ()
+        given = [
+            key
+            for key in of_a_process
+            if key not in heeded and getattr(self, key) != type(self).model_fields[key].default
+        ]
+        if given and self.method in ("grid", "tpe", "hyperband", "ranking", "ensemble-ei", *POLLING):
+            which = "it" if len(given) == 1 else "them"
+            raise ValueError(
+                f"{', '.join(given)}: of a Gaussian process, and method {self.method} asks none; leave "
+                f"{which} out, or set method to gp-ei"
+            )
+        if self.candidates != 24 and self.method != "tpe":
+            raise ValueError(
+                f"candidates: method {self.method} compares no candidates; leave it out, or set method to tpe"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _what_the_method_can_do(self) -> Search:
+        if self.per_second and self.method not in IMPROVING:
+            raise ValueError(
+                f"per_second: {self.method} expects no improvement that seconds could be held against; leave "
+                "it out, or set method to gp-ei"
+            )
+        if self.stop_below_regret is not None and (self.method in REGRETLESS or self.targets == "ranked"):
+            what = REGRETLESS.get(self.method, "targets ranked know no distances")
+            raise ValueError(
+                f"stop_below_regret: {what}, so that what is left to gain is unknown; leave it out, or set "
+                "method to gp-ei and targets to half-ranked"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _what_polls(self) -> Search:
+        of_polls = [key for key in ("neighbours", "mads") if getattr(self, key) != LATER[key]]
+        if of_polls and self.method not in POLLING:
+            raise ValueError(
+                f"{', '.join(of_polls)}: method {self.method} does not poll; leave out, or set method to "
+                "mads or a-mads"
+            )
+        usual, given = Mads(), self.mads or Mads()
+        of_search = [
+            key
+            for key in ("every", "categories", "target_step")
+            if getattr(given, key) != getattr(usual, key)
+        ]
+        if of_search and self.method == "mads":
+            raise ValueError(
+                f"mads.{', mads.'.join(of_search)}: of a global search, and mads has none; leave out, or set "
+                "method to a-mads"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _what_ranks(self) -> Search:
+        if self.ranking and self.method != "ranking":
+            raise ValueError(
+                f"ranking: method {self.method} learns no order; leave it out, or set method to ranking"
+            )
+        given = [key for key in ("prior", "learn_from") if getattr(self, key)]
+        if given and self.method not in TAUGHT:
+            raise ValueError(
+                f"{', '.join(given)}: method {self.method} learns nothing from other searches; leave out, or "
+                f"set method to {' or '.join(TAUGHT)}"
+            )
+        if not given and self.method == "gp-rgpe":
+            raise ValueError("method: gp-rgpe weighs what earlier searches taught; needs search.prior or "
+                             "search.learn_from, or set method to gp-ei")
+        if len(given) > 1:
+            raise ValueError("prior, learn_from: a prior is given and to be learned; leave one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _what_goes_with_the_spending(self) -> Search:
+        if self.eta < 2:
+            raise ValueError(
+                f"eta: {self.eta}: of eta trainings one goes on from a rung; set 2 or more, 3 is usual"
+            )
+        if self.choose == "drawn" and self.method not in IMPROVING:
+            raise ValueError(
+                f"choose: method {self.method} has no expected improvement to draw by; leave it out, or "
+                "set method to gp-ei"
+            )
+        if self.fidelity == "axis" and not self.method.startswith("gp-"):
+            raise ValueError(
+                f"fidelity: axis: method {self.method} has no model to see rungs; leave it out, or set "
+                "method to gp-ei"
+            )
+        of_rungs = [
+            key for key in ("eta", "least_epochs", "reuse", "fidelity") if getattr(self, key) != LATER[key]
+        ]
+        if self.spends == "full" and of_rungs:
+            raise ValueError(
+                f"{', '.join(of_rungs)}: of trainings that are compared before their end, and spend full "
+                "trains each to its end; leave out, or set spend to asha"
+            )
+        if self.spends != "hyperband" and not self.reuse:
+            raise ValueError(
+                "reuse: false: only hyperband closes brackets; leave it out, or set spend to hyperband"
+            )
+        if self.spends != "full" and self.stop_below_regret is not None:
+            raise ValueError(
+                f"stop_below_regret: with spend {self.spends} scores are of trainings before their end, "
+                "which say nothing of what is left to gain; leave it out, or set spend to full"
+            )
+        return self

@@ -1,0 +1,104 @@
+"""The axes of the space of configurations, as a user writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PositiveFloat,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from fovnet.config.faults import place, shown, wanted
+from fovnet.config.section import Section
+from fovnet.levels import even_ratios
+
+MEMBERS = "members"       # a space: the configurations of the networks that training.begin names
+
+
+def number_in_words(level: Any) -> Any:
+    """1e-4 as a number: YAML 1.1 reads it as a string, because it has no decimal point."""
+    return float(level) if isinstance(level, str) and NUMBER.fullmatch(level) else level
+
+
+NUMBER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+Level = Annotated[int | float | bool | str, BeforeValidator(number_in_words)]
+
+
+class Range(Section):
+    """From `low` to `high`, both included, in `levels` steps of equal ratio: an axis that is continuous on a
+    logarithmic scale."""
+
+    low: PositiveFloat
+    high: PositiveFloat
+    levels: int = Field(ge=2, le=1000)
+
+    @model_validator(mode="after")
+    def _levels_apart(self) -> Range:
+        if self.low >= self.high:
+            raise ValueError(
+                f"from low {self.low:g} to high {self.high:g}; low has to be the smaller: swap them, or give "
+                "other ends"
+            )
+        apart = len(set(even_ratios(self.low, self.high, self.levels)))
+        if apart < self.levels:
+            raise ValueError(
+                f"levels {self.levels} from {self.low:g} to {self.high:g} are but {apart} once they have "
+                f"four digits; give at most {apart}, or ends farther apart"
+            )
+        return self
+
+
+Levels = Annotated[list[Level], Field(min_length=1)]
+AXIS_KINDS: Mapping[str, Any] = {
+    "ordinal": TypeAdapter(Levels), "categorical": TypeAdapter(Levels), "log": TypeAdapter(Range),
+}
+
+
+def _axis(given: Any) -> Any:
+    """An axis in JSON types: a list of levels, or a mapping of one of AXIS_KINDS.  Raises ValueError that
+    says what is wrong."""
+    if isinstance(given, list):
+        return AXIS_KINDS["ordinal"].validate_python(given)
+    if not isinstance(given, dict) or len(given) != 1 or not given.keys() <= AXIS_KINDS.keys():
+        raise ValueError(
+            f"{shown(given)}; give a list of levels, or one of "
+            f"{', '.join(f'{{{kind}: ...}}' for kind in AXIS_KINDS)}"
+        )
+    ((kind, what),) = given.items()
+    checked = AXIS_KINDS[kind].validate_python(what)
+    return {kind: checked.model_dump() if isinstance(checked, Range) else checked}
+
+
+def _axis_fault(name: str, fault: Any) -> str:
+    if fault["type"] == "value_error":
+        return f"{name}: {fault['ctx']['error']}"
+    return f"{name}.{place(fault)}: {shown(fault['input'])}: {wanted(fault)}"
+
+
+def checked_space(given: Any) -> Any:
+    """ "paper", "members", or {axis: levels} in JSON types.  Raises ValueError that names every fault."""
+    if given in ("paper", MEMBERS):
+        return given
+    if not isinstance(given, dict) or not given:
+        raise ValueError(
+            f"{shown(given)}; give paper, 'axis: levels' lines, or {MEMBERS} where training.begin names "
+            "networks"
+        )
+    checked, faults = {}, []
+    for name, levels in given.items():
+        try:
+            checked[str(name)] = _axis(levels)
+        except ValidationError as error:
+            faults += [_axis_fault(str(name), fault) for fault in error.errors()]
+        except ValueError as error:
+            faults.append(f"{name}: {error}")
+    if faults:
+        raise ValueError("; ".join(faults))
+    return checked

@@ -1,0 +1,106 @@
+"""The mapping in a YAML file; a key given twice, and aliases that stand for more than they should, are
+refused."""
+
+from __future__ import annotations
+
+import math
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fovnet.errors import ConfigError
+
+# characters that the aliases of a YAML file may stand for; a whole configuration has 4,000
+MOST_BY_ALIASES = 100_000
+
+
+def read_yaml(
+    path: Path, like: str = "configs/demo.yaml of the repository is one to start from"
+) -> dict[str, Any]:
+    """The mapping in a YAML file; `like` is the hint in messages.
+
+    Raises ConfigError: "config-missing", "config-unreadable", or "config-doubled" for a key given twice.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        doubled = doubled_keys(text)
+        _refuse_expansion(path, text)
+        raw = yaml.safe_load(text)
+    except FileNotFoundError:
+        raise ConfigError("config-missing", f"{path}: no such file; {like}") from None
+    except UnicodeDecodeError:
+        raise ConfigError("config-unreadable", f"{path}: is no text, wanted a YAML file; {like}") from None
+    except OSError as error:
+        raise ConfigError(
+            "config-unreadable", f"{path}: {error.strerror or error}, wanted a YAML file; {like}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        # a date such as 2024-02-31, a number of thousands of digits, endless nesting
+        message = " ".join(str(error).split())
+        raise ConfigError(
+            "config-unreadable",
+            f"{path}: holds a value that YAML cannot mean ({message}); put text in quotes",
+        ) from None
+    except yaml.YAMLError as error:
+        message = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
+        raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {message}") from None
+    if doubled:
+        raise ConfigError("config-doubled", f"{path}: duplicate keys; remove one of each:\n"
+                                            + "\n".join(f"  {fault}" for fault in doubled))
+    if not isinstance(raw, dict):
+        held = "is empty" if raw is None else f"holds a {type(raw).__name__}"
+        raise ConfigError("config-unreadable", f"{path}: {held}, wanted 'key: value' lines; {like}")
+    return raw
+
+
+def _refuse_expansion(path: Path, text: str) -> None:
+    """Raises ConfigError "config-unreadable" if aliases make more of a file than MOST_BY_ALIASES characters:
+    a kilobyte of aliases of lists of aliases can stand for terabytes."""
+    sizes: dict[int, float] = {}
+
+    def size(node: yaml.Node | None) -> float:
+        if node is None or isinstance(node, yaml.ScalarNode):
+            return 0.0 if node is None else len(node.value) + 1
+        if id(node) not in sizes:
+            # while its entries are counted: an alias of itself has no end
+            sizes[id(node)] = math.inf
+            entries = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+            sizes[id(node)] = 1 + sum(map(size, entries))
+        return sizes[id(node)]
+
+    made = size(yaml.compose(text, Loader=yaml.SafeLoader))
+    if made > len(text) + MOST_BY_ALIASES:
+        raise ConfigError(
+            "config-unreadable",
+            f"{path}: its aliases (*name) stand for {made:,.0f} characters, at most {MOST_BY_ALIASES:,} "
+            "are wanted; write the values out",
+        )
+
+
+def doubled_keys(text: str) -> list[str]:
+    """ "line 7: search.trials stands in line 3 already" for every key given twice in one mapping, of which
+    YAML alone keeps the last."""
+    found: list[str] = []
+    seen: set[int] = set()                      # an alias refers to the same node, and may form a cycle
+
+    def walk(node: yaml.Node | None, where: tuple[str, ...]) -> None:
+        if node is None or id(node) in seen:
+            return
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            for number, entry in enumerate(node.value):
+                walk(entry, (*where, str(number)))
+        if isinstance(node, yaml.MappingNode):
+            first: dict[tuple[str, str], int] = {}
+            for key, value in node.value:
+                line, path = key.start_mark.line + 1, (*where, str(key.value))
+                identity = (key.tag, str(key.value))
+                if isinstance(key, yaml.ScalarNode) and identity in first:
+                    found.append(f"line {line}: {'.'.join(path)} stands in line {first[identity]} already")
+                first.setdefault(identity, line)
+                walk(value, path)
+
+    walk(yaml.compose(text, Loader=yaml.SafeLoader), ())
+    return found

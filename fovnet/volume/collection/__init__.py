@@ -1,0 +1,12 @@
+"""Labelled volumes, and their slices on disk.
+
+    tables     volumes.tsv and regions.tsv, read with every fault named
+    pack       all slices of all volumes in one memory-mapped array
+    preflight  what of the tables would stop or spoil a run
+    changed    a stamp that shows whether a collection has changed
+    split      subjects for training, validation and test
+    identity   identifiers in what is written: hashed, unless plain ones are asked for
+    body_part  regions from Body Part Examined (0018,0015)
+
+Behind these doors: `cache`, slices kept between runs.
+"""

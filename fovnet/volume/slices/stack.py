@@ -1,0 +1,208 @@
+"""Slice stacks: the axial slices of one volume, the input of the networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.machine.threads import one_thread
+from fovnet.volume.checks import refuse_plane
+from fovnet.volume.formats import nifti
+from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
+from fovnet.volume.orient import to_ras
+from fovnet.volume.slices import noisy_air
+from fovnet.volume.slices.placing import Placing
+from fovnet.volume.slices.resizing import SIDE, Resize, resize_weights
+from fovnet.volume.sources.source import Source, read, source_of
+from fovnet.volume.volume import Images, Volume
+
+ALGORITHM = 1
+"""Incremented when the same file and settings give different slices: old cache entries are then remade, and
+old networks refused."""
+
+SLACK = 0.1     # of a slice: a stack of 2.8 mm slices stays as it is, instead of being halved to 5.6 mm
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """How a volume becomes slices.
+
+    target_spacing_mm  thinner slices are averaged in groups so that the cuts are at least this far apart
+    max_tilt_deg       a volume more oblique than this is resampled along the scanner axes
+    blacken_noise      noise around the body, if as bright as the body, becomes black: see `noisy_air`
+    """
+
+    target_spacing_mm: float = 3.0
+    max_tilt_deg: float = 20.0
+    blacken_noise: bool = True
+
+
+@dataclass(frozen=True)
+class SliceStack:
+    """Axial cuts of one volume, counted from feet to head.
+
+    pixels      (s, 128, 128) uint8; rows run front→back and columns right→left (radiological: the patient's
+                right is on the left)
+    z_mm        (s,) float64, scanner height of each cut's centre, ascending
+    covers      (s, 2) int64, first and last slice (inclusive) of the RAS volume that are averaged in the cut
+    side_mm     side length of a slice in mm (square: the shorter side of the volume is padded with 0)
+    vox_to_ras  (4, 4) affine of the RAS volume whose slices `covers` counts
+    source      path;  checksum SHA-256 of the file;  notes on what was done, in sentences
+    counted         (s,) int64, the slice of the closest-canonical volume at each cut's middle, as regions.tsv
+                    counts slices
+    counted_slices  number of slices of that volume.  Both None unless the volume was resampled, when they
+                    differ from `covers`
+    images          the source images (DICOM), one per slice that `covers` counts if images.axis is 2; else
+                    every cut crosses many of them.  None for other formats
+    """
+
+    pixels: NDArray[np.uint8]
+    z_mm: NDArray[np.float64]
+    covers: NDArray[np.int64]
+    side_mm: float
+    vox_to_ras: NDArray[np.float64]
+    source: str
+    checksum: str
+    notes: tuple[str, ...] = ()
+    counted: NDArray[np.int64] | None = None
+    counted_slices: int | None = None
+    images: Images | None = None
+
+    @property
+    def middle(self) -> NDArray[np.int64]:
+        """(s,) the slice at the middle of each cut, as regions.tsv counts slices; of an even group the lower
+        of the two."""
+        return self.covers.sum(axis=1) // 2 if self.counted is None else self.counted
+
+    @property
+    def edges_mm(self) -> NDArray[np.float64]:
+        """(s + 1,) scanner heights of the cuts' edges, feet to head: the outer faces of the slices they
+        average, so that a last cut of more slices than the others, and a single cut, have their true
+        thickness."""
+        return edges_of(self.z_mm, self.covers, self.vox_to_ras)
+
+    @property
+    def noise_blackened(self) -> bool:
+        """Whether noise around the body was made black."""
+        return noisy_air.NOTE in self.notes
+
+    @property
+    def in_template(self) -> bool:
+        """Whether heights are in the coordinates of a template, not the scanner's."""
+        return nifti.TEMPLATE_NOTE in self.notes
+
+    @property
+    def placing(self) -> Placing:
+        """The size and heights of the slices, all of volume 0."""
+        return Placing(
+            np.full(len(self.pixels), self.side_mm), np.zeros(len(self.pixels), dtype=np.int64), self.z_mm
+        )
+
+
+def edges_of(
+    z_mm: NDArray[np.float64], covers: NDArray[np.int64], vox_to_ras: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(s + 1,) scanner heights of the edges of cuts at z_mm (s,) that average the slices `covers` (s, 2); see
+    `SliceStack.edges_mm`."""
+    heights = vox_to_ras[2, 2] * (np.diff(covers, axis=1)[:, 0] + 1)
+    return np.append(z_mm - heights / 2, z_mm[-1:] + heights[-1:] / 2)
+
+
+def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> SliceStack:
+    """The slices of a volume on disk: read, reoriented to RAS, cut.  Raises VolumeError if it cannot be."""
+    source = source if isinstance(source, Source) else source_of(source)
+    slicing = slicing or Slicing()
+    volume = to_ras(read(source), slicing.max_tilt_deg)
+    refuse_plane(volume)
+    spacing_mm, checksum = slicing.target_spacing_mm, source.checksum
+    return cut(volume, target_spacing_mm=spacing_mm, checksum=checksum, blacken_noise=slicing.blacken_noise)
+
+
+def cut(
+    volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "", blacken_noise: bool = True
+) -> SliceStack:
+    """The slices of a RAS volume: grouped to the target spacing, padded to a square in millimetres, resized
+    to 128 × 128, windowed.
+
+    Intensities are resized first and windowed last, so that values are rounded to grey levels only once.
+    Padding is black, also if black is not intensity 0.  With `blacken_noise` so is noise around the body that
+    is as bright as the body.
+    """
+    black, white = window(volume.voxels)
+    if blacken_noise and noisy_air.surrounds(volume, black, white):
+        volume = noisy_air.blackened(volume, black, white)
+        black, white = window(volume.voxels)
+    covers = groups(volume.voxels.shape[2], float(volume.spacing_mm[2]), target_spacing_mm)
+    columns_mm, rows_mm = (volume.spacing_mm[:2] * volume.voxels.shape[:2]).tolist()
+    side_mm = max(columns_mm, rows_mm)
+    # Axis 0 runs to the patient's right and axis 1 to the front; the picture begins at the right and at the
+    # front.
+    across = resize_weights(volume.voxels.shape[0], float(volume.spacing_mm[0]), side_mm)[::-1]
+    down = resize_weights(volume.voxels.shape[1], float(volume.spacing_mm[1]), side_mm)[::-1]
+    grey = np.float32(255.0 / (white - black))
+    floor = np.outer(down.sum(axis=1), across.sum(axis=1)) * np.float32(black) * grey - np.float32(0.5)
+    resize = Resize(down * grey, across)
+    pixels = np.empty((len(covers), SIDE, SIDE), dtype=np.uint8)
+    # a voxel 1e35 times the window is white, not a warning
+    with one_thread(), np.errstate(over="ignore"):
+        for index, plane in enumerate(_mean_planes(volume.voxels, covers)):
+            # + 0.5 in the floor: the cast rounds
+            pixels[index] = np.clip(resize(plane) - floor, 0.0, 255.0)
+    heights = volume.slice_heights_mm()
+    z_mm = (heights[covers[:, 0]] + heights[covers[:, 1]]) / 2
+    counted = (
+        None if volume.counted_z_mm is None else np.abs(volume.counted_z_mm - z_mm[:, None]).argmin(axis=1)
+    )
+    return SliceStack(
+        pixels, z_mm, covers, side_mm, volume.vox_to_ras, volume.source, checksum,
+        volume.notes + _grouping_note(covers), counted,
+        None if volume.counted_z_mm is None else len(volume.counted_z_mm), volume.images,
+    )
+
+
+def slice_format(slicing: Slicing) -> dict[str, Any]:
+    """The settings that determine the content of a slice, as JSON facts: a network is valid only for the
+    format it was trained on.
+
+    `blacken_noise` is not included: it changes only volumes that a network then knows nothing of.
+    """
+    percentiles = {"clip": CLIP_PERCENTILE, "black": BLACK_PERCENTILE, "white": WHITE_PERCENTILE}
+    wanted = {"target_spacing_mm": slicing.target_spacing_mm, "max_tilt_deg": slicing.max_tilt_deg}
+    return {**wanted, "side": SIDE, "window_percentiles": percentiles, "algorithm": ALGORITHM}
+
+
+def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[np.int64]:
+    """(s, 2) first and last slice of each group of neighbours, counted from the feet; every slice is in
+    exactly one.
+
+    Each group has n = ⌈target / spacing - 0.1⌉ slices, so that cuts are at least the target apart (less a
+    tenth of a slice); the last also takes the up to n - 1 left over, since a smaller group of their own would
+    be noisier and too near.
+    """
+    n = max(1, int(np.ceil(target_spacing_mm / spacing_mm - SLACK)))
+    first = np.arange(max(1, slices // n), dtype=np.int64) * n
+    last = np.append(first[1:] - 1, slices - 1)
+    return np.stack([first, last], axis=1)
+
+
+def _mean_planes(voxels: NDArray[np.float32], covers: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
+    """The mean plane (j, i) of each group, summed slice by slice, so that the result does not depend on the
+    memory layout."""
+    for first, last in covers.tolist():
+        block = np.ascontiguousarray(voxels[:, :, first : last + 1].transpose(2, 1, 0))
+        plane = block[0].copy()                     # the block may be a view of the volume, as for NIfTI
+        for further in block[1:]:
+            plane += further
+        plane /= np.float32(len(block))
+        yield plane
+
+
+def _grouping_note(covers: NDArray[np.int64]) -> tuple[str, ...]:
+    """A sentence with the number of slices averaged in a cut, if more than one."""
+    n = int(covers[0, 1] - covers[0, 0]) + 1
+    return () if n == 1 else (f"{n} neighbouring slices averaged in each cut",)

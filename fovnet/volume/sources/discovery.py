@@ -1,0 +1,333 @@
+"""The possible volumes under the paths that a user gives, and their volume_ids.
+
+A DICOM series is one volume, however many files it has.  Its path is that of its folder, file or archive if
+that contains no other series, else its address, with the series' digits after `#` (see `dicom.address`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fovnet.errors import VolumeError
+from fovnet.records import BLANKED
+from fovnet.volume.dicom.address import address
+from fovnet.volume.dicom.series import Series
+from fovnet.volume.dicom.source import (
+    HALVES,
+    OTHER_VOLUMES,
+    Item,
+    Unread,
+    files_under,
+    is_archive,
+    is_closed,
+    kind_of_document,
+    looks_like_dicom,
+)
+from fovnet.volume.dicom.survey import survey, survey_of
+from fovnet.volume.dicom.table import series_row, unread_row
+from fovnet.volume.sources.other_formats import unread_image
+from fovnet.volume.sources.readers import DICOM, is_known, reader_of, volume_name
+from fovnet.volume.sources.source import Source, source_of
+from fovnet.words import several
+
+SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix not in HALVES), ".dcm", ".ima", ".zip")
+"""Suffixes of volume files.  A file with one of them that fovnet cannot read is refused by name instead of
+ignored."""
+
+# a table blanks these, and would differ from the JSON
+CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")
+# bytes of a volume_id: <volume_id>.json and its temporary name must fit into the 255 of a file name
+LONGEST = 200
+TAKEN = ("found",)  # found.json lists the DICOM series
+
+
+@dataclass(frozen=True)
+class Found:
+    """The result of `find`.
+
+    sources  what to read, each once
+    series   a row of `dicom.table` for every DICOM series, those set aside included
+    passed   files in folders that do not look like volumes, except those named like a volume beside them
+             (`.img`, `.raw`, `.json`), and links to folders
+    """
+
+    sources: list[Source]
+    series: list[dict[str, Any]]
+    passed: list[Path]
+
+    @property
+    def volumes(self) -> list[Path]:
+        """The paths of the sources."""
+        return [source.path for source in self.sources]
+
+
+def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False) -> Found:
+    """The volumes to read: every file given by name, files in folders that look like volumes, and DICOM
+    series; sorted within a folder.
+
+    include   kinds of DICOM series to read although triage sets them aside (`triage.INCLUDABLE`)
+    If several DICOM files of a folder are given, their whole series are read; a single one is read alone.
+    Links to folders are not followed, since they may form a loop.  A folder without volumes that is not
+    inside another given path is returned itself, to be refused by name: it may be the mount point of an
+    unmounted disk.  Raises VolumeError "volumes-none" if no path has anything to read.
+    """
+    found: dict[Path, None] = {}
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    passed: dict[Path, None] = {}
+    empty: list[Path] = []
+    paths = _once(paths)
+    files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  (is_file raises in a closed folder)
+    kinds = {path: _kind(path) for path in files}
+    beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
+    for path, kind in kinds.items():
+        if kind == "DICOM":
+            beside.setdefault(path.parent, {})[path] = None
+    for path in paths:
+        named = beside.get(path.parent, {})
+        if os.path.isdir(path) and not is_closed(path):      # noqa: PTH112
+            some, more, others = _under(path, include, show_ids)
+            passed.update(dict.fromkeys(others))
+        elif path in named and len(named) > 1:
+            if path != next(iter(named)):
+                continue                                # handled with the first file of its folder
+            some, more = _series_under(path.parent, include, show_ids, named)
+        elif path in named or kinds.get(path) == "archive":
+            some, more = _series_under(path, include, show_ids)
+        else:
+            some, more = [path], []
+        rows.update(
+            {tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row for row in more}
+        )
+        found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))  # noqa: PTH112  (refused by name)
+        empty += [] if some or path in found or set(paths).intersection(path.parents) else [path]
+    if not found:
+        raise _nothing(paths, passed)
+    sources = [source_of(path) for path in _once([*found, *empty])]
+    return Found(sources, list(rows.values()), [path for path in passed if path not in found])
+
+
+def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
+    """The refusal of paths that have nothing to read."""
+    named_paths, known = ", ".join(map(str, paths)), ", ".join(SUFFIXES)
+    unread = Counter(filter(None, map(unread_image, passed)))
+    linked = next((str(path) for path in passed if os.path.isdir(path)), None)     # noqa: PTH112
+    hint = "name the files themselves"
+    if linked is not None:
+        hint = f"links to folders are not followed, name {linked} itself"
+    if unread:
+        ((kind, hint), count), = unread.most_common(1)
+        first = next(path for path in passed if unread_image(path) == (kind, hint))
+        hint = f"{several(count, 'file')}, {first.name} for example: {kind}. {hint}"
+    return VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); {hint}")
+
+
+def _once(paths: Iterable[Path]) -> list[Path]:
+    """Each path once, in its first spelling; a link is a path of its own."""
+    first: dict[str, Path] = {}
+    for path in paths:
+        first.setdefault(os.path.abspath(path), path)           # noqa: PTH100  (resolve would follow links)
+    return list(first.values())
+
+
+def _under(
+    folder: Path, include: Collection[str], show_ids: bool
+) -> tuple[list[Path], list[dict[str, Any]], list[Path]]:
+    """(volumes, rows, files passed over) of a folder: files of other formats, archives, and DICOM series,
+    whose files may be in several subfolders.
+
+    If it contains only archives without a readable series, these are returned: each is then refused with its
+    reason.
+    """
+    found: list[Path] = []
+    rows: list[dict[str, Any]] = []
+    items: list[Item] = []
+    others: list[Path] = []
+    unused: list[Path] = []
+    links: list[Path] = []
+    for path in files_under(folder, links):
+        kind = _kind(path)
+        if kind == "archive":
+            some, more = _series_under(path, include, show_ids)
+            if not more and _is_document(path):
+                others.append(path)
+                continue
+            aside = not some and any(row["kind"] != "unreadable" for row in more)
+            unused += [path] if aside else []
+            found += some or ([] if aside else [path])
+            rows += more
+        elif kind == "DICOM":
+            items.append(Item(path))
+        else:
+            (found if kind == "volume" else others).append(path)
+    held = survey_of(items)
+    unread = [one for one in held.unread if not (found and one.is_directory)]
+    wanted, more = _listed(held.series, unread, None, include, show_ids)
+    called = {(path.parent, volume_name(path)) for path in found}
+    passed = [
+        path
+        for path in others
+        if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in called
+    ]
+    return sorted(found + wanted) or ([] if items else unused), rows + more, passed + links
+
+
+def _kind(path: Path) -> str:
+    """What a file seems to be: "archive", "DICOM", "volume", else "".
+
+    A closed one is "volume", and so is one that raises what nobody foresaw: reading it will tell why it is
+    refused.
+    """
+    try:
+        if is_closed(path):
+            return "volume"
+        if is_archive(path):
+            return "archive"
+        if looks_like_dicom(path):
+            return "DICOM"
+        return "volume" if _looks_like_a_volume(path) else ""
+    except Exception:
+        return "volume"
+
+
+def _series_under(
+    place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = ()
+) -> tuple[list[Path], list[dict[str, Any]]]:
+    """(volumes, rows) of an archive, a file, or the files `only` of a folder.  An archive that cannot be
+    opened is returned as one path."""
+    try:
+        held = survey(place)
+    except Exception:                   # a damaged archive may raise any: it is refused when it is read
+        return [place], []
+    if not only:
+        return _listed(held.series, held.unread, place, include, show_ids)
+    unread = [one for one in held.unread if one.item.path in only]
+    return _listed(held.series, unread, None, include, show_ids, only)
+
+
+def _listed(
+    series: Iterable[Series], unread: Iterable[Unread], place: Path | None, include: Collection[str],
+    show_ids: bool, only: Collection[Path] = (),
+) -> tuple[list[Path], list[dict[str, Any]]]:
+    """(paths to read, rows) of these series, each path within `place`, else within the folder or file that
+    contains all of the series.
+
+    only   only the series that these files belong to
+    """
+    series = list(series)
+    paths = [one.item.path for one in unread if not one.item.member]
+    places, homes = _places(series), _homes(series)
+    rows = []
+    for one in series:
+        named = [path for path in sorted(_files(one)) if path in only]
+        if only and not named:
+            continue
+        home = place or places[one.family, one.whose]
+        if named:                                       # these may be copies of files elsewhere
+            home = named[0] if len(one.items) == 1 else named[0].parent
+        path = home if homes.get(home) == {one.id} else address(home, one.id)
+        wanted = not one.kind or one.kind in include
+        paths += [path] if wanted else named[:1]
+        rows.append(series_row(one, path, show_ids=show_ids))
+    return paths, rows + [unread_row(one) for one in unread if not _is_of_another_format(one)]
+
+
+def _is_of_another_format(unread: Unread) -> bool:
+    """Whether a file named like DICOM is in another readable format: a NIfTI named `.dcm`."""
+    try:
+        return not unread.item.member and reader_of(unread.item.path) is not DICOM
+    except VolumeError:
+        return False
+
+
+def _places(series: Iterable[Series]) -> dict[tuple[str, str], Path]:
+    """By family and person, the folder with all files of that series, whatever volumes it was split into; a
+    single file itself."""
+    files: dict[tuple[str, str], set[Path]] = {}
+    for one in series:
+        files.setdefault((one.family, one.whose), set()).update(item.path for item in one.items)
+    return {claims: Path(os.path.commonpath(together)) for claims, together in files.items()}
+
+
+def _files(series: Series) -> set[Path]:
+    """The files with its images or copies of them."""
+    return {item.path for item in (*series.items, *series.copies)}
+
+
+def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
+    """For every file and folder, the ids of the series that reading it alone would find, by their images or
+    copies of them in it.
+
+    A series of the kind "repeat" counts in a folder that does not contain the series it repeats: read alone,
+    it is not a repetition there.
+    """
+    homes: dict[Path, set[str]] = {}
+    repeated: dict[Path, set[tuple[str, str]]] = {}
+    for one in sorted(series, key=lambda one: one.kind == "repeat"):
+        if one.kind not in ("", "repeat"):
+            continue
+        files = _files(one)
+        for home in files | {
+            above for folder in {path.parent for path in files} for above in (folder, *folder.parents)
+        }:
+            if not one.kind or (one.family, one.whose) not in repeated.get(home, ()):
+                homes.setdefault(home, set()).add(one.id)
+            if not one.kind:
+                repeated.setdefault(home, set()).add((one.family, one.whose))
+    return homes
+
+
+def name_volumes(paths: Sequence[Path]) -> list[str]:
+    """One volume_id per path, in order: the name without suffix, with -2, -3, ... if several paths give the
+    same name.
+
+    Names that differ only in case count as the same, since some file systems do not distinguish them; a name
+    longer than `LONGEST` is cut, so that `<volume_id>.json` and its temporary name fit into the 255 bytes of
+    a file name.  Tabs and line ends become a blank, and blanks at the ends are removed, as in the cells of a
+    table; `TAKEN` are names of other files in the output folder.
+    """
+    seen: Counter[str] = Counter(TAKEN)
+    taken: set[str] = set(TAKEN)
+    ids = []
+    for path in paths:
+        name = (
+            CONTROL.sub(" ", volume_name(path))
+            .encode(errors="replace")[:LONGEST]
+            .decode(errors="ignore")
+            .strip()
+            or "volume"
+        )
+        same = name.casefold()
+        seen[same] += 1
+        volume_id = name if seen[same] == 1 else f"{name}-{seen[same]}"
+        while volume_id.casefold() in taken:
+            seen[same] += 1
+            volume_id = f"{name}-{seen[same]}"
+        taken.add(volume_id.casefold())
+        ids.append(volume_id)
+    return ids
+
+
+def _is_document(path: Path) -> bool:
+    """Whether a zip archive has a suffix of neither an archive nor a volume, or none and the members of a
+    document."""
+    if path.name.lower().endswith(SUFFIXES):
+        return False
+    return (bool(path.suffix) and not path.suffix[1:].isdigit()) or bool(kind_of_document(path))
+
+
+def _looks_like_a_volume(path: Path) -> bool:
+    if path.name.startswith("."):
+        return False
+    if path.name.lower().endswith(SUFFIXES):
+        return True
+    if path.suffix and not path.suffix[1:].isdigit():          # 1.2.840.113 has a "suffix" too
+        return False
+    if not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
+        return False
+    return is_known(path)

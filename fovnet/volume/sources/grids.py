@@ -1,0 +1,81 @@
+"""The shape and affine of a volume, read from its header without its voxels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.volume.formats import metaimage, nifti
+from fovnet.volume.orient import closest_axes
+
+# largest spacing over the next largest: from here on it gives the scan plane; nearer to 1 it is a 3-D scan
+THICKER = 1.5
+SAME_PLACE_MM = 0.1     # two grids are the same if no pair of corners lies farther apart
+PLANES = ("sagittal", "coronal", "axial")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The number of voxels along each stored axis (3,), and the (4, 4) affine from voxel index to scanner
+    millimetres (RAS+)."""
+
+    shape: tuple[int, int, int]
+    vox_to_ras: NDArray[np.float64]
+
+    @property
+    def spacing_mm(self) -> NDArray[np.float64]:
+        """(3,) distance between neighbouring voxels along each stored axis."""
+        return np.asarray(np.linalg.norm(self.vox_to_ras[:3, :3], axis=0))
+
+    @property
+    def slices(self) -> int:
+        """The number of slices from feet to head of the volume in its closest RAS order."""
+        return self.shape[self._axis(2)]
+
+    @property
+    def wide_mm(self) -> float:
+        """The field of view from left to right, in mm."""
+        across = self._axis(0)
+        return float(self.shape[across] * self.spacing_mm[across])
+
+    @property
+    def plane(self) -> str:
+        """The scan plane, perpendicular to the axis of the largest spacing; empty for nearly cubic voxels."""
+        thick = int(np.argmax(self.spacing_mm))
+        others = np.delete(self.spacing_mm, thick)
+        towards = int(closest_axes(self.vox_to_ras)[thick, 0])
+        return PLANES[towards] if self.spacing_mm[thick] >= THICKER * others.max() else ""
+
+    def is_same_as(self, other: Grid) -> bool:
+        """Whether both have the same shape and the same corners, to 0.1 mm."""
+        if self.shape != other.shape:
+            return False
+        corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray(self.shape) - 1)
+        apart = self.vox_to_ras - other.vox_to_ras
+        return bool(np.abs(corners @ apart[:3, :3].T + apart[:3, 3]).max() <= SAME_PLACE_MM)
+
+    def _axis(self, ras_axis: int) -> int:
+        return int(np.flatnonzero(closest_axes(self.vox_to_ras)[:, 0] == ras_axis)[0])
+
+
+def nifti_grid(path: Path) -> Grid:
+    """The grid of a NIfTI file.  Raises VolumeError if its header cannot be read or its grid is not a
+    scanner's."""
+    from fovnet.volume.sources.readers import guarded, reader_of
+
+    # its error states what the file is instead: empty, a text, a git-annex pointer
+    reader = reader_of(path)
+    sizes, vox_to_ras = guarded(reader, path, lambda: nifti.header_of(path))
+    return Grid((sizes[0], sizes[1], sizes[2]), vox_to_ras)
+
+
+def metaimage_grid(path: Path) -> Grid:
+    """The grid of a MetaImage file (.mha, .mhd).  Raises VolumeError if its header cannot be read."""
+    from fovnet.volume.sources.readers import READERS, guarded
+
+    reader = next(reader for reader in READERS if reader.name == "MetaImage")
+    sizes, vox_to_ras = guarded(reader, path, lambda: metaimage.header_of(path))
+    return Grid((sizes[0], sizes[1], sizes[2]), vox_to_ras)

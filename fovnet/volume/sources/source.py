@@ -1,0 +1,166 @@
+"""A volume on disk, as it travels from being found to its slices and its answer; what it is, is found out
+once.
+
+    find (discovery)   its format, from its first bytes
+    bytes_to_read      its grid, from its header
+    now, read          its files and, of DICOM, its series; checked, and the checksum taken
+    recorded (kept)    places, checksum, and what lies beside it, for the next run
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fovnet.errors import VolumeError
+from fovnet.records import checksum
+from fovnet.volume.checks import refuse_ct, refuse_labels
+from fovnet.volume.dicom import reading as dicom
+from fovnet.volume.dicom.address import split_address
+from fovnet.volume.dicom.choosing import Chosen, chosen
+from fovnet.volume.filled import without_fill
+from fovnet.volume.sources.readers import DICOM, READERS, Reader, guarded, reader_of
+from fovnet.volume.unpacking import regular
+from fovnet.volume.volume import Volume
+
+Places = list[list[int]]
+NAMED = {reader.name: reader for reader in READERS}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A volume on disk.  Made by `source_of`, for all volumes under some paths by `discovery.find`.
+
+    path    of a file, of a folder or an archive with one volume, or the address of a series in one
+    format  the name of the reader that claims it; empty if none does
+    stamp   size, times and inode of the file, folder or archive when its format was found; empty if
+            unreadable
+
+    All else is found when it is first asked for, and then kept, as it was at that moment: `now` forgets it.
+    """
+
+    path: Path
+    format: str
+    stamp: Places
+
+    def now(self) -> Source:
+        """The source as it is at this moment.  Its format is found again only if none was, or if it has
+        changed."""
+        return replace(self) if self.format and self.stamp == _stamp(self.path) else source_of(self.path)
+
+    @property
+    def reader(self) -> Reader:
+        """Raises VolumeError as `reader_of` if no reader claims it."""
+        return NAMED[self.format] if self.format else reader_of(self.path)
+
+    @cached_property
+    def series(self) -> Chosen | None:
+        """Its DICOM series; None for other formats.  Raises VolumeError if it means none, or several."""
+        return guarded(DICOM, self.path, lambda: chosen(self.path)) if self.format == DICOM.name else None
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        """Its files, in the order of its format.  Raises VolumeError as `read`."""
+        reader = self.reader
+        if self.series:
+            return self.series.files
+        return guarded(reader, self.path, lambda: reader.files_of(self.path))
+
+    @cached_property
+    def places(self) -> Places | None:
+        """`places_of` its files, or of itself if they are not known."""
+        return places_of(self._parts)
+
+    @cached_property
+    def checksum(self) -> str:
+        """SHA-256 hex of its file; of several files, or a series given by its address, of their joined
+        checksums and its digits.
+
+        Raises VolumeError as `read`.
+        """
+        sums = guarded(self.reader, self.path, lambda: [checksum(regular(file)) for file in self.files])
+        digits = split_address(self.path)[1]
+        sums += [digits] if digits else []
+        return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
+
+    @property
+    def content(self) -> str | None:
+        """Its checksum; that of the file itself for what is no volume; None if unreadable."""
+        try:
+            return self.checksum
+        except VolumeError:
+            try:
+                return checksum(regular(self.path))
+            except (OSError, VolumeError):          # VolumeError: a pipe, whose opening may block for ever
+                return None
+
+    @cached_property
+    def beside(self) -> list[str] | None:
+        """Notes on a DICOM volume that depend on the objects beside it; None for other formats, and if
+        unreadable."""
+        try:
+            return list(self.series.beside) if self.series else None
+        except VolumeError:
+            return None
+
+    def is_as_it_was(self) -> bool:
+        """Whether its files still have the `places` that they had."""
+        return self.places == places_of(self._parts)
+
+    @cached_property
+    def _parts(self) -> tuple[Path, ...]:
+        try:
+            return self.files
+        except VolumeError:
+            return (self.path,)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the series: a thousand headers, which another process can do without."""
+        return {name: value for name, value in self.__dict__.items() if name != "series"}
+
+
+def source_of(path: Path) -> Source:
+    """The source at a path, whatever is there: one that no reader claims is refused, with the reason, when it
+    is read."""
+    path = Path(path)
+    stamp = _stamp(path)        # before its first bytes: a file replaced meanwhile is seen to have changed
+    try:
+        return Source(path, reader_of(path).name, stamp)
+    except Exception:                   # reading it raises it again, whatever it is, and is refused for it
+        return Source(path, "", stamp)
+
+
+def read(source: Source | Path) -> Volume:
+    """The volume of a source, on its grid as stored.
+
+    Raises VolumeError for any fault of the file: the code is stable ("volume-missing", "volume-format",
+    "volume-truncated", "volume-geometry", ...), the message states the file, the value seen, the value
+    wanted, and what to try.
+    """
+    source = source if isinstance(source, Source) else source_of(source)
+    reader, series = source.reader, source.series
+    path = source.path
+    volume = guarded(reader, path, lambda: dicom.volume_of(series) if series else reader.read(path))
+    volume = without_fill(volume)
+    if volume.images is None:           # DICOM states the modality, and phase images have values below -900
+        refuse_ct(volume)
+    refuse_labels(volume)
+    return volume
+
+
+def places_of(files: Iterable[Path]) -> Places | None:
+    """Size, mtime, ctime and inode of each file, which change when it is changed or replaced; None if
+    unreadable."""
+    try:
+        found = [file.stat() for file in files]
+        return [[facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino] for facts in found]
+    except (OSError, ValueError):           # ValueError: a null byte in the name
+        return None
+
+
+def _stamp(path: Path) -> Places:
+    return places_of([split_address(path)[0]]) or []

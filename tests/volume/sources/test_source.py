@@ -1,0 +1,148 @@
+"""A source is found out once, is asked again only where the disk says otherwise, and knows its files and
+their content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fovnet.decision.kept import recorded, unchanged
+from fovnet.errors import VolumeError
+from fovnet.records import checksum
+from fovnet.volume.dicom.address import address
+from fovnet.volume.slices.stack import slice_volume
+from fovnet.volume.sources.discovery import find
+from fovnet.volume.sources.memory import bytes_to_read
+from fovnet.volume.sources.source import read, source_of
+
+OPENED: list[str] = []
+sys.addaudithook(
+    lambda event, given: (
+        OPENED.append(os.fsdecode(given[0])) if event == "open" and isinstance(given[0], str) else None
+    )
+)
+
+
+def opened(path: Path) -> int:
+    """How often a file was opened since the list was cleared."""
+    return OPENED.count(str(path))
+
+
+def answered(path: Path) -> dict[str, object]:
+    """What prediction does with one path, but for the networks."""
+    source, = find([path]).sources
+    OPENED.clear()
+    bytes_to_read(source)
+    source = source.now()
+    assert source.places
+    slice_volume(source)
+    return recorded(source)
+
+
+def test_a_file_that_was_found_is_opened_for_its_header_its_voxels_and_its_checksum_alone(
+    tmp_path: Path, made: ModuleType
+) -> None:
+    """The header twice: for the memory that it takes, before other volumes are read beside it, and to read
+    it."""
+    path = made.nifti(tmp_path / "a.nii.gz", made.body())
+    file = answered(path)
+    assert opened(path) == 4 and file["sha256"] == checksum(path)
+
+
+def test_headers_of_a_series_that_was_found_are_read_once_more_and_its_images_for_pixels_and_checksum(
+    tmp_path: Path, write: SimpleNamespace
+) -> None:
+    folder = write.save(tmp_path / "series", write.images(write.noise()))
+    assert answered(folder)["beside"] == []
+    assert {opened(file) for file in folder.iterdir()} == {3}
+
+
+@pytest.mark.parametrize("name", ["nifti-1", "nifti-2", "nrrd", "metaimage", "mgh"])
+def test_what_finding_found_travels_to_another_process(tmp_path: Path, made: ModuleType, name: str) -> None:
+    path = made.write(name, tmp_path / "body", made.body(), made.FORMATS[name][1][0])
+    source, = find([path]).sources
+    there = pickle.loads(pickle.dumps(source))
+    assert there == source and there.format and there.reader is source.reader
+    assert np.array_equal(read(there).voxels, made.body().voxels)
+
+
+def test_the_headers_of_a_series_do_not_travel(tmp_path: Path, write: SimpleNamespace) -> None:
+    folder = write.save(tmp_path / "series", write.images(write.noise()))
+    source = source_of(folder)
+    stack = slice_volume(source)
+    assert source.beside == [] and source.series is not None
+    there = pickle.loads(pickle.dumps(source))
+    assert "series" not in vars(there) and there.files == source.files and there.checksum == stack.checksum
+
+
+def test_a_file_that_was_replaced_since_it_was_found_is_read_as_what_it_is(
+    tmp_path: Path, made: ModuleType
+) -> None:
+    """By another format, by a text, and by a volume where nothing was."""
+    body = made.body()
+    path = made.nifti(tmp_path / "a.nii", body)
+    source = source_of(path)
+    other = made.nrrd(tmp_path / "b.nrrd", made.body("coronal"))
+    other.replace(path)
+    assert source.now().format == "NRRD" and np.array_equal(
+        read(source.now()).voxels, made.body("coronal").voxels
+    )
+    path.write_bytes(b"a text\n" * 100)
+    text = source.now()
+    with pytest.raises(VolumeError, match="this is a text file"):
+        read(text)
+    path.unlink()
+    with pytest.raises(VolumeError, match="there is no such file"):
+        read(text.now())
+    made.nifti(path, body)
+    assert np.array_equal(read(text.now()).voxels, body.voxels)
+
+
+def test_what_a_source_knows_is_that_of_its_moment(tmp_path: Path, made: ModuleType) -> None:
+    path = made.nifti(tmp_path / "a.nii", made.body())
+    source = source_of(path)
+    before, places = source.checksum, source.places
+    made.nifti(path, made.body("coronal"))
+    assert (source.checksum, source.places) == (before, places) and not source.is_as_it_was()
+    assert source.now().checksum == checksum(path) != before and source.now().places != places
+    assert recorded(source)["sha256"] is None, "what was read is no longer there"
+    assert recorded(source.now())["sha256"] == checksum(path)
+
+
+def test_the_checksum_of_several_files_and_of_an_address_is_that_of_their_checksums(
+    tmp_path: Path, made: ModuleType, write: SimpleNamespace
+) -> None:
+    header = made.analyze(tmp_path / "a.hdr", made.body())
+    files = [header, header.with_suffix(".img"), header.with_suffix(".mat")]
+    assert source_of(header).files == tuple(files)
+    assert source_of(header).checksum == joined(map(checksum, files))
+    folder = write.save(tmp_path / "series", write.images(write.noise()))
+    series, = find([folder]).series
+    named = source_of(address(folder, series["series"]))
+    assert named.checksum == joined([*map(checksum, sorted(folder.iterdir())), series["series"]])
+    assert named.beside == source_of(folder).beside == []
+
+
+def joined(sums: object) -> str:
+    return hashlib.sha256("".join(sums).encode()).hexdigest()
+
+
+def test_what_is_no_volume_has_its_own_content_and_is_known_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.nii"
+    path.write_bytes(b"a text\n" * 100)
+    source = source_of(path)
+    kept = recorded(source)
+    assert source.format == "" and source.beside is None and kept["sha256"] == checksum(path)
+    os.utime(path, (1, 1))
+    assert unchanged(source.now(), kept)
+    path.write_bytes(b"another text\n" * 100)
+    assert not unchanged(source.now(), kept)
+    gone = source_of(tmp_path / "gone.nii")
+    assert gone.places is None and gone.content is None and recorded(gone)["sha256"] is None
