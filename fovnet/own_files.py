@@ -10,7 +10,10 @@ from fovnet.errors import ConfigError
 from fovnet.records import read_json
 
 SOFTWARE = b"Software\x00fovnet"        # in the first chunks of every picture that is drawn here
-TABLES = (b"volume_id\tpath\tstatus\tregion", b"patient\tstudy\tseries_number\tseries\tkind")
+TABLES = (
+    b"volume_id\tpath\tstatus\tregion", b"volume_id\tpath\tstatus\tshows",
+    b"patient\tstudy\tseries_number\tseries\tkind",
+)
 OPENING = 4096
 PAGES = "pages"
 
@@ -59,7 +62,7 @@ def is_our_prior(path: Path) -> bool:
 
 
 def is_our_table(path: Path) -> bool:
-    """Whether a table is one of spans, or of DICOM series found."""
+    """Whether a table is one of spans, of answers, or of DICOM series found."""
     return _opening(path).startswith(TABLES)
 
 

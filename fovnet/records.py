@@ -287,10 +287,10 @@ def _cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.3g}" if ROUNDING < abs(float(value)) < SMALL else f"{value:.3f}"
     text = str(value).translate(BLANKED)
-    return f"'{text}" if FORMULA.match(text.rstrip()) and not NUMBER.fullmatch(text.strip()) else text
+    return f"'{text}" if FORMULA.match(text.strip()) and not NUMBER.fullmatch(text.strip()) else text
 
 
 def as_named(cell: str) -> str:
     """The text that `write_tsv` wrote as this cell: without the apostrophe before what a spreadsheet would
     take for a formula."""
-    return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:]) else cell
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:].strip()) else cell

@@ -27,6 +27,7 @@ def decided(run: Run) -> Decided:
     """The answers of a run's ensemble.  Raises ModelError as `Run.refuse_other_rule`."""
     from fovnet.decision import novelty, orientation
     from fovnet.decision.answer import COLUMNS, TABLE, facts, table_rows
+    from fovnet.decision.answers_table import Rows, write
     from fovnet.decision.decided import begin_decisions, conclude_decisions
     from fovnet.decision.ensemble import read_rule
     from fovnet.decision.judge import Judge
@@ -38,13 +39,17 @@ def decided(run: Run) -> Decided:
     )
     run.refuse_other_rule()
     rows: list[dict[str, Any]] = []
+    said: list[Rows] = []
     known = novelty.load(results.ensemble), orientation.load(results.ensemble)
     judge = Judge(run.vocabulary, read_rule(results.ensemble), *known)
     begin_decisions(results)
     for given, stack, raw in decisions(pack, run.scored, "test", judge):
-        rows += table_rows(given, stack)
-        path = results.decisions / f"{given.volume_id}.json"
-        write_json(path, facts(given, stack, raw, run.vocabulary), settings=options, seed=seed)
+        body, its = facts(given, stack, raw, run.vocabulary), table_rows(given, stack)
+        said.append(Rows.of(body | {"rows": its}))
+        rows += its
+        write_json(results.decisions / f"{given.volume_id}.json", body, settings=options, seed=seed)
+    if judge.rule.by_region:
+        write(results.decisions, run.vocabulary.classes[:-1], said)
     table, volumes = write_tsv(results.decisions / TABLE, COLUMNS, rows), {row["volume_id"] for row in rows}
     conclude_decisions(results, volumes, settings=options, seed=seed)
     return Decided(table, rows, frozenset(volumes))

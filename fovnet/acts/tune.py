@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The rule, how its bar of confidence was chosen, its slice error on the validation split, and its
-    file."""
+    """The rule, how its bar of confidence was chosen, and those of statements on regions; its slice error on
+    the validation split, and its file."""
 
     rule: Rule
     abstention: Mapping[str, Any]
+    statements: Mapping[str, Any]
     slice_error: float
     path: Path
 
@@ -59,4 +60,4 @@ def tuned(run: Run) -> Tuned:
         results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=run.settings.seed
     )
     seal(results.ensemble)
-    return Tuned(judge.rule, abstention, slice_error(volumes, vocabulary, judge.rule), path)
+    return Tuned(judge.rule, abstention, by_region, slice_error(volumes, vocabulary, judge.rule), path)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -60,8 +61,21 @@ def tune(config: ConfigFile) -> None:
         if abstention["promised"]
         else f"{seen} were too few, or erred too much, to promise it for others"
     )
-    out.print(f"answers from confidence {rule.min_confidence:.2f} on, {wrong}: {held}")
+    out.print(f"extents are sure from confidence {rule.min_confidence:.2f} on, {wrong}: {held}")
+    for sentence in _bars_in_words(made.statements):
+        out.print(sentence)
     out.print(f"{chosen}; {made.slice_error:.1%} slice error on the validation split: {made.path}")
+
+
+def _bars_in_words(statements: Mapping[str, Any]) -> Iterator[str]:
+    """A sentence on each bar of statements on regions."""
+    for kind, words in (("yes", "shown"), ("no", "not shown")):
+        found = statements[kind]
+        wrong = f"at most {100 * statements['stated_error']:.3g}% of these wrong on average over people"
+        seen = several(found["subjects"], "validation subject")
+        held = f"shown by {seen}" if found["promised"] else f"{seen} did not suffice to promise it for others"
+        said = f"a region is said to be {words} from probability {found['min_confidence']:.2f} on"
+        yield f"{said}, {wrong}: {held}"
 
 
 @verbs.command()

@@ -26,6 +26,8 @@ from fovnet.report.pages import predictions
 from fovnet.words import several
 
 if TYPE_CHECKING:
+    from fovnet.decision.answers_table import Rows
+    from fovnet.decision.ensemble import Ensemble
     from fovnet.volume.sources.discovery import Found
     from fovnet.volume.sources.source import Source
 
@@ -37,7 +39,7 @@ PATHS_AND_ANSWERS = (
     "PLACE#DIGITS names one "
     "(found.tsv).\n\n"
     "An answer is kept while its file's path and content, the model, fovnet's version and --no-faces are the "
-    "same; spans.tsv is "
+    "same; spans.tsv and answers.tsv are "
     "written when all is answered. Volumes are called as their files are, and of several t1 the later ones "
     "t1-2, t1-3. A later "
     "run's t1 replaces an earlier one's: give each batch a folder of its own. --workers reads ahead within 4 "
@@ -104,23 +106,27 @@ def predict(
                     out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn
                 )
                 advance(len(rows), len(named))
-        table = [row for volume_id, _ in named for row in rows[volume_id]]
+        volumes = [rows[volume_id] for volume_id, _ in named]
+        table = [row for one in volumes for row in one.spans]
         refuse_gone()
+        _write_answers(out_folder, volumes, networks)
         _write_spans(out_folder, table)
         if pages:
-            _write_index(out_folder, [rows[volume_id] for volume_id, _ in named], found, wanted)
+            _write_index(out_folder, [one.spans for one in volumes], found, wanted)
     _conclude(out_folder, len(named), *_show_refusals(table, found), pages)
 
 
 @verbs.command()
 def codes() -> None:
     """List what `code` may say in spans.tsv: a tab-separated table of code, the status it goes with, what it
-    means, and what to try."""
+    means, what to try, and which statements on regions a doubt makes unsure."""
+    from fovnet.decision.checks.check import Check
     from fovnet.report.content.doubt_words import CODES
 
-    typer.echo("code\tstatus\tmeaning\tto_try")
+    typer.echo("code\tstatus\tmeaning\tto_try\tconcerns")
     for one in CODES.values():
-        typer.echo(f"{one.code}\t{one.status}\t{one.words}: {one.meaning}\t{one.to_try}")
+        concerns = one.concerns.words if isinstance(one, Check) else ""
+        typer.echo(f"{one.code}\t{one.status}\t{one.words}: {one.meaning}\t{one.to_try}\t{concerns}")
 
 
 def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Source]], **wanted: bool) -> None:
@@ -144,7 +150,7 @@ def _named(sources: list[Source]) -> list[tuple[str, Source]]:
 
 def _kept(
     folder: Path, named: list[tuple[str, Source]], identity: str, *, pictures: bool, pages: bool, faces: bool
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, Rows]:
     """The rows of volumes whose earlier answers are still valid, by volume_id; prints how many there are."""
     from fovnet.decision.kept import kept_rows
 
@@ -261,6 +267,19 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     copies = sum(row.get("copies", 0) for row in series)
     details += f"; {several(copies, 'image')} left out as copies of others" if copies else ""
     out.print(f"{len(series) - unread} DICOM series found{details}: {folder / 'found.tsv'}")
+
+
+def _write_answers(folder: Path, volumes: list[Rows], networks: Ensemble) -> None:
+    """Writes answers.tsv; for an ensemble whose rule says nothing region by region, prints so instead."""
+    from fovnet.decision.answers_table import write
+
+    if networks.rule.by_region:
+        write(folder, networks.vocabulary.classes[:-1], volumes)
+    else:
+        err.print(
+            "these networks were tuned by an earlier fovnet: no answers region by region, which `fovnet "
+            "tune` of their run gives"
+        )
 
 
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:

@@ -66,8 +66,12 @@ class Ensemble(Section):
 
 
 class Decision(Section):
-    """Candidates among which the validation split chooses, the error rate above which an answer is withheld
-    (`stated_error`), and the accepted risk that new people show more than this rate (`at_risk`).
+    """Candidates among which the validation split chooses, the error rates above which an answer is withheld,
+    and the accepted risk that new people show more than these (`at_risk`).
+
+    stated_error  of slices, in volumes of which nothing is doubted        statement_error  of what is said of
+             a region, yes or no
+    min_extent_mm  height of a region that has to be in the picture for it to be shown
 
     heights  whether usual heights of regions enter the decision: wholly, if the validation split is decided
              better that way; only for which regions are present ("presence"), so that the slices alone
@@ -84,6 +88,8 @@ class Decision(Section):
         default=[0.2, 0.25, 0.3, 0.35, 0.4, 0.5], min_length=1
     )
     stated_error: float = Field(0.05, gt=0, lt=1)
+    statement_error: float = Field(0.02, gt=0, lt=1)
+    min_extent_mm: float = Field(10.0, gt=0, le=1000)
     at_risk: float = Field(0.1, gt=0, lt=1)
     method: Literal["exact", "intersections"] = "exact"
     heights: Literal["where better", "presence", "never"] = "where better"

@@ -42,7 +42,8 @@ class Answer:
              by the doubts
     doubts   why it is not trusted, and "none" where nothing is shown        signs  what was measured besides
              the decision
-    statements  one for each region; empty by such an ensemble, or where it was refused
+    statements  one for each region, on min_extent_mm of it; empty by such an ensemble, or where it was
+             refused
     """
 
     volume_id: str
@@ -54,6 +55,7 @@ class Answer:
     doubts: tuple[Doubt, ...] = ()
     signs: Signs | None = None
     statements: tuple[Statement, ...] = ()
+    min_extent_mm: float = 10.0
 
     @property
     def are_extents_sure(self) -> bool:
@@ -74,12 +76,9 @@ def answer(
 ) -> Answer:
     """The answer for a decided volume, with the reasons to doubt it in words."""
     why, said = doubts(decision, signs, rule), statements(decision, signs, rule, vocabulary)
-    if said:
-        status = status_of(said)
-    else:
-        status = "uncertain" if are_reasons(why) else "ok"
+    status = status_of(said) if said else "uncertain" if are_reasons(why) else "ok"
     message = "; ".join(filter(None, [unsure_sentence(said), *(doubt.sentence for doubt in why), *notes]))
-    return Answer(volume_id, path, status, message, decision, "", why, signs, said)
+    return Answer(volume_id, path, status, message, decision, "", why, signs, said, rule.min_extent_mm)
 
 
 def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
@@ -125,7 +124,7 @@ def facts(
         "message": given.message,
         "doubts": [{"code": doubt.code, "sentence": doubt.sentence} for doubt in given.doubts],
         "statements": [asdict(one) for one in given.statements],
-        "extents_sure": given.are_extents_sure,
+        "extents_sure": given.are_extents_sure, "min_extent_mm": given.min_extent_mm,
         "novelty": novelty and novelty.volume, "agreement": None if agreed is None else float(agreed.mean()),
         "upright": axes and axes.bearing.upright, "classes": vocabulary.classes,
     }

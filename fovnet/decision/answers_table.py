@@ -8,14 +8,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fovnet.decision.statements import UNSURE, YES
+from fovnet.records import write_tsv
 
 TABLE = "answers.tsv"
 HEAD = ("volume_id", "path", "status", "shows", "unsure", "message", "code", "volume_confidence")
 ENDS = {"lower": "from", "upper": "to"}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the tables hold of one volume: its rows of spans.tsv, and its cells of answers.tsv, those of
+    `HEAD` and of each region in order; none of a region where nothing is said region by region."""
+
+    spans: list[dict[str, Any]]
+    answer: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Rows:
+        """From the facts of its JSON.  Raises KeyError where they lack the rows."""
+        cells = row(body)
+        regions = [one["region"] for one in body.get("statements") or ()]
+        return cls(list(body["rows"]), tuple(cells.get(name) for name in columns(regions)))
+
+
+def write(folder: Path, regions: Sequence[str], volumes: Iterable[Rows]) -> Path:
+    """`folder/answers.tsv`, of volumes answered region by region, and of refused ones."""
+    named = columns(regions)
+    rows = (dict(zip(named, one.answer, strict=False)) for one in volumes)
+    return write_tsv(folder / TABLE, named, rows, keep_same=True)
 
 
 def columns(regions: Sequence[str]) -> tuple[str, ...]:

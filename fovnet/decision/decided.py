@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fovnet.decision import answers_table
 from fovnet.decision.answer import TABLE
 from fovnet.decision.ensemble import FACTS, RULE
 from fovnet.errors import ModelError
@@ -27,7 +28,8 @@ def begin_decisions(results: Results) -> None:
     """Remove the table of earlier decisions, and mark them as unfinished: a run may be killed half-way, the
     first one too."""
     clear_unfinished(results.decisions)
-    (results.decisions / TABLE).unlink(missing_ok=True)
+    for name in (TABLE, answers_table.TABLE):
+        (results.decisions / name).unlink(missing_ok=True)
     write_json(results.decisions / MADE_FROM, {"made_from": None})
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fovnet._version import __version__
+from fovnet.decision.answers_table import Rows
 from fovnet.records import read_json
 from fovnet.volume.sources.source import Source
 
@@ -28,7 +29,7 @@ PASSING = frozenset(
 def kept_rows(
     folder: Path, volume_id: str, source: Source, identity: str, *, beside: Sequence[str] = (),
     faces: bool = True,
-) -> list[dict[str, Any]] | None:
+) -> Rows | None:
     """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the
     same model; else None.
 
@@ -45,7 +46,7 @@ def kept_rows(
             return None
         source = source.now()
         unaltered = unchanged(source, kept["file"]) and kept["file"].get("beside") == source.beside
-        return list(kept["rows"]) if unaltered else None
+        return Rows.of(kept) if unaltered else None
     except Exception:
         # whatever an earlier answer, or its volume, raises: it is answered again
         return None

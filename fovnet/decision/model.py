@@ -25,6 +25,7 @@ from fovnet.decision.chain.spans import Span
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predict import Predicted, predict, without_answer
 from fovnet.decision.shipped import shipped_folder
+from fovnet.decision.statements import NO, UNSURE, YES
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.records import plain
 from fovnet.volume.sources.discovery import find, name_volumes
@@ -41,8 +42,9 @@ File = str | PathLike[str]
 class Prediction:
     """The answer on one volume.
 
-    status      "ok", "uncertain" or "refused"; message gives the reason, code the codes of the doubts or of
-                the error
+    status      "ok": of every region it is sure whether the volume shows it; "partly": of some; "uncertain":
+                of none; or "refused".  message gives the reasons, code the codes of the doubts or of the
+                error
     spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner millimetres; regions
                 are their names.  Their first and last are numbers of the cuts; those of the volume's own
                 slices are first_slice and last_slice in to_dict()["rows"]
@@ -64,6 +66,29 @@ class Prediction:
         """The names of the regions shown, in the order of the spans, each once; empty if there are none or
         the volume was refused."""
         return tuple(dict.fromkeys(span.region for span in self.spans))
+
+    def shows(self, region: str) -> bool | None:
+        """Whether the volume surely shows this region (True), or surely not (False); None where that is not
+        sure, where it was refused, and by networks that an earlier fovnet tuned.
+
+        Raises ConfigError ("region-unknown") for a name that is no region of the model.
+        """
+        return {YES: True, NO: False}.get(self._said(region, "answer", UNSURE))
+
+    def probability(self, region: str) -> float | None:
+        """The probability that at least 10 mm (the rule's `min_extent_mm`) of this region are in the picture;
+        None and raises as `shows`."""
+        found: float | None = self._said(region, "probability", None)
+        return found
+
+    def _said(self, region: str, what: str, unknown: Any) -> Any:
+        known = self._facts["classes"][:-1]
+        if region not in known:
+            raise ConfigError(
+                "region-unknown", f"{region!r}: is no region of this model, which has {', '.join(known)}"
+            )
+        found = (one[what] for one in self._facts.get("statements", ()) if one["region"] == region)
+        return next(found, unknown)
 
     def to_dict(self) -> dict[str, Any]:
         """The complete answer in JSON types: `rows` of spans.tsv, and the content of `<volume_id>.json` of

@@ -30,8 +30,8 @@ YES, NO, UNSURE = "yes", "no", "unsure"
 SOME_UNSURE = Code(
     code="regions-unsure",
     words="some regions unsure",
-    meaning="whether these regions are shown is neither probable nor improbable enough to be said; the message "
-            "names each with its probability",
+    meaning="whether these regions are shown is neither probable nor improbable enough to be said; the "
+            "message names each with its probability",
     to_try="look at the picture, mostly at its ends; the regions that are said are as sure as stated",
     status="partly",
 )
@@ -106,7 +106,8 @@ def in_words(made: Sequence[Statement]) -> str:
     """
     shown = [one.region for one in made if one.answer == YES]
     perhaps = [
-        one.region for one in made if one.answer == UNSURE and (one.probability >= EVEN or one.lower is not None)
+        one.region for one in made
+        if one.answer == UNSURE and (one.probability >= EVEN or one.lower is not None)
     ]
     if shown:
         also = f" Perhaps also {listed(perhaps)}." if perhaps else ""

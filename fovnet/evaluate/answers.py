@@ -18,7 +18,7 @@ from fovnet.decision.fitting.tuning import right
 from fovnet.decision.kept import unchanged
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case
-from fovnet.evaluate.reading import decided_borders, doubt_codes, empty_slices, stretches
+from fovnet.evaluate.reading import decided_borders, doubt_codes, empty_slices, stretches, told
 from fovnet.evaluate.slices import predicted_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
@@ -189,7 +189,7 @@ def _case(
         borders=decided_borders(answer.get("boundaries")), set_probability=answer.get("set_probability"),
         doubts=doubt_codes(answer), empty=empty_slices(answer),
         edges_mm=edges_of(*(np.array(answer[name]) for name in ("z_mm", "covers", "vox_to_ras"))),
-        sure=answer.get("confidence"),
+        sure=answer.get("confidence"), **told(answer),
     )
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.statements import Statement
 from fovnet.errors import CollectionError
 from fovnet.regions import Vocabulary
 
-STATUSES = ("ok", "uncertain", "refused")
+STATUSES = ("ok", "partly", "uncertain", "refused")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Case:
     temperature;  borders with their intervals;  set_probability that the volume shows the predicted regions
     and no others;  empty (s,) whether a slice is all dark; edges_mm (s + 1,) where its slices begin and end,
     feet to head, the grid of borders and spans;  sure the volume's confidence. doubts are codes, empty where
-    there is none.
+    there is none. statements are those on its regions, each that at least min_extent_mm are shown; empty
+    where nothing was said region by region. extents_sure whether nothing is doubted of the whole volume.
     """
 
     volume_id: str
@@ -77,6 +79,15 @@ class Case:
     empty: NDArray[np.bool_] | None = None
     edges_mm: NDArray[np.float64] | None = None
     sure: float | None = None
+    statements: tuple[Statement, ...] = ()
+    min_extent_mm: float = 10.0
+    extents_sure: bool | None = None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether nothing is doubted of the volume as a whole: its slices then err as rarely as the rule
+        states."""
+        return self.status == "ok" if self.extents_sure is None else self.extents_sure
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.statements import UNSURE, YES
 from fovnet.evaluate.borders import Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.cases import Case, Listed, check_cases, check_splits
@@ -16,6 +17,7 @@ from fovnet.evaluate.headers import HeaderRow, header_measures, header_rows
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.risk import ranked
 from fovnet.evaluate.slices import STAGES
+from fovnet.evaluate.statements import statement_curve
 from fovnet.evaluate.subgroups import COLLECTION as COLLECTION
 from fovnet.evaluate.subgroups import subgroups_of
 from fovnet.evaluate.tallies import Tally, tally
@@ -29,6 +31,8 @@ Floats = NDArray[np.float64]
 class VolumeRow:
     """One volume: its true regions, the predicted ones, and its wrong slices before and after the decision.
 
+    extents  "sure" where nothing of the volume is doubted, else "unsure"; "" where it was refused
+    shows, unsure  the regions that are said to be shown, and those of which that is not sure
     spans  numbers of right, true and predicted ones;  doubts  codes;  truth_sha256  of heights and labels, by
         which a comparison checks
     that two evaluations had the same truth
@@ -51,6 +55,9 @@ class VolumeRow:
     set_probability: float | None = None
     doubts: tuple[str, ...] = ()
     truth_sha256: str = ""
+    extents: str = ""
+    shows: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
 
     @property
     def slice_error(self) -> float | None:
@@ -85,8 +92,8 @@ class RiskCurve:
 class Evaluation:
     """All measures of one set of labelled volumes.
 
-    everything   all volumes that were not refused, the uncertain ones with the answer they would have given
-    answered     those answered with confidence; None when there are none
+    everything   all volumes that were not refused, the doubted ones with the answer they would have given
+    answered     those of which nothing is doubted as a whole; None when there are none
     handling     shares of volumes refused and abstained from
     confusions   (k, k) counts by stage, rows true, columns predicted
     reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as far as every
@@ -96,6 +103,8 @@ class Evaluation:
                  body_part_examined
     answered_risk  slice error of the volumes answered, mean over subjects; None where there are none.
                  stated_error  the bound that the rule states for it; None where none is stated
+    statement_curve, statement_bins  of statements on regions: risk and coverage by probability, and (b, 3)
+                 reliability totals; empty and None unless every volume was answered region by region
     """
 
     vocabulary: Vocabulary
@@ -115,6 +124,8 @@ class Evaluation:
     header_rates: tuple[Measure, ...]
     answered_risk: Measure | None = None
     stated_error: float | None = None
+    statement_curve: Sequence[Mapping[str, float]] = ()
+    statement_bins: Floats | None = None
 
     @property
     def promise_met(self) -> bool | None:
@@ -152,7 +163,7 @@ def evaluate(
     check_cases(cases, vocabulary)
     ordered = sorted(cases, key=lambda case: case.volume_id)
     tallies = [tally(case, vocabulary) for case in ordered if len(case.z_mm)]
-    answered = [one for one in tallies if one.case.status == "ok"]
+    answered = [one for one in tallies if one.case.is_answered]
     refused = sum(case.status == "refused" for case in ordered)
     draw = {"repeats": bootstrap, "seed": seed}
     draws = Resampling([one.case.subject_id for one in tallies], **draw)
@@ -178,7 +189,14 @@ def evaluate(
         header_rates=tuple(header_measures(tallies, vocabulary, draws)),
         answered_risk=_answered_risk(answered, **draw),
         stated_error=stated_error,
+        statement_curve=statement_curve([one.said for one in tallies]),
+        statement_bins=_statement_bins(tallies),
     )
+
+
+def _statement_bins(tallies: Sequence[Tally]) -> Floats | None:
+    bins = [one.said.bins for one in tallies if one.said is not None]
+    return np.sum(bins, axis=0) if bins and len(bins) == len(tallies) else None
 
 
 def _answered_risk(answered: Sequence[Tally], *, repeats: int, seed: int) -> Measure | None:
@@ -261,6 +279,9 @@ def _volume_rows(
                 set_probability=case.set_probability,
                 doubts=case.doubts,
                 truth_sha256=digest([np.round(case.z_mm, 3), case.truth]) if one else "",
+                extents=("sure" if case.is_answered else "unsure") if one else "",
+                shows=tuple(said.region for said in case.statements if said.answer == YES),
+                unsure=tuple(said.region for said in case.statements if said.answer == UNSURE),
             )
         )
     return tuple(rows)

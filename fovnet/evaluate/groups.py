@@ -16,6 +16,7 @@ from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling
 from fovnet.evaluate.risk import ranked
 from fovnet.evaluate.slices import STAGES, balanced_accuracy
+from fovnet.evaluate.statements import statement_measures
 from fovnet.evaluate.tallies import Tally
 from fovnet.regions import Vocabulary
 
@@ -59,6 +60,7 @@ def whole_group(
         *_roc_measures(tallies, draws, vocabulary),
         *_volume_measures(tallies, draws),
         *_presence_measures(tallies, draws, vocabulary),
+        *statement_measures([one.said for one in tallies], draws, vocabulary),
         *_border_measures(tallies, draws, vocabulary),
         *_calibration_measures(tallies, draws, vocabulary),
         *_risk_measures(tallies, draws),
@@ -86,13 +88,13 @@ def subgroup(
 
 
 def handling(cases: Sequence[Case], *, repeats: int, seed: int) -> list[Measure]:
-    """Shares of volumes refused (of all) and abstained from (status uncertain, of those not refused)."""
+    """Shares of volumes refused (of all), and abstained from as a whole (of those not refused)."""
     draws = Resampling([case.subject_id for case in cases], repeats=repeats, seed=seed)
     refused = np.array([[case.status == "refused"] for case in cases], dtype=np.int64)
-    uncertain = np.array([[case.status == "uncertain"] for case in cases], dtype=np.int64)
+    withheld = np.array([[case.status != "refused" and not case.is_answered] for case in cases], np.int64)
     return [
         *draws.rates("refused", refused, np.ones_like(refused)),
-        *draws.rates("abstained", uncertain, 1 - refused),
+        *draws.rates("abstained", withheld, 1 - refused),
     ]
 
 

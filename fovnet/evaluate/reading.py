@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.decision.statements import End, Statement
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case, DecidedBorder, Stretch
 from fovnet.maths.smoothing import temper
@@ -105,6 +106,7 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
         doubts=doubt_codes(decision),
         empty=empty_slices(decision),
         sure=decision.get("confidence"),
+        **told(decision),
     )
 
 
@@ -118,6 +120,21 @@ def attributes_of(record: VolumeRecord) -> dict[str, str]:
     if not known.get("plane", "").strip():
         known["plane"] = grid.plane or "isotropic"
     return {"slice_spacing_mm": f"{grid.spacing_mm.max():.3g}", **known}
+
+
+def told(decision: Mapping[str, Any]) -> dict[str, Any]:
+    """What a volume's JSON says region by region, and of its extents, as the fields of a Case; none of it in
+    one of an older version."""
+    return {
+        "statements": tuple(map(stored_statement, decision.get("statements") or ())),
+        "min_extent_mm": decision.get("min_extent_mm", 10.0), "extents_sure": decision.get("extents_sure"),
+    }
+
+
+def stored_statement(row: Mapping[str, Any]) -> Statement:
+    """A statement as a volume's JSON holds it."""
+    lower, upper = (row[end] and End(**row[end]) for end in ("lower", "upper"))
+    return Statement(row["region"], row["answer"], row["probability"], tuple(row["doubts"]), lower, upper)
 
 
 def doubt_codes(decision: Mapping[str, Any]) -> tuple[str, ...]:

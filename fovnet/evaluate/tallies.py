@@ -14,6 +14,7 @@ from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, re
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.overlaps import span_counts
 from fovnet.evaluate.slices import STAGES, confusion, far_apart, predicted_classes, true_rows, untrue
+from fovnet.evaluate.statements import Said, said_of
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
@@ -40,6 +41,7 @@ class Tally:
                 margins are left out
     lit         slices that are not all dark, and those of them that are wrong after the decision; all slices
                 if darkness is not known
+    said        the statements on its regions; None where there are none
     """
 
     case: Case
@@ -58,6 +60,7 @@ class Tally:
     spans: tuple[int, int, int]
     confidence: float
     lit: tuple[int, int]
+    said: Said | None = None
 
     @property
     def slices(self) -> int:
@@ -121,4 +124,5 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         spans=span_counts(case, vocabulary),
         confidence=float(case.confidence.mean()) if case.sure is None else case.sure,
         lit=(int(lit.sum()), int((lit & ~stated["decided"][1]).sum())),
+        said=said_of(case, vocabulary),
     )

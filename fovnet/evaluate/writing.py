@@ -25,6 +25,7 @@ VOLUMES = [
     "wrong",
 ]
 VOLUMES += ["slice_error", "far", "confidence", "message", "set_probability", "doubts"]
+VOLUMES += ["extents", "shows", "unsure"]
 BORDERS = ["volume_id", "below", "above", "true_mm", "predicted_mm", "error_mm", "low_mm", "high_mm"]
 HEADERS = ["text", "header", "truth", "predicted", "volumes"]
 TABLES = {"rates": RATES, "volumes": VOLUMES, "borders": BORDERS, "headers": HEADERS}
@@ -59,6 +60,10 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
             "slice_error": asdict(error) if error else None,
         },
         "risk_coverage": {name: values.tolist() for name, values in vars(evaluation.risk).items()},
+        "statements": {
+            "curve": list(evaluation.statement_curve),
+            "reliability": None if evaluation.statement_bins is None else evaluation.statement_bins.tolist(),
+        },
         "doubts": [asdict(row) for row in evaluation.doubts],
         "headers": {
             "rates": [asdict(measure) for measure in evaluation.header_rates],
@@ -99,7 +104,8 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
         {**asdict(row), "slice_error": row.slice_error, "right": _yes(row.right)}
         | {
             "truth": "+".join(row.truth), "predicted": "+".join(row.predicted),
-            "doubts": " ".join(dict.fromkeys(row.doubts)),
+            "doubts": " ".join(dict.fromkeys(row.doubts)), "shows": "+".join(row.shows),
+            "unsure": "+".join(row.unsure),
         }
         for row in evaluation.volumes
     ]

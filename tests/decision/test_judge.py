@@ -85,7 +85,7 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
     examples = [bodies(seed, noise=3.0) for seed in range(44)]
     # bodies as noisy as these are usual
     rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.99)
-    judge, facts = settle(
+    judge, facts, _ = settle(
         Judge(DEFAULT, rule), [shown(one, seed) for seed, one in enumerate(examples[:24])], stated_error=0.2,
         at_risk=0.1, seed=1,
     )
@@ -117,7 +117,7 @@ def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bod
     examples = [bodies(seed, noise=3.0 if seed % 2 else 4.5) for seed in range(40)]
     rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.85)
     volumes = [shown(one, seed) for seed, one in enumerate(examples)]
-    judge, _ = settle(Judge(DEFAULT, rule), volumes, stated_error=0.2, at_risk=0.1, seed=1)
+    judge, *_ = settle(Judge(DEFAULT, rule), volumes, stated_error=0.2, at_risk=0.1, seed=1)
     decisions = [decided(judge, one) for one in volumes]
     stated = np.concatenate([decision.confidence for decision in decisions])
     hit = np.concatenate(
@@ -145,7 +145,7 @@ def test_spans_end_where_the_volume_ends(slices: int) -> None:
 
 def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None:
     examples = [bodies(seed, noise=0.7) for seed in range(20)]
-    judge, _ = settle(
+    judge, *_ = settle(
         Judge(DEFAULT, Rule()), [shown(one, seed) for seed, one in enumerate(examples)], stated_error=0.05,
         at_risk=0.1, seed=1,
     )
@@ -252,7 +252,7 @@ def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodi
     # three slices: too few
     guess = Example(few.probabilities[:3], few.z_mm[:3], few.truth[:3])
     volumes = [shown(bodies(seed, noise=0.5), seed) for seed in range(8)] + [shown(guess, 8)]
-    judge, facts = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
+    judge, facts, _ = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
     unbarred = replace(judge.rule, min_confidence=0.0)
     answered = [
         not are_reasons(doubts(decided(judge, one), signs_of(judge, one.outputs, one.stack), unbarred))
@@ -330,7 +330,7 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
         for one, far in zip(volumes, distances, strict=True)
     ]
     judge = Judge(DEFAULT, Rule(usual_misfit=10.0, usual_roughness=0.99), what)
-    settled, facts = settle(judge, volumes, stated_error=0.2, at_risk=0.1, seed=1)
+    settled, facts, _ = settle(judge, volumes, stated_error=0.2, at_risk=0.1, seed=1)
 
     sliced = replace(judge, rule=replace(judge.rule, beta=settled.rule.beta))
     decisions = [decided(sliced, one) for one in volumes]

@@ -183,8 +183,8 @@ def _observations(edges_mm: Floats) -> float:
 
 
 def _ordered(misfit: float, rough: float, rule: Rule) -> float:
-    """Factor from 0 to 1 on the regions' probabilities: 1, or less if misfit or roughness is above usual, as in
-    shuffled slices."""
+    """Factor from 0 to 1 on the regions' probabilities: 1, or less if misfit or roughness is above usual, as
+    in shuffled slices."""
     ordered = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
     return float(ordered * min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness)))
 

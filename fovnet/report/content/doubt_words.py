@@ -11,6 +11,7 @@ from importlib.resources import files
 
 from fovnet.decision.checks.check import Code
 from fovnet.decision.doubts import CHECKS
+from fovnet.decision.statements import SOME_UNSURE
 
 
 def _refusals() -> list[Code]:
@@ -18,7 +19,7 @@ def _refusals() -> list[Code]:
     return [Code(**row) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
 
 
-CODES: dict[str, Code] = {one.code: one for one in (*CHECKS, *_refusals())}
+CODES: dict[str, Code] = {one.code: one for one in (*CHECKS, SOME_UNSURE, *_refusals())}
 """All codes: of an answer without a region, of doubts, and of refusals."""
 
 

@@ -17,6 +17,7 @@ from fovnet.results import Results
 from fovnet.unforeseen import is_disk_full
 
 if TYPE_CHECKING:
+    from fovnet.decision.answers_table import Rows
     from fovnet.decision.predict import Predicted
     from fovnet.regions import Vocabulary
 
@@ -28,13 +29,14 @@ def refuse_others(folder: Path) -> None:
     """Raises ConfigError "out-foreign" if `folder` has tables or an index not written by `predict`, or
     decisions of a workflow run."""
     from fovnet.decision.answer import TABLE
+    from fovnet.decision.answers_table import TABLE as ANSWERS
 
     run = Results(folder.resolve().parent)
     if folder.resolve() == run.decisions and (run.ensemble / "ensemble.json").exists():
         raise ConfigError(
             "out-foreign", f"--out {folder}: holds what a workflow run decided; give another folder"
         )
-    for name in (TABLE, "found.tsv"):
+    for name in (TABLE, ANSWERS, "found.tsv"):
         refuse_foreign(folder / name, is_our_table)
     refuse_foreign(folder / "found.json", is_our_json)
     refuse_foreign(folder / INDEX, is_our_page)
@@ -48,7 +50,7 @@ def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
 def write(
     folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
     pictures: bool, pages: bool, faces: bool,
-) -> list[dict[str, Any]]:
+) -> Rows:
     """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON
     is complete.
 
@@ -56,6 +58,7 @@ def write(
     full, or the folder cannot be written: no volume is to blame for that.
     """
     from fovnet.decision.answer import bare_row
+    from fovnet.decision.answers_table import Rows
     from fovnet.decision.predict import without_answer
 
     wanted = {"pictures": pictures, "pages": pages, "faces": faces}
@@ -71,19 +74,21 @@ def write(
         raise
     except Exception:                   # its JSON cannot be written: the table alone has the refusal
         (folder / f"{one.answer.volume_id}.json").unlink(missing_ok=True)
-        return [bare_row(refused.answer)]
+        bare = bare_row(refused.answer)
+        return Rows.of(bare | {"rows": [bare]})
 
 
 def _written(
     folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
     pictures: bool, pages: bool, faces: bool,
-) -> list[dict[str, Any]]:
+) -> Rows:
     """As `write`, without its guard.
 
     A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or
     a face.
     """
     from fovnet.decision.answer import facts, table_rows
+    from fovnet.decision.answers_table import Rows
     from fovnet.decision.kept import recorded
     from fovnet.records import write_json
 
@@ -100,7 +105,7 @@ def _written(
         (folder / stale).unlink(missing_ok=True)
     everything = {**body, "file": recorded(one.source)}
     write_json(folder / f"{one.answer.volume_id}.json", everything, keep_same=True)
-    return rows
+    return Rows.of(body)
 
 
 def _draw(
@@ -185,8 +190,9 @@ def withdraw(
     Without `pages` the index is always removed, as it lists other volumes than the new table.
     """
     from fovnet.decision.answer import TABLE
+    from fovnet.decision.answers_table import TABLE as ANSWERS
 
-    for name in ((TABLE,) if tables else ()) + ((INDEX,) if tables or not pages else ()):
+    for name in ((TABLE, ANSWERS) if tables else ()) + ((INDEX,) if tables or not pages else ()):
         (folder / name).unlink(missing_ok=True)
     if faces:
         return 0
