@@ -76,6 +76,13 @@ FOOTINGS = {
     "net.cost": {"net.family", "net.recipe", "net.training"},
     "search.look": {"search.space", "search.trial", "search.prior"},
     "search.spend": {"search.trial"},
+    "search.jobs": {
+        "search.clock", "search.journal", "search.run", "search.search", "search.spend", "search.trial",
+    },
+    "search.learn": {"search.journal", "search.look", "search.prior", "search.space", "search.trial"},
+    "search.explain": {
+        "search.look", "search.methods", "search.search", "search.space", "search.spend", "search.trial",
+    },
 }
 
 

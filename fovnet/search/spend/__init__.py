@@ -3,4 +3,5 @@
     schedule  the settings of a Spend, the rungs and the brackets      book  what a Spend is told
     full, hyperband, asha  one Spend each                              spends  them by name, and which
         checkpoints they still need
+    envelope  the loss above which a trial is pruned
 """
