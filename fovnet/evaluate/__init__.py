@@ -8,7 +8,6 @@
     measures      a number with its denominator and interval
     groups        measures of a group of volumes
     borders       between regions: errors in mm, missed, invented
-    slices        class by class
     calibration   whether 80 % is right in 80 %
     balanced      balanced accuracy, and its resamples
     paired        the difference of two runs on the same volumes
@@ -18,5 +17,5 @@
     guards        refusals of subjects used before, and of changed labels
     writing       JSON for programs, TSV for spreadsheets
 
-Behind these doors: `arms`, `headers`, `overlaps`, `risk`, `subgroups` and `tallies`.
+Behind these doors: `arms`, `headers`, `overlaps`, `risk`, `slices`, `subgroups` and `tallies`.
 """

@@ -12,6 +12,7 @@ from fovnet.errors import CollectionError
 from fovnet.regions import Vocabulary
 
 STATUSES = ("ok", "uncertain", "refused")
+STAGES = ("raw", "smoothed", "decided")         # of a slice's class, on its way to the answer
 
 
 @dataclass(frozen=True)

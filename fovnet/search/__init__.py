@@ -9,8 +9,9 @@
     run      a search in one process
     jobs     a search slot by slot, each a job of its own
     journal  what a search leaves on disk, valid at any moment
-    clock    what a slot has seen
     prior    what earlier searches taught, as a file
     learn    how it is learned from their journals
     explain  a search, looked at afterwards
+
+Behind these doors: `clock`, what a slot has seen.
 """
