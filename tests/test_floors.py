@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -76,6 +77,13 @@ FOOTINGS = {
     "net.cost": {"net.family", "net.recipe", "net.training"},
     "search.look": {"search.space", "search.trial", "search.prior"},
     "search.spend": {"search.trial"},
+    "search.jobs": {
+        "search.clock", "search.journal", "search.run", "search.search", "search.spend", "search.trial",
+    },
+    "search.learn": {"search.journal", "search.look", "search.prior", "search.space", "search.trial"},
+    "search.explain": {
+        "search.look", "search.methods", "search.search", "search.space", "search.spend", "search.trial",
+    },
 }
 
 
@@ -143,14 +151,58 @@ def test_a_package_within_a_room_stands_on_what_lies_below_it(package: str) -> N
     assert not beyond, f"{package} imports {beyond}"
 
 
-@pytest.mark.parametrize(
-    "package", sorted(name for name, path in MODULES.items() if path.name == "__init__.py" and name != "cli")
-)
+PACKAGES = sorted(name for name, path in MODULES.items() if path.name == "__init__.py" and name != "cli")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_opens_with_what_it_is_and_imports_nothing(package: str) -> None:
     statements = ast.parse(MODULES[package].read_text()).body
     assert len(statements) == 1 and ast.get_docstring(ast.Module(statements, [])), (
         f"{package} does more than say what it is"
     )
+
+
+def named(docstring: str) -> set[str]:
+    """What the map of a package names: words before two blanks, as in "memory, locks  what they do"."""
+    lists = re.findall(r"(\w+(?:, \w+)*) {2,}(?=\S)", docstring)
+    return {name for found in lists for name in found.split(", ")}
+
+
+def map_of(package: str) -> set[str]:
+    """What the docstring of a package names, each with the name of the package before it."""
+    docstring = ast.parse(MODULES[package].read_text()).body[0]
+    assert isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
+    return {f"{package}.{name}" for name in named(str(docstring.value.value))}
+
+
+@cache
+def doors() -> set[str]:
+    """Files of rooms that other rooms import, and the packages in which these lie."""
+    found = {
+        other
+        for path in FILES
+        for other in {name.removeprefix("fovnet.") for name in imports(path)} & MODULES.keys()
+        if "." in other and other.split(".")[0] != room_of(path)
+    }
+    return found | {door.rsplit(".", 1)[0] for door in found if door.count(".") > 1}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_names_its_doors(package: str) -> None:
+    """The files that other rooms import: whoever changes one of them may change those rooms too."""
+    unnamed = {door for door in doors() if door.rsplit(".", 1)[0] == package} - map_of(package)
+    assert not unnamed, f"{package}/__init__.py does not name {', '.join(sorted(unnamed))}, which others import"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_what_a_package_names_exists(package: str) -> None:
+    gone = map_of(package) - MODULES.keys()
+    assert not gone, f"{package}/__init__.py names {', '.join(sorted(gone))}"
+
+
+def test_a_map_is_read_line_by_line() -> None:
+    text = "What it is,  and more.\n\n    one, two  what both do\n    three     words;  four  in its line\n"
+    assert named(text) == {"one", "two", "three", "four"}
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if room_of(path) == "phantom"],
@@ -168,14 +220,10 @@ def test_a_package_of_the_phantom_imports_only_from_lower_ones(path: Path) -> No
 
 
 def test_the_phantom_is_described_in_the_order_of_its_floors() -> None:
-    """"Each part uses only those above it": every part is told, none beneath one of a higher floor; features,
-    in passing."""
+    """"Each part uses only those above it": every part is told, none beneath one of a higher floor."""
     docstring = ast.get_docstring(ast.parse(MODULES["phantom"].read_text())) or ""
     parts = re.findall(r"^(\w+) {2}", docstring, flags=re.MULTILINE)
-    assert (
-        sorted([*parts, "__init__", "features"]) == sorted(FLOORS_OF_THE_PHANTOM)
-        and "`features`" in docstring
-    )
+    assert sorted([*parts, "__init__"]) == sorted(FLOORS_OF_THE_PHANTOM)
     floors = [FLOORS_OF_THE_PHANTOM[part] for part in parts]
     assert floors == sorted(floors)
 

@@ -1,10 +1,13 @@
 """What a run does, act by act, from Python or from the command line, which only parses, calls and prints.
 
-    run        `Run`: the settings, and what follows from them, worked out once
-    opening    `OpenRun`: the same with its acts as methods;  `fovnet.open` gives it
-    learn      what earlier searches taught
-    prepare    people simulated, volumes cut into slices        search    networks found
-    ensemble   members made and slices scored                   tune      the decision rule
-    decide     the test split answered                          evaluate  held against the truth
-    report     the page
+    run       `Run`: the settings, and what follows from them, worked out once
+    opening   `OpenRun`: the same with its acts as methods; `fovnet.open` gives it
+    learn     what earlier searches taught
+    prepare   people simulated, volumes cut into slices
+    search    networks found
+    ensemble  members made and slices scored
+    tune      the decision rule
+    decide    the test split answered
+    evaluate  held against the truth
+    report    the page
 """

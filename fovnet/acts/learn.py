@@ -11,7 +11,7 @@ from fovnet.net.jobs.search_plan import search_space
 from fovnet.words import several
 
 if TYPE_CHECKING:
-    from fovnet.search.meta_training import Lessons
+    from fovnet.search.learn.training import Lessons
     from fovnet.search.prior import Prior
 
 
@@ -21,8 +21,8 @@ def learned(
 ) -> Prior:
     """The prior that journals, each with its name, teach for the space of a run; `log` gets a sentence on
     what is left out.  Raises SearchError as `read_journal` and `learn`."""
-    from fovnet.search.meta_training import learn, unusable
-    from fovnet.search.sources import read_journal
+    from fovnet.search.learn.earlier_searches import read_journal
+    from fovnet.search.learn.training import learn, unusable
 
     axes = search_space(run.settings).axes
     read = [read_journal(journal, axes, name) for name, journal in journals]

@@ -13,11 +13,13 @@ from fovnet.bench.replay import replay
 from fovnet.bench.tables import Table, load_table
 from fovnet.errors import ConfigError
 from fovnet.records import digest
-from fovnet.search.prior import Source, difference
+from fovnet.search.prior import EarlierSearch, difference
 from fovnet.search.space import Axis
 
 
-def sources_of(paths: Sequence[Path], trials: int | None, seed: int) -> tuple[tuple[Axis, ...], list[Source]]:
+def sources_of(
+    paths: Sequence[Path], trials: int | None, seed: int
+) -> tuple[tuple[Axis, ...], list[EarlierSearch]]:
     """The axes of the tables, and what each teaches.  Raises ConfigError "bench-axes" where they differ."""
     tables = [load_table(path) for path in paths]
     axes = tables[0].space.axes
@@ -27,7 +29,7 @@ def sources_of(paths: Sequence[Path], trials: int | None, seed: int) -> tuple[tu
     return axes, [taught_by(table, trials, seed) for table in tables]
 
 
-def taught_by(table: Table, trials: int | None, seed: int) -> Source:
+def taught_by(table: Table, trials: int | None, seed: int) -> EarlierSearch:
     """All rows of a table with a finite loss, or those among the first `trials` of a search by gp-ei,
     with this seed and no end at the best row."""
     rows: NDArray[np.int64] = np.arange(len(table.loss))
@@ -37,4 +39,4 @@ def taught_by(table: Table, trials: int | None, seed: int) -> Source:
     rows = rows[np.isfinite(table.loss[rows])]
     rows = rows[np.argsort(table.loss[rows], kind="stable")]
     levels, losses = table.space.rows[rows], table.loss[rows]
-    return Source(table.name, digest([levels, losses]), len(rows), levels, losses)
+    return EarlierSearch(table.name, digest([levels, losses]), len(rows), levels, losses)

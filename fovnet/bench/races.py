@@ -31,12 +31,12 @@ from fovnet.config.files import parse
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
-from fovnet.search.clock import LEAD
 from fovnet.search.look.grid import lattice
 from fovnet.search.look.uniform import few, uniform
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
 from fovnet.search.methods import METHODS
 from fovnet.search.prior import Prior, read_prior
+from fovnet.search.search import Search
 from fovnet.search.space import Axis
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ class Entry:
     workers: int = 1
     modelling: Modelling = RECOMMENDED
     first: int | None = None
-    lead: float = LEAD
+    lead: float = Search.lead
     spending: Spending = ITS_OWN
     epochs: int | None = None
     ranking: Ranking = RANKING
@@ -99,7 +99,7 @@ class Entry:
             asdict(RECOMMENDED)
             | asdict(ITS_OWN)
             | RANKING.facts
-            | {"initial": None, "lead": LEAD, "prior": None}
+            | {"initial": None, "lead": Search.lead, "prior": None}
         )
         mine: dict[str, object] = (
             {}

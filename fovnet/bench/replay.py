@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from fovnet.bench.spending import ITS_OWN, Spending
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
-from fovnet.search.clock import LEAD
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
 from fovnet.search.prior import Prior
 from fovnet.search.search import Search, propose_slot
@@ -122,9 +121,9 @@ class Thawing(Protocol):
 
 def replay(
     table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None,
-    workers: int = 1, modelling: Modelling = RECOMMENDED, ranking: Ranking = RANKING, lead: float = LEAD,
-    spending: Spending = ITS_OWN, cap: int | None = None, prior: Prior | None = None,
-    ends_at_best: bool = True,
+    workers: int = 1, modelling: Modelling = RECOMMENDED, ranking: Ranking = RANKING,
+    lead: float = Search.lead, spending: Spending = ITS_OWN, cap: int | None = None,
+    prior: Prior | None = None, ends_at_best: bool = True,
 ) -> Replay:
     """The run of a method from a first row, ended when the best row of the table is trained to the end, with
     `ends_at_best`, or before more than `cap` epochs are spent, without it those of so many full trainings."""

@@ -21,7 +21,7 @@ from fovnet.bench.replay import Slot, outcome_of
 from fovnet.bench.tables import Table
 from fovnet.machine.threads import one_thread
 from fovnet.records import read_npz
-from fovnet.search.importance import AxisEffect, Matter, what_matters
+from fovnet.search.explain.importance import AxisEffect, Matter, what_matters
 from fovnet.search.search import Search
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Proposal, Trial

@@ -222,7 +222,7 @@ def bench_learn(
 ) -> None:
     """Learn from recorded tables, or from searches of them, what a search of another should try first."""
     from fovnet.bench.lessons import sources_of
-    from fovnet.search.meta_training import Lessons, learn
+    from fovnet.search.learn.training import Lessons, learn
     from fovnet.search.prior import write_prior
 
     axes, sources = sources_of(tables, trials, seed)

@@ -173,7 +173,7 @@ def learn(
     search.learn_from, and the workflow does this step by itself.
     """
     from fovnet.acts.learn import learned
-    from fovnet.search.meta_training import Lessons
+    from fovnet.search.learn.training import Lessons
     from fovnet.search.prior import write_prior
 
     run = opened(config)
@@ -283,7 +283,7 @@ def _search(config: Path) -> None:
 def slot_begin(config: ConfigFile) -> None:
     """Begin a search whose slots run one by one: everything that is decided before the first."""
     from fovnet.net.jobs.trials import write_rows
-    from fovnet.search.jobs import begin
+    from fovnet.search.jobs.steps import begin
 
     settings = opened(config).settings
     results, pack = open_run(settings)
@@ -296,7 +296,7 @@ def slot_begin(config: ConfigFile) -> None:
 @slot.command("propose")
 def slot_propose(config: ConfigFile, slot: Slot) -> None:
     """Decide what a slot trains, from the slots that it has to have seen; writes proposal-0007.json."""
-    from fovnet.search.jobs import propose
+    from fovnet.search.jobs.steps import propose
 
     settings = opened(config).settings
     decided = propose(
@@ -336,7 +336,7 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
 def slot_gather(config: ConfigFile) -> None:
     """End a search whose slots are all finished: trials.tsv, for the ensemble and the report."""
     from fovnet.net.jobs.trials import forget_recorded
-    from fovnet.search.jobs import gather
+    from fovnet.search.jobs.steps import gather
 
     run = opened(config)
     journal = jobs_journal(run.settings, run.results)

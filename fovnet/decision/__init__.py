@@ -1,11 +1,25 @@
 """From slice probabilities to spans, and the reasons to doubt them.
 
-    model, shipped    prediction from Python, and the ensemble that comes with the package
-    predict           new volumes, one after another;  packed  those of a sliced collection
-    ensemble, judge   the networks with their rule, and an answer from their outputs
+    model             prediction from Python
+    shipped           the ensemble that comes with the package
+    predict           new volumes, one after another
+    packed            those of a sliced collection
+    ensemble          the networks with their rule
+    judge             an answer from their outputs
     chain             the order of the body, decoded: spans, borders, confidences
-    checks, doubts    a file a doubt, and their list
-    rule, fitting     the settings of the decision, and how they are chosen on the validation split
-    answer, kept      an answer as rows and JSON, and which earlier ones are still valid
-    novelty, orientation, dark_slices   what pictures tell besides
+    checks            a file a doubt
+    doubts            their list
+    rule              the settings of the decision
+    fitting           how they are chosen on the validation split
+    calibrations      stated probabilities, corrected there
+    confidence_bar    from which confidence on an answer is given
+    member_weights    in the ensemble's mean
+    scores            what the members say of the slices of a run
+    answer            as rows and JSON
+    kept              which earlier answers are still valid
+    decided           what a run's decisions were made from
+    bundle            the ensemble as a MONAI Bundle
+    novelty, orientation  what pictures tell besides
+
+Behind these doors: `dark_slices`, and `parts`, the files of a model folder.
 """

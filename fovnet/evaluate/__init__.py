@@ -1,1 +1,21 @@
-"""Predictions and truth in, metrics with intervals out."""
+"""Predictions and truth in, metrics with intervals out.
+
+    cases         what an evaluation is made from: volumes with truth, probabilities, decisions
+    reading       cases of a run, from disk
+    answers       cases of `fovnet predict`, with the labels of a collection
+    finished_run  the evaluation of a run, from its results folder
+    evaluation    every measure, and the rows behind it
+    measures      a number with its denominator and interval
+    groups        measures of a group of volumes
+    borders       between regions: errors in mm, missed, invented
+    calibration   whether 80 % is right in 80 %
+    balanced      balanced accuracy, and its resamples
+    paired        the difference of two runs on the same volumes
+    comparison    the same of two evaluations on disk
+    ablation      what each step is worth
+    networks      the probabilities that this needs
+    guards        refusals of subjects used before, and of changed labels
+    writing       JSON for programs, TSV for spreadsheets
+
+Behind these doors: `arms`, `headers`, `overlaps`, `risk`, `slices`, `subgroups` and `tallies`.
+"""

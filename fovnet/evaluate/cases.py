@@ -13,6 +13,7 @@ from fovnet.errors import CollectionError
 from fovnet.regions import Vocabulary
 
 STATUSES = ("ok", "partly", "uncertain", "refused")
+STAGES = ("raw", "smoothed", "decided")         # of a slice's class, on its way to the answer
 
 
 @dataclass(frozen=True)

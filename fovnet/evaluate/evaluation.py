@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from fovnet.decision.statements import UNSURE, YES
 from fovnet.evaluate.borders import Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
-from fovnet.evaluate.cases import Case, Listed, check_cases, check_splits
+from fovnet.evaluate.cases import STAGES, Case, Listed, check_cases, check_splits
 from fovnet.evaluate.groups import Group, handling, subgroup, whole_group
 from fovnet.evaluate.headers import HeaderRow, header_measures, header_rows
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.risk import ranked
-from fovnet.evaluate.slices import STAGES
 from fovnet.evaluate.statements import statement_curve
 from fovnet.evaluate.subgroups import COLLECTION as COLLECTION
 from fovnet.evaluate.subgroups import subgroups_of

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM, Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
-from fovnet.evaluate.cases import Case
+from fovnet.evaluate.cases import STAGES, Case
 from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling
 from fovnet.evaluate.risk import ranked
-from fovnet.evaluate.slices import STAGES, balanced_accuracy
+from fovnet.evaluate.slices import balanced_accuracy
 from fovnet.evaluate.statements import statement_measures
 from fovnet.evaluate.tallies import Tally
 from fovnet.regions import Vocabulary

@@ -25,8 +25,6 @@ from fovnet.decision.fitting.objective import protocol_alone
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 
-STAGES = ("raw", "smoothed", "decided")
-
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 

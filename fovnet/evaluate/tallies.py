@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from fovnet.decision.fitting.objective import protocol_alone
 from fovnet.evaluate.borders import Border, borders_of
 from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, reliability
-from fovnet.evaluate.cases import Case
+from fovnet.evaluate.cases import STAGES, Case
 from fovnet.evaluate.overlaps import span_counts
-from fovnet.evaluate.slices import STAGES, confusion, far_apart, predicted_classes, true_rows, untrue
+from fovnet.evaluate.slices import confusion, far_apart, predicted_classes, true_rows, untrue
 from fovnet.evaluate.statements import Said, said_of
 from fovnet.regions import Vocabulary
 

@@ -6,7 +6,8 @@
     cost       memory and seconds, predicted, and what a device was measured to do
     inference  members' outputs on slices, by torch or ONNX Runtime
     jobs       the trainings of a run: data, worker processes, and the search that asks for them
+    recipe     the numbers that trainings share; without torch
+    faults     from an exception to the status of a training
 
-    recipe, stopping   the numbers that trainings share, and when one ends; without torch, as are
-    paths, faults      the files of a training, and from an exception to its status
+Behind these doors, without torch: `stopping`, when a training ends, and `paths`, its files.
 """

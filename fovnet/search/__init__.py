@@ -1,8 +1,17 @@
 """Search methods: which configuration to train next, and how far; independent of images and tensors.
 
-    methods   look and spend by name        search     a Search, and its proposal for a slot
-    look      where to look                 spend      how much to spend
-    run, jobs, journal  a search in one process, or slot by slot, and what it leaves on disk
-    prior, sources, meta_training  what earlier searches taught, read from journals, learned
-    explanation  of a search afterwards; taught, descent, spent  parts of it
+    space    the configurations, a finite table
+    trial    a proposal, the outcome of its training, and both together
+    search   a `Search`, and its proposal for a slot
+    methods  look and spend by name
+    look     where to look
+    spend    how much to spend
+    run      a search in one process
+    jobs     a search slot by slot, each a job of its own
+    journal  what a search leaves on disk, valid at any moment
+    prior    what earlier searches taught, as a file
+    learn    how it is learned from their journals
+    explain  a search, looked at afterwards
+
+Behind these doors: `clock`, what a slot has seen.
 """

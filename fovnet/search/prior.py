@@ -33,7 +33,7 @@ FACTS = "fovnet"
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class EarlierSearch:
     """An earlier search: levels (n, d) and losses (n,) of the rows it trained, from the lowest loss; a large
     one's are thinned out in a file.
 
@@ -61,7 +61,7 @@ class Prior:
 
     axes: tuple[Axis, ...]
     ranker: Ranker
-    sources: tuple[Source, ...]
+    sources: tuple[EarlierSearch, ...]
     facts: Mapping[str, Any]
     data: bytes
 
@@ -77,7 +77,7 @@ def support_of(x: Floats, first: Integers) -> Floats:
 
 
 def prior_of(
-    axes: Sequence[Axis], ranker: Ranker, sources: Sequence[Source], facts: Mapping[str, Any]
+    axes: Sequence[Axis], ranker: Ranker, sources: Sequence[EarlierSearch], facts: Mapping[str, Any]
 ) -> Prior:
     """The prior of these parts, as it is read again from its file."""
     tensors: dict[str, NDArray[Any]] = {}
@@ -167,7 +167,7 @@ def _layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
 
 def _source(
     tensors: Mapping[str, NDArray[Any]], axes: tuple[Axis, ...], number: int, facts: Mapping[str, Any]
-) -> Source:
+) -> EarlierSearch:
     levels, losses = tensors[f"source.{number}.levels"], tensors[f"source.{number}.losses"]
     counts = np.array([len(axis.levels) for axis in axes])
     if (
@@ -179,7 +179,7 @@ def _source(
             f"source {number}: {levels.shape} levels beyond the axes, or {losses.shape} losses that are not "
             "finite"
         )
-    return Source(**facts, levels=levels, losses=losses)
+    return EarlierSearch(**facts, levels=levels, losses=losses)
 
 
 def difference(mine: Sequence[Axis], wanted: Sequence[Axis], whose: str = "that of the search") -> str:

@@ -18,7 +18,7 @@ from fovnet.bench.deep_kernel import (
     learned,
     negative_log_likelihood,
 )
-from fovnet.search.meta_training import Lessons, learn
+from fovnet.search.learn.training import Lessons, learn
 from tests.search.test_prior import CENTRES, SOURCES, SPACE, loss_of
 
 torch = pytest.importorskip("torch")

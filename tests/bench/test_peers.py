@@ -13,16 +13,16 @@ from fovnet.bench.peers import PEERS, THAWING, Peer, replay_peer
 from fovnet.bench.replay import replay_asking
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
-from fovnet.search.meta_training import Lessons, learn
-from fovnet.search.prior import Source
+from fovnet.search.learn.training import Lessons, learn
+from fovnet.search.prior import EarlierSearch
 from fovnet.search.space import Axis, Space, nearest_free, places_of
 
 SPACE = Space((Axis("rate", (1, 2, 4, 8, 16, 32)), Axis("kind", ("a", "b", "c"), "categorical")))
 
 
-def earlier(name: str, rows: list[int]) -> Source:
+def earlier(name: str, rows: list[int]) -> EarlierSearch:
     """A search that had these rows, the best first."""
-    return Source(name, "0" * 64, len(rows), SPACE.rows[rows], np.arange(float(len(rows))))
+    return EarlierSearch(name, "0" * 64, len(rows), SPACE.rows[rows], np.arange(float(len(rows))))
 
 
 SOURCES = [earlier("one", [7, 2, 11, 0, 5, 1]), earlier("other", [11, 7, 9, 3, 17, 16])]

@@ -21,10 +21,10 @@ from fovnet.net.jobs.workers import Job, TrainingPool
 from fovnet.net.paths import weights_of
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends
-from fovnet.search.envelope import Envelope
 from fovnet.search.run import go_on
 from fovnet.search.search import Search
 from fovnet.search.space import Axis, Space
+from fovnet.search.spend.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 pytestmark = pytest.mark.slow

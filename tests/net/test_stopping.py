@@ -7,7 +7,7 @@ import math
 import pytest
 
 from fovnet.net.stopping import End, Ends, Guess, Plateau, above_guessing
-from fovnet.search.envelope import Envelope
+from fovnet.search.spend.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 GUESS = Guess(training=1.0, validation=2.0)

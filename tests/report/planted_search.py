@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from fovnet.maths.effects import effects
-from fovnet.search.explanation import explain
-from fovnet.search.importance import AxisEffect, LevelEffect, Matter, PairEffect
+from fovnet.search.explain.explanation import explain
+from fovnet.search.explain.importance import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.search.search import Search
 from fovnet.search.space import Space
 from fovnet.search.trial import Forecast, Outcome, Proposal, Trial

@@ -21,12 +21,12 @@ from fovnet.report.content.wording import level
 from fovnet.report.figures.explained import explained_figures
 from fovnet.report.figures.rungs import rung_colours, rungs_figure
 from fovnet.report.pages.pour import pour
-from fovnet.search.explanation import explain
+from fovnet.search.explain.explanation import explain
+from fovnet.search.explain.spent import Stretch
 from fovnet.search.look.view import Modelling
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule
-from fovnet.search.spent import Stretch
 from fovnet.search.trial import Outcome, Trial
 
 SPACE = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})

@@ -34,7 +34,7 @@ from fovnet.report.exports.answers import read_answers
 from fovnet.report.exports.bids import write_bids
 from fovnet.report.exports.copies import combined_term, refuse_beside_sources, write_copies
 from fovnet.report.exports.headers import compare, write_headers
-from fovnet.report.exports.sources import image_keys, sources_of, uid_for
+from fovnet.report.exports.originals import image_keys, originals_of, uid_for
 from fovnet.report.exports.structured import LOWER, UPPER, structured_report, write_report
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
@@ -369,7 +369,7 @@ def test_reports_on_two_volumes_of_one_object_are_two(tmp_path, classic):
     """Of a multi-frame object each volume has other frames; of a classic series an image's UID says it
     all."""
     answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    (source, *_), uid = sources_of(answer), str(sources_of(answer)[0].header.SOPInstanceUID)
+    (source, *_), uid = originals_of(answer), str(originals_of(answer)[0].header.SOPInstanceUID)
     first, second = (list(image_keys([replace(source, frames=frames)])) for frames in ((1, 2), (3, 4)))
     assert first != second and first[0] == second[0] == uid and list(image_keys([source])) == [uid]
 
@@ -665,17 +665,17 @@ def test_a_series_whose_files_changed_since_is_not_the_one_that_was_answered(tmp
     file = recorded(source_of(classic))
     write_json(answers / "volume.json", {**json.loads((answers / "volume.json").read_text()), "file": file})
     answer, = read_answers(answers)
-    assert sources_of(answer)
+    assert originals_of(answer)
     moved = [(path, path.read_bytes()) for path in classic.iterdir()]
     # copied back from elsewhere: other places on the disk, the same content
     for path, held in moved:
         path.unlink()
         path.write_bytes(held)
-    assert sources_of(answer)
+    assert originals_of(answer)
     path, held = moved[3]
     path.write_bytes(held[:-400])
     with pytest.raises(ModelError, match=r"have changed since.*export-changed"):
-        sources_of(answer)
+        originals_of(answer)
 
 
 @pytest.mark.parametrize(("uid", "how"), [("1.2.3.4", "share"), ("", "lack")])
@@ -812,7 +812,7 @@ def test_a_header_is_compared_where_images_share_their_uid_or_lack_one(tmp_path,
     result = CliRunner().invoke(app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")])
     assert result.exit_code == 0 and read_tsv(tmp_path / "h.tsv")[0]["verdict"] == "disagree"
     with pytest.raises(ModelError, match="export-no-uid"):
-        sources_of(read_answers(answers)[0])
+        originals_of(read_answers(answers)[0])
     shutil.rmtree(series)
     result = CliRunner().invoke(app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")])
     assert result.exit_code == 3 and read_tsv(tmp_path / "h.tsv")[0]["verdict"] == "source gone or changed"

@@ -9,13 +9,13 @@ import pytest
 
 from fovnet.report.content.explained import explained_view, sentences, teaching
 from fovnet.report.pages.pour import pour
-from fovnet.search.explanation import explain
+from fovnet.search.explain.explanation import explain
+from fovnet.search.explain.taught import taught
+from fovnet.search.learn.training import Lessons, learn
 from fovnet.search.look.view import Ranking
-from fovnet.search.meta_training import Lessons, learn
-from fovnet.search.prior import Source
+from fovnet.search.prior import EarlierSearch
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule
-from fovnet.search.taught import taught
 from fovnet.search.trial import Outcome
 from tests.search.test_methods import path, search_of
 
@@ -27,7 +27,7 @@ LOSSES = ((X - (0.7, 0.2)) ** 2).sum(axis=1) + 0.01 * np.random.default_rng(9).n
 
 def prior_of(losses, name="results/first"):
     order = np.argsort(losses, kind="stable")
-    source = Source(name, "0" * 64, SIZE, SPACE.rows[order], losses[order])
+    source = EarlierSearch(name, "0" * 64, SIZE, SPACE.rows[order], losses[order])
     return learn([source], SPACE.axes, Lessons(steps=300, members=4, hidden=(16,), rate=0.01), 1)
 
 

@@ -11,12 +11,12 @@ from scipy.stats import kendalltau
 
 from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, opened, read_search, refuse_another_search, replay
+from fovnet.search.learn.earlier_searches import read_journal, source_of
+from fovnet.search.learn.training import Lessons, learn, unusable
 from fovnet.search.look.guard import misranked
 from fovnet.search.look.view import Ranking
-from fovnet.search.meta_training import Lessons, learn, unusable
-from fovnet.search.prior import FACTS, Source, _metadata, prior_of, read_prior, write_prior
+from fovnet.search.prior import FACTS, EarlierSearch, _metadata, prior_of, read_prior, write_prior
 from fovnet.search.run import go_on
-from fovnet.search.sources import read_journal, source_of
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome
 from tests.search.test_methods import path, search_of
@@ -38,7 +38,7 @@ def loss_of(centre, seed=0):
 def source(losses, rows=None, name="a search"):
     rows = np.arange(SIZE) if rows is None else rows
     order = rows[np.argsort(losses[rows], kind="stable")]
-    return Source(name, "0" * 64, len(order), SPACE.rows[order], losses[order])
+    return EarlierSearch(name, "0" * 64, len(order), SPACE.rows[order], losses[order])
 
 
 SOURCES = [source(loss_of(centre, i), name=f"search {i}") for i, centre in enumerate(CENTRES[:4])]
@@ -168,7 +168,7 @@ def test_sources_of_few_rows_or_of_one_loss_teach_nothing():
 
 
 def test_large_sources_are_thinned_to_a_third_of_the_best_and_others_evenly(monkeypatch):
-    from fovnet.search import meta_training
+    from fovnet.search.learn import training as meta_training
 
     monkeypatch.setattr(meta_training, "KEPT", 30)
     kept = learn(SOURCES[:1], SPACE.axes, replace(SHORT, steps=2), 1).sources[0]

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
+from fovnet.search.jobs.proposals import request_of
 from fovnet.search.journal import owned, read_trials, replay
 from fovnet.search.methods import METHODS
-from fovnet.search.proposals import request_of
 from fovnet.search.run import go_on
 from fovnet.search.search import ENOUGH_SCORES, Search
 from fovnet.search.space import Space

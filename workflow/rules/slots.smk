@@ -10,7 +10,7 @@ checkpoint.
 from snakemake.exceptions import IncompleteCheckpointException
 
 from fovnet.net.jobs.search_plan import jobs_journal
-from fovnet.search.proposals import is_within_budget, read_proposal, slots_awaited
+from fovnet.search.jobs.proposals import is_within_budget, read_proposal, slots_awaited
 
 JOURNAL = jobs_journal(SETTINGS, Results(Path(RESULTS)))
 

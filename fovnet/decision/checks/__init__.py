@@ -1,1 +1,4 @@
-"""Reasons not to trust an answer, a file a doubt: code, words, measure, bar and sentence (see `check.py`)."""
+"""Reasons not to trust an answer, a file a doubt: code, words, measure, bar and sentence.
+
+    check  what each of them has
+"""

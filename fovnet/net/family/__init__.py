@@ -1,1 +1,10 @@
-"""Networks: shapes, layers, weights on disk, the axes of the space."""
+"""Networks: shapes, layers, weights on disk, the axes of the space.
+
+    architecture  a network as numbers; without torch
+    model         the same as layers
+    weights       on disk, with their architecture
+    mixture       an ensemble as one torch module
+    autoencoder   whose error tells unusual vectors
+
+Behind these doors: `axes` of the space, and `slice_only`, networks without their other inputs.
+"""

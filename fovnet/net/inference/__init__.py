@@ -1,1 +1,7 @@
-"""Members' outputs on slices, by torch or ONNX Runtime."""
+"""Members' outputs on slices, by torch or ONNX Runtime.
+
+    engines         the choice among them
+    member_outputs  probabilities and features of each member
+
+Behind these doors: `graph` for ONNX, and `side_by_side`, several computations at once.
+"""

@@ -1,1 +1,9 @@
-"""Trainings of a run: their data, processes, and the search that asks for them."""
+"""Trainings of a run: their data, processes, and the search that asks for them.
+
+    run              what its results folder holds: slices, the last finished search
+    search_plan      the search that a configuration describes
+    trials           a search on sliced volumes
+    training_job     data and settings that all its trainings share
+    single_training  one configuration, in this process
+    workers          processes that train, and may die
+"""

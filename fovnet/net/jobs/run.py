@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fovnet.config.models import Settings
     from fovnet.regions import Vocabulary
-    from fovnet.search.explanation import Explanation
+    from fovnet.search.explain.explanation import Explanation
     from fovnet.search.search import Search
     from fovnet.search.trial import Trial
     from fovnet.volume.collection.pack import Pack
@@ -125,9 +125,9 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
 def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
     """The search in a journal, and its explanation from all its trials, or from `trials`, then taken as all
     that were requested unless the search ended early."""
-    from fovnet.search.explanation import explain
+    from fovnet.search.explain.explanation import explain
+    from fovnet.search.jobs.proposals import request_of
     from fovnet.search.journal import read_search, read_trials
-    from fovnet.search.proposals import request_of
     from fovnet.search.spend.schedule import full_trainings
 
     owner, known = read_search(journal), read_trials(journal) if trials is None else trials

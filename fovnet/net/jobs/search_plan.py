@@ -314,7 +314,7 @@ def jobs_journal(settings: Settings, results: Results) -> Path:
 
 def refuse_journal_of_other_slices(settings: Settings, pack: Pack, journal: Path) -> None:
     """Raise SearchError ("journal-of-other-slices") unless the journal was begun for the present slices."""
-    from fovnet.search.jobs import source_of
+    from fovnet.search.jobs.steps import source_of
 
     if source_of(journal) != search_fingerprint(settings, pack):
         raise SearchError(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fovnet.net.jobs.trials import Labelled
     from fovnet.net.jobs.workers import Job
     from fovnet.net.stopping import Ends
-    from fovnet.search.envelope import Envelope
+    from fovnet.search.spend.envelope import Envelope
     from fovnet.volume.collection.pack import Pack
 
 AT_ONCE = 4096          # slices, 67 MB
@@ -94,7 +94,7 @@ def row_frequencies(settings: Settings, pack: Pack) -> Tensor | None:
 def stopping_rules(settings: Settings) -> tuple[Ends, Envelope | None]:
     """The rules that end a training before its last epoch, and the envelope by which a search also prunes."""
     from fovnet.net.stopping import Ends, Plateau
-    from fovnet.search.envelope import Envelope
+    from fovnet.search.spend.envelope import Envelope
 
     training, early = settings.training, settings.training.early_stopping
     plateau = Plateau(**early.plateau.model_dump()) if early.plateau else None

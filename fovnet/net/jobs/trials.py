@@ -16,7 +16,7 @@ from fovnet.errors import SearchError
 from fovnet.net.jobs.workers import Job, TrainingPool, stamp_of
 from fovnet.net.paths import forget, weights_of
 from fovnet.records import write_npz
-from fovnet.search.jobs import finish, on_record
+from fovnet.search.jobs.steps import finish, on_record
 from fovnet.search.journal import read_search, read_slot, read_trials, slot_path
 from fovnet.search.run import Submit, go_on
 from fovnet.search.search import Search

@@ -33,7 +33,7 @@ from fovnet.net.family.architecture import from_configuration
 from fovnet.net.paths import inherit, weights_of
 from fovnet.net.recipe import Recipe
 from fovnet.net.training.warm_start import Beginning, nearest
-from fovnet.search.envelope import Envelope
+from fovnet.search.spend.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal
 from fovnet.volume.slices.placing import Placing
 

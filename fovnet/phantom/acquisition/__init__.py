@@ -3,4 +3,6 @@ coil.
 
 The other files turn a standard plan into less usual ones, as found in archives; `variety` calls them,
 `collection` carries plans out.
+
+    protocols, families  plans, and the families that they are of
 """

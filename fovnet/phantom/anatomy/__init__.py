@@ -3,4 +3,6 @@ the written anatomy.
 
 `body` combines them: `label_volume` gives a person's labels on a grid, `landmarks` the heights of the borders
 between regions.
+
+    body  the labels of a person on a grid
 """

@@ -3,4 +3,6 @@ acquisition take.
 
 Sizes and proportions, and the mapping from a person's millimetres to the written anatomy's; `anatomy` paints
 with them.
+
+    traits  `Person`, and how one is drawn
 """

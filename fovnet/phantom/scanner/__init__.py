@@ -3,4 +3,6 @@ any label volume.
 
 It is independent of people: simulated bodies, bottles of water and users' segmentations are all scanned with
 it.
+
+    scan  an image of any labels
 """

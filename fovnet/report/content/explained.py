@@ -10,11 +10,11 @@ from scipy.stats import binom
 from fovnet.report.content import wording
 from fovnet.report.content.cells import Shown, Table
 from fovnet.report.content.wording import duration, percent, score, settings
-from fovnet.search.descent import Descent
-from fovnet.search.explanation import Explanation, FailureGroup, Share
-from fovnet.search.importance import AxisEffect, LevelEffect, Matter, PairEffect
-from fovnet.search.spent import Spending
-from fovnet.search.taught import Taught
+from fovnet.search.explain.descent import Descent
+from fovnet.search.explain.explanation import Explanation, FailureGroup, Share
+from fovnet.search.explain.importance import AxisEffect, LevelEffect, Matter, PairEffect
+from fovnet.search.explain.spent import Spending
+from fovnet.search.explain.taught import Taught
 from fovnet.words import several
 
 STATED, RARE = 0.95, 0.025

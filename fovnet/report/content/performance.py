@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from fovnet.evaluate.ablation import Ablation
 from fovnet.evaluate.borders import AGREEMENT_MM
+from fovnet.evaluate.cases import STAGES
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.evaluate.groups import ALL_BORDERS, ENDS
-from fovnet.evaluate.slices import STAGES
 from fovnet.regions import Vocabulary
 from fovnet.report.content.ablation import AblationView, ablation_view
 from fovnet.report.content.cells import Row, Shown, Table

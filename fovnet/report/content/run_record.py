@@ -10,7 +10,7 @@ from fovnet.config.models import Settings
 from fovnet.decision.rule import Rule
 from fovnet.evaluate.ablation import Ablation
 from fovnet.evaluate.cases import Listed
-from fovnet.search.explanation import Explanation
+from fovnet.search.explain.explanation import Explanation
 from fovnet.search.space import Level
 from fovnet.search.trial import Trial
 

@@ -1,2 +1,11 @@
-"""Formats of `fovnet export`: DICOM SR, copies with corrected headers, BIDS, and a comparison of headers with
-answers."""
+"""Formats of `fovnet export`.
+
+    answers     what `fovnet predict` wrote, read again
+    structured  DICOM structured reports
+    copies      images with corrected headers
+    headers     Body Part Examined compared with the answers
+    bids        sidecars of a BIDS derivative
+
+Behind these doors: `originals`, the objects that an answer was made from; `dicom_ownership`, which files are
+fovnet's own.
+"""

@@ -25,13 +25,13 @@ from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
-from fovnet.report.exports.sources import (
+from fovnet.report.exports.originals import (
     UTF_8,
-    Source,
+    Original,
     image_keys,
     images_answered,
+    originals_of,
     refuse_unanswered,
-    sources_of,
     uid_for,
 )
 from fovnet.volume.collection.body_part import regions_named
@@ -75,7 +75,7 @@ def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
 
     Raises ModelError "export-unsure" for an answer that is not "ok", as a guess must not change a header,
     "export-none" for one without a region; "export-no-code", "export-refused", "export-other-places",
-    "export-other-study", "export-stays", "export-header", "export-foreign"; those of `sources_of`.
+    "export-other-study", "export-stays", "export-header", "export-foreign"; those of `originals_of`.
     """
     place = folder / answer.volume_id
     if answer.status == "refused":
@@ -87,7 +87,7 @@ def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
         with suppress(ModelError):                      # copies of another volume with this name are kept
             _withdraw(place, answer)
         raise
-    paths, sources = [], sources_of(answer)
+    paths, sources = [], originals_of(answer)
     for path in sorted(place.glob(NUMBERED)):
         refuse_other_series(path, sources[0].header)
     with _or_none(place):
@@ -109,7 +109,7 @@ def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
     return paths
 
 
-def _write(answer: StoredAnswer, source: Source, path: Path, relabel: Callable[[Any], None]) -> Path:
+def _write(answer: StoredAnswer, source: Original, path: Path, relabel: Callable[[Any], None]) -> Path:
     """One relabelled copy; it has file meta information even if the source, as in older archives, has
     none."""
     refuse_foreign(path)
@@ -143,7 +143,7 @@ def _or_none(place: Path) -> Iterator[None]:
         raise
 
 
-def _refuse_other_places(answer: StoredAnswer, source: Source) -> None:
+def _refuse_other_places(answer: StoredAnswer, source: Original) -> None:
     """Raises ModelError "export-other-places" if an object has frames at other positions than those answered.
 
     Other echoes, phases and b-values at the same positions show the same anatomy; another table position does
@@ -215,7 +215,7 @@ def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
     return term
 
 
-def _overrules(answer: StoredAnswer, source: Source, vocabulary: Vocabulary) -> bool:
+def _overrules(answer: StoredAnswer, source: Original, vocabulary: Vocabulary) -> bool:
     """Whether a header names a region that was not predicted, or none: its laterality and anatomic structures
     are then wrong."""
     meant = regions_named(str(source.header.get("BodyPartExamined") or ""), vocabulary)

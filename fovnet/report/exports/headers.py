@@ -11,7 +11,7 @@ from fovnet.errors import ConfigError, FovnetError
 from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
-from fovnet.report.exports.sources import header_of
+from fovnet.report.exports.originals import header_of
 from fovnet.volume.collection.body_part import regions_named
 from fovnet.volume.dicom.header import quietly
 

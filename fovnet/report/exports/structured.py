@@ -21,7 +21,7 @@ from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
-from fovnet.report.exports.sources import UTF_8, Source, image_keys, sources_of, uid_for
+from fovnet.report.exports.originals import UTF_8, Original, image_keys, originals_of, uid_for
 from fovnet.volume.dicom.header import quietly
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehen
     UTF-8.
 
     The report of an uncertain answer has its groups too; its Completion Flag is PARTIAL, and the reason is
-    among the algorithm's parameters.  Raises ModelError as `sources_of`, and "export-no-code" for a region
+    among the algorithm's parameters.  Raises ModelError as `originals_of`, and "export-no-code" for a region
     without a code.
     """
     from highdicom.sr import (
@@ -66,7 +66,7 @@ def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehen
     )
     from pydicom.sr.codedict import codes
 
-    sources = sources_of(answer)
+    sources = originals_of(answer)
     for source in sources:
         _complete(source.header)
     device = DeviceObserverIdentifyingAttributes(
@@ -121,7 +121,7 @@ def _complete(header: Any) -> None:
 
 
 def _group(
-    answer: StoredAnswer, number: int, span: Stretch, vocabulary: Vocabulary, sources: Sequence[Source],
+    answer: StoredAnswer, number: int, span: Stretch, vocabulary: Vocabulary, sources: Sequence[Original],
     algorithm: Any,
 ) -> MeasurementsAndQualitativeEvaluations:
     """The measurement group of one span."""
@@ -168,7 +168,7 @@ def _group(
 
 
 def _nothing(
-    answer: StoredAnswer, sources: Sequence[Source], algorithm: Any
+    answer: StoredAnswer, sources: Sequence[Original], algorithm: Any
 ) -> MeasurementsAndQualitativeEvaluations:
     """The group of a volume that shows none of the regions; it refers to all images."""
     from highdicom.sr import (

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
 from fovnet.drawing.scales import wide_scale
-from fovnet.search.descent import Descent, Point
+from fovnet.search.explain.descent import Descent, Point
 
 STEPS: Mapping[str, tuple[str, str]] = {
     "start": (INK, "s"), "spread": (INK, "s"), "poll": (ACCENT, "o"), "extended poll": ("#6aa5c9", "o"),

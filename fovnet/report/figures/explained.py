@@ -15,8 +15,8 @@ from fovnet.report.content import wording
 from fovnet.report.content.wording import percent
 from fovnet.report.figures.descent import descent_figure
 from fovnet.report.figures.rungs import rungs_figure
-from fovnet.search.explanation import Explanation, Prediction, Step
-from fovnet.search.importance import AxisEffect, Matter
+from fovnet.search.explain.explanation import Explanation, Prediction, Step
+from fovnet.search.explain.importance import AxisEffect, Matter
 
 ACROSS = 4
 """Panels per row."""

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 from fovnet.drawing.scales import unit_of_time, wide_scale
-from fovnet.search.spent import Spending, Stretch
+from fovnet.search.explain.spent import Spending, Stretch
 from fovnet.words import several
 
 PALE, LAST = "#b5d0e4", "#0d151c"

@@ -27,7 +27,7 @@ from fovnet.search.look.gaussian import Belief, believe, chosen, expected_improv
 from fovnet.search.look.guard import left_out, wrong_pairs
 from fovnet.search.look.hyperparameters import fit_subset
 from fovnet.search.look.view import Choice, View
-from fovnet.search.prior import Source
+from fovnet.search.prior import EarlierSearch
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Forecast
 
@@ -75,7 +75,7 @@ def weights(said: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
 
 
 @lru_cache(maxsize=32)
-def source_posterior(source: Source, space: Space, targets: str, kernel: str) -> tuple[Floats, Floats]:
+def source_posterior(source: EarlierSearch, space: Space, targets: str, kernel: str) -> tuple[Floats, Floats]:
     """Mean and variance (M,) of every row, given an earlier search alone, warped as the scores are.
 
     For 300 rows and 34,300 to ask about 0.6 s with the fit, once for a search or a job.
@@ -86,7 +86,7 @@ def source_posterior(source: Source, space: Space, targets: str, kernel: str) ->
 
 
 @lru_cache(maxsize=32)
-def _theta(source: Source, axes: tuple[Axis, ...], targets: str, kernel: str) -> Floats:
+def _theta(source: EarlierSearch, axes: tuple[Axis, ...], targets: str, kernel: str) -> Floats:
     """The hyper-parameters, fitted to a part of the rows."""
     space, values = Space(axes, source.levels), TARGETS[targets](source.losses).values
     kept = fit_subset(values)

@@ -1,2 +1,11 @@
-"""From DICOM objects in files, folders and archives to volumes: `reading` reads one volume, `survey` lists
-those of a place."""
+"""From DICOM objects in files, folders and archives to volumes.
+
+    reading  one volume
+    survey   the series of a place, from headers alone
+    address  of one series in a place
+    header   of an object, without its pixels
+    pixels   intensities, decoded and rescaled
+    source   objects in files, folders and archives
+    table    the series found, a row each
+    triage   which kinds of series there are, and which are read
+"""

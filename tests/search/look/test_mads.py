@@ -10,7 +10,7 @@ from hypothesis.strategies import integers, lists, sampled_from
 
 from fovnet.errors import ConfigError
 from fovnet.maths.poll import SIZES
-from fovnet.search.descent import descent
+from fovnet.search.explain.descent import descent
 from fovnet.search.look.a_mads import scaled, target
 from fovnet.search.look.mads import fold, mads, nearest, states
 from fovnet.search.look.mesh import mesh_of

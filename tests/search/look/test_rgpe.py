@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fovnet.search.learn.training import Lessons, learn
 from fovnet.search.look.gaussian import believe, expected_improvement, mixed
 from fovnet.search.look.guard import misranked
 from fovnet.search.look.rgpe import DRAWS, believed, source_posterior, taught_improvement, weights
-from fovnet.search.meta_training import Lessons, learn
 from fovnet.search.search import propose_slot
 from fovnet.search.trial import Proposal, Trial
 from tests.search.test_methods import path, search_of, view_of

@@ -11,12 +11,12 @@ import pytest
 from fovnet.maths import gp
 from fovnet.maths.kernels import matern52
 from fovnet.records import write_json
-from fovnet.search.explanation import explain
+from fovnet.search.explain.explanation import explain
+from fovnet.search.jobs.proposals import Request, request_of
 from fovnet.search.journal import Journal, read_trials
 from fovnet.search.look.gaussian import believe
 from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS
-from fovnet.search.proposals import Request, request_of
 from fovnet.search.run import go_on
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Axis, Space

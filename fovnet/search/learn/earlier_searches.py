@@ -10,7 +10,7 @@ import numpy as np
 
 from fovnet.records import digest
 from fovnet.search.journal import read_header, read_trials
-from fovnet.search.prior import Source
+from fovnet.search.prior import EarlierSearch
 from fovnet.search.space import Axis
 from fovnet.search.trial import latest
 
@@ -18,7 +18,7 @@ from fovnet.search.trial import latest
 class Read(NamedTuple):
     """A source, and the number of its scored rows that the space does not have."""
 
-    source: Source
+    source: EarlierSearch
     left_out: int
 
 
@@ -49,4 +49,5 @@ def source_of(name: str, axes: Sequence[Axis], scored: Iterable[tuple[Mapping[st
     )
     levels = np.array([row for _, row in found], dtype=np.int64).reshape(-1, len(axes))
     losses = np.array([loss for loss, _ in found], dtype=np.float64)
-    return Read(Source(name, digest([levels, losses]), len(found), levels, losses), len(every) - len(found))
+    known = EarlierSearch(name, digest([levels, losses]), len(found), levels, losses)
+    return Read(known, len(every) - len(found))

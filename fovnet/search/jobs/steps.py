@@ -19,6 +19,13 @@ from pathlib import Path
 from fovnet.errors import SearchError
 from fovnet.machine.locks import take
 from fovnet.records import write_json
+from fovnet.search.jobs.proposals import (
+    proposal_path,
+    proposals_within,
+    read_proposal,
+    read_proposals,
+    write_proposal,
+)
 from fovnet.search.journal import (
     OTHER_PREDICTIONS,
     Journal,
@@ -28,13 +35,6 @@ from fovnet.search.journal import (
     read_search,
     read_slot,
     slot_path,
-)
-from fovnet.search.proposals import (
-    proposal_path,
-    proposals_within,
-    read_proposal,
-    read_proposals,
-    write_proposal,
 )
 from fovnet.search.run import Submit, start_notes, train_alone
 from fovnet.search.search import Search, propose_slot, seconds_for, too_little_gain

@@ -6,12 +6,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fovnet.search.explanation import explain
+from fovnet.search.explain.explanation import explain
+from fovnet.search.explain.spent import Rung, Stopped, what_was_spent
 from fovnet.search.look.view import Modelling
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule, own_epochs, within_budget
-from fovnet.search.spent import Rung, Stopped, what_was_spent
 from fovnet.search.trial import Forecast, Outcome, Proposal, Trial, latest
 
 SPACE = Space.of({"a": range(8), "b": range(6)})

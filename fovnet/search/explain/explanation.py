@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from fovnet.machine.threads import one_thread
 from fovnet.maths.intervals import wilson_interval
-from fovnet.search.corrected_seconds import pace_of, refined, seconds_of
-from fovnet.search.descent import Descent, descent
-from fovnet.search.importance import Matter, what_matters
+from fovnet.search.explain.corrected_seconds import pace_of, refined, seconds_of
+from fovnet.search.explain.descent import Descent, descent
+from fovnet.search.explain.importance import Matter, what_matters
+from fovnet.search.explain.spent import Spending, what_was_spent
+from fovnet.search.explain.taught import Taught, taught
 from fovnet.search.search import Search
 from fovnet.search.space import Level
 from fovnet.search.spend.schedule import own_epochs
-from fovnet.search.spent import Spending, what_was_spent
-from fovnet.search.taught import Taught, taught
 from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame, latest
 
 NEAR = 0.25

@@ -28,7 +28,7 @@ UTF_8 = "ISO_IR 192"
 
 
 @dataclass(frozen=True)
-class Source:
+class Original:
     """One object: its location, its header without pixels, and the frames that were used (empty for a single
     image)."""
 
@@ -36,7 +36,7 @@ class Source:
     header: Any
     frames: tuple[int, ...]
 
-    def only(self, images: Images | None) -> Source | None:
+    def only(self, images: Images | None) -> Original | None:
         """The same object with its frames among `images`; None if `images` has none of it."""
         if images is None:
             return None
@@ -46,7 +46,7 @@ class Source:
 
 
 @quietly()
-def sources_of(answer: StoredAnswer) -> list[Source]:
+def originals_of(answer: StoredAnswer) -> list[Original]:
     """The objects behind an answer, in the order of its slices.
 
     Raises ModelError as `images_answered`, "export-unreadable" without permission to read them,
@@ -62,13 +62,13 @@ def sources_of(answer: StoredAnswer) -> list[Source]:
             f"{answer.path}: images of {answer.volume_id} {how} a SOP Instance UID, so nothing can refer to "
             "one of them. Give each its own, and predict again.",
         )
-    sources = [Source(item, whole_header(item), ()) for (item,) in objects.values()]
+    sources = [Original(item, whole_header(item), ()) for (item,) in objects.values()]
     return [found for source in sources if (found := source.only(answer.images)) is not None]
 
 
 @quietly()
 def header_of(answer: StoredAnswer) -> Any:
-    """The header of one object behind an answer, whatever its UIDs are.  Raises ModelError as `sources_of`,
+    """The header of one object behind an answer, whatever its UIDs are.  Raises ModelError as `originals_of`,
     but not "export-no-uid"."""
     return whole_header(min(next(iter(_objects(answer).values()))))
 
@@ -128,7 +128,7 @@ def refuse_unanswered(answer: StoredAnswer) -> None:
         )
 
 
-def image_keys(sources: Sequence[Source]) -> Iterator[str]:
+def image_keys(sources: Sequence[Original]) -> Iterator[str]:
     """What identifies these images: their SOP Instance UIDs and, of multi-frame objects, the frames used."""
     for source in sources:
         yield str(source.header.SOPInstanceUID)

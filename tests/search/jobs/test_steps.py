@@ -14,10 +14,16 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.search.explanation import explain
-from fovnet.search.jobs import begin, finish, gather, on_record, propose
+from fovnet.search.explain.explanation import explain
+from fovnet.search.jobs.proposals import (
+    is_within_budget,
+    read_proposal,
+    read_proposals,
+    request_of,
+    slots_awaited,
+)
+from fovnet.search.jobs.steps import begin, finish, gather, on_record, propose
 from fovnet.search.journal import locked, read_search, replay
-from fovnet.search.proposals import is_within_budget, read_proposal, read_proposals, request_of, slots_awaited
 from fovnet.search.run import go_on
 from fovnet.search.search import Search
 from fovnet.search.space import Space

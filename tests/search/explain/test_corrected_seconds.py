@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
-from fovnet.search.corrected_seconds import refined
+from fovnet.search.explain.corrected_seconds import refined
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 RNG = np.random.default_rng(0)

@@ -26,7 +26,7 @@ def proposal_path(folder: Path, slot: int) -> Path:
 
 def write_proposal(folder: Path, slot: int, decided: Proposal | str, *, source: str, seed: int) -> Path:
     """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the path;
-    `source` as in `jobs.begin`."""
+    `source` as in `steps.begin`."""
     facts = {"ends": decided} if isinstance(decided, str) else {"proposal": proposal_facts(decided)}
     return write_json(proposal_path(folder, slot), {**facts, "source": source}, settings=source, seed=seed)
 

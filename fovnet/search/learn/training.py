@@ -23,7 +23,7 @@ from fovnet.machine.threads import one_thread
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, tie_starts, weights
 from fovnet.search.look.hyperparameters import fit_subset
-from fovnet.search.prior import Prior, Source, prior_of, support_of
+from fovnet.search.prior import EarlierSearch, Prior, prior_of, support_of
 from fovnet.search.space import Axis, Space
 from fovnet.words import several
 
@@ -64,7 +64,7 @@ class Task(NamedTuple):
 
 
 def learn(
-    sources: Sequence[Source], axes: Sequence[Axis], lessons: Lessons, seed: int,
+    sources: Sequence[EarlierSearch], axes: Sequence[Axis], lessons: Lessons, seed: int,
     progress: Progress | None = None, *, checked: bool = True,
 ) -> Prior:
     """The prior that these sources teach, if `checked` with what the others predict of each held out.
@@ -91,7 +91,7 @@ def learn(
     return prior_of(axes, ranker, [_thinned(one) for one in usable], facts)
 
 
-def unusable(source: Source) -> str:
+def unusable(source: EarlierSearch) -> str:
     """Why a source teaches nothing, in words; empty where it does."""
     if len(source.losses) < FEWEST:
         return (
@@ -105,11 +105,11 @@ def _is_much(tasks: Sequence[Task]) -> bool:
     return sum(len(one.x) >= MANY_ROWS for one in tasks) >= MANY_SOURCES
 
 
-def _task(axes: Sequence[Axis], source: Source) -> Task:
+def _task(axes: Sequence[Axis], source: EarlierSearch) -> Task:
     return Task(Space(tuple(axes), source.levels).unit_cube, tie_starts(source.losses))
 
 
-def _thinned(source: Source) -> Source:
+def _thinned(source: EarlierSearch) -> EarlierSearch:
     kept = fit_subset(source.losses, KEPT)
     return replace(source, levels=source.levels[kept], losses=source.losses[kept])
 
