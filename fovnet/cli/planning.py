@@ -11,7 +11,7 @@ from fovnet.acts.opening import opened
 from fovnet.cli.options import ConfigFile, GivenBy, file_out
 from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
-from fovnet.net.jobs.run import journal_of_same_training, run_vocabulary
+from fovnet.net.jobs.run import journal_of_same_training
 from fovnet.net.jobs.search_plan import (
     count_fitting,
     probing_bench,
@@ -334,11 +334,12 @@ def calibrate(
 
 def _calibrated(settings: Settings, side: int) -> Calibration:
     """The calibration of the device, from short trainings of networks of the configured space."""
+    from fovnet.config import vocabulary
     from fovnet.net.cost.calibration import LARGEST_BYTES, calibrate, candidates
     from fovnet.net.cost.columns import columns_of_space
     from fovnet.net.cost.probes import device_name
 
-    classes, training = len(run_vocabulary(settings).classes), settings.training
+    classes, training = len(vocabulary(settings.regions).classes), settings.training
     space = search_space(settings)
     rows = candidates(
         columns_of_space(space, classes=classes, head=training.head, inputs=training.inputs, side=side)
@@ -354,13 +355,14 @@ def _calibrated(settings: Settings, side: int) -> Calibration:
 def _check_predictions(settings: Settings, known: Calibration, count: int, path: Path) -> None:
     """Briefly trains held-out networks; prints how many predictions were within tolerance, and writes a TSV
     of all."""
+    from fovnet.config import vocabulary
     from fovnet.maths.intervals import wilson_interval
     from fovnet.net.cost.calibration import candidates
     from fovnet.net.cost.calibration_check import WITHIN, HeldOut, held_out, measured
     from fovnet.net.cost.columns import columns_of_space
     from fovnet.records import write_tsv
 
-    classes, training = len(run_vocabulary(settings).classes), settings.training
+    classes, training = len(vocabulary(settings.regions).classes), settings.training
     rows = columns_of_space(
         search_space(settings), classes=classes, head=training.head, inputs=training.inputs
     )
