@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fovnet.acts.run import Bar, Run, silent
 from fovnet.net.jobs.run import finished_search
-from fovnet.net.jobs.training_job import row_frequencies
+from fovnet.net.jobs.training_data import row_frequencies
 from fovnet.net.training.warm_start import warm_start_blend, warm_start_ensemble
 
 

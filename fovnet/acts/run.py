@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.commands import with_config
 from fovnet.errors import ModelError, SearchError
-from fovnet.net.jobs.run import finished_search, open_run, run_vocabulary
-from fovnet.net.jobs.search_plan import jobs_journal, search_fingerprint
+from fovnet.net.jobs.run import finished_search, slices_of
+from fovnet.net.jobs.search_plan import SearchPlan, jobs_journal
 from fovnet.records import digest, read_json, read_npz
 from fovnet.results import Results
 
@@ -43,7 +43,9 @@ class Run:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The regions.  Raises ConfigError as `fovnet.config.regions.vocabulary`."""
-        return run_vocabulary(self.settings)
+        from fovnet.config.regions import vocabulary
+
+        return vocabulary(self.settings.regions)
 
     @cached_property
     def results(self) -> Results:
@@ -52,8 +54,13 @@ class Run:
 
     @cached_property
     def pack(self) -> Pack:
-        """The slices.  Raises as `open_run`."""
-        return open_run(self.settings)[1]
+        """The slices.  Raises as `slices_of`."""
+        return slices_of(self.settings)
+
+    @property
+    def plan(self) -> SearchPlan:
+        """The search to be run, worked out anew from the files there are."""
+        return SearchPlan(self.settings, self.pack)
 
     @property
     def scored_arrays(self) -> dict[str, Any]:
@@ -112,8 +119,7 @@ class Run:
 
         journal, _ = finished_search(self.results)
         try:
-            fingerprint = search_fingerprint(self.settings, self.pack)
-            mine = {self.results.journal(fingerprint), jobs_journal(self.settings, self.results)}
+            mine = {self.results.journal(self.plan.fingerprint), jobs_journal(self.settings, self.results)}
         except ModelError:
             # the networks it started from are gone and cannot be compared
             mine = {journal}

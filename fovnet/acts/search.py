@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.acts.run import Bar, Run, silent
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.jobs.search_plan import plan_search, search_fingerprint
-from fovnet.net.jobs.training_job import training_job, training_rows
 from fovnet.records import digest, write_json, write_tsv
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ def searched(run: Run, progress: Bar = silent) -> list[Trial]:
 
     Raises ConfigError "search-jobs" where each slot is to be a job, and SearchError "search-without-score".
     """
-    from fovnet.net.jobs.trials import search_networks, write_rows
+    from fovnet.net.jobs.trials import search_networks
     from fovnet.net.training.train import choose_device
 
     settings = run.settings
@@ -32,13 +30,14 @@ def searched(run: Run, progress: Bar = silent) -> list[Trial]:
             "journal of its own",
         )
     choose_device(settings.training.device)
-    journal = run.results.journal(search_fingerprint(settings, run.pack))
-    planned = plan_search(settings, run.pack)
+    plan = run.plan
+    journal = run.results.journal(plan.fingerprint)
+    search = plan.search()
     # their places in the pack, on which the journal's name does not depend
-    write_rows(journal, training_rows(settings, run.pack))
+    plan.data.write(journal)
     with progress("searching") as advance:
         trials = search_networks(
-            planned, training_job(settings, run.pack, journal), journal, trials=settings.search.trials,
+            search, plan.job(journal), journal, trials=settings.search.trials,
             stop_below_regret=settings.search.stop_below_regret, progress=advance,
         )
     conclude(run, journal, trials)

@@ -14,7 +14,7 @@ Stat.* 6 (1979) 65-70.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -241,13 +241,7 @@ def incumbents(path: Path, methods: Sequence[str] = ()) -> Compared:
             "incumbents-damaged",
             f"{path}: {wanted} are wanted; keys are {keys.shape}, others {shapes}; save it anew.",
         )
-    for name in methods:
-        if name not in arrays:
-            raise ConfigError(
-                "bench-method", f"--method {name}: not in {path}; choose among {', '.join(arrays)}"
-            )
-    names = tuple(dict.fromkeys(methods or arrays))
-    refuse_one(names)
+    names = _chosen(methods, arrays, f"in {path}")
     values = np.stack([arrays[name].astype(np.float64) for name in names], axis=-1)
     if not ((values >= 0) & (values <= 1)).all():
         raise SearchError(
@@ -256,6 +250,20 @@ def incumbents(path: Path, methods: Sequence[str] = ()) -> Compared:
     return Compared(
         names, np.arange(values.shape[1]), _numbered([tuple(key[:2]) for key in keys.tolist()]), 1 - values
     )
+
+
+def _chosen(methods: Sequence[str], known: Iterable[str], where: str) -> tuple[str, ...]:
+    """The methods named, or all that are known, each once.  Raises ConfigError "bench-method" for one that is
+    not `where` they are looked for, and as `refuse_one`."""
+    every = list(dict.fromkeys(known))
+    for name in methods:
+        if name not in every:
+            raise ConfigError(
+                "bench-method", f"--method {name}: not {where}; choose among {', '.join(every)}"
+            )
+    names = tuple(dict.fromkeys(methods or every))
+    refuse_one(names)
+    return names
 
 
 def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Compared:
@@ -274,14 +282,7 @@ def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Compared:
                 )
                 raise ConfigError("ranks-runs", again)
             found[table, seed][label] = regret
-    every = list(dict.fromkeys(label for runs in found.values() for label in runs))
-    for name in methods:
-        if name not in every:
-            raise ConfigError(
-                "bench-method", f"--method {name}: not among the runs; choose among {', '.join(every)}"
-            )
-    names = tuple(dict.fromkeys(methods or every))
-    refuse_one(names)
+    names = _chosen(methods, [label for runs in found.values() for label in runs], "among the runs")
     for (table, seed), runs in found.items():
         if missing := [name for name in names if name not in runs]:
             lacks = (

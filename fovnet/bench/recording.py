@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.jobs.search_plan import cost_device, priced, refuse_where_nothing_fits, search_space
-from fovnet.net.jobs.training_job import row_frequencies, training_fingerprint, training_job, training_rows
+from fovnet.net.jobs.search_plan import SearchPlan, cost_device, priced, refuse_where_nothing_fits
+from fovnet.net.jobs.training_data import row_frequencies, training_fingerprint
 from fovnet.records import digest, read_npz, replace_with, write_npz
 from fovnet.search.journal import read_trials
 from fovnet.search.run import Progress, go_on
@@ -46,8 +46,7 @@ class Recording:
     """The trainings of a table: their search, the number of them, where they are recorded, the slices in
     their pack and the side to which these are averaged, and the weights (M,) of each row's network."""
 
-    settings: Settings
-    pack: Pack
+    plan: SearchPlan
     side: int
     search: Search
     count: int
@@ -57,7 +56,7 @@ class Recording:
     def trained(self, progress: Progress | None = None) -> list[Trial]:
         """The trials of all rows, by slot, `search.workers` at a time; killed, the same call goes on.  Raises
         SearchError as `go_on`."""
-        from fovnet.net.jobs.trials import forget_recorded, write_rows
+        from fovnet.net.jobs.trials import forget_recorded
         from fovnet.net.jobs.workers import TrainingPool
 
         def advance(done: float, wanted: int) -> None:
@@ -66,8 +65,8 @@ class Recording:
                 progress(int(done), wanted)
 
         self.journal.mkdir(parents=True, exist_ok=True)
-        write_rows(self.journal, training_rows(self.settings, self.pack))
-        with TrainingPool(self._job(), self.settings.search.workers) as pool:
+        self.plan.data.write(self.journal)
+        with TrainingPool(self._job(), self.plan.settings.search.workers) as pool:
             return go_on(
                 self.search, trials=self.count, journal=self.journal, submit=pool.submit, progress=advance
             )
@@ -83,15 +82,15 @@ class Recording:
 
         from fovnet.net.training.train import class_weights, guessing_loss
 
-        data = training_rows(self.settings, self.pack)
+        data, often = self.plan.data, row_frequencies(self.plan.settings, self.plan.pack)
         train, validation = (torch.from_numpy(data.targets[rows]) for rows in (data.train, data.validation))
-        return guessing_loss(validation, class_weights(train, row_frequencies(self.settings, self.pack)))
+        return guessing_loss(validation, class_weights(train, often))
 
     def _job(self) -> Job:
         from fovnet.net.jobs.workers import stamp_of
 
-        pixels = averaged_file(self.journal.parent / "pixels.npy", self.pack.pixels, self.side)
-        job = training_job(self.settings, self.pack, self.journal)
+        pixels = averaged_file(self.journal.parent / "pixels.npy", self.plan.pack.pixels, self.side)
+        job = self.plan.job(self.journal)
         return replace(job, pixels=pixels, stamp=stamp_of(pixels), process_seconds=True)
 
     def again(self, count: int, seed: int) -> Recording:
@@ -121,8 +120,9 @@ def recording(settings: Settings, pack: Pack, side: int) -> Recording:
     Raises ConfigError "table-side", "table-inputs", and as `cost_device` and `fits` do.
     """
     _refuse_side(settings, side, pack.pixels.shape[-1])
-    space, data = search_space(settings), training_rows(settings, pack)
-    known = priced(settings, space, len(data.validation), cost_device(settings), side)
+    plan = SearchPlan(settings, pack)
+    space = plan.space
+    known = priced(settings, space, len(plan.data.validation), cost_device(settings), side)
     refuse_where_nothing_fits(settings, known)
     rows = rows_drawn(known, settings.search.trials)
     # on the search's clock, so that none waits for another
@@ -133,7 +133,7 @@ def recording(settings: Settings, pack: Pack, side: int) -> Recording:
     )
     made = digest([search.identity, settings.training.model_dump(), side, *training_fingerprint(pack)])
     journal = Path(settings.results) / f"table-{made[:12]}" / "rows"
-    return Recording(settings, pack, side, search, len(rows), journal, known.cost.weights[rows])
+    return Recording(plan, side, search, len(rows), journal, known.cost.weights[rows])
 
 
 def _refuse_side(settings: Settings, side: int, there: int) -> None:
@@ -201,7 +201,7 @@ def write_table(path: Path, trials: Sequence[Trial], made: Recording) -> Path:
 
 def arrays_of(trials: Sequence[Trial], made: Recording) -> dict[str, NDArray[Any]]:
     """The arrays of `write_table`."""
-    space, epochs = made.search.space, made.settings.training.epochs
+    space, epochs = made.search.space, made.plan.settings.training.epochs
     rows = np.array([trial.proposal.row for trial in trials])
     outcomes = [trial.outcome for trial in trials]
     curves = np.stack([curve(outcome.validation_loss, epochs) for outcome in outcomes])

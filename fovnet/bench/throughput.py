@@ -190,8 +190,8 @@ def measure(
     rows = np.arange(len(slices))
     data = place(slices, targets, rows, rows[:1], where)
     weights = class_weights(data.targets)
-    small = replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap")
     # loads libraries into memory
+    small = replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap")
     _train_epoch(_begin(small, RATE, 0, where), data, weights, Recipe(1, 2, ranges), RATE, 2)
     idle, mine = peak_bytes(), _begin(net, RATE, 0, where)
 
@@ -211,26 +211,39 @@ def measure(
         bounds.repeats, lambda: epoch(images),
         lambda: _handling(mine, data, Recipe(1, images, ranges), batch), theirs,
     )
-    speed, flop = images / np.array(own), 3 * cost_of(net).forward_flop
-    ratios = np.array(other) / np.array(own) if theirs else None
+    name = torch.cuda.get_device_name(where) if where.type == "cuda" else None
     return _row(
         net,
         batch,
         images=images,
-        images_per_second=float(np.median(speed)),
-        ms_per_step=float(1e3 * batch / np.median(speed)),
-        matrix_share=float(flop * np.median(speed) / rate),
+        **_alone(net, batch, rate, float(np.median(images / np.array(own)))),
         handling_share=float(np.median(handled) / np.median(own)),
         peak_mb=peak / 1e6,
-        monai_images_per_second=float(images / np.median(other)) if theirs else None,
-        ratio=None if ratios is None else float(np.median(ratios)),
-        ratio_low=None if ratios is None else float(ratios.min()),
-        ratio_high=None if ratios is None else float(ratios.max()),
-        device=torch.cuda.get_device_name(where)
-        if where.type == "cuda"
-        else f"CPU, one thread of {os.cpu_count()} cores",
-        note="" if theirs else "MONAI is not installed here: its pipeline was not run",
+        device=name or f"CPU, one thread of {os.cpu_count()} cores",
+        **_beside(own, other, images),
     )
+
+
+def _alone(net: Architecture, batch: int, rate: float, speed: float) -> dict[str, float]:
+    """The figures of a training of so many images a second, on a device of so many operations a second."""
+    flop = 3 * cost_of(net).forward_flop
+    return {
+        "images_per_second": speed, "ms_per_step": 1e3 * batch / speed,
+        "matrix_share": float(flop * speed / rate),
+    }
+
+
+def _beside(own: list[float], other: list[float], images: int) -> dict[str, Any]:
+    """The figures of MONAI's pipeline, from the seconds of epochs of so many images in both; none where it
+    was not run."""
+    if not other:
+        missing = dict.fromkeys(("monai_images_per_second", "ratio", "ratio_low", "ratio_high"))
+        return {**missing, "note": "MONAI is not installed here: its pipeline was not run"}
+    ratios = np.array(other) / np.array(own)
+    return {
+        "monai_images_per_second": float(images / np.median(other)), "ratio": float(np.median(ratios)),
+        "ratio_low": float(ratios.min()), "ratio_high": float(ratios.max()), "note": "",
+    }
 
 
 def _tutorial(

@@ -194,14 +194,12 @@ def bench_accuracy(
     """Show that speed costs no accuracy: validation losses beside those of a plain float32 loop that augments
     slice by slice."""
     from fovnet.bench.plain import COLUMNS, Budget, compare, pairs_of
-    from fovnet.net.jobs.training_job import labelled_rows
-    from fovnet.net.jobs.trials import refuse_without_slices
+    from fovnet.net.jobs.training_data import labelled_rows
     from fovnet.records import write_tsv
     from fovnet.volume.collection.pack import load_pack
 
     slices = load_pack(pack)
     learned = labelled_rows(slices)
-    refuse_without_slices(learned)
     budget = Budget(epochs, slices_per_epoch, validation_slices)
     with progress_bar("training") as advance:
         pairs = pairs_of(

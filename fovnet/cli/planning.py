@@ -11,7 +11,7 @@ from fovnet.acts.opening import opened
 from fovnet.cli.options import ConfigFile, GivenBy, file_out
 from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
-from fovnet.net.jobs.run import journal_of_same_training, run_vocabulary
+from fovnet.net.jobs.run import journal_of_same_training
 from fovnet.net.jobs.search_plan import (
     count_fitting,
     probing_bench,
@@ -44,14 +44,10 @@ verbs = typer.Typer()
 def check(config: ConfigFile) -> None:
     """Say whether a configuration is valid, what it comes to, and what its collections lack; status 3 where
     they lack something."""
-    from fovnet.config.regions import vocabulary
-    from fovnet.regions import DEFAULT
-    from fovnet.volume.collection.preflight import between_labelled, empty_splits, missing_files
-    from fovnet.volume.collection.split import shares
     from fovnet.volume.collection.tables import refuse_shared_names
 
-    settings = opened(config).settings
-    words = vocabulary(settings.regions)
+    run = opened(config)
+    settings, words = run.settings, run.vocabulary
     space = search_space(settings)
     row = space.row_of(start_configuration(settings))
     fit, taught = count_fitting(settings), _taught(settings, space)
@@ -62,23 +58,9 @@ def check(config: ConfigFile) -> None:
         for name, table in tables.items()
         if table is None
     ]
-    there, alone = {name: table for name, table in tables.items() if table}, not settings.phantom.subjects
+    there = {name: table for name, table in tables.items() if table}
     refuse_shared_names(there)
-    lacking += missing_files(there)
-    # simulated subjects fill every split, with labels of every region
-    if there and alone:
-        lacking += empty_splits(
-            there, seed=settings.seed, fractions=settings.prepare.split
-        ) + between_labelled(there, words)
-    if not alone and 0 in shares(settings.phantom.subjects, fractions=settings.prepare.split):
-        lacking.append(
-            f"phantom.subjects: {settings.phantom.subjects} leave a split without anybody; 8 are a beginning"
-        )
-    if not alone and (strange := [name for name in DEFAULT.classes if name not in words.classes]):
-        lacking.append(
-            f"phantom.subjects: simulated people are labelled {', '.join(strange)} too, which "
-            f"{settings.regions} has not; subjects: 0 leaves them out"
-        )
+    lacking += _lacking_in_tables(settings, there, words) + _lacking_in_simulated(settings, words)
     every = ", all of which will be tried" if fit <= settings.search.trials else ""
     out.print(
         f"{config}: {'valid, but see below' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} "
@@ -91,7 +73,7 @@ def check(config: ConfigFile) -> None:
         out.print(taught)
     for name, table in there.items():
         out.print(f"collection {name}: {_counted(table)}")
-    if not alone:
+    if settings.phantom.subjects:
         out.print(_simulated(settings, beside=bool(tables)))
     _show_label_gaps(settings, there, words)
     _show_too_few_subjects(settings, there)
@@ -99,6 +81,39 @@ def check(config: ConfigFile) -> None:
         err.print(sentence)
     if lacking:
         raise typer.Exit(3)
+
+
+def _lacking_in_tables(
+    settings: Settings, there: Mapping[str, Collection], words: Vocabulary
+) -> list[str]:
+    """A sentence on each thing that the collections lack: files, people of a split, labels."""
+    from fovnet.volume.preflight import between_labelled, empty_splits, missing_files
+
+    lacking = missing_files(there)
+    # simulated subjects fill every split, with labels of every region
+    if there and not settings.phantom.subjects:
+        lacking += empty_splits(there, seed=settings.seed, fractions=settings.prepare.split)
+        lacking += between_labelled(there, words)
+    return lacking
+
+
+def _lacking_in_simulated(settings: Settings, words: Vocabulary) -> list[str]:
+    """A sentence on each thing that the simulated people lack, if there are any: a split, a name for their
+    labels."""
+    from fovnet.regions import DEFAULT
+    from fovnet.volume.split import shares
+
+    subjects, lacking = settings.phantom.subjects, []
+    if not subjects:
+        return []
+    if 0 in shares(subjects, fractions=settings.prepare.split):
+        lacking.append(f"phantom.subjects: {subjects} leave a split without anybody; 8 are a beginning")
+    if strange := [name for name in DEFAULT.classes if name not in words.classes]:
+        lacking.append(
+            f"phantom.subjects: simulated people are labelled {', '.join(strange)} too, which "
+            f"{settings.regions} has not; subjects: 0 leaves them out"
+        )
+    return lacking
 
 
 def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
@@ -334,11 +349,12 @@ def calibrate(
 
 def _calibrated(settings: Settings, side: int) -> Calibration:
     """The calibration of the device, from short trainings of networks of the configured space."""
+    from fovnet.config.regions import vocabulary
     from fovnet.net.cost.calibration import LARGEST_BYTES, calibrate, candidates
     from fovnet.net.cost.columns import columns_of_space
     from fovnet.net.cost.probes import device_name
 
-    classes, training = len(run_vocabulary(settings).classes), settings.training
+    classes, training = len(vocabulary(settings.regions).classes), settings.training
     space = search_space(settings)
     rows = candidates(
         columns_of_space(space, classes=classes, head=training.head, inputs=training.inputs, side=side)
@@ -354,13 +370,14 @@ def _calibrated(settings: Settings, side: int) -> Calibration:
 def _check_predictions(settings: Settings, known: Calibration, count: int, path: Path) -> None:
     """Briefly trains held-out networks; prints how many predictions were within tolerance, and writes a TSV
     of all."""
+    from fovnet.config.regions import vocabulary
     from fovnet.maths.intervals import wilson_interval
     from fovnet.net.cost.calibration import candidates
     from fovnet.net.cost.calibration_check import WITHIN, HeldOut, held_out, measured
     from fovnet.net.cost.columns import columns_of_space
     from fovnet.records import write_tsv
 
-    classes, training = len(run_vocabulary(settings).classes), settings.training
+    classes, training = len(vocabulary(settings.regions).classes), settings.training
     rows = columns_of_space(
         search_space(settings), classes=classes, head=training.head, inputs=training.inputs
     )

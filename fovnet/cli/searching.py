@@ -16,15 +16,9 @@ from fovnet.acts.search import conclude
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text, show_table, titled
 from fovnet.errors import ConfigError
-from fovnet.net.jobs.run import explain_search, finished_search, open_run, pack_to_train_on
-from fovnet.net.jobs.search_plan import (
-    changed_start,
-    jobs_journal,
-    plan_search,
-    refuse_journal_of_other_slices,
-    search_fingerprint,
-)
-from fovnet.net.jobs.training_job import plan_single_training, training_job, training_rows
+from fovnet.net.jobs.run import explain_search, finished_search, pack_to_train_on
+from fovnet.net.jobs.search_plan import changed_start, jobs_journal
+from fovnet.net.jobs.training_job import plan_single_training
 from fovnet.own_files import is_our_picture, is_our_prior
 from fovnet.records import is_stamped, read_json
 from fovnet.results import Results
@@ -282,15 +276,13 @@ def _search(config: Path) -> None:
 @slot.command("begin")
 def slot_begin(config: ConfigFile) -> None:
     """Begin a search whose slots run one by one: everything that is decided before the first."""
-    from fovnet.net.jobs.trials import write_rows
     from fovnet.search.jobs.steps import begin
 
-    settings = opened(config).settings
-    results, pack = open_run(settings)
-    journal = jobs_journal(settings, results)
-    planned, learned = plan_search(settings, pack), training_rows(settings, pack)
-    begin(planned, journal, search_fingerprint(settings, pack), partial(write_rows, journal, learned))
-    out.print(f"{planned.feasible.sum():,} of {len(planned.space):,} configurations fit: {journal}")
+    run = opened(config)
+    plan, journal = run.plan, jobs_journal(run.settings, run.results)
+    search = plan.search()
+    begin(search, journal, plan.fingerprint, partial(plan.data.write, journal))
+    out.print(f"{search.feasible.sum():,} of {len(search.space):,} configurations fit: {journal}")
 
 
 @slot.command("propose")
@@ -298,9 +290,9 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
     """Decide what a slot trains, from the slots that it has to have seen; writes proposal-0007.json."""
     from fovnet.search.jobs.steps import propose
 
-    settings = opened(config).settings
+    run = opened(config)
     decided = propose(
-        jobs_journal(settings, Results(Path(settings.results))), slot, settings.search.stop_below_regret
+        jobs_journal(run.settings, run.results), slot, run.settings.search.stop_below_regret
     )
     out.print(
         decided
@@ -312,19 +304,18 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
 @slot.command("train")
 def slot_train(config: ConfigFile, slot: Slot) -> None:
     """Train what was proposed for a slot; writes slot-0007.json, whatever the training comes to."""
-    from fovnet.net.jobs.trials import train_slot, write_rows
+    from fovnet.net.jobs.trials import train_slot
 
-    settings = opened(config).settings
+    run = opened(config)
     # auto and cpu need no check, which costs seconds of importing torch
-    if settings.training.device == "cuda":
+    if run.settings.training.device == "cuda":
         from fovnet.net.training.train import choose_device
 
-        choose_device(settings.training.device)
-    results, pack = open_run(settings)
-    journal = jobs_journal(settings, results)
-    refuse_journal_of_other_slices(settings, pack, journal)
-    write_rows(journal, training_rows(settings, pack))      # their places in the pack may have changed
-    trial = train_slot(training_job(settings, pack, journal), journal, slot)
+        choose_device(run.settings.training.device)
+    plan, journal = run.plan, jobs_journal(run.settings, run.results)
+    plan.refuse_other_slices(journal)
+    plan.data.write(journal)                    # their places in the pack may have changed
+    trial = train_slot(plan.job(journal), journal, slot)
     out.print(
         " ".join(
             ["slot", str(slot), trial.outcome.status, score_text(trial.score), trial.outcome.message]
@@ -340,7 +331,7 @@ def slot_gather(config: ConfigFile) -> None:
 
     run = opened(config)
     journal = jobs_journal(run.settings, run.results)
-    refuse_journal_of_other_slices(run.settings, run.pack, journal)
+    run.plan.refuse_other_slices(journal)
     trials = gather(journal, run.settings.search.trials)
     forget_recorded(journal)
     conclude(run, journal, trials)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fovnet.net.jobs.run import run_vocabulary
-
 if TYPE_CHECKING:
     from fovnet.config.models import Settings
     from fovnet.evaluate.cases import Case, Listed
@@ -21,6 +19,7 @@ def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Eva
     Raises where the split holds subjects used in training or tuning, labels have changed, decisions are by
     another ensemble or rule, or subjects are named otherwise than when the slices were cut.
     """
+    from fovnet.config.regions import vocabulary
     from fovnet.decision.decided import refuse_other_decisions
     from fovnet.decision.ensemble import FACTS, RULE, read_rule
     from fovnet.evaluate.evaluation import evaluate as evaluated
@@ -33,11 +32,12 @@ def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Eva
     files = [results.ensemble / name for name in (FACTS, RULE)]
     check_not_learned(cases, {str(file): read_json(file) for file in files})
     refuse_other_decisions(results)
-    check_tables(pack, collections_of(settings, results), run_vocabulary(settings))
+    regions = vocabulary(settings.regions)
+    check_tables(pack, collections_of(settings, results), regions)
     options: dict[str, int] = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
     stated = settings.decision.stated_error
     return evaluated(
-        cases, run_vocabulary(settings), manifest=manifest_of(pack), stated_error=stated, **options
+        cases, regions, manifest=manifest_of(pack), stated_error=stated, **options
     ), cases
 
 

@@ -58,30 +58,10 @@ def _unreadable(pack: Pack) -> Iterator[VolumeRecord]:
 
 def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None) -> Case:
     record = pack.records[index]
-    path = decisions / f"{record.volume_id}.json"
-    try:
-        decision = read_json(path)
-    except (OSError, ValueError):
-        raise CollectionError(
-            "decision-missing", f"{path}: no readable decision of this test volume; run `fovnet decide` again"
-        ) from None
+    rows = slice(record.first_row, record.first_row + record.slices)
+    decision = _decision_on(record, pack.z_mm[rows], decisions / f"{record.volume_id}.json")
     if decision.get("status") == "refused":
         return _refused(record, decision["message"])
-    rows = slice(record.first_row, record.first_row + record.slices)
-    if len(decision["z_mm"]) != record.slices:
-        raise CollectionError(
-            "decision-stale",
-            f"{path}: {len(decision['z_mm'])} slices, where the pack has {record.slices}; run `fovnet "
-            "decide` again",
-        )
-    if decision.get("checksum", record.checksum) != record.checksum or not np.allclose(
-        decision["z_mm"], pack.z_mm[rows], atol=1e-3
-    ):
-        raise CollectionError(
-            "decision-stale",
-            f"{path}: decided on another file, or on other slices of it, than the pack has; run `fovnet "
-            "decide` again",
-        )
     raw = np.array(decision["raw"])
     return Case(
         volume_id=record.name_in_reports,
@@ -108,6 +88,33 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
         sure=decision.get("confidence"),
         **told(decision),
     )
+
+
+def _decision_on(record: VolumeRecord, z_mm: NDArray[np.float64], path: Path) -> dict[str, Any]:
+    """The decision in a volume's JSON.  Raises CollectionError "decision-missing", and "decision-stale" if it
+    is on another file, or on other slices, than the pack has."""
+    try:
+        decision = read_json(path)
+    except (OSError, ValueError):
+        raise CollectionError(
+            "decision-missing", f"{path}: no readable decision of this test volume; run `fovnet decide` again"
+        ) from None
+    if decision.get("status") == "refused":
+        return decision
+    if len(decision["z_mm"]) != len(z_mm):
+        raise CollectionError(
+            "decision-stale",
+            f"{path}: {len(decision['z_mm'])} slices, where the pack has {len(z_mm)}; run `fovnet decide` "
+            "again",
+        )
+    same_file = decision.get("checksum", record.checksum) == record.checksum
+    if not same_file or not np.allclose(decision["z_mm"], z_mm, atol=1e-3):
+        raise CollectionError(
+            "decision-stale",
+            f"{path}: decided on another file, or on other slices of it, than the pack has; run `fovnet "
+            "decide` again",
+        )
+    return decision
 
 
 def attributes_of(record: VolumeRecord) -> dict[str, str]:

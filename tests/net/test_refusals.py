@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.jobs.trials import Labelled, refuse_without_slices
+from fovnet.net.jobs.training_data import Labelled, refuse_without_slices
 from fovnet.net.training.train import choose_device
 
 ROWS, NOBODY = np.arange(4), np.arange(0)

@@ -11,16 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.net.cost.columns import columns_of_space
-from fovnet.net.cost.predicted import (
-    Cost,
-    Device,
-    Floats,
-    Limits,
-    Work,
-    costs,
-    training_bytes,
-    training_seconds,
-)
+from fovnet.net.cost.predicted import Cost, Device, Floats, Limits, Work, price
 from fovnet.search.space import Space
 
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -51,9 +42,7 @@ def prices(
 ) -> Prices:
     """The rows of a space, priced on a device."""
     rows = columns_of_space(space, classes=classes, head=head, inputs=inputs, side=side)
-    cost = costs(rows)
-    memory = training_bytes(cost, rows.batch, averaged=averaged)
-    seconds = training_seconds(cost, rows.batch, **vars(work), device=device)
+    cost, memory, seconds = price(rows, work, device, averaged=averaged)
     return Prices(space, cost, memory, seconds, memory <= limits.bytes, seconds <= (limits.seconds or np.inf))
 
 

@@ -17,23 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fovnet.config.models import Settings
-    from fovnet.regions import Vocabulary
     from fovnet.search.explain.explanation import Explanation
     from fovnet.search.search import Search
     from fovnet.search.trial import Trial
     from fovnet.volume.collection.pack import Pack
 
 
-def run_vocabulary(settings: Settings) -> Vocabulary:
-    """The regions that the settings name, or fovnet's own six.  Raises ConfigError as
-    `fovnet.config.regions.vocabulary`."""
-    from fovnet.config.regions import vocabulary
-
-    return vocabulary(settings.regions)
-
-
-def open_run(settings: Settings) -> tuple[Results, Pack]:
-    """The results folder of a configuration, and the slices in it.
+def slices_of(settings: Settings) -> Pack:
+    """The slices in the results folder of a configuration.
 
     Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") if they were cut or
     labelled with other settings: regions could be mixed up, and a report would state settings that were not
@@ -44,12 +35,16 @@ def open_run(settings: Settings) -> tuple[Results, Pack]:
     results = Results(Path(settings.results))
     pack = load_pack(results.slices)
     _refuse_slices_of_other_settings(settings, results, pack)
-    return results, pack
+    return pack
 
 
 def _refuse_slices_of_other_settings(settings: Settings, results: Results, pack: Pack) -> None:
-    wanted = {"classes": ", ".join(run_vocabulary(settings).classes),
-              **{name: settings.prepare.slicing[name] for name in ("target_spacing_mm", "max_tilt_deg")}}
+    from fovnet.config.regions import vocabulary
+
+    wanted = {
+        "classes": ", ".join(vocabulary(settings.regions).classes),
+        **{name: settings.prepare.slicing[name] for name in ("target_spacing_mm", "max_tilt_deg")},
+    }
     made = {"classes": ", ".join(pack.classes), **pack.slice_format}
     for name, value in wanted.items():
         if made.get(name, value) != value:
@@ -61,10 +56,10 @@ def _refuse_slices_of_other_settings(settings: Settings, results: Results, pack:
 
 
 def pack_to_train_on(settings: Settings, config: Path) -> Pack:
-    """The slices in the results folder.  Raises as `open_run`; CollectionError "pack-missing" then says what
+    """The slices in the results folder.  Raises as `slices_of`; CollectionError "pack-missing" then says what
     to run first."""
     try:
-        return open_run(settings)[1]
+        return slices_of(settings)
     except CollectionError as fault:
         if fault.code != "pack-missing":
             raise

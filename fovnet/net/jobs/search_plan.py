@@ -6,13 +6,16 @@ Heavy packages are imported only when needed: pricing a space does not need torc
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.jobs.run import journal_of_same_training, open_run, run_vocabulary
-from fovnet.net.jobs.training_job import training_fingerprint, training_rows
+from fovnet.net.jobs.run import journal_of_same_training, slices_of
+from fovnet.net.jobs.training_data import Labelled, training_fingerprint, training_rows
+from fovnet.net.jobs.training_job import training_job
 from fovnet.records import digest
 from fovnet.results import Results
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from fovnet.net.cost.prices import Prices
     from fovnet.net.cost.probes import Bench
     from fovnet.net.cost.speed import Timings
+    from fovnet.net.jobs.workers import Job
+    from fovnet.net.training.warm_start import Beginning
     from fovnet.search.look.view import Polling, Ranking
     from fovnet.search.prior import Prior
     from fovnet.search.search import Search
@@ -30,10 +35,11 @@ if TYPE_CHECKING:
     from fovnet.volume.collection.pack import Pack
 
 
-def search_space(settings: Settings) -> Space:
+def search_space(settings: Settings, begun: Sequence[Beginning] | None = None) -> Space:
     """The search space: the paper's 34,300 rows, the configurations of the warm-start networks, or the axes
     of the settings.
 
+    begun  those networks, where they are known
     Raises SearchError as `fovnet.net.family.axes.in_order`, ModelError as `warm_start_networks`, and
     ConfigError as `refuse_neighbours`.
     """
@@ -46,7 +52,7 @@ def search_space(settings: Settings) -> Space:
     if settings.search.space == "paper":
         space = paper_space()
     elif settings.search.space == MEMBERS:
-        space = space_of_members(warm_start_networks(settings))
+        space = space_of_members(warm_start_networks(settings) if begun is None else begun)
     else:
         given = settings.search.model_dump()["space"]
         space = Space(in_order([Axis.of(name, levels) for name, levels in given.items()]))
@@ -54,12 +60,12 @@ def search_space(settings: Settings) -> Space:
     return space
 
 
-def start_configuration(settings: Settings) -> dict[str, Any]:
-    """The configuration tried first: as configured, or that of the best warm-start network.  Raises
-    ModelError as `warm_start_networks`."""
+def start_configuration(settings: Settings, begun: Sequence[Beginning] | None = None) -> dict[str, Any]:
+    """The configuration tried first: as configured, or that of the best warm-start network, of `begun` where
+    they are known.  Raises ModelError as `warm_start_networks`."""
     from fovnet.net.training.warm_start import warm_start_networks
 
-    members = warm_start_networks(settings)
+    members = warm_start_networks(settings) if begun is None else begun
     return dict(members[0].configuration if members else settings.search.start)
 
 
@@ -118,7 +124,7 @@ def search_prices(settings: Settings, device: Device | None = None) -> Prices:
     the pack; without the setting it is that of the pack, and without both 0."""
     validation = settings.training.validation_slices
     if (Path(settings.results) / "slices" / "slices.npz").exists():
-        there = len(open_run(settings)[1].rows("validation"))
+        there = len(slices_of(settings).rows("validation"))
         validation = there if validation is None else min(validation, there)
     return priced(settings, search_space(settings), validation or 0, device or cost_device(settings))
 
@@ -127,12 +133,13 @@ def priced(
     settings: Settings, space: Space, validation_slices: int, device: Device, side: int = 128
 ) -> Prices:
     """The rows of a space, priced for slices of this side."""
+    from fovnet.config.regions import vocabulary
     from fovnet.net.cost.predicted import Work
     from fovnet.net.cost.prices import prices
 
     training = settings.training
     return prices(
-        space, classes=len(run_vocabulary(settings).classes), head=training.head, inputs=training.inputs,
+        space, classes=len(vocabulary(settings.regions).classes), head=training.head, inputs=training.inputs,
         averaged=training.averaging > 0, device=device,
         work=Work(training.slices_per_epoch, validation_slices, training.epochs),
         limits=cost_limits(settings), side=side,
@@ -168,6 +175,7 @@ def probing_bench(settings: Settings, side: int = 128) -> Bench:
     """A bench on the configured device, with threads and memory allocation set as in a worker."""
     import torch
 
+    from fovnet.config.regions import vocabulary
     from fovnet.machine.allocation import keep_freed_memory
     from fovnet.net.cost.probes import Bench
     from fovnet.net.recipe import Ranges
@@ -178,7 +186,7 @@ def probing_bench(settings: Settings, side: int = 128) -> Bench:
     ranges = Ranges(**settings.training.augmentation.model_dump())
     training = settings.training
     return Bench(
-        choose_device(training.device), ranges, len(run_vocabulary(settings).classes), side=side,
+        choose_device(training.device), ranges, len(vocabulary(settings.regions).classes), side=side,
         precision=training.precision,
     )
 
@@ -195,42 +203,82 @@ def timings_of_same_training(settings: Settings, folder: Path, device: str) -> T
     )
 
 
-def plan_search(settings: Settings, pack: Pack) -> Search:
-    """The search over the pack's slices, every configuration priced; one predicted to exceed a limit is never
-    proposed.
+@dataclass(frozen=True, eq=False)
+class SearchPlan:
+    """The search of the settings over the slices of a pack, and what its acts share, worked out once, when
+    it is first asked for."""
 
-    Raises SearchError if a split has no slices ("search-no-slices") or nothing fits ("no-feasible-row").
-    """
-    from fovnet.net.jobs.trials import refuse_without_slices
-    from fovnet.search.look.view import Modelling
-    from fovnet.search.search import Search
+    settings: Settings
+    pack: Pack
 
-    options, space, data = settings.search, search_space(settings), training_rows(settings, pack)
-    device, start = cost_device(settings), start_configuration(settings)
-    refuse_without_slices(data)
-    known = priced(settings, space, len(data.validation), device)
-    refuse_where_nothing_fits(settings, known)
-    return Search(
-        space,
-        options.method,
-        settings.seed,
-        options.workers,
-        space.row_of(start),
-        options.initial,
-        known.seconds,
-        known.fits,
-        Modelling(
+    @cached_property
+    def begun(self) -> tuple[Beginning, ...]:
+        """The networks that trainings begin with.  Raises as `warm_start_networks`."""
+        from fovnet.net.training.warm_start import warm_start_networks
+
+        return warm_start_networks(self.settings)
+
+    @cached_property
+    def space(self) -> Space:
+        """The search space.  Raises as `search_space`."""
+        return search_space(self.settings, self.begun)
+
+    @cached_property
+    def prior(self) -> Prior | None:
+        """What earlier searches taught, if it is to be used.  Raises as `search_prior`."""
+        return search_prior(self.settings, self.space) if prior_path(self.settings) else None
+
+    @cached_property
+    def data(self) -> Labelled:
+        """The slices that networks learn from and are scored on.  Raises as `training_rows`."""
+        return training_rows(self.settings, self.pack)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what a journal depends on: settings of search and training except the number of trials,
+        labelled slices, warm-start networks, what earlier searches taught."""
+        from fovnet.config.models import deciding
+
+        begun = [member.sha256 for member in self.begun]
+        later = [*([begun] if begun else []), *([self.prior.sha256] if self.prior else [])]
+        return digest([*deciding(self.settings), *training_fingerprint(self.pack), *later])
+
+    def search(self) -> Search:
+        """The search, every configuration priced; one predicted to exceed a limit is never proposed.
+
+        Raises SearchError if a split has no slices ("search-no-slices") or nothing fits ("no-feasible-row").
+        """
+        from fovnet.search.look.view import Modelling
+        from fovnet.search.search import Search
+
+        settings, options, data = self.settings, self.settings.search, self.data
+        known = priced(settings, self.space, len(data.validation), cost_device(settings))
+        refuse_where_nothing_fits(settings, known)
+        model = Modelling(
             options.targets, options.kernel, options.hyperparameters, options.per_second, options.choose,
             options.fidelity,
-        ),
-        known.memory,
-        options.lead,
-        options.candidates,
-        _schedule(settings),
-        _polling(settings),
-        _ranking(settings),
-        search_prior(settings, space),
-    )
+        )
+        return Search(
+            self.space, options.method, settings.seed, options.workers,
+            self.space.row_of(start_configuration(settings, self.begun)), options.initial, known.seconds,
+            known.fits, model, known.memory, options.lead, options.candidates, _schedule(settings),
+            _polling(settings), _ranking(settings), self.prior,
+        )
+
+    def job(self, journal: Path) -> Job:
+        """The job that the trainings of this search share, in its journal."""
+        return training_job(self.settings, self.pack, journal, self.begun)
+
+    def refuse_other_slices(self, journal: Path) -> None:
+        """Raise SearchError ("journal-of-other-slices") unless the journal was begun for these slices."""
+        from fovnet.search.jobs.steps import source_of
+
+        if source_of(journal) != self.fingerprint:
+            raise SearchError(
+                "journal-of-other-slices",
+                f"{journal}: begun for other slices than those in {self.pack.folder}; `fovnet slot begin` "
+                "begins it anew",
+            )
 
 
 def _polling(settings: Settings) -> Polling:
@@ -293,32 +341,8 @@ def _schedule(settings: Settings) -> Schedule:
     )
 
 
-def search_fingerprint(settings: Settings, pack: Pack) -> str:
-    """A hash of what a journal depends on: settings of search and training except the number of trials,
-    labelled slices, warm-start networks, what earlier searches taught."""
-    from fovnet.config.models import deciding
-    from fovnet.net.training.warm_start import warm_start_networks
-
-    begun = [member.sha256 for member in warm_start_networks(settings)]
-    prior = search_prior(settings, search_space(settings)) if prior_path(settings) else None
-    later = [*([begun] if begun else []), *([prior.sha256] if prior else [])]
-    return digest([*deciding(settings), *training_fingerprint(pack), *later])
-
-
 def jobs_journal(settings: Settings, results: Results) -> Path:
     """The journal of the search with these settings that runs its slots as separate jobs."""
     from fovnet.config.models import deciding
 
     return results.jobs(digest(deciding(settings)))
-
-
-def refuse_journal_of_other_slices(settings: Settings, pack: Pack, journal: Path) -> None:
-    """Raise SearchError ("journal-of-other-slices") unless the journal was begun for the present slices."""
-    from fovnet.search.jobs.steps import source_of
-
-    if source_of(journal) != search_fingerprint(settings, pack):
-        raise SearchError(
-            "journal-of-other-slices",
-            f"{journal}: begun for other slices than those in {pack.folder}; `fovnet slot begin` begins it "
-            "anew",
-        )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.machine.allocation import keep_freed_memory
-from fovnet.net.jobs.trials import Labelled, drawn
+from fovnet.net.jobs.training_data import Labelled, drawn
 from fovnet.net.jobs.workers import Job, train
 from fovnet.net.paths import forget
 from fovnet.records import digest, read_json, write_json
@@ -93,7 +93,7 @@ class SingleTraining:
         if record.exists():
             self.network.unlink(missing_ok=True)
             record.unlink()
-        rows = replace(self.data, validation=self.scored_on).write(self.folder / "rows.npz")
+        rows = replace(self.data, validation=self.scored_on).write(self.folder)
         learned = digest([self.source, self.seed, self.validation_slices])
         job = replace(self.job, rows=rows, weights=self.folder / "networks", source=learned)
         proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)

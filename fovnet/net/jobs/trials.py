@@ -1,21 +1,14 @@
-"""The trials of a search over the network family on sliced volumes: their data, and the training of
-proposals."""
+"""The trials of a search over the network family on sliced volumes: the training of proposals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
-from fovnet.net.jobs.workers import Job, TrainingPool, stamp_of
+from fovnet.net.jobs.workers import Job, TrainingPool
 from fovnet.net.paths import forget, weights_of
-from fovnet.records import write_npz
 from fovnet.search.jobs.steps import finish, on_record
 from fovnet.search.journal import read_search, read_slot, read_trials, slot_path
 from fovnet.search.run import Submit, go_on
@@ -23,57 +16,6 @@ from fovnet.search.search import Search
 from fovnet.search.spend.book import Book, entries_of
 from fovnet.search.spend.spends import may_go_on
 from fovnet.search.trial import Outcome, Proposal, Trial
-from fovnet.volume.slices.placing import Placing
-
-# second word of the seed of that draw, so that it shares nothing with the trials' own seeds
-VALIDATION = 1
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """The labelled slices of a search: targets (n, k) of all rows of the pixels, the row numbers of training
-    and validation, and the placing if the networks' inputs need it."""
-
-    targets: NDArray[np.float32]
-    train: NDArray[np.int64]
-    validation: NDArray[np.int64]
-    placing: Placing | None = None
-
-    def write(self, path: Path) -> Path:
-        """`path`, written as the npz file `rows` of a `Job`."""
-        placing = {} if self.placing is None else vars(self.placing)
-        return write_npz(path, targets=self.targets, train=self.train, validation=self.validation, **placing)
-
-
-def refuse_without_slices(data: Labelled) -> None:
-    """Raise SearchError "search-no-slices" unless there are training and validation slices."""
-    for name, rows in (("training", data.train), ("validation", data.validation)):
-        if not len(rows):
-            raise SearchError(
-                "search-no-slices",
-                f"the {name} split has no slices: label volumes of more subjects, or change the split",
-            )
-
-
-def drawn(validation: NDArray[np.int64], count: int | None, seed: int) -> NDArray[np.int64]:
-    """(min(count, v),) of the validation rows (v,), ascending: those on which all trials of a seed are
-    scored; all if `count` is None."""
-    return np.sort(np.random.default_rng([seed, VALIDATION]).permutation(validation)[:count])
-
-
-def write_rows(journal: Path, data: Labelled) -> Path:
-    """`journal/rows.npz`, the data of a journal's trainings as rows of the pack.  To be called by the holder
-    of the journal's lock, or by a training on these slices, which are those of the journal's other
-    trainings."""
-    return data.write(_rows_file(journal))
-
-
-def job_in(journal: Path, pixels: Path, **others: Any) -> Job:
-    """The job of every training of the search in `journal`; `others` are the other fields of Job."""
-    return Job(
-        pixels=pixels, rows=_rows_file(journal), weights=journal / "networks", stamp=stamp_of(pixels),
-        **others,
-    )
 
 
 def search_networks(
@@ -148,7 +90,3 @@ def _forget(networks: Path, journal: Path, needed: Collection[int]) -> None:
         slot = int(path.stem.split("-")[1])
         if slot not in needed and on_record(journal, slot):
             forget(path)
-
-
-def _rows_file(journal: Path) -> Path:
-    return journal / "rows.npz"

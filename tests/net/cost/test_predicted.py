@@ -140,13 +140,13 @@ def test_a_column_is_priced_as_each_of_its_rows_alone() -> None:
     space = paper_space()
     rows, work = columns_of_space(space, classes=7, head="fc"), Work(80_000, 20_001, 30)
     device = Device(65.0, 34.0, 350.0, 9.0, 500.0, 16, 0.3)
-    memory, seconds = price(rows, work, device)
+    _, memory, seconds = price(rows, work, device)
     for row in np.random.default_rng(0).integers(0, len(space), 20):
         cost, batch = cost_of(rows.architecture(row)), int(rows.batch[row])
         assert memory[row] == training_bytes(cost, batch)
         assert seconds[row] == training_seconds(cost, batch, **vars(work), device=device)
     listed = columns_of([space.configuration(row) for row in range(0, len(space), 7)], classes=7, head="fc")
-    np.testing.assert_array_equal(price(listed, work, device)[1], seconds[::7])
+    np.testing.assert_array_equal(price(listed, work, device)[2], seconds[::7])
 
 
 def test_rows_of_small_slices_are_priced_as_networks_of_that_side() -> None:
@@ -198,7 +198,7 @@ def test_more_of_anything_takes_more_operations_and_a_larger_batch_more_memory_a
     stride = int(np.prod([len(axis.levels) for axis in space.axes[at + 1 :]]))
     rows = columns_of_space(space, classes=7, head="gap")
     cost = costs(rows)
-    memory, seconds = price(rows, Work(8000, 500, 3), Device(65.0, 34.0, 350.0))
+    _, memory, seconds = price(rows, Work(8000, 500, 3), Device(65.0, 34.0, 350.0))
     if name == "log2_batch":
         assert (memory[low + stride] > memory[low]).all() and (seconds[low + stride] <= seconds[low]).all()
         return

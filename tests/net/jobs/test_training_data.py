@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.jobs.training_job import training_fingerprint
+from fovnet.net.jobs.training_data import training_fingerprint
 from fovnet.net.recipe import Recipe
 from fovnet.net.training.train import place, train_network
 from fovnet.regions import DEFAULT
