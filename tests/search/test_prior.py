@@ -168,9 +168,9 @@ def test_sources_of_few_rows_or_of_one_loss_teach_nothing():
 
 
 def test_large_sources_are_thinned_to_a_third_of_the_best_and_others_evenly(monkeypatch):
-    from fovnet.search.learn import training as meta_training
+    from fovnet.search.learn import training
 
-    monkeypatch.setattr(meta_training, "KEPT", 30)
+    monkeypatch.setattr(training, "KEPT", 30)
     kept = learn(SOURCES[:1], SPACE.axes, replace(SHORT, steps=2), 1).sources[0]
     assert (
         kept.scored == SIZE and len(kept.losses) == 30 and (kept.losses[:10] == SOURCES[0].losses[:10]).all()

@@ -103,7 +103,7 @@ class Pack:
 
     pixels  (n, 128, 128) uint8, memory-mapped, read-only      volume  (n,) int64, index into `records`
     z_mm    (n,)        covers  (n, 2) int64                   truth   (n, k) bool in the order of `classes`
-    slice_format  result of `slices.slice_format` when the slices were cut; called "looks" on disk
+    slice_format  result of `stack.slice_format` when the slices were cut; called "looks" on disk
     """
 
     folder: Path
