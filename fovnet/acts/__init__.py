@@ -4,6 +4,7 @@
     opening    `OpenRun`: the same with its acts as methods;  `fovnet.open` gives it
     learn      what earlier searches taught
     prepare    people simulated, volumes cut into slices        search    networks found
+    slots      a search slot by slot, as a cluster does
     ensemble   members made and slices scored                   tune      the decision rule
     decide     the test split answered                          evaluate  held against the truth
     report     the page
