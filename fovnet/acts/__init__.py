@@ -5,6 +5,7 @@
     learn     what earlier searches taught
     prepare   people simulated, volumes cut into slices
     search    networks found
+    slots     a search slot by slot, as a cluster does
     ensemble  members made and slices scored
     tune      the decision rule
     decide    the test split answered

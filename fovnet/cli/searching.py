@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
+from fovnet.acts import slots
 from fovnet.acts.opening import opened
 from fovnet.acts.run import Run
-from fovnet.acts.search import conclude
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text, show_table, titled
 from fovnet.errors import ConfigError
 from fovnet.net.jobs.run import explain_search, finished_search, pack_to_train_on
-from fovnet.net.jobs.search_plan import changed_start, jobs_journal
+from fovnet.net.jobs.search_plan import changed_start
 from fovnet.net.jobs.training_job import plan_single_training
 from fovnet.own_files import is_our_picture, is_our_prior
 from fovnet.records import is_stamped, read_json
@@ -276,24 +275,14 @@ def _search(config: Path) -> None:
 @slot.command("begin")
 def slot_begin(config: ConfigFile) -> None:
     """Begin a search whose slots run one by one: everything that is decided before the first."""
-    from fovnet.search.jobs.steps import begin
-
-    run = opened(config)
-    plan, journal = run.plan, jobs_journal(run.settings, run.results)
-    search = plan.search()
-    begin(search, journal, plan.fingerprint, partial(plan.data.write, journal))
+    search, journal = slots.begun(opened(config))
     out.print(f"{search.feasible.sum():,} of {len(search.space):,} configurations fit: {journal}")
 
 
 @slot.command("propose")
 def slot_propose(config: ConfigFile, slot: Slot) -> None:
     """Decide what a slot trains, from the slots that it has to have seen; writes proposal-0007.json."""
-    from fovnet.search.jobs.steps import propose
-
-    run = opened(config)
-    decided = propose(
-        jobs_journal(run.settings, run.results), slot, run.settings.search.stop_below_regret
-    )
+    decided = slots.proposed(opened(config), slot)
     out.print(
         decided
         if isinstance(decided, str)
@@ -304,18 +293,7 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
 @slot.command("train")
 def slot_train(config: ConfigFile, slot: Slot) -> None:
     """Train what was proposed for a slot; writes slot-0007.json, whatever the training comes to."""
-    from fovnet.net.jobs.trials import train_slot
-
-    run = opened(config)
-    # auto and cpu need no check, which costs seconds of importing torch
-    if run.settings.training.device == "cuda":
-        from fovnet.net.training.train import choose_device
-
-        choose_device(run.settings.training.device)
-    plan, journal = run.plan, jobs_journal(run.settings, run.results)
-    plan.refuse_other_slices(journal)
-    plan.data.write(journal)                    # their places in the pack may have changed
-    trial = train_slot(plan.job(journal), journal, slot)
+    trial = slots.trained(opened(config), slot)
     out.print(
         " ".join(
             ["slot", str(slot), trial.outcome.status, score_text(trial.score), trial.outcome.message]
@@ -326,16 +304,8 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
 @slot.command("gather")
 def slot_gather(config: ConfigFile) -> None:
     """End a search whose slots are all finished: trials.tsv, for the ensemble and the report."""
-    from fovnet.net.jobs.trials import forget_recorded
-    from fovnet.search.jobs.steps import gather
-
     run = opened(config)
-    journal = jobs_journal(run.settings, run.results)
-    run.plan.refuse_other_slices(journal)
-    trials = gather(journal, run.settings.search.trials)
-    forget_recorded(journal)
-    conclude(run, journal, trials)
-    _show_search(run, trials)
+    _show_search(run, slots.gathered(run))
 
 
 @verbs.command()
