@@ -87,7 +87,7 @@ def _lacking_in_tables(
     settings: Settings, there: Mapping[str, Collection], words: Vocabulary
 ) -> list[str]:
     """A sentence on each thing that the collections lack: files, people of a split, labels."""
-    from fovnet.volume.preflight import between_labelled, empty_splits, missing_files
+    from fovnet.volume.collection.preflight import between_labelled, empty_splits, missing_files
 
     lacking = missing_files(there)
     # simulated subjects fill every split, with labels of every region
@@ -101,7 +101,7 @@ def _lacking_in_simulated(settings: Settings, words: Vocabulary) -> list[str]:
     """A sentence on each thing that the simulated people lack, if there are any: a split, a name for their
     labels."""
     from fovnet.regions import DEFAULT
-    from fovnet.volume.split import shares
+    from fovnet.volume.collection.split import shares
 
     subjects, lacking = settings.phantom.subjects, []
     if not subjects:

@@ -15,7 +15,9 @@
     confidence_bar    from which confidence on an answer is given
     member_weights    in the ensemble's mean
     scores            what the members say of the slices of a run
+    statements        what is said of each region: yes, no or unsure
     answer            as rows and JSON
+    answers_table     a row a volume, a few columns a region
     kept              which earlier answers are still valid
     decided           what a run's decisions were made from
     bundle            the ensemble as a MONAI Bundle

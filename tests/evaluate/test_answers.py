@@ -54,7 +54,8 @@ def predicted(folder: Path, out: Path) -> Path:
         path = folder / f"{name}.nii.gz"
         covers = np.stack([2 * np.arange(S), 2 * np.arange(S) + 1], axis=1)
         stack = SliceStack(pixels, z_mm, covers, 400.0, np.eye(4), str(path), "0" * 64)
-        answered = answer(f"renamed-{name}", str(path), decide(p, z_mm, DEFAULT, RULE), Signs({}), RULE, DEFAULT)
+        decision = decide(p, z_mm, DEFAULT, RULE)
+        answered = answer(f"renamed-{name}", str(path), decision, Signs({}), RULE, DEFAULT)
         write_json(out / f"renamed-{name}.json", facts(answered, stack, p, DEFAULT))
         rows += table_rows(answered, stack)
     refused = refusal(

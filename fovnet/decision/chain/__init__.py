@@ -3,5 +3,5 @@
     spans        `Spans` of a volume: regions, extents, confidences
     chain_model  the evidence of its slices for each region, and the decoding
 
-Behind these doors: `boundaries` and `margins`.
+Behind these doors: `boundaries`, `margins` and `presence`, of each region.
 """

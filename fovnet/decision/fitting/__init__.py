@@ -3,4 +3,5 @@
     tuning      the rule
     objective   the loss by which it is chosen, in mm
     thresholds  calibrations, and when not to answer
+    statement_bars  from which probability on a region is said to be shown, or not
 """

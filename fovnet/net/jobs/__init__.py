@@ -3,6 +3,7 @@
     run              what its results folder holds: slices, the last finished search
     search_plan      the search that a configuration describes
     trials           a search on sliced volumes
+    training_data    the labelled slices of a search
     training_job     data and settings that all its trainings share
     single_training  one configuration, in this process
     workers          processes that train, and may die
