@@ -41,6 +41,9 @@ ANATOMY: Mapping[str, str] = {
     "true places": "what moves in a scan moves about the place that its labels tell, flaws run along the "
                    "slices of a turned field, boxes "
     "lie about points of small bodies too, and each muscle of a leg is moved and grown for itself",
+    "borders as measured": "shoulders drawn up as in people who lie, 2 to 3 cm above the tops of the "
+                           "lungs, ischia 7 to 10 cm below the hip joint, apices, crests and domes that "
+                           "differ along the spine",
     "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal "
                      "hips, implants",
 }
