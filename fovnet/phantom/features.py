@@ -2,8 +2,8 @@
 configuration, `fovnet bench screening`.
 
 Without all of SCANNING, fields of view are those of a department's usual examinations, and images those of a
-careful site; without all of ANATOMY, bodies are plain ones.  What a feature does not affect is bit-identical
-without it.
+careful site; without all of ANATOMY, bodies are plain ones; without BODILESS, so is what is no body.  What a
+feature does not affect is bit-identical without it.
 """
 
 from __future__ import annotations
@@ -80,9 +80,17 @@ SCANNING: Mapping[str, str] = {
 """Variation of scans: names and a sentence each."""
 
 
+BODILESS: Mapping[str, str] = {
+    "things of many kinds": "two of three volumes without a body show vessels, phantoms of quality control, "
+                            "fruit, animals or a hand, in any coil, plane and sequence, with flaws, instead "
+                            "of noise or a plain bottle",
+}
+"""Variation of volumes without a body: names and a sentence each."""
+
+
 def known_features() -> dict[str, str]:
     """Every feature that can be left out, with its sentence."""
-    return {**ANATOMY, **SCANNING}
+    return {**ANATOMY, **SCANNING, **BODILESS}
 
 
 EVERYTHING = "everything"
