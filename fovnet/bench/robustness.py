@@ -23,6 +23,7 @@ from scipy import ndimage
 from fovnet.bench import shares
 from fovnet.bench.shares import Tally
 from fovnet.decision.ensemble import Ensemble
+from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.protocols import SITES, plan
@@ -43,11 +44,15 @@ from fovnet.volume.volume import Volume
 Voxels = NDArray[np.float32]
 COLUMNS = ("change", *shares.COLUMNS)
 NEVER_TRAINED = "things of kinds never trained on"
-"""The row of all of `bodiless.kinds.HELD_OUT`: how many are answered surely, and surely with a region."""
+"""The row of all of `bodiless.kinds.HELD_OUT`: of how many nothing is doubted, and how many surely show a
+region."""
 SURE, WRONG, SLICES, BORDERS = (
-    "answered surely", "surely and wrongly", "slices named rightly", "borders within 10 mm",
+    "nothing doubted", "nothing doubted and wrong", "slices named rightly", "borders within 10 mm",
 )
-COUNTED = (SURE, WRONG, SLICES, BORDERS)
+DECIDED, DECIDED_WRONGLY, SHOWN = (
+    "regions decided", "regions decided and wrong", "a region surely shown",
+)
+COUNTED = (DECIDED, DECIDED_WRONGLY, SHOWN, SURE, WRONG, SLICES, BORDERS)
 STRANGERS = 1_000_003       # seed of people whom no collection holds; collections have small ones
 BORDER_MM, MARGIN_MM = 10.0, 30.0
 """A border this near is found; it is sought with so much of the picture on either side of it."""
@@ -228,8 +233,9 @@ def robustness(
     `bodiless` each are simulated, and NEVER_TRAINED counts those of kinds held out again.  The same seed
     gives the same changes.
 
-    A surely given answer is wrong if it misses a region of which SHOWN_MM are in the picture, or names one
-    that is not in it.  Volumes whose regions are not known count in SURE and WRONG alone.  `log` gets a
+    An answer of which nothing is doubted is wrong if it misses a region of which SHOWN_MM are in the picture,
+    or names one that is not in it; a region decided, if it is not as that has it.  Volumes whose regions are
+    not known count in SURE, WRONG and SHOWN alone.  `log` gets a
     sentence on each volume that cannot be read, which is left out.
     """
     tally = Tally()
@@ -275,12 +281,13 @@ def _count(tally: Tally, names: tuple[str, ...], seen: Labelled, ensemble: Ensem
     try:
         stack = cut(seen.volume, target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]))
     except VolumeError:
-        add(SURE, so=False)
-        add(WRONG, so=False)
+        for what in (SHOWN, SURE, WRONG):
+            add(what, so=False)
         return
     answer = ensemble.judge.answer(names[0], "", ensemble.outputs_on(stack), stack)
-    decision, sure = answer.decision, answer.status == "ok"
+    decision, sure = answer.decision, answer.are_extents_sure
     assert decision is not None                         # only a refused volume has none
+    add(SHOWN, any(one.answer == YES for one in answer.statements))
     add(SURE, sure)
     add(WRONG, sure and not is_right({span.region for span in decision.spans}, seen.shows, stack))
     if seen.shows is None:
@@ -288,11 +295,23 @@ def _count(tally: Tally, names: tuple[str, ...], seen: Labelled, ensemble: Ensem
     shown = truth_at(
         stack.z_mm, stack.middle, len(stack.z_mm), inside(seen.shows, stack), ensemble.vocabulary
     )
+    add(DECIDED, sum(one.is_sure for one in answer.statements), len(answer.statements))
+    add(DECIDED_WRONGLY, *_wrong(answer.statements, seen.shows, stack))
     rightly = np.any(decision.decided & shown, axis=1)
     add(SLICES, int(rightly.sum()), len(shown))
     for below, above, mm in borders(seen.shows, stack, ensemble.vocabulary):
         found = [one.mm for one in decision.boundaries if (one.below, one.above) == (below, above)]
         add(BORDERS, any(abs(at - mm) <= BORDER_MM for at in found))
+
+
+def _wrong(
+    made: Sequence[Statement], shows: Sequence[RegionRow], stack: SliceStack
+) -> tuple[int, int]:
+    """How many of the statements that are sure are wrong, and how many are sure, of regions of which SHOWN_MM
+    are in the picture, or nothing."""
+    extents_mm = {row.region: row.last - row.first for row in inside(shows, stack)}
+    clear = [one for one in made if one.is_sure and not 0 < extents_mm.get(one.region, 0) < SHOWN_MM]
+    return sum((one.answer == YES) != (one.region in extents_mm) for one in clear), len(clear)
 
 
 def inside(shows: Sequence[RegionRow], stack: SliceStack) -> list[RegionRow]:
