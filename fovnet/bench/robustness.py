@@ -2,8 +2,9 @@
 
 A volume is changed before it is cut into slices, and then answered as any other: its coils and contrast
 differ, a part of it is missing or dark, noise surrounds it, its header turns it, its slices are in the wrong
-order. Volumes without a body are shown beside them.  Simulated people have another seed than any collection,
-so that no network was trained on them.
+order. Volumes without a body are shown beside them, among them things of kinds that no collection holds:
+NEVER_TRAINED counts these together.  Simulated people have another seed than any collection, so that no
+network was trained on them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.protocols import SITES, plan
 from fovnet.phantom.anatomy.body import landmarks
+from fovnet.phantom.bodiless.kinds import HELD_OUT
+from fovnet.phantom.bodiless.scans import PLANES, thing_volume
 from fovnet.phantom.collection import acquire
 from fovnet.phantom.oddities import ODDITIES, oddity
 from fovnet.phantom.person.traits import sample_person
@@ -39,6 +42,8 @@ from fovnet.volume.volume import Volume
 
 Voxels = NDArray[np.float32]
 COLUMNS = ("change", *shares.COLUMNS)
+NEVER_TRAINED = "things of kinds never trained on"
+"""The row of all of `bodiless.kinds.HELD_OUT`: how many are answered surely, and surely with a region."""
 SURE, WRONG, SLICES, BORDERS = (
     "answered surely", "surely and wrongly", "slices named rightly", "borders within 10 mm",
 )
@@ -220,7 +225,8 @@ def robustness(
     progress: Callable[[int, int], Any] | None = None, log: Callable[[str], None] = lambda line: None,
 ) -> list[dict[str, Any]]:
     """A row of COLUMNS for each change, or kind of volume without a body, and each of COUNTED; of these
-    `bodiless` each are simulated.  The same seed gives the same changes.
+    `bodiless` each are simulated, and NEVER_TRAINED counts those of kinds held out again.  The same seed
+    gives the same changes.
 
     A surely given answer is wrong if it misses a region of which SHOWN_MM are in the picture, or names one
     that is not in it.  Volumes whose regions are not known count in SURE and WRONG alone.  `log` gets a
@@ -234,25 +240,37 @@ def robustness(
             log(f"left out: {fault.sentence} [{fault.code}]")
             continue
         for at, (name, change) in enumerate(CHANGES.items()):
-            _count(tally, name, change(one, np.random.default_rng([seed, at, number])), ensemble)
+            _count(tally, (name,), change(one, np.random.default_rng([seed, at, number])), ensemble)
         if progress:
             progress(number + 1, len(volumes))
-    kinds = ODDITIES if bodiless else ()
-    for at, kind in enumerate(kinds):
-        for number in range(bodiless):
-            volume = oddity(kind, np.random.default_rng([seed, at, number]))
-            _count(tally, kind, Labelled(f"volume {number}", volume, ()), ensemble)
+    for kind, number, volume in without_a_body(bodiless, seed):
+        names = (kind, NEVER_TRAINED) if kind in HELD_OUT else (kind,)
+        _count(tally, names, Labelled(f"{kind} {number}", volume, ()), ensemble)
+    kinds = (*ODDITIES, *HELD_OUT, NEVER_TRAINED) if bodiless else ()
     return [
         {"change": name, **tally.share(f"{name}: {what}").row, "what": what}
         for name in (*CHANGES, *kinds) for what in COUNTED
     ]
 
 
-def _count(tally: Tally, name: str, seen: Labelled, ensemble: Ensemble) -> None:
-    """Counts what the ensemble answers on a volume; one that cannot be cut is not answered surely."""
+def without_a_body(each: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
+    """(kind, number, volume): `each` of every one of ODDITIES and of the kinds of things held out."""
+    for at, kind in enumerate(ODDITIES):
+        for number in range(each):
+            yield kind, number, oddity(kind, np.random.default_rng([seed, at, number]))
+    for at, kind in enumerate(HELD_OUT):
+        for number in range(each):
+            rng = np.random.default_rng([STRANGERS + seed, at, number])
+            yield kind, number, thing_volume(kind, PLANES[number % len(PLANES)], rng)
+
+
+def _count(tally: Tally, names: tuple[str, ...], seen: Labelled, ensemble: Ensemble) -> None:
+    """Counts what the ensemble answers on a volume under these names; one that cannot be cut is not answered
+    surely."""
 
     def add(what: str, so: int, of: int = 1) -> None:
-        tally.add(f"{name}: {what}", seen.subject, so, of)
+        for name in names:
+            tally.add(f"{name}: {what}", seen.subject, so, of)
 
     try:
         stack = cut(seen.volume, target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]))
@@ -260,7 +278,7 @@ def _count(tally: Tally, name: str, seen: Labelled, ensemble: Ensemble) -> None:
         add(SURE, so=False)
         add(WRONG, so=False)
         return
-    answer = ensemble.judge.answer(name, "", ensemble.outputs_on(stack), stack)
+    answer = ensemble.judge.answer(names[0], "", ensemble.outputs_on(stack), stack)
     decision, sure = answer.decision, answer.status == "ok"
     assert decision is not None                         # only a refused volume has none
     add(SURE, sure)

@@ -7,8 +7,9 @@
     anatomy      the body of one person, organ by organ
     finish       processing of images before they are shared
     acquisition  fields of view, planes, sequences and coils: plans of what is acquired of a person
-    oddities     volumes without a body
-    variety      from a standard plan to one as found in archives
+    bodiless     vessels, phantoms of quality control, fruit, animals and hands, and volumes of them
+    oddities     noise, air and plain bottles
+    variety      from a standard plan to one as found in archives; `features` names what it varies
     collection   people, their volumes and the true regions of every slice on disk
     own_labels   the same for a user's segmentation
 """

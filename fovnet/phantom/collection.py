@@ -26,6 +26,8 @@ from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
 from fovnet.phantom.acquisition.protocols import SITES, Plan, Site, plan
 from fovnet.phantom.anatomy.body import Landmarks, label_volume, landmarks
+from fovnet.phantom.bodiless.kinds import draw_kind
+from fovnet.phantom.bodiless.scans import PLANES, thing_volume
 from fovnet.phantom.features import left_out
 from fovnet.phantom.finish.headers import along_claimed_axes, claimed, region_alone
 from fovnet.phantom.finish.masks import Finish, along_slices, finished, shown
@@ -206,8 +208,9 @@ def simulate_subject(
         bodiless = 0 < at == volumes - 1 and bool(rng.integers(NO_BODY_EVERY) == 0)
         if bodiless:
             kind = str(rng.choice([*ODDITIES, *BOTTLES, *BOTTLES]))
-            make = _no_body_maker(kind, person, marks, site, key, without)
-            rows.append(_no_body_row(volume_id, subject_id, site))
+            thing = None if "things of many kinds" in without else _draw_thing(key)
+            make = _thing_maker(thing) if thing else _no_body_maker(kind, person, marks, site, key, without)
+            rows.append(_no_body_row(volume_id, subject_id, site, thing[1] if thing else "axial"))
         else:
             acquired = plan(person, marks, family, site, np.random.default_rng([seed, number, 2, at]))
             acquired = varied(acquired, person, marks, key, without)
@@ -219,7 +222,7 @@ def simulate_subject(
     return rows, regions
 
 
-RECIPE = 16     # raised when the same seeds give other volumes: those of an older release are then made again
+RECIPE = 17     # raised when the same seeds give other volumes: those of an older release are then made again
 Made = tuple[Volume, NDArray[np.int64], list[Row]]
 
 
@@ -281,6 +284,28 @@ def _no_body_maker(
             nothing=True,
         )
     return partial(_no_body, kind)
+
+
+THING_SHARE = 2 / 3
+"""Share of the volumes without a body that show a thing of `bodiless.kinds`."""
+
+
+def _draw_thing(key: tuple[int, int, int]) -> tuple[str, str] | None:
+    """A kind for training and a plane, or None: an arm, noise or a plain bottle instead."""
+    rng = np.random.default_rng([*key, 7])
+    kind, plane = draw_kind(rng), str(rng.choice(PLANES))
+    return (kind, plane) if rng.random() < THING_SHARE else None
+
+
+def _thing_maker(thing: tuple[str, str]) -> Callable[[np.random.Generator], Made]:
+    return partial(_thing, *thing)
+
+
+def _thing(kind: str, plane: str, rng: np.random.Generator) -> Made:
+    """A volume of a thing, stored along axes in any order, with every slice `none`."""
+    volume = thing_volume(kind, plane, rng)
+    axes = np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1).astype(np.int64)
+    return volume, axes, [_span(NONE, np.arange(volume.voxels.shape[2]))]
 
 
 def _no_body(kind: str, rng: np.random.Generator) -> Made:
@@ -435,10 +460,10 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
     return gzip.compress(image.to_bytes(), compresslevel=1, mtime=0)
 
 
-def _no_body_row(volume_id: str, subject_id: str, site: Site) -> Row:
+def _no_body_row(volume_id: str, subject_id: str, site: Site, plane: str) -> Row:
     return {
         "volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz",
-        "site": site.name, "manufacturer": site.manufacturer, "plane": "axial", "field_of_view": "no body",
+        "site": site.name, "manufacturer": site.manufacturer, "plane": plane, "field_of_view": "no body",
     }
 
 

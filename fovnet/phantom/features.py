@@ -2,8 +2,8 @@
 configuration, `fovnet bench screening`.
 
 Without all of SCANNING, fields of view are those of a department's usual examinations, and images those of a
-careful site; without all of ANATOMY, bodies are plain ones.  What a feature does not affect is bit-identical
-without it.
+careful site; without all of ANATOMY, bodies are plain ones; without BODILESS, so is what is no body.  What a
+feature does not affect is bit-identical without it.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ ANATOMY: Mapping[str, str] = {
     "true places": "what moves in a scan moves about the place that its labels tell, flaws run along the "
                    "slices of a turned field, boxes "
     "lie about points of small bodies too, and each muscle of a leg is moved and grown for itself",
+    "borders as measured": "shoulders drawn up as in people who lie, 2 to 3 cm above the tops of the "
+                           "lungs, ischia 7 to 10 cm below the hip joint, apices, crests and domes that "
+                           "differ along the spine",
     "varied bodies": "children, the very obese, wasted muscle, prone women, one kidney, no uterus, metal "
                      "hips, implants",
 }
@@ -77,9 +80,17 @@ SCANNING: Mapping[str, str] = {
 """Variation of scans: names and a sentence each."""
 
 
+BODILESS: Mapping[str, str] = {
+    "things of many kinds": "two of three volumes without a body show vessels, phantoms of quality control, "
+                            "fruit, animals or a hand, in any coil, plane and sequence, with flaws, instead "
+                            "of noise or a plain bottle",
+}
+"""Variation of volumes without a body: names and a sentence each."""
+
+
 def known_features() -> dict[str, str]:
     """Every feature that can be left out, with its sentence."""
-    return {**ANATOMY, **SCANNING}
+    return {**ANATOMY, **SCANNING, **BODILESS}
 
 
 EVERYTHING = "everything"

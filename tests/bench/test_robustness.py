@@ -14,6 +14,7 @@ from fovnet.bench.robustness import (
     BORDERS,
     CHANGES,
     COUNTED,
+    NEVER_TRAINED,
     SLICES,
     SURE,
     WRONG,
@@ -30,6 +31,7 @@ from fovnet.errors import CollectionError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
 from fovnet.net.family.weights import save_network
+from fovnet.phantom.bodiless.kinds import HELD_OUT
 from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.oddities import ODDITIES
 from fovnet.regions import DEFAULT
@@ -103,7 +105,7 @@ def test_light_changes_brightness_and_not_what_is_black() -> None:
 def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: Ensemble) -> None:
     rows = robustness(ensemble, people(2, 1), seed=3, bodiless=1)
     assert [(row["change"], row["what"]) for row in rows] == [
-        (name, what) for name in (*CHANGES, *ODDITIES) for what in COUNTED
+        (name, what) for name in (*CHANGES, *ODDITIES, *HELD_OUT, NEVER_TRAINED) for what in COUNTED
     ]
     found = {(row["change"], row["what"]): row for row in rows}
     assert all(found[name, SURE]["of"] == 2 for name in CHANGES) and found["air", SURE]["of"] == 1
@@ -113,6 +115,9 @@ def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: En
     assert found["slices shuffled", SLICES]["of"] == 0 < found["a part of it", SLICES]["of"]
     assert found["as it is", SLICES]["of"] > found["a part of it", SLICES]["of"]
     assert found["air", BORDERS]["of"] == 0
+    for what in (SURE, WRONG):                          # each thing is a subject of its own
+        assert found[NEVER_TRAINED, what]["of"] == len(HELD_OUT)
+        assert found[NEVER_TRAINED, what]["count"] == sum(found[kind, what]["count"] for kind in HELD_OUT)
     assert rows == robustness(ensemble, people(2, 1), seed=3, bodiless=1)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
 
@@ -28,6 +27,6 @@ def around() -> Callable[[Point, Point, float], Grid]:
 
 @pytest.fixture
 def head_grid(around: Callable[[Point, Point, float], Grid]) -> Grid:
-    """Voxels of 5 mm about the head of the person of seed (4, 2), from the top of the lungs upwards."""
-    bottom = landmarks(sample_person((4, 2))).lung_apex
+    """Voxels of 5 mm about the head of the person of seed (4, 2), from the first thoracic vertebra up."""
+    bottom = sample_person((4, 2)).morph.height_mm(1455.0)
     return around((-100, -140, bottom), (100, 120, bottom + 330), 5.0)

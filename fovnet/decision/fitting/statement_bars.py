@@ -100,6 +100,6 @@ def _graded(rule: Rule, volumes: Sequence[Told], vocabulary: Vocabulary, kind: s
             statements(one.decision, one.signs, even, vocabulary), one.shown, one.known, strict=True
         ):
             sure = made.probability if kind == YES else 1.0 - made.probability
-            if known and sure >= EVEN:
+            if known and (made.probability >= EVEN) == (kind == YES):
                 graded.append(Graded(one.subject, sure, made.answer != kind, float(shown != (kind == YES))))
     return graded

@@ -18,12 +18,12 @@ IN_FAT = ("visceral fat", "bowel wall", "bowel fluid", "stool")
 """What bowel may replace: it lies in the fat of the cavity and never in the wall around it."""
 
 DOME_MM = 1270.0
-"""Top of the liver in the written anatomy at `breath_mm` 0."""
+"""Top of the liver in the written anatomy at `lowered_mm` 0."""
 
 
 def dome_mm(person: Person) -> float:
     """Height of the top of this person's liver dome, in the written anatomy."""
-    return DOME_MM - person.breath_mm
+    return DOME_MM - person.lowered_mm
 
 
 def cavity(person: Person) -> Loft:
@@ -167,7 +167,7 @@ def upper_organs(person: Person, fine: bool = False) -> list[Paint]:
     if fine:
         made += kidneys(person, top, kidney_fat_mm(person))
     for side in () if fine else (1, -1):
-        z, size = top - (132 if side > 0 else 118) + 0.4 * person.breath_mm, float(rng.uniform(0.88, 1.1))
+        z, size = top - (132 if side > 0 else 118) + 0.4 * person.lowered_mm, float(rng.uniform(0.88, 1.1))
         made += (
             []
             if ("right kidney" if side > 0 else "left kidney") in person.missing

@@ -60,8 +60,8 @@ class Landmarks:
 def landmarks(person: Person) -> Landmarks:
     """The person's landmarks; the painted anatomy ends exactly there."""
     written = (
-        0.0, 80.0, 480.0, trunk.ISCHIUM_MM, trunk.CREST_MM, belly.dome_mm(person), thorax.APEX_MM, 1520.0,
-        head.VERTEX_MM,
+        0.0, 80.0, 480.0, trunk.ISCHIUM_MM, trunk.CREST_MM + person.borders.crest_mm, belly.dome_mm(person),
+        thorax.apex_mm(person), 1520.0, head.VERTEX_MM,
     )
     return Landmarks(*(person.morph.height_mm(z) for z in written))
 

@@ -58,7 +58,7 @@ def pair(person: Person, top: float) -> tuple[Kidney, Kidney, bool]:
         z = (
             top
             - (134 if side > 0 else 122)
-            + 0.4 * person.breath_mm
+            + 0.4 * person.lowered_mm
             - low
             - float(uneven)
             - (20 + 50 * by if sunk else 0.0)

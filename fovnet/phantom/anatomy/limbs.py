@@ -328,23 +328,24 @@ def _arm_joints(person: Person, side: int, fine: bool) -> tuple[tuple[float, flo
     out = max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + float(rng.uniform(0, 14))
     wall = max(person.build.wall_mm(1105.0), 0.0)
     out += person.figure.wider_mm(person.fat_mm) + wall
-    shoulder = ((184.0 if fine else 168.0) * broad(person), -12.0, 1398.0)
+    up = person.borders.shoulders_mm
+    shoulder = ((184.0 if fine else 168.0) * broad(person), -12.0, 1398.0 + up)
     y = float(rng.uniform(-18, 10))
     if person.arms == "raised":
         lean = float(rng.uniform(-20, 25))
         return (
-            shoulder, (225 + lean, 10 + y, 1655), (165 + lean, 30 + y, 1880), (140 + lean, 34 + y, 1950),
-            (120 + lean, 36 + y, 2040),
+            shoulder, (225 + lean, 10 + y, 1655 + up), (165 + lean, 30 + y, 1880 + up),
+            (140 + lean, 34 + y, 1950 + up), (120 + lean, 36 + y, 2040 + up),
         )
     if person.arms == "folded":
         front = 128 + person.fat_mm + person.belly_mm + person.figure.deeper_mm(person.fat_mm) + 0.5 * wall
         return (
-            shoulder, (206 + out, 0, 1105), (98, front, 1082 + y), (58, front + 4, 1088 + y),
+            shoulder, (206 + out, 0, 1105 + up), (98, front, 1082 + y), (58, front + 4, 1088 + y),
             (10, front + 2, 1098 + y),
         )
     return (
-        shoulder, (206 + out, -8 + y, 1105), (224 + out, 8 + y, 862), (226 + out, 12 + y, 790),
-        (222 + out, 20 + y, 695),
+        shoulder, (206 + out, -8 + y, 1105 + up), (224 + out, 8 + y, 862 + up), (226 + out, 12 + y, 790 + up),
+        (222 + out, 20 + y, 695 + up),
     )
 
 

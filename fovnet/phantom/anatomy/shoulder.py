@@ -76,7 +76,8 @@ def parts(person: Person) -> list[Paint]:
 
 
 def _place(person: Person, side: int, points: tuple[Point, ...]) -> list[Point]:
-    return [mirrored((x * limbs.broad(person), y, z), side) for x, y, z in points]
+    raised = person.borders.girdle_mm
+    return [mirrored((x * limbs.broad(person), y, z + raised(x)), side) for x, y, z in points]
 
 
 def _oval(

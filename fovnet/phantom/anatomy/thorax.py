@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.phantom.anatomy.layers import Layer, paint
-from fovnet.phantom.anatomy.trunk import column_y, muscular_trunk
+from fovnet.phantom.anatomy.trunk import OUTLINE, column_y, muscular_trunk
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, mirrored, tube
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
 APEX_MM = 1455.0
-"""Top of the higher (right) lung in the written anatomy."""
+"""Top of the higher (right) lung in the written anatomy of a plain person."""
 
 # z below the apex, centre x, centre y, half width, front, back of the right lung
 LUNG = (
@@ -29,9 +29,14 @@ LUNG = (
 )
 
 
+def apex_mm(person: Person) -> float:
+    """Top of this person's higher lung, in the written anatomy."""
+    return APEX_MM + person.borders.apex_mm
+
+
 def lung(person: Person, side: int) -> Loft:
     """One lung, from well below the diaphragm (which is painted over it) to its apex."""
-    top = APEX_MM if side > 0 else APEX_MM - 4.0
+    top = apex_mm(person) - (0.0 if side > 0 else 4.0)
     narrow = 0.93 if person.female else 1.0
     stout = 1 + 0.35 * (person.brawn - 1)
     rows = [
@@ -95,7 +100,7 @@ def _under_the_heart(person: Person) -> list[Paint]:
     """The middle of the diaphragm, on which the heart lies, and the left lobe of the liver just below,
     between the two domes."""
     left = ventricles(person)[0]
-    top = min(float(left.box[0, 2]) + 7.0, LIVER_TOP_MM - 6.0 - person.breath_mm)
+    top = min(float(left.box[0, 2]) + 7.0, LIVER_TOP_MM - 6.0 - person.lowered_mm)
     saddle = Ellipsoid((-16.0, 26.0, top - 46.0), (66.0, 62.0, 46.0))
     where = ("visceral fat", "lung", "muscle")
     return [
@@ -105,7 +110,7 @@ def _under_the_heart(person: Person) -> list[Paint]:
 
 
 LIVER_TOP_MM = 1270.0
-"""Top of the liver at `breath_mm` 0, as in `belly`; no part of the liver may be drawn above."""
+"""Top of the liver at `lowered_mm` 0, as in `belly`; no part of the liver may be drawn above."""
 
 
 def pectorals(person: Person) -> list[Paint]:
@@ -127,7 +132,8 @@ def between_ribs(person: Person) -> list[Paint]:
     Ribs are 10 mm thick and lie 13 mm under the surface of the muscles, 18 mm behind, along ellipses, while
     the chest is closer to a box.
     """
-    table = [row for row in muscular_trunk(person).table if 1160.0 < row[0] < 1400.0]
+    rows = zip(muscular_trunk(person).table, OUTLINE, strict=True)
+    table = [row for row, (written, *_) in rows if 1160.0 < written < 1400.0]
     inner = Loft(tuple((*row[:3], min(row[3], 150.0) - 17.5, row[4] - 17.5, row[5] - 22.5) for row in table))
     return [
         paint(
@@ -152,7 +158,7 @@ def chamber(
     dx, dy, dz = (grow * mm for mm in offset_mm)
     a, b, c = (grow * mm for mm in semi_mm)
     return Ellipsoid(
-        (dx - 24.0, dy + 26.0, dz + 1306.0 - 0.4 * person.breath_mm), (a, b, c),
+        (dx - 24.0, dy + 26.0, dz + 1306.0 - 0.4 * person.lowered_mm), (a, b, c),
         HEART_TURN_DEG if turned else (0.0, 0.0, 0.0),
     )
 
@@ -231,8 +237,8 @@ def great_vessels(person: Person) -> list[Paint]:
             paint(
                 tube(
                     [
-                        mirrored(p, side)
-                        for p in ((10, 8, 1420), (70, 12, 1432), (120, 6, 1415), (150, 0, 1385))
+                        mirrored((x, y, z + person.borders.girdle_mm(x)), side)
+                        for x, y, z in ((10, 8, 1420), (70, 12, 1432), (120, 6, 1415), (150, 0, 1385))
                     ],
                     5.5,
                 ),

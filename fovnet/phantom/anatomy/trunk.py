@@ -67,14 +67,17 @@ def column_y(z: float) -> float:
 def muscular_trunk(person: Person) -> Loft:
     """The trunk under its fat, from the perineum into the head."""
     hips, shoulders = (1.03, 0.93) if person.female else (1.0, 1.0)
-    rows = []
-    for z, a, front, back, *_ in OUTLINE:
+    rows, (heights, fronts) = [], zip(*((row[0], row[2]) for row in OUTLINE), strict=True)
+    for z, a, _, back, *_ in OUTLINE:
+        # the shoulders' slope and nape are higher in people who lie, the front of the chest is not
+        high = z + person.borders.outline_mm(z)
+        front = float(np.interp(high, heights, fronts))
         wide = hips if z < 1030 else shoulders if z > 1330 else 0.97 if person.female else 1.0
         stout = 1 + 0.35 * (person.brawn - 1)
         belly = person.belly_mm * float(np.exp(-(((z - 1095) / 85) ** 2)))
         more = person.build.wall_mm(z)
         beside = a * wide * stout + 0.35 * belly + person.build.waist(z) + more
-        rows.append((z, 0.0, 0.0, beside, front * stout + belly + 0.5 * more, back * stout))
+        rows.append((high, 0.0, 0.0, beside, front * stout + belly + 0.5 * more, back * stout))
     return Loft(tuple(rows), square=person.figure.square, gives_way=person.figure.neck)
 
 
@@ -256,7 +259,7 @@ def ribs(person: Person, fine: bool = False) -> list[Paint]:
     for side in (1, -1):
         for number in range(12):
             made += _rib(trunk, number, side, person.organs.ribs * RIBS_MM[number])
-        made += [] if fine else _collar_bone(side) + _shoulder_blade(side)
+        made += [] if fine else _collar_bone(person, side) + _shoulder_blade(person, side)
     front = float(
         np.interp(
             1360, trunk.profile[:, 0] * 0 + trunk.table[0][0] + np.arange(len(trunk.profile)),
@@ -295,17 +298,25 @@ def _rib(trunk: Loft, number: int, side: int, lower_mm: float = 0.0) -> list[Pai
     return made + ([paint(tube(points[bony - 1 :], 4.5), "cartilage", Layer.BONE)] if bony < 11 else [])
 
 
-def _collar_bone(side: int) -> list[Paint]:
-    way = [(side * 16, 62, 1418), (side * 62, 58, 1428), (side * 110, 20, 1432), (side * 152, -18, 1432)]
-    return bone(tube(way, [8, 6, 6, 7], step_mm=25), 1.6)
+def _collar_bone(person: Person, side: int) -> list[Paint]:
+    way = ((16, 62, 1418), (62, 58, 1428), (110, 20, 1432), (152, -18, 1432))
+    return bone(tube(_girdle(person, side, way), [8, 6, 6, 7], step_mm=25), 1.6)
 
 
-def _shoulder_blade(side: int) -> list[Paint]:
+def _girdle(
+    person: Person, side: int, points: tuple[tuple[float, float, float], ...]
+) -> list[tuple[float, float, float]]:
+    """Points of the right shoulder girdle as written, on the given side and as high as this person's."""
+    return [mirrored((x, y, z + person.borders.girdle_mm(x)), side) for x, y, z in points]
+
+
+def _shoulder_blade(person: Person, side: int) -> list[Paint]:
     blade = Ellipsoid(
-        (side * 98.0, -80.0, 1362.0), (48.0, 5.0, 66.0), (8.0, -14.0 * side, 26.0 * side), square=0.2
+        _girdle(person, side, ((98.0, -80.0, 1362.0),))[0], (48.0, 5.0, 66.0),
+        (8.0, -14.0 * side, 26.0 * side), square=0.2,
     )
-    rim = tube([(side * 70, -92, 1392), (side * 118, -70, 1418), (side * 158, -22, 1436)], [5, 6, 8])
-    socket = Ellipsoid((side * 138.0, -26.0, 1402.0), (10.0, 14.0, 18.0))
+    rim = tube(_girdle(person, side, ((70, -92, 1392), (118, -70, 1418), (158, -22, 1436))), [5, 6, 8])
+    socket = Ellipsoid(_girdle(person, side, ((138.0, -26.0, 1402.0),))[0], (10.0, 14.0, 18.0))
     return bone(blade, 1.6) + bone(rim, 2.0) + bone(socket, 1.8)
 
 
@@ -314,8 +325,8 @@ MARROW = "mixed marrow"         # of the adult pelvis
 
 
 def pelvis(person: Person, fine: bool = False) -> list[Paint]:
-    """Iliac wings that end at CREST_MM (bent blades if `fine`), hip sockets, pubis, and ischia that end below
-    at ISCHIUM_MM."""
+    """Iliac wings up to the crest (bent blades if `fine`), hip sockets, pubis, and ischia that end below at
+    ISCHIUM_MM."""
     made: list[Paint] = []
     wide = 1.06 if person.female else 1.0
     for side in (1, -1):
@@ -374,13 +385,14 @@ def _iliac_wing(person: Person, side: int, wide: float) -> list[Paint]:
     """
     semi, turn = (8.5, 74.0, 70.0), (-12.0, 20.0 * side, 38.0 * side)
     top = Ellipsoid((0.0, 0.0, 0.0), semi, turn).box[1, 2]
-    plate = Ellipsoid((side * 98.0 * wide, -10.0, CREST_MM - top), semi, turn)
+    crest = CREST_MM + person.borders.crest_mm
+    plate = Ellipsoid((side * 98.0 * wide, -10.0, crest - top), semi, turn)
     # in the plane of the plate, from the front over the top
     around = np.deg2rad(np.linspace(20.0, 160.0, 11))
     radii = np.interp(around, np.deg2rad([20.0, 65.0, 110.0, 160.0]), [7.0, 9.5, 7.0, 6.0])
     along, up = np.cos(around)[:, None] * 70.0, np.sin(around)[:, None] * 66.0
     points = np.asarray(plate.centre) + along * plate.axes[:, 1] + up * plate.axes[:, 2]
-    points[:, 2] += CREST_MM - (points[:, 2] + radii).max()
+    points[:, 2] += crest - (points[:, 2] + radii).max()
     joint = points[:, 1] > -62.0
     rim = tube(points[joint], radii[joint])
     bones = bone(plate - Side((0.0, -1.0, 0.0), -66.0), 2.0, MARROW) + bone(rim, 1.8, MARROW)

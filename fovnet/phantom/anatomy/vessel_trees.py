@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy.belly import dome_mm, lobes
 from fovnet.phantom.anatomy.layers import Layer, paint
-from fovnet.phantom.anatomy.thorax import APEX_MM, lung
+from fovnet.phantom.anatomy.thorax import apex_mm, lung
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Solid, tube
 from fovnet.phantom.geometry.tissue_structure import Box
@@ -39,7 +39,7 @@ def parts(person: Person) -> list[Paint]:
     for side in (1, -1):
         within = lung(person, side).shrunk(8.0)
         (x0, y0, _), (x1, y1, _) = within.box.tolist()
-        ends = _points(within, Box((x0, y0, top - BELOW_DOME_MM), (x1, y1, APEX_MM)), LUNG_ENDS, rng)
+        ends = _points(within, Box((x0, y0, top - BELOW_DOME_MM), (x1, y1, apex_mm(person))), LUNG_ENDS, rng)
         stems = forks(np.array(HILUM_MM) * (side, 1, 1), ends, float(rng.uniform(1.0, 1.5)), rng)
         made += [paint(stem, "venous blood", Layer.CONTENT, over=("lung",)) for stem in stems]
     liver, room = lobes(person)[0].solid, Box((-70.0, -80.0, top - 150), (140.0, 90.0, top - 8))

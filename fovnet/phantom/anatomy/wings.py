@@ -96,6 +96,8 @@ WING = (
     (1048.0, 99.0, -64.0, 133.0, 20.0, 14.0, 6.0),
     (1060.0, 114.0, -40.0, 129.0, -6.0, 14.0, 2.0),
 )
+LOW_MM, TOP_MM = 988.0, 1060.0
+"""Heights between which a blade is longer or shorter where a crest is higher or lower."""
 
 
 def wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
@@ -105,7 +107,8 @@ def wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
     rows = []
     for z, hx, hy, fx, fy, mm, bow in WING:
         out = flare * (z - 938.0) / 122.0
-        rows.append((z, (hx + out) * wide, hy, (fx + out) * wide, fy, mm * thick, bow * bent))
+        higher = person.borders.crest_mm * float(np.interp(z, (LOW_MM, TOP_MM), (0.0, 1.0)))
+        rows.append((z + higher, (hx + out) * wide, hy, (fx + out) * wide, fy, mm * thick, bow * bent))
     return tuple(rows)
 
 
@@ -122,15 +125,18 @@ def wing(person: Person, side: int, muscular: Solid, marrow: str) -> list[Paint]
     def beside(
         out_mm: float, low: float, high: float, thick: float, ends: tuple[float, float] = (0.0, 1.0)
     ) -> Blade:
-        rows = tuple((*row[:5], thick, row[6]) for row in table if low <= row[0] <= high)
+        rows = tuple(
+            (*row[:5], thick, row[6])
+            for row, (z, *_) in zip(table, WING, strict=True) if low <= z <= high
+        )
         return Blade(rows, side, out_mm, 0.0, ends)
 
     iliacus = tuple(
         (
-            *row[:5], 2 * brawn * float(np.interp(row[0], (938, 1000, 1048, 1060), (17.0, 14.0, 6.0, 0.5))),
+            *row[:5], 2 * brawn * float(np.interp(z, (938, 1000, 1048, 1060), (17.0, 14.0, 6.0, 0.5))),
             row[6],
         )
-        for row in table
+        for row, (z, *_) in zip(table, WING, strict=True)
     )
     made = [paint(Blade(iliacus, side, -4.0, 0.0, (0.18, 1.0)), "muscle", Layer.CAVITY)]
     for out_mm, low in ((13.0 * brawn, 938.0), (29.0 * brawn, 972.0)):

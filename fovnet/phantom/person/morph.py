@@ -23,12 +23,15 @@ ischium, iliac crest, liver dome, lung apex, chin, vertex, beyond raised hands."
 
 RISE_MM = (1470.0, 1540.0)  # along the neck the trunk's widths and direction change to the head's
 NECK_Y_MM = -20.0  # the head turns about the dens
-LATTICE_MM = 7.0  # knot spacing of the bend on a grid: interpolation errors below 0.35 mm, 0.4 with `across`
+LATTICE_MM = 7.0  # knot spacing of the bend on a grid: interpolation errors of the bend below 0.5 mm
 LEVEL_MM = 20.0
 LEVELS_MM = np.arange(-40.0, 2081.0, LEVEL_MM)  # heights at which the extent of the bend is tabulated
 LIFT_MM = (60.0, 450.0, 505.0, 880.0)
 """Heights in the written anatomy between which a bent leg rises from the heel, turns at the knee and goes
 down to the hip."""
+RAISED_BETWEEN_MM = (440.0, 480.0, 830.0, 932.0, 1060.0, 1100.0)
+"""Heights in the written anatomy that stay when the ischium, the third, is raised: shin, knee; hip, crest,
+loin."""
 BETWEEN_MM = 1.5  # by which the bend may be larger between the tabulated points
 
 
@@ -43,6 +46,8 @@ class Morph:
     lift_mm     how far bent knees are in front of straight ones, in mm of the written anatomy
     swelling    a mass that displaces the tissue around it, if any
     across      shape of the trunk's cross-sections by height, if not as written
+    ischium_mm  how much higher the lower end of the ischium is, in mm of the written anatomy, with all around
+        it: thighs are longer, and the pelvis below the hips is shorter
     """
 
     heights_mm: tuple[float, ...]
@@ -53,6 +58,7 @@ class Morph:
     lift_mm: float = 0.0
     swelling: Swelling | None = None
     across: CrossSections | None = None
+    ischium_mm: float = 0.0
 
     @property
     def trunk_at_most(self) -> tuple[float, float]:
@@ -68,7 +74,16 @@ class Morph:
     def _table(self) -> NDArray[np.float64]:
         """(2, n) heights of the person every 0.25 mm, and of the anatomy."""
         z = np.arange(self.heights_mm[0], self.heights_mm[-1], 0.25)
-        return np.stack([z, self._down(z)])
+        return np.stack([z, self._lowered(self._down(z))])
+
+    def _lowered(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Written heights of those with the ischium raised by `ischium_mm`."""
+        if not self.ischium_mm:
+            return z
+        shin, knee, ischium, hip, crest, loin = RAISED_BETWEEN_MM
+        raised = (shin, knee, ischium + self.ischium_mm, hip, crest, loin)
+        between = PchipInterpolator(raised, RAISED_BETWEEN_MM)(np.clip(z, shin, loin))
+        return np.where((z > shin) & (z < loin), between, z)
 
     def height_mm(self, anatomy_z_mm: float) -> float:
         """The person's height for a height in the written anatomy."""

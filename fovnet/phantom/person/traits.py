@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fovnet.phantom.person.borders import Borders, draw_borders
 from fovnet.phantom.person.build import Build, draw_build
 from fovnet.phantom.person.cross_sections import draw_cross_sections
 from fovnet.phantom.person.fat_distribution import Figure, draw_figure
@@ -52,6 +53,7 @@ class Person:
     figure   distribution of fat, and how round or square the trunk is across
     build    where there is more muscle, and where less
     organs   heights of kidneys, liver, colon and ribs
+    borders  heights of shoulders, lungs, crests and diaphragm
     open_wall  whether the muscle of the abdominal wall ends between straight and flat muscles and at the loin
     placed   whether fields of view, labels and muscles are placed exactly; recipes before 16 were slightly
              off (`features`: "true places")
@@ -77,6 +79,7 @@ class Person:
     figure: Figure = Figure()  # noqa: RUF009  (frozen)
     build: Build = Build()  # noqa: RUF009  (frozen)
     organs: OrganHeights = OrganHeights()  # noqa: RUF009  (frozen)
+    borders: Borders = Borders()  # noqa: RUF009  (frozen)
     open_wall: bool = False
     placed: bool = False
 
@@ -84,6 +87,11 @@ class Person:
     def female(self) -> bool:
         """Whether the anatomy is a woman's."""
         return self.sex == "female"
+
+    @property
+    def lowered_mm(self) -> float:
+        """How far the diaphragm is below its written height, by the breath and by the person's own."""
+        return self.breath_mm - self.borders.dome_mm
 
     def turned_out_mm(self, z: float) -> float:
         """Lateral offset of a leg at a written height: 0 at the hip, `spread_mm` at the ankle, more with fat
@@ -152,7 +160,14 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         else replace(shaped, organs=draw_organ_heights(shaped.generator(972)))
     )
     open_ = replace(high, open_wall="open walls" not in without, placed="true places" not in without)
-    return open_ if "kinds of breasts" in without else _of_own_breasts(open_)
+    own = open_ if "kinds of breasts" in without else _of_own_breasts(open_)
+    return own if "borders as measured" in without else _bordered(own)
+
+
+def _bordered(person: Person) -> Person:
+    """The person with the shoulders of someone who lies, and borders that vary as they do between people."""
+    borders, ischium = draw_borders(person.female, person.generator(973))
+    return replace(person, borders=borders, morph=replace(person.morph, ischium_mm=ischium))
 
 
 def _shaped(person: Person) -> Person:

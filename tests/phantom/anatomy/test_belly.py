@@ -106,18 +106,19 @@ def test_kidneys_are_9_to_13_cm_long_and_end_above_the_crest_but_for_a_few_that_
 @pytest.mark.parametrize("person", PEOPLE[:4])
 def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(person: Person) -> None:
     """Iliacus within and the gluteal muscles without; the crests are 26 to 31 cm apart."""
-    top, below = cut(person, CREST_MM - 3), cut(person, CREST_MM - 45)
+    crest = CREST_MM + person.borders.crest_mm
+    top, below = cut(person, crest - 3), cut(person, crest - 45)
     bones = [label_of(name) for name in ("cortical bone", "mixed marrow")]
     # x from 60 to 150 mm, without the arm
     beside = np.isin(below, bones)[130:176, :]
     crossed = [row for row in range(65, 85) if beside[:, row].any()]    # y from -30 to 10 mm
     assert len(crossed) > 15
-    muscle = label_of("muscle")
+    muscle, covered = label_of("muscle"), []
     for row in crossed:
         at = 130 + np.flatnonzero(beside[:, row])
-        assert np.any(below[at[0] - 5 : at[0], row] == muscle) and np.any(
-            below[at[-1] + 1 : at[-1] + 6, row] == muscle
-        )
+        within, without = below[at[0] - 5 : at[0], row], below[at[-1] + 1 : at[-1] + 6, row]
+        covered.append(np.any(within == muscle) and np.any(without == muscle))
+    assert np.mean(covered) >= 0.9          # the joint of the sacrum and a seam of fat touch it in places
     assert 0 < np.isin(top, bones)[130:176, :].sum() < 0.7 * beside.sum()
     wide = max(row[3] for row in wings.wing_table(person))
     assert 250 < 2 * wide < 310

@@ -32,7 +32,7 @@ def test_the_deformation_never_folds_the_body_over(seed: tuple[int, int]) -> Non
 
 
 @pytest.mark.parametrize("tilt_deg", [0.0, 30.0])
-def test_the_bend_between_knots_is_within_0_4_mm_of_the_bend_itself(
+def test_the_bend_between_knots_is_within_half_a_mm_of_the_bend_itself(
     tilt_deg: float, around: Callable[..., Grid]
 ) -> None:
     person, t = sample_person((5, 1)), np.deg2rad(tilt_deg)
@@ -43,7 +43,7 @@ def test_the_bend_between_knots_is_within_0_4_mm_of_the_bend_itself(
     seen = person.morph.to_anatomy(*points)
     exact = person.morph.to_anatomy(*(np.broadcast_to(values, grid.shape).ravel() for values in points))
     for on_grid, alone in zip(seen[:2], exact[:2], strict=True):
-        assert np.abs(np.broadcast_to(on_grid, grid.shape).ravel() - alone).max() < 0.4
+        assert np.abs(np.broadcast_to(on_grid, grid.shape).ravel() - alone).max() < 0.5
 
 
 @pytest.mark.parametrize("seed", PEOPLE[:4])

@@ -1,0 +1,64 @@
+"""What vessels and fruit are filled with: water, pure or doped, gels, oils, and materials without signal.
+
+T1 and T2 of doped water follow from the relaxivity of nickel, copper, manganese or gadolinium, between 40 ms
+and those of pure water; agarose shortens T2 to 20 to 150 ms (Mitchell et al. (1986), Magn Reson Imaging
+4:263; Kraft et al. (1987), Magn Reson Med 5:555); oils and silicone have one line of fat or near it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fovnet.phantom.bodiless.thing import PARTS
+from fovnet.phantom.scanner.tissues import Tissue
+
+PLASTIC = Tissue("plastic", 0.0, (500.0, 500.0), (0.5, 0.5), (0.3, 0.3), mottle=0.0)
+NOTHING = Tissue("air", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0)
+UNIFORM_SHARE = 0.6         # of fillings; the others have the grain of a gel
+
+
+def vessel_table(rng: np.random.Generator) -> tuple[Tissue, ...]:
+    """Air, plastic, and contents drawn each for itself, now and then air or plastic among them."""
+    contents = [filling(rng) for _ in range(PARTS - 2)]
+    for at in range(1, len(contents)):
+        if rng.random() < 0.2:
+            contents[at] = PLASTIC if rng.random() < 0.5 else NOTHING
+    return (NOTHING, PLASTIC, *contents)
+
+
+def filling(rng: np.random.Generator) -> Tissue:
+    """Water, doped water, a gel or an oil."""
+    kind, mottle = rng.random(), 0.0 if rng.random() < UNIFORM_SHARE else float(rng.uniform(0.01, 0.12))
+    if kind < 0.15:
+        t1, t2 = float(rng.uniform(2400, 3200)), float(rng.uniform(900, 2200))
+        return _tissue("water", t1, t2, 1.0, 0.0, mottle)
+    if kind < 0.6:
+        t1 = float(np.exp(rng.uniform(np.log(40), np.log(1500))))
+        return _tissue("doped water", t1, t1 * float(rng.uniform(0.5, 0.95)), 1.0, 0.0, mottle)
+    if kind < 0.85:
+        t1, t2 = float(rng.uniform(400, 2500)), float(np.exp(rng.uniform(np.log(20), np.log(150))))
+        return _tissue("gel", t1, t2, float(rng.uniform(0.85, 1.0)), 0.0, mottle)
+    return _tissue(
+        "oil", float(rng.uniform(180, 900)), float(rng.uniform(50, 160)), float(rng.uniform(0.8, 1.0)),
+        float(rng.choice([0.0, 0.9, 1.0])), mottle,
+    )
+
+
+def flesh_table(rng: np.random.Generator) -> tuple[Tissue, ...]:
+    """Air, the rind of a fruit, its flesh, the fibres between, its core and its seeds."""
+    t1, t2 = float(rng.uniform(700, 2200)), float(rng.uniform(60, 600))
+    grain = float(rng.uniform(0.03, 0.2))
+    rind = _tissue("rind", 0.6 * t1, float(rng.uniform(15, 60)), float(rng.uniform(0.4, 0.9)), 0.0, grain)
+    flesh = _tissue("flesh", t1, t2, 1.0, 0.0, grain)
+    fibre = _tissue("fibre", 0.7 * t1, float(rng.uniform(8, 50)), float(rng.uniform(0.3, 0.9)), 0.0, grain)
+    longer, slower = rng.uniform((0.6, 0.3), (1.3, 1.5)).tolist()
+    core = _tissue("core", longer * t1, slower * t2, 0.95, 0.0, grain)
+    seed = _tissue("seed", 300.0, 20.0, float(rng.uniform(0.1, 0.6)), 0.3, 0.0)
+    return (NOTHING, rind, flesh, fibre, core, seed, filling(rng), filling(rng))
+
+
+def _tissue(name: str, t1_ms: float, t2_ms: float, pd: float, fat: float, mottle: float) -> Tissue:
+    """One material, its T1 a tenth longer at 3 T."""
+    t2 = min(t2_ms, t1_ms)
+    t2star = (1 / (1 / t2 + 0.003), 1 / (1 / t2 + 0.006))
+    return Tissue(name, pd, (t1_ms, 1.1 * t1_ms), (t2, t2), t2star, fat, mottle=mottle)

@@ -1,0 +1,55 @@
+"""A thing in its own millimetres, upright along z about its middle, and what it is filled with.
+
+Labels up to PARTS - 1 are of the thing's own table of tissues: 0 air, 1 the wall, the others its contents.
+Animals and hands have the tissues of the simulated body instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.phantom.geometry.raster import Paint, Pieces, pieces_of
+from fovnet.phantom.geometry.solids import Loft, Solid
+from fovnet.phantom.scanner.tissues import Tissue
+
+AIR, WALL, MAIN, SECOND, THIRD, FOURTH, FIFTH, SIXTH = range(8)
+PARTS = 8
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What is painted, in the given order, and the tissues that its labels count."""
+
+    paints: tuple[Paint, ...]
+    tissues: tuple[Tissue, ...]
+
+    @property
+    def pieces(self) -> Pieces:
+        """Ready for painting."""
+        return pieces_of(self.paints)
+
+    @property
+    def box_mm(self) -> NDArray[np.float64]:
+        """(2, 3) corners that enclose it."""
+        boxes = np.array([paint.solid.box for paint in self.paints])
+        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+
+
+def filled(solid: Solid, label: int, over: tuple[int, ...] = ()) -> Paint:
+    """The solid filled with one of the thing's own materials."""
+    return Paint(solid, label, 0, over)
+
+
+def upright(
+    wide_mm: float, high_mm: float, *, at: tuple[float, float, float] = (0.0, 0.0, 0.0), deep_mm: float = 0.0,
+    square: float = 0.0, top: float = 1.0,
+) -> Loft:
+    """A column about the point `at`, `deep_mm` from front to back if given: a cylinder, a box with `square`
+    near 1, a cone with a `top` of another width."""
+    x, y, z = at
+    wide, deep, half = wide_mm / 2, (deep_mm or wide_mm) / 2, high_mm / 2
+    low = (z - half, x, y, wide, deep, deep)
+    return Loft((low, (z + half, x, y, top * wide, top * deep, top * deep)), square=square)

@@ -1,0 +1,87 @@
+"""Where the borders between regions are in people who lie, against the bones and the shoulders near them.
+
+Without this, people have the shoulders of someone who stands, below the tops of the lungs; an ischium 2 cm
+too far below the hip; and every apex, crest and dome at the same place along the spine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+HIP_TO_ISCHIUM_MM = 102.0
+"""From the middle of the femoral head down to the lower end of the ischium, as the anatomy is written."""
+
+SHOULDERS_MM, SHOULDERS_SD_MM, SHOULDERS_MOST_MM = 25.0, 9.0, (3.0, 38.0)
+"""Mean, standard deviation and limits by which the shoulder girdle of someone who lies is higher."""
+
+MEN_MM, WOMEN_MM, HIP_SD_MM, HIP_MOST_MM = 84.0, 80.0, 6.0, (68.0, 98.0)
+"""The same for HIP_TO_ISCHIUM_MM, first of men, then of women."""
+
+APEX_SD_MM, APEX_MOST_MM = 6.0, 12.0
+CREST_SD_MM, CREST_MOST_MM = 8.0, 16.0
+DOME_SD_MM, DOME_MOST_MM = 11.0, 24.0
+"""Standard deviations and largest values of what is 0 on average."""
+
+MEDIAL_MM, LATERAL_MM = 20.0, 90.0
+"""How far beside the middle the girdle begins to be raised, near the sternum, and is raised fully."""
+
+RAISED = (
+    (1340.0, 0.0), (1385.0, 0.8), (1412.0, 1.0), (1450.0, 1.0), (1468.0, 0.8), (1490.0, 0.4), (1520.0, 0.0),
+)
+"""(height as written, share by which the sides and the back of the trunk rise with the shoulders)."""
+
+
+@dataclass(frozen=True)
+class Borders:
+    """Shifts upwards in mm of the written anatomy; a plain person has `Borders()`.
+
+    shoulders_mm  shoulder girdle and arms      apex_mm  tops of the lungs      crest_mm  iliac crests
+    dome_mm       the diaphragm, in addition to the breath (`Person.breath_mm`)
+
+    The ischium is moved by `Morph.ischium_mm`, together with all that is around it.
+    """
+
+    shoulders_mm: float = 0.0
+    apex_mm: float = 0.0
+    crest_mm: float = 0.0
+    dome_mm: float = 0.0
+
+    def outline_mm(self, z: float) -> float:
+        """How much higher the side of the trunk that is written at `z` is."""
+        heights, shares = zip(*RAISED, strict=True)
+        return self.shoulders_mm * float(np.interp(z, heights, shares))
+
+    def girdle_mm(self, x: float) -> float:
+        """How much higher a point of the shoulder girdle is that is written `x` mm beside the middle."""
+        share = (abs(x) - MEDIAL_MM) / (LATERAL_MM - MEDIAL_MM)
+        return self.shoulders_mm * float(np.clip(share, 0.0, 1.0))
+
+
+def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float]:
+    """The borders of a person, and `Morph.ischium_mm`.
+
+    Shoulders: supine, the clavicle is more elevated and lies higher than upright (Matsumura et al. (2020), J
+    Orthop Surg Res 15:411); the slope of trapezius is then 2 to 3 cm above the apex of the lung, which itself
+    is 1 to 4 cm above the medial third of the clavicle and at the upper part of the first thoracic vertebra
+    (Bergman, Afifi & Jew, Atlas of Human Anatomy in Cross Section, with ten authors' values).
+
+    Ischium: from the farthest point of the acetabular rim to the tuberosity are 103 ± 8 mm in men and 101 in
+    women (Qaiser et al., Int J Curr Adv Res), 26 of them to the hip's centre; the ischium from where the
+    bones meet in the acetabulum is 88 mm long in men and 78 in women (Washburn (1948), Am J Phys Anthropol
+    6:199).
+
+    Crest: the line between the crests crosses the body of L4 or the disc below in four of five people, and
+    lies from L3 / L4 to L5 / S1 in all (Render (1996), Anaesthesia 51:1070).  The dome differs by a vertebra
+    between people, besides their breath.
+    """
+    shoulders = float(np.clip(rng.normal(SHOULDERS_MM, SHOULDERS_SD_MM), *SHOULDERS_MOST_MM))
+    hip = float(np.clip(rng.normal(WOMEN_MM if female else MEN_MM, HIP_SD_MM), *HIP_MOST_MM))
+    apex, crest, dome = (
+        float(np.clip(rng.normal(0.0, sd), -most, most))
+        for sd, most in (
+            (APEX_SD_MM, APEX_MOST_MM), (CREST_SD_MM, CREST_MOST_MM), (DOME_SD_MM, DOME_MOST_MM)
+        )
+    )
+    return Borders(shoulders, apex, crest, dome), HIP_TO_ISCHIUM_MM - hip

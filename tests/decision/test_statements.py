@@ -1,0 +1,168 @@
+"""What is said of each region: yes and no from a bar on, in agreement with the spans, and unsure where a
+doubt concerns it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.strategies import floats, integers, sampled_from
+
+from fovnet.decision import answers_table
+from fovnet.decision.answer import Answer, answer, facts, table_rows
+from fovnet.decision.chain.spans import Decision, decide
+from fovnet.decision.checks import members_disagree, phantom, too_dark, unlike_training
+from fovnet.decision.checks.unlike_training import Novelty
+from fovnet.decision.dark_slices import Hidden
+from fovnet.decision.doubts import CHECKS, Signs
+from fovnet.decision.rule import Rule
+from fovnet.decision.statements import (
+    NO,
+    SOME_UNSURE,
+    UNSURE,
+    YES,
+    End,
+    Statement,
+    in_words,
+    said,
+    statements,
+    status_of,
+)
+from fovnet.regions import DEFAULT
+from tests.decision.measured import stack_of
+
+K = len(DEFAULT.classes)
+REGIONS = DEFAULT.classes[:-1]
+RULE = Rule(yes_bar=0.8, no_bar=0.8, least_agreement=0.8, least_novelty=0.05)
+
+
+def decision(*shown: int, each: int = 10, sure: float = 0.97, rule: Rule = RULE) -> Decision:
+    """Ten slices of 8 mm of every class named."""
+    p = np.full((len(shown) * each, K), (1 - sure) / (K - 1))
+    p[np.arange(len(p)), np.repeat(shown, each)] = sure
+    return decide(p, 8.0 * np.arange(len(p)), DEFAULT, rule)
+
+
+def made(one: Decision, signs: dict[str, Any] | None = None, rule: Rule = RULE) -> dict[str, Statement]:
+    return {said.region: said for said in statements(one, Signs(signs or {}), rule, DEFAULT)}
+
+
+def test_regions_in_the_picture_are_shown_and_others_are_not() -> None:
+    found = made(decision(2, 3))
+    assert {name for name, one in found.items() if one.answer == YES} == {"abdomen", "chest"}
+    assert {name for name, one in found.items() if one.answer == NO} == set(REGIONS) - {"abdomen", "chest"}
+    assert tuple(found) == REGIONS
+
+
+def test_ends_are_those_of_the_spans_with_the_intervals_of_borders_alone() -> None:
+    """Where the picture ends nobody knows how far the region goes."""
+    one = decision(2, 3)
+    abdomen, chest = made(one)["abdomen"], made(one)["chest"]
+    (border,) = one.boundaries
+    assert abdomen.lower == End(one.spans[0].from_mm) and chest.upper == End(one.spans[1].to_mm)
+    assert abdomen.upper == chest.lower == End(border.mm, border.low_mm, border.high_mm)
+    assert made(one)["head"].lower is None
+
+
+@given(chance=floats(0, 1), bar=floats(0.5, 1), extent_mm=sampled_from([None, 5.0, 10.0, 200.0]))
+def test_an_answer_agrees_with_its_spans(chance: float, bar: float, extent_mm: float | None) -> None:
+    """What has no span is not said to be shown; what has one of 10 mm or more is not said to be absent."""
+    rule = replace(RULE, yes_bar=bar, no_bar=bar)
+    ends = (None, None) if extent_mm is None else (End(0.0), End(extent_mm))
+    found = said(chance, rule, *ends)
+    assert (found == YES) == (chance >= bar and extent_mm is not None)
+    if found == NO:
+        assert 1 - chance >= bar and (extent_mm or 0) < rule.min_extent_mm
+
+
+def test_a_doubt_about_the_whole_leaves_nothing_sure_and_one_about_a_part_the_rest() -> None:
+    one = decision(2, 3)
+    strange = {unlike_training.CHECK.code: Novelty(0.01, np.full(20, 0.01))}
+    assert {said.answer for said in made(one, strange).values()} == {UNSURE}
+    assert {said.doubts for said in made(one, strange).values()} == {("unlike-training",)}
+    # the members disagree along the chest alone, so much that their mean over the volume is low
+    agreed = np.repeat([0.95, 0.3], 10)
+    torn = made(one, {members_disagree.CHECK.code: agreed})
+    assert torn["abdomen"].answer == YES and torn["chest"].answer == UNSURE
+    # dark slices hide something: what is seen is there, and what is not may be
+    hidden = made(one, {too_dark.CHECK.code: Hidden("head", 40.0)})
+    seen = [hidden[name].answer for name in ("abdomen", "chest", "head", "legs")]
+    assert seen == [YES, YES, UNSURE, UNSURE]
+
+
+def test_every_check_says_in_words_which_regions_it_concerns() -> None:
+    assert {check.concerns.words for check in CHECKS} == {
+        "every region", "regions not shown", "regions where they disagree", "extents alone",
+    }
+
+
+def test_status_tells_whether_all_some_or_none_is_sure() -> None:
+    def of(*answers: str) -> str:
+        return status_of([Statement(str(number), one, 0.5) for number, one in enumerate(answers)])
+
+    assert [of(YES, NO), of(YES, UNSURE), of(NO, UNSURE), of(UNSURE, UNSURE)] == [
+        "ok", "partly", "partly", "uncertain",
+    ]
+
+
+@pytest.mark.parametrize(("answers", "words"), [
+    ((NO, NO, YES, NO, NO, NO), "Shows abdomen."),
+    ((NO, UNSURE, YES, UNSURE, NO, YES), "Shows abdomen and spine. Perhaps also pelvis and chest."),
+    ((NO, UNSURE, NO, NO, NO, NO), "Perhaps shows pelvis."),
+    ((NO,) * 6, "Shows none of the regions."),
+])
+def test_an_answer_in_plain_words(answers: tuple[str, ...], words: str) -> None:
+    listed = [
+        Statement(region, one, 0.6, (), *((None, None) if one == NO else (End(0.0), End(20.0))))
+        for region, one in zip(REGIONS, answers, strict=True)
+    ]
+    assert in_words(listed) == words
+
+
+def test_where_nothing_is_sure_or_likely_the_words_say_so() -> None:
+    assert in_words([Statement("head", UNSURE, 0.2, ("turned",))]) == "Which regions it shows is not sure."
+
+
+def answered(one: Decision, rule: Rule, signs: dict[str, Any] | None = None) -> Answer:
+    return answer("a", "a.nii", one, Signs(signs or {}), rule, DEFAULT)
+
+
+def test_a_rule_of_an_earlier_fovnet_answers_as_it_did() -> None:
+    """No statements, and a status by its doubts alone."""
+    before = replace(RULE, yes_bar=0.0, no_bar=0.0)
+    sure = answered(decision(2, 3), before)
+    assert (sure.status, sure.statements) == ("ok", ())
+    doubted = answered(decision(2, 3), before, {phantom.CHECK.code: True})
+    assert (doubted.status, doubted.codes) == ("uncertain", "phantom")
+
+
+def test_what_is_unsure_by_its_probability_alone_is_named_in_message_and_code() -> None:
+    """Slices that may be chest or abdomen: either may be there, the spine is not."""
+    p = np.full((12, K), 0.01)
+    p[:, [2, 3]] = (1 - 0.01 * (K - 2)) / 2
+    rule = replace(RULE, yes_bar=0.95)
+    found = answered(decide(p, 8.0 * np.arange(12), DEFAULT, rule), rule)
+    assert found.status == "partly" and SOME_UNSURE.code in found.codes.split()
+    assert found.message.startswith("unsure whether it shows abdomen (") and " or chest (" in found.message
+
+
+@given(seed=integers(0, 10**6))
+def test_the_table_of_answers_holds_what_the_json_says(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(K) / 3, size=15) + 1e-6
+    one = decide(p / p.sum(axis=1, keepdims=True), 8.0 * np.arange(15), DEFAULT, RULE)
+    given, stack = answered(one, RULE), stack_of(np.full((15, 128, 128), 200, np.uint8))
+    body = facts(given, stack, p, DEFAULT) | {"rows": table_rows(given, stack)}
+    rows = answers_table.Rows.of(body)
+    named = answers_table.columns(REGIONS)
+    cells = dict(zip(named, rows.answer, strict=True))
+    assert rows.spans == body["rows"] and (cells["volume_id"], cells["status"]) == ("a", given.status)
+    for one_said in given.statements:
+        assert cells[one_said.region] == one_said.answer
+        assert cells[f"{one_said.region}_probability"] == one_said.probability
+        assert cells[f"{one_said.region}_from_mm"] == (one_said.lower and one_said.lower.mm)
+    shown = [one_said.region for one_said in given.statements if one_said.answer == YES]
+    assert cells["shows"] == ", ".join(shown)
