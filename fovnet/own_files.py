@@ -10,6 +10,7 @@ from fovnet.errors import ConfigError
 from fovnet.records import read_json
 
 SOFTWARE = b"Software\x00fovnet"        # in the first chunks of every picture that is drawn here
+STAMP = b"\xff\xfe\x00\x08fovnet"        # the comment of every thumbnail, as its JPEG marker holds it
 TABLES = (
     b"volume_id\tpath\tstatus\tregion", b"volume_id\tpath\tstatus\tshows",
     b"patient\tstudy\tseries_number\tseries\tkind",
@@ -23,14 +24,20 @@ def page_name(volume_id: str) -> str:
     return f"{PAGES}/{volume_id}.html"
 
 
+def thumbnail_name(volume_id: str) -> str:
+    """The path of a volume's picture in the index, relative to it."""
+    return f"{PAGES}/{volume_id}.jpg"
+
+
 def answered_before(folder: Path, volume_id: str) -> str:
     """The path of the volume whose answer already has that name; "" if there is none, or it is damaged.
 
-    Raises ConfigError "out-foreign" if a page or a JSON of that name, or a picture without a JSON, is not
-    fovnet's, such as the JSON sidecar that a converter writes beside a volume.
+    Raises ConfigError "out-foreign" if a page, its thumbnail or a JSON of that name, or a picture without a
+    JSON, is not fovnet's, such as the JSON sidecar that a converter writes beside a volume.
     """
     path, picture = folder / f"{volume_id}.json", folder / f"{volume_id}.png"
     refuse_foreign(folder / page_name(volume_id), is_our_page)
+    refuse_foreign(folder / thumbnail_name(volume_id), is_our_thumbnail)
     if not path.exists():
         refuse_foreign(picture, is_our_picture)
         return ""
@@ -54,6 +61,11 @@ def refuse_foreign(path: Path, ours: Callable[[Path], bool]) -> None:
 def is_our_picture(path: Path) -> bool:
     """Whether a PNG was drawn by fovnet."""
     return SOFTWARE in _opening(path)
+
+
+def is_our_thumbnail(path: Path) -> bool:
+    """Whether a JPEG was drawn by fovnet for an index."""
+    return STAMP in _opening(path)
 
 
 def is_our_prior(path: Path) -> bool:

@@ -28,6 +28,7 @@ from fovnet.words import several
 if TYPE_CHECKING:
     from fovnet.decision.answers_table import Rows
     from fovnet.decision.ensemble import Ensemble
+    from fovnet.regions import Vocabulary
     from fovnet.volume.sources.discovery import Found
     from fovnet.volume.sources.source import Source
 
@@ -112,7 +113,7 @@ def predict(
         _write_answers(out_folder, volumes, networks)
         _write_spans(out_folder, table)
         if pages:
-            _write_index(out_folder, [one.spans for one in volumes], found, wanted)
+            _write_index(out_folder, volumes, networks.vocabulary, found, wanted)
     _conclude(out_folder, len(named), *_show_refusals(table, found), pages)
 
 
@@ -239,11 +240,11 @@ def _show_refusals(table: list[dict[str, Any]], found: Found) -> tuple[int, int]
 
 
 def _write_index(
-    folder: Path, volumes: list[list[dict[str, Any]]], found: Found, included: list[str]
+    folder: Path, volumes: list[Rows], vocabulary: Vocabulary, found: Found, included: list[str]
 ) -> None:
     """Writes index.html; series of the `included` kinds count as read."""
     series = [row | {"kind": "volume"} if row["kind"] in included else row for row in found.series]
-    predictions.write_index_of(folder, volumes, series)
+    predictions.write_index_of(folder, volumes, vocabulary, series)
 
 
 def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str], show_ids: bool) -> None:

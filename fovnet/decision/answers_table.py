@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fovnet.decision.statements import UNSURE, YES
+from fovnet.decision.statements import UNSURE, YES, End, Statement
 from fovnet.records import write_tsv
 
 TABLE = "answers.tsv"
@@ -35,6 +35,12 @@ class Rows:
         cells = row(body)
         regions = [one["region"] for one in body.get("statements") or ()]
         return cls(list(body["rows"]), tuple(cells.get(name) for name in columns(regions)))
+
+    def statements(self, regions: Sequence[str]) -> tuple[Statement, ...]:
+        """What is said of each of these regions, in the order of the table, without the doubts; empty where
+        nothing is said region by region."""
+        cells = dict(zip(columns(regions), self.answer, strict=False))
+        return tuple(_statement(region, cells) for region in regions if cells.get(region))
 
 
 def write(folder: Path, regions: Sequence[str], volumes: Iterable[Rows]) -> Path:
@@ -78,3 +84,13 @@ def _cells(one: Mapping[str, Any]) -> dict[str, Any]:
                 f"{region}_{end}_high_mm": one[name]["high_mm"],
             }
     return cells
+
+
+def _statement(region: str, cells: Mapping[str, Any]) -> Statement:
+    """The statement that `_cells` wrote."""
+    lower, upper = (
+        None if cells[f"{region}_{end}_mm"] is None
+        else End(*(cells[f"{region}_{end}{side}_mm"] for side in ("", "_low", "_high")))
+        for end in ENDS.values()
+    )
+    return Statement(region, cells[region], cells[f"{region}_probability"], (), lower, upper)

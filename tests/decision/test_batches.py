@@ -358,12 +358,14 @@ def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(
     (path,) = incoming.glob("v001.nii*")
     line = ["predict", str(path), "--model", str(model), "--out", str(tmp_path), "--device", "cpu"]
     page, picture = tmp_path / "pages" / "v001.html", tmp_path / "v001.png"
+    small = tmp_path / "pages" / "v001.jpg"
     assert CliRunner().invoke(app, line).exit_code == 0 and picture.exists()
-    shows_faces = page.read_bytes()
+    shows_faces, small_with_faces = page.read_bytes(), small.read_bytes()
     assert CliRunner().invoke(app, [*line, "--no-faces", "--no-pages"]).exit_code == 0
-    assert not page.exists() and picture.exists()
+    assert not page.exists() and not small.exists() and picture.exists()
     assert CliRunner().invoke(app, [*line, "--no-faces", "--no-pictures"]).exit_code == 0
     assert page.read_bytes() != shows_faces and not picture.exists()
+    assert small.read_bytes() != small_with_faces
     assert CliRunner().invoke(app, line).exit_code == 0 and page.read_bytes() == shows_faces
     again = CliRunner().invoke(app, [*line, "--no-faces", "--no-pages", "--no-pictures"])
     assert again.exit_code == 0 and "kept from an earlier run: the answers on 1 of 1 volume" in again.output
@@ -381,14 +383,14 @@ def test_without_faces_none_is_left_in_the_folder_of_volumes_answered_before(
     for path, more in ((first, []), (third, ["--no-faces"]), (second, ["--no-faces"])):
         done = CliRunner().invoke(app, ["predict", str(path), *line, *more])
         assert done.exit_code == 0
-        removed.append("2 pictures and pages of earlier runs removed" in done.stderr)
+        removed.append("3 pictures and pages of earlier runs removed" in done.stderr)
     assert removed == [False, True, False]
     drawn = [
         tmp_path / name
         for volume in ("v001", "v002", "v003")
-        for name in (f"{volume}.png", f"pages/{volume}.html")
+        for name in (f"{volume}.png", f"pages/{volume}.html", f"pages/{volume}.jpg")
     ]
-    assert [path.exists() for path in drawn] == [False, False, True, True, True, True] and (
+    assert [path.exists() for path in drawn] == [False] * 3 + [True] * 6 and (
         tmp_path / "v001.json"
     ).exists()
 

@@ -166,3 +166,4 @@ def test_the_table_of_answers_holds_what_the_json_says(seed: int) -> None:
         assert cells[f"{one_said.region}_from_mm"] == (one_said.lower and one_said.lower.mm)
     shown = [one_said.region for one_said in given.statements if one_said.answer == YES]
     assert cells["shows"] == ", ".join(shown)
+    assert rows.statements(REGIONS) == tuple(replace(one_said, doubts=()) for one_said in given.statements)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.own_files import page_name
+from fovnet.own_files import page_name, thumbnail_name
 from fovnet.regions import DEFAULT
-from fovnet.report.pages.index_page import index_page, write_index
+from fovnet.report.pages.index_page import FIRST, index_page, write_index
 from fovnet.report.pages.pour import pour
 from fovnet.report.pages.volume_page import volume_page, write_volume_page
 
@@ -42,19 +42,22 @@ def poured(make_page, pictured, tmp_path_factory):
     body = pages.body_of(case, boundaries=pages.BOUNDARIES, doubts=doubts, status="uncertain")
     volume = write_volume_page(folder / page_name("body"), volume_page(body, case.pixels, DEFAULT))
     refused = pages.spans_row("ct", status="refused", region=None, confidence=None, message="a CT " * 60)
-    index = write_index(
-        folder / "index.html", index_page([[pages.spans_row("body", status="uncertain")], [refused]], folder)
-    )
+    page = pages.index_of([[pages.spans_row("body", status="uncertain")], [refused]], folder)
+    index = write_index(folder / "index.html", page)
+    body |= {"status": "partly", "statements": pages.said(**pages.PARTLY), "extents_sure": False}
+    partly = write_volume_page(folder / page_name("partly"), volume_page(body, case.pixels, DEFAULT))
+    rows = [pages.answered("partly", "partly", **pages.PARTLY) for _ in range(3)]
+    answers = write_index(folder / "answers.html", index_page(rows, folder, DEFAULT))
     return {
         "report": pour(make_page()),
-        **{path.stem: path.read_text(encoding="utf-8") for path in (volume, index)},
+        **{path.stem: path.read_text(encoding="utf-8") for path in (volume, index, partly, answers)},
     }
 
 
 @needs_axe
 @pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("kind", ["report", "body", "index"])
+@pytest.mark.parametrize("kind", ["report", "body", "partly", "index", "answers"])
 def test_no_fault_of_accessibility_and_nothing_wider_than_the_window(poured, kind, width, tmp_path):
     found = browser.asked(tmp_path, poured[kind], width, browser.AXE)
     assert found["violations"] == [] and found["rules"] > 30
@@ -75,7 +78,7 @@ def test_the_list_is_sorted_and_filtered(tmp_path):
             )
         ]
     )
-    html = write_index(tmp_path / "index.html", index_page(volumes, tmp_path)).read_text(encoding="utf-8")
+    html = write_index(tmp_path / "index.html", pages.index_of(volumes, tmp_path)).read_text(encoding="utf-8")
     found = browser.driven(
         tmp_path,
         html,
@@ -87,7 +90,8 @@ def test_the_list_is_sorted_and_filtered(tmp_path):
         click(0); told.byName = names();
         click(3); click(3); told.surest = names()[0];
         told.arrow = document.querySelectorAll("#volumes thead th")[3].getAttribute("aria-sort");
-        set("region", "legs"); told.legs = names().length; set("region", "");
+        set("surely", "legs"); told.legs = names().length; set("surely", "head"); told.head = names().length;
+        set("surely", ""); set("may", "head"); told.mayHead = names().length; set("may", "");
         set("text", "unlike"); told.text = names(); told.bold = document.querySelectorAll("#volumes b").length;
         set("text", ""); set("status", "ok"); told.ok = document.getElementById("found").textContent;
         return told;
@@ -99,7 +103,48 @@ def test_the_list_is_sorted_and_filtered(tmp_path):
         *(f"v{number}" for number in range(12)),
     ]
     assert (found["surest"], found["arrow"], found["legs"]) == ("doubtful", "descending", 6)
+    assert (found["head"], found["mayHead"]) == (6, 7), "the uncertain one may show it"
     assert found["text"] == ["doubtful"] and found["bold"] == 0 and found["ok"].startswith("12 of 13")
+
+
+@needs_browser
+@pytest.mark.slow
+def test_further_rows_are_what_the_first_are_and_every_control_can_be_reached_by_keys(tmp_path):
+    """Rows of the script beside those of the page; controls in the order in which they stand, with an
+    outline."""
+    (tmp_path / "pages").mkdir()
+    volumes = []
+    for at in range(FIRST + 2):
+        name = f"v{at:03d} é"
+        for made in (page_name(name), thumbnail_name(name)):
+            (tmp_path / made).write_text("there")
+        volumes.append(pages.answered(name, "partly", **pages.PARTLY))
+    html = write_index(tmp_path / "index.html", index_page(volumes, tmp_path, DEFAULT)).read_text("utf-8")
+    found = browser.driven(
+        tmp_path,
+        html,
+        """
+        const body = document.querySelector("#volumes tbody"), plain = row => row.outerHTML.replace(/v\\d+/g, "v").replace(/\\s+/g, " ").replace(/ (?=<)/g, "").replace(/: /g, ":").replace(/;"/g, '"');
+        const bare = row => { for (const one of row.querySelectorAll("*")) { for (const name of ["loading", "alt", "width", "height", "class", "style", "src"]) { const value = one.getAttribute(name); if (value !== null) { one.removeAttribute(name); one.setAttribute(name, value); } } } return plain(row); };
+        const keys = [];
+        const reach = () => Array.from(document.querySelectorAll("a, input, select, button, [tabindex]")).filter(one => one.checkVisibility());
+        for (const one of reach()) {
+          one.focus();
+          keys.push([one.id || one.textContent.trim().slice(0, 12), document.activeElement === one && one.tabIndex === 0 && one.matches(":focus-visible") && getComputedStyle(one).outlineStyle !== "none"]);
+        }
+        const told = {first: bare(body.rows[0]), rows: body.rows.length, keys: keys};
+        document.getElementById("more").click();
+        told.last = bare(body.rows[body.rows.length - 1]); told.all = body.rows.length;
+        told.next = document.activeElement.textContent; told.more = document.getElementById("more").checkVisibility();
+        return told;
+    """,
+    )
+    assert found["first"].replace("%20%C3%A9", "%20é") == found["last"].replace("%20%C3%A9", "%20é")
+    assert (found["rows"], found["all"], found["more"]) == (FIRST, FIRST + 2, False)
+    assert found["next"] == f"v{FIRST:03d} é", "who pressed the button goes on where the new rows begin"
+    names = [name for name, _ in found["keys"]]
+    assert names[names.index("surely") :][:4] == ["surely", "may", "status", "text"] and "more" in names
+    assert "confidence" in names and all(seen for _, seen in found["keys"])
 
 
 @needs_browser

@@ -18,7 +18,7 @@ from fovnet.report.content.page import Page
 from fovnet.report.figures.body_drawing import Drawing
 from fovnet.report.figures.charts import charts
 from fovnet.report.pages import card
-from fovnet.report.pages.index_page import IndexPage, write_index
+from fovnet.report.pages.index_page import IndexPage, script_data, write_index
 from fovnet.report.pages.pour import rooms
 from fovnet.report.pages.volume_page import VolumePage, write_volume_page
 
@@ -31,7 +31,7 @@ CHAPTERS = [kind for name, kind in get_type_hints(Page).items() if name not in (
 READERS = {
     Page: [charts, card.card, card.card_facts, card.markdown],
     VolumePage: [write_volume_page],
-    IndexPage: [write_index],
+    IndexPage: [write_index, script_data],
 }
 """What reads of a page besides its template: the figures, the model card, the scripts' data."""
 

@@ -18,13 +18,18 @@ from typer.testing import CliRunner
 
 from fovnet import volume
 from fovnet.cli import app
+from fovnet.decision.answers_table import Rows
 from fovnet.decision.doubts import CHECKS
 from fovnet.drawing.raster import brightened, contact_sheet
-from fovnet.own_files import page_name
+from fovnet.errors import ConfigError
+from fovnet.evaluate.cases import Stretch
+from fovnet.own_files import answered_before, is_our_thumbnail, page_name, thumbnail_name
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES, doubt_in_words
+from fovnet.report.content.faces import COVER
 from fovnet.report.figures.body_drawing import LEFT, body_drawing
+from fovnet.report.figures.thumbnail import BAR, DASH, SHORTEST, SIDE, save_thumbnail, thumbnail
 from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
 from fovnet.report.pages.index_page import FIRST, NAMED_DOUBTS, index_page, write_index
 from fovnet.report.pages.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
@@ -253,6 +258,35 @@ def spans_row(volume_id, status="ok", region="head", confidence=0.9, message="",
     return {"volume_id": volume_id, "path": f"{volume_id}.nii", "status": status, **row}
 
 
+def index_of(volumes, folder, series=()):
+    """The index over rows of spans.tsv alone, as of networks that say nothing region by region."""
+    return index_page([Rows.of({"rows": rows}) for rows in volumes], folder, DEFAULT, series)
+
+
+def said(lower=None, **answers):
+    """Statements as a volume's JSON holds them: (answer, probability, doubts) of some regions, the others a
+    "no"; all but these have a span with the end `lower`."""
+    made = []
+    for region in DEFAULT.classes[:-1]:
+        answer, probability, *doubts = answers.get(region, ("no", 0.02))
+        ends = {"lower": lower or END, "upper": {"mm": 90.0, "low_mm": None, "high_mm": None}}
+        made.append({
+            "region": region, "answer": answer, "probability": probability, "doubts": doubts,
+            **(ends if answer != "no" else {"lower": None, "upper": None}),
+        })
+    return made
+
+
+END = {"mm": 10.0, "low_mm": 4.0, "high_mm": 19.0}
+PARTLY = {"chest": ("yes", 0.97), "head": ("unsure", 0.6, "members-disagree")}
+
+
+def answered(volume_id, status, *, extents="sure", code="", region="chest", message="", **answers):
+    """What the tables hold of a volume answered region by region."""
+    row = spans_row(volume_id, status, region, message=message) | {"extents": extents, "code": code}
+    return Rows.of({**row, "rows": [row], "statements": said(**answers)})
+
+
 class TestIndex:
     @pytest.fixture
     def batch(self, tmp_path):
@@ -275,7 +309,7 @@ class TestIndex:
             [spans_row("c", status="uncertain", confidence=0.4, message="not this")],
             [spans_row("d", region=None, confidence=0.9, message="shows none of the regions")],
         ]
-        return index_page(volumes, tmp_path), tmp_path
+        return index_of(volumes, tmp_path), tmp_path
 
     def test_those_that_need_a_look_come_first(self, batch):
         assert [row.volume_id for row in batch[0].rows] == ["c", "b", "a", "d"]
@@ -298,7 +332,7 @@ class TestIndex:
             write_json(tmp_path / f"{at}.json", {"status": "uncertain", "doubts": doubts})
         listed = [
             row[0]
-            for row in index_page(
+            for row in index_of(
                 [[spans_row(str(at), status="uncertain")] for at in range(3)], tmp_path
             ).doubts.rows
         ]
@@ -328,9 +362,10 @@ class TestIndex:
 
     def test_the_list_of_codes_has_all_each_with_a_meaning_and_something_to_try(self):
         head, *rows = [line.split("\t") for line in CliRunner().invoke(app, ["codes"]).stdout.splitlines()]
-        assert head == ["code", "status", "meaning", "to_try"]
+        assert head == ["code", "status", "meaning", "to_try", "concerns"]
         assert {code: status for code, status, *_ in rows} == {one.code: one.status for one in CODES.values()}
-        assert all(meaning and to_try for *_, meaning, to_try in rows)
+        assert all(meaning and to_try for *_, meaning, to_try, _ in rows)
+        assert {code for code, *_, concerns in rows if concerns} == {check.code for check in CHECKS}
         texts = [word for one in CODES.values() for word in (one.words, one.meaning)]
         assert len(set(texts)) == len(texts)
 
@@ -341,8 +376,8 @@ class TestIndex:
 
     def test_a_guess_is_not_counted_with_the_answers(self, batch):
         """One volume of the four shows a head, and it is the one that cannot be said."""
-        answers = {"legs": ("1", "0"), "pelvis": ("1", "0"), "none": ("1", "0"), "head": ("0", "1")}
-        assert batch[0].regions.header[1:] == ("answered", "best guess")
+        answers = {"legs": ("1", "1"), "pelvis": ("1", "1"), "none": ("1", "1"), "head": ("0", "1")}
+        assert batch[0].regions.header[1:] == ("surely shows", "may show")
         assert {row[0]: row[1:] for row in batch[0].regions.rows} == answers
 
     def test_the_confidence_is_the_volumes_not_that_of_its_least_sure_region(self, batch):
@@ -357,31 +392,217 @@ class TestIndex:
     def test_a_volume_leads_to_its_page_where_it_has_one(self, batch):
         page, folder = batch
         reader = read(write_index(folder / "index.html", page))
-        assert [attrs["href"] for tag, attrs in reader.tags if tag == "a"] == ["pages/c.html", "pages/a.html"]
+        assert [attrs["href"] for tag, attrs in reader.tags if tag == "a"] == [
+            "#list", "pages/c.html", "pages/a.html",
+        ]
         assert {row.volume_id: row.confidence for row in page.rows}["a"] == 0.8, "the least sure region's"
 
     def test_series_set_aside_are_counted_of_all_that_were_found(self, tmp_path):
         series = [{"kind": kind} for kind in ("volume", "volume", "single", "single", "localizer")]
-        page = index_page([[spans_row("a")]], tmp_path, series)
+        page = index_of([[spans_row("a")]], tmp_path, series)
         assert [row[:2] for row in page.aside.rows] == [("single", "2/5"), ("localizer", "1/5")]
         assert page.aside.rows[0][2].startswith("40.0")
         words = " ".join(read(write_index(tmp_path / "index.html", page)).words)
         assert "found and not read" in words
         assert "found and not read" not in " ".join(
-            read(write_index(tmp_path / "i.html", index_page([[spans_row("a")]], tmp_path))).words
+            read(write_index(tmp_path / "i.html", index_of([[spans_row("a")]], tmp_path))).words
         )
 
     def test_addresses_are_quoted(self, tmp_path):
         (tmp_path / "pages").mkdir()
         (tmp_path / page_name("p01#b69f 0")).write_text("a page")
-        assert index_page([[spans_row("p01#b69f 0")]], tmp_path).rows[0].page == "pages/p01%23b69f%200.html"
+        assert index_of([[spans_row("p01#b69f 0")]], tmp_path).rows[0].page == "pages/p01%23b69f%200.html"
 
     def test_a_large_batch_is_bounded_without_scripts_and_whole_with_them(self, tmp_path):
         volumes = [[spans_row(f"v{number:05d}", message="<b>")] for number in range(FIRST + 40)]
-        reader = read(write_index(tmp_path / "index.html", index_page(volumes, tmp_path)))
+        reader = read(write_index(tmp_path / "index.html", index_of(volumes, tmp_path)))
         assert sum(tag == "th" and attrs["scope"] == "row" for tag, attrs in reader.tags) == FIRST + 2
-        data = json.loads(next(script for script in reader.scripts if script.startswith("[")))
-        assert len(data) == FIRST + 40 and f"These are {FIRST} of {FIRST + 40}" in " ".join(reader.words)
+        data = json.loads(next(script for script in reader.scripts if script.startswith("{")))
+        assert len(data["rows"]) == FIRST + 40
+        assert f"These are {FIRST} of {FIRST + 40}" in " ".join(reader.words)
+
+
+class TestRegionByRegion:
+    """The index over answers that say of each region whether it is shown."""
+
+    @pytest.fixture
+    def batch(self, tmp_path):
+        doubts = [{"code": "members-disagree", "sentence": "they disagree"}]
+        write_json(tmp_path / "partly.json", {"status": "partly", "doubts": doubts})
+        write_json(tmp_path / "ends.json", {"status": "ok", "doubts": doubts})
+        volumes = [
+            answered("ok", "ok", chest=("yes", 0.99)),
+            answered("partly", "partly", extents="unsure", code="members-disagree", **PARTLY),
+            answered("some", "partly", code="regions-unsure", chest=("yes", 0.9), head=("unsure", 0.3)),
+            answered("ends", "ok", extents="unsure", code="members-disagree", chest=("yes", 0.99)),
+            answered("air", "ok", region=None),
+            Rows.of({"rows": [spans_row("ct", "refused", None, None, "a CT")]}),
+        ]
+        return index_page(volumes, tmp_path, DEFAULT), tmp_path
+
+    def test_what_is_partly_answered_comes_before_what_is_answered(self, batch):
+        page, _ = batch
+        assert [row.status for row in page.rows] == ["refused", "partly", "partly", "ok", "ok", "ok"]
+        assert "3 answered, 2 partly answered, 0 uncertain, 1 refused" in page.sentence
+        assert "need a look (3)" in page.sentence
+
+    def test_each_is_told_in_plain_words(self, batch):
+        told = {row.volume_id: row.sentence for row in batch[0].rows}
+        assert told == {
+            "ok": "Shows chest.", "partly": "Shows chest. Perhaps also head.", "ends": "Shows chest.",
+            "some": "Shows chest. Perhaps also head.", "air": "Shows none of the regions.", "ct": "",
+        }
+
+    def test_what_may_be_shown_takes_in_what_surely_is(self, batch):
+        rows = {row[0]: row[1:] for row in batch[0].regions.rows}
+        assert rows == {"chest": ("4", "4"), "head": ("0", "2"), "none": ("1", "1")}
+
+    def test_a_doubt_is_told_wherever_there_is_one(self, batch):
+        """Of an `ok` volume too, the ends of whose regions are unsure; probabilities stand on the chips."""
+        told = {row.volume_id: row.doubt for row in batch[0].rows}
+        disagree = "they disagree"
+        assert told == {"ok": "", "partly": disagree, "some": "", "ends": disagree, "air": "", "ct": "a CT"}
+        assert {row[0] for row in batch[0].doubts.rows} == {
+            "the networks disagree", "some regions unsure", "refused",
+        }
+
+    def test_the_script_is_told_the_same(self, batch):
+        page, folder = batch
+        reader = read(write_index(folder / "index.html", page))
+        data = json.loads(next(script for script in reader.scripts if script.startswith("{")))
+        partly = next(row for row in data["rows"] if row[0] == "partly")
+        words = [data["answers"][partly[1]], data["sentences"][partly[2]], *partly[3:]]
+        assert words == [
+            "partly", "Shows chest. Perhaps also head.", 0.9, "they disagree", "n2 n2 n2 y97 u60 n2 -", 0, 0,
+        ]
+        assert data["regions"] == list(DEFAULT.classes) and len(data["colours"]) == len(data["regions"])
+
+    def test_thumbnails_are_files_asked_for_when_they_come_into_sight(self, batch):
+        _, folder = batch
+        (folder / "pages").mkdir()
+        for name in (page_name("ok"), thumbnail_name("ok"), page_name("partly")):
+            (folder / name).write_text("there")
+        rows = [answered("ok", "ok", chest=("yes", 0.99)), answered("partly", "partly", **PARTLY)]
+        reader = read(write_index(folder / "index.html", index_page(rows, folder, DEFAULT)))
+        (picture,) = (attrs for tag, attrs in reader.tags if tag == "img")
+        assert (picture["src"], picture["loading"], picture["alt"]) == ("pages/ok.jpg", "lazy", "")
+        data = json.loads(next(script for script in reader.scripts if script.startswith("{")))
+        assert [row[-2:] for row in data["rows"]] == [[1, 0], [1, 1]]
+
+    def test_a_hundred_thousand_volumes_are_a_few_megabytes(self, tmp_path):
+        rows = [answered(f"sub-{at:06d}", "ok", chest=("yes", 0.99)) for at in range(FIRST * 3)]
+        text = write_index(tmp_path / "i.html", index_page(rows, tmp_path, DEFAULT)).read_text("utf-8")
+        data = text[text.index('id="data">') : text.index("</script>", text.index('id="data">'))]
+        assert len(data) / len(rows) < 80
+
+    def test_names_that_are_no_utf8_lead_to_their_pages(self, tmp_path):
+        name = "caf\udce9"
+        (tmp_path / "pages").mkdir()
+        (tmp_path / page_name(name)).write_text("a page")
+        page = index_page([answered(name, "ok")], tmp_path, DEFAULT)
+        assert page.rows[0].page == "pages/caf%E9.html"
+        assert '"caf%E9"' in write_index(tmp_path / "i.html", page).read_text("utf-8")
+
+    def test_names_and_doubts_are_shown_and_never_obeyed(self, tmp_path):
+        bad = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+        rows = [answered(bad, "ok"), Rows.of({"rows": [spans_row("b", "refused", None, None, bad)]})]
+        reader = read(write_index(tmp_path / "index.html", index_page(rows, tmp_path, DEFAULT)))
+        assert [tag for tag, _ in reader.tags if tag in ("script", "img")] == ["script", "script"]
+        assert " ".join(reader.words).count("alert(1)") == 4
+
+
+class TestAnswerOnAPage:
+    """The page of a volume answered region by region."""
+
+    @pytest.fixture
+    def words(self, case, tmp_path):
+        doubts = [
+            {"code": "low-confidence", "sentence": "not sure enough"},
+            {"code": "members-disagree", "sentence": "they disagree"},
+        ]
+        body = body_of(
+            case, status="partly", doubts=doubts, statements=said(**PARTLY), extents_sure=False,
+            min_extent_mm=10.0, set_probability=0.4, boundaries=BOUNDARIES,
+        )
+        page = volume_page(body, case.pixels, DEFAULT)
+        return " ".join(" ".join(read(write_volume_page(tmp_path / "a.html", page)).words).split())
+
+    def test_begins_with_plain_words_and_says_each_region(self, words):
+        assert "partly answered Shows chest. Perhaps also head. legs no 0.02 pelvis no 0.02" in words
+        assert "chest yes 0.97 head unsure 0.60" in words and "at least 10 mm of the region" in words
+
+    def test_extents_have_their_intervals(self, words):
+        assert "chest yes 0.97 10 mm (4 mm to 19 mm) 90 mm –" in words
+
+    def test_each_doubt_stands_with_what_it_concerns(self, words):
+        about_regions = words.index("In doubt: head they disagree")
+        assert about_regions < words.index("In doubt: where regions begin and end not sure enough")
+        assert "head unsure 0.60 10 mm (4 mm to 19 mm) 90 mm the networks disagree" in words
+        assert "Where the regions begin and end is not sure." in words
+
+    def test_only_what_is_unsure_is_drawn_as_a_guess(self, case, tmp_path):
+        body = body_of(case, status="partly", statements=said(**PARTLY), extents_sure=True)
+        page = volume_page(body, case.pixels, DEFAULT)
+        html = write_volume_page(tmp_path / "a.html", page).read_text("utf-8")
+        assert page.unsure == ("head",) and html.count("fill-opacity=\".45\"") == 1
+        assert "is not sure" not in page.extent and not page.guessed
+
+    def test_a_doubt_about_the_whole_concerns_every_region(self, case):
+        whole = dict.fromkeys(DEFAULT.classes[:-1], ("unsure", 0.5, "flipped"))
+        doubts = [{"code": "flipped", "sentence": "upside down"}]
+        body = body_of(case, status="uncertain", doubts=doubts, statements=said(**whole))
+        (group,) = volume_page(body, case.pixels, DEFAULT).doubts
+        assert (group.unsure, group.sentences) == ("every region", ("upside down",))
+
+
+class TestThumbnail:
+    Z_MM = np.arange(100) * 5.0
+    SPANS = (Stretch("pelvis", -2.5, 250.0, 0, 50, 0.9), Stretch("abdomen", 250.0, 497.5, 50, 99, 0.9))
+
+    def drawn(self, unsure=(), z_mm=Z_MM, spans=SPANS):
+        pixels = np.random.default_rng(1).integers(0, 255, (len(z_mm), 128, 128), dtype=np.uint8)
+        return thumbnail(pixels, z_mm, 400.0, spans, unsure, DEFAULT)
+
+    def test_spans_stand_at_their_heights_in_their_colours(self):
+        bar = self.drawn()[:, -1]
+        assert len(bar) == SIDE and bar[:, None].shape[-1] == 3
+        colours = [bytes(bar[at]).hex() for at in (3, SIDE // 2 - 6, SIDE // 2 + 6, SIDE - 6)]
+        names = ("abdomen", "abdomen", "pelvis", "pelvis")
+        assert colours == [DEFAULT.colour(name)[1:] for name in names]
+
+    def test_what_is_unsure_is_dashed(self):
+        """It differs by more than its colour."""
+        sure, unsure = self.drawn()[:, -1], self.drawn(unsure=["pelvis"])[:, -1]
+        half = SIDE // 2
+        assert (sure[:half] == unsure[:half]).all()
+        dark = (unsure[half + 2 :] == 0).all(axis=1)
+        assert 0.4 < dark.mean() < 0.6 and (sure[half + 2 : -2] != 0).any(axis=1).all()
+        assert np.flatnonzero(np.diff(dark.astype(int))).size >= half // DASH - 2
+
+    def test_a_stack_of_a_few_slices_can_be_seen(self):
+        picture = self.drawn(z_mm=np.arange(3) * 5.0, spans=())
+        assert picture.shape == (SHORTEST, SIDE + BAR + 3, 3)
+
+    def test_it_is_a_small_file_of_fovnets(self, tmp_path):
+        path = save_thumbnail(tmp_path / thumbnail_name("a"), self.drawn())
+        assert is_our_thumbnail(path) and path.stat().st_size < 20_000
+        assert np.asarray(Image.open(path)).shape == self.drawn().shape
+
+    def test_covered_slices_are_covered_in_it(self):
+        pixels = np.full((100, 128, 128), COVER, dtype=np.uint8)
+        pixels[:50] = np.random.default_rng(1).integers(0, 255, (50, 128, 128), dtype=np.uint8)
+        picture = thumbnail(pixels, self.Z_MM, 400.0, (), (), DEFAULT)
+        assert np.ptp(picture[: SIDE // 2 - 4, :100].astype(int)) == 0
+
+    def test_no_other_picture_of_that_name_is_written_over(self, tmp_path):
+        path = tmp_path / thumbnail_name("a")
+        path.parent.mkdir()
+        path.write_bytes(b"\xff\xd8\xff\xe0 somebody's holiday")
+        with pytest.raises(ConfigError) as refused:
+            answered_before(tmp_path, "a")
+        assert refused.value.code == "out-foreign" and "a.jpg" in refused.value.sentence
+        save_thumbnail(path, self.drawn())
+        assert answered_before(tmp_path, "a") == ""
 
 
 def test_words_of_the_pages_are_those_of_the_golden_ones(page, tmp_path):
@@ -392,7 +613,7 @@ def test_words_of_the_pages_are_those_of_the_golden_ones(page, tmp_path):
         [spans_row("body", status="uncertain", confidence=0.6, message="The networks disagree.")],
         [spans_row("sure")],
     ]
-    index = write_index(tmp_path / "index.html", index_page(rows, tmp_path))
+    index = write_index(tmp_path / "index.html", index_of(rows, tmp_path))
     read_words = [
         " ".join(" ".join(read(path).words).split())
         for path in (write_volume_page(tmp_path / "a.html", page), index)

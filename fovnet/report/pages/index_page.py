@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup
 
-from fovnet.own_files import page_name
+from fovnet.decision.answers_table import Rows
+from fovnet.decision.statements import SOME_UNSURE, UNSURE, YES
+from fovnet.own_files import PAGES, page_name, thumbnail_name
 from fovnet.records import read_json, write_text
-from fovnet.regions import NONE
+from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import Table
 from fovnet.report.content.doubt_words import doubt_in_words
+from fovnet.report.content.said import ANSWERS, Said, chips, chips_of_spans, sentence
 from fovnet.report.content.wording import percent
 from fovnet.report.pages.pour import rooms
-from fovnet.report.pages.volume_page import ANSWERS, doubts_in_words
 from fovnet.words import several
 
-FIRST = 500
-"""Rows written as HTML, for readers without JavaScript; with it, the table is built from the data of all
-rows."""
-URGENCY = {"uncertain": 0, "refused": 1, "ok": 2}
+FIRST = 200
+"""Rows written as HTML, for readers without JavaScript; with it, further ones are built from the data of all
+rows, as many at a time."""
+URGENCY = {status: place for place, status in enumerate(ANSWERS)}
 """Order of the volumes by status."""
-LONGEST = 240
+LONGEST = 160
 """Characters of a doubt in the list; the volume's JSON and spans.tsv have the whole sentence."""
 NAMED_DOUBTS = 12
 """Kinds of doubt listed with their counts, the most frequent ones."""
@@ -35,22 +37,27 @@ NAMED_DOUBTS = 12
 
 @dataclass(frozen=True)
 class IndexRow:
-    """One volume: predicted regions, confidence of the whole volume, doubts.
+    """One volume: what it shows in plain words and as chips, confidence of the whole volume, doubts.
 
-    `page` is the relative URL of its page, "" if it has none.  The script reads the fields in this order.
+    none     "yes" if it surely shows no region, "unsure" if it may be so, else ""
+    page, picture  relative URLs of its page and its thumbnail, "" if it has none
     """
 
     volume_id: str
     status: str
-    regions: str
+    sentence: str
+    said: tuple[Said, ...]
+    none: str
     confidence: float | None
     doubt: str
     page: str
+    picture: str
 
 
 @dataclass(frozen=True)
 class IndexPage:
-    """The whole index; `aside` counts the DICOM series found but not read, by kind."""
+    """The whole index; `aside` counts the DICOM series found but not read, by kind; `names` and `colours` are
+    of the regions, and of none of them."""
 
     sentence: str
     statuses: Table
@@ -60,71 +67,126 @@ class IndexPage:
     rows: tuple[IndexRow, ...]
     first: tuple[IndexRow, ...]
     names: tuple[str, ...]
+    colours: tuple[str, ...]
 
 
 def index_page(
-    volumes: Iterable[Sequence[Mapping[str, Any]]], folder: Path, series: Sequence[Mapping[str, Any]] = ()
+    volumes: Iterable[Rows], folder: Path, vocabulary: Vocabulary, series: Sequence[Mapping[str, Any]] = ()
 ) -> IndexPage:
-    """The index from the rows of spans.tsv, grouped by volume; doubts of flagged volumes are read from their
-    JSON in `folder`.
+    """The index from what the tables hold of each volume; doubts of flagged volumes are read from their JSON
+    in `folder`.
 
     series   rows of found.tsv, of which those set aside are counted
     """
     rows, counted, doubts = [], Counter[str](), Counter[str]()
-    regions: dict[str, Counter[str]] = {"ok": Counter(), "uncertain": Counter()}
-    for spans in volumes:
-        head = spans[0]
-        predicted = tuple(dict.fromkeys(str(span["region"]) for span in spans if span.get("region")))
-        why = _doubts(folder, head)
-        counted[str(head["status"])] += 1
-        if head["status"] in regions:
-            regions[str(head["status"])].update(predicted or (NONE,))
+    drawn = _drawn(folder)
+    for one in volumes:
+        why = _doubts(folder, one.spans[0])
         doubts.update({doubt_in_words(code) for code, _ in why})
-        rows.append(_row(head, predicted, "; ".join(sentence for _, sentence in why), folder))
+        row = _row(one, "; ".join(filter(None, (words for _, words in why))), drawn, vocabulary)
+        counted[row.status] += 1
+        rows.append(row)
     unread = Counter(str(row["kind"]) for row in series if row["kind"] != "volume")
-    ordered = sorted(
-        rows,
-        key=lambda row: (
-            URGENCY[row.status], 1.0 if row.confidence is None else row.confidence, row.volume_id,
-        ),
-    )
+    ordered = sorted(rows, key=_place)
     return IndexPage(
         sentence=_sentence(counted),
         statuses=_counted(
-            "answer", {ANSWERS[status]: counted[status] for status in URGENCY if counted[status]}, len(rows)
+            "answer", {words: counted[key] for key, words in ANSWERS.items() if counted[key]}, len(rows)
         ),
-        regions=_regions(regions["ok"], regions["uncertain"]),
+        regions=_regions(rows, vocabulary),
         doubts=_counted("doubt", _frequent(doubts), len(rows)),
         aside=_counted("set aside", _frequent(unread, len(unread)), len(series), "series"),
         rows=tuple(ordered),
         first=tuple(ordered[:FIRST]),
-        names=tuple(sorted(regions["ok"] | regions["uncertain"])),
+        names=vocabulary.classes,
+        colours=tuple(vocabulary.colour(name) for name in vocabulary.classes),
     )
 
 
 def write_index(path: Path, page: IndexPage) -> Path:
     """Writes the index as one HTML file, atomically; returns `path`."""
-    rows = json.dumps([astuple(row) for row in page.rows], separators=(",", ":"), ensure_ascii=False)
-    data = Markup(rows.replace("<", "\\u003c"))
+    text = json.dumps(script_data(page), separators=(",", ":"), ensure_ascii=False)
+    data = Markup(text.replace("<", "\\u003c"))
     html = rooms().get_template("index.html.jinja").render(page=page, data=data, answers=ANSWERS)
     return write_text(path, html, keep_same=True)
 
 
-def _row(head: Mapping[str, Any], predicted: tuple[str, ...], doubt: str, folder: Path) -> IndexRow:
-    sure = head.get("volume_confidence")
-    name = page_name(str(head["volume_id"]))
-    address = quote(name, errors="surrogateescape") if (folder / name).exists() else ""
-    short = doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…"
+def script_data(page: IndexPage) -> dict[str, Any]:
+    """What the script reads, kept short: of a hundred thousand volumes it is 12 MB.
+
+    rows  a list for each volume, in the order of its constants: name, places of status and sentence in their
+          lists, confidence, doubt, what is said of each region, address of its page, has it a thumbnail
+    """
+    sentences = list(dict.fromkeys(row.sentence for row in page.rows))
+    places = {words: place for place, words in enumerate(sentences)}
+    rows = [
+        [
+            row.volume_id, URGENCY[row.status], places[row.sentence],
+            None if row.confidence is None else round(row.confidence, 3),
+            row.doubt, _marks(row, page.names), _stem(row), int(bool(row.picture)),
+        ]
+        for row in page.rows
+    ]
+    return {
+        "regions": page.names, "colours": page.colours, "answers": list(ANSWERS), "sentences": sentences,
+        "rows": rows,
+    }
+
+
+def _marks(row: IndexRow, names: Sequence[str]) -> str:
+    """ "y97 n2 u55 - - - -": the answer on each region and its percentage, "-" where nothing is said."""
+    said = {one.region: f"{one.answer[0]}{'' if one.percent is None else one.percent}" for one in row.said}
+    return " ".join(said.get(name, "-") for name in names[:-1]) + f" {row.none[:1] or '-'}"
+
+
+def _stem(row: IndexRow) -> str | int:
+    """The name of a volume's page: 0 without one, 1 if it is the volume's, else the name quoted, as of bytes
+    that are not UTF-8."""
+    if not row.page:
+        return 0
+    try:
+        row.volume_id.encode()
+    except UnicodeEncodeError:
+        return row.page.removeprefix(f"{PAGES}/").removesuffix(".html")
+    return 1
+
+
+def _place(row: IndexRow) -> tuple[int, float, str]:
+    """Its place in the list: those that need a look first, the least sure before the others."""
+    return URGENCY[row.status], 1.0 if row.confidence is None else row.confidence, row.volume_id
+
+
+def _drawn(folder: Path) -> frozenset[str]:
+    """Paths of the pages and thumbnails that are there, relative to the index."""
+    place = folder / PAGES
+    return frozenset(f"{PAGES}/{path.name}" for path in place.iterdir()) if place.is_dir() else frozenset()
+
+
+def _row(one: Rows, doubt: str, drawn: Container[str], vocabulary: Vocabulary) -> IndexRow:
+    head, made = one.spans[0], one.statements(vocabulary.classes[:-1])
+    name, status = str(head["volume_id"]), str(head["status"])
+    found = tuple(dict.fromkeys(str(span["region"]) for span in one.spans if span.get("region")))
+    said = chips(made, vocabulary) if made else chips_of_spans(found, status, vocabulary)
+    bare = status != "refused" and not found and all(chip.answer != YES for chip in said)
+    page, picture = (
+        quote(path, errors="surrogateescape") if path in drawn else ""
+        for path in (page_name(name), thumbnail_name(name))
+    )
     return IndexRow(
-        str(head["volume_id"]), str(head["status"]), ", ".join(predicted) or "–", sure, short, address
+        name, status, sentence(made, found, status), said,
+        (YES if status == "ok" else UNSURE) if bare else "",
+        head.get("volume_confidence"), doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…", page,
+        picture,
     )
 
 
 def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason; none if
-    the status is ok."""
-    if head["status"] == "ok":
-        return []
+    """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason; without a
+    sentence where only probabilities are unsure, which the chips show."""
+    some = [(SOME_UNSURE.code, "")] if SOME_UNSURE.code in str(head.get("code") or "").split() else []
+    extents = head.get("extents")
+    if extents == "sure" or (head["status"] == "ok" and extents != "unsure"):
+        return some
     try:
         body = read_json(folder / f"{head['volume_id']}.json")
     except (OSError, ValueError):
@@ -132,28 +194,38 @@ def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
     given = [
         (str(one.get("code") or "other"), str(one.get("sentence") or "")) for one in body.get("doubts") or ()
     ]
-    listed = [one for one in given if one[0] != "none"]
-    if listed:
-        return listed
+    listed = [one for one in given if one[0] != NONE]
+    if listed or some:
+        return listed + some
     code = (head["status"] == "refused" and str(body.get("code") or "")) or ANSWERS[str(head["status"])]
-    return [(code, " ".join(doubts_in_words(body)))]
+    return [(code, str(body.get("message") or ""))]
 
 
 def _sentence(counted: Counter[str]) -> str:
-    total, flagged = sum(counted.values()), counted["uncertain"] + counted["refused"]
+    total = sum(counted.values())
+    flagged = total - counted["ok"]
     if not flagged:
         return f"{several(total, 'volume')}, all answered."
-    return (
-        f"{several(total, 'volume')}: {counted['ok']:,} answered, {counted['uncertain']:,} uncertain, "
-        f"{counted['refused']:,} refused. Those that need a look ({flagged:,}) come first."
+    named = ", ".join(
+        f"{counted[status]:,} {ANSWERS[status]}" for status in ("ok", "partly", "uncertain", "refused")
+        if counted[status] or status != "partly"
     )
+    return f"{several(total, 'volume')}: {named}. Those that need a look ({flagged:,}) come first."
 
 
-def _regions(answered: Counter[str], guessed: Counter[str]) -> Table:
-    """Volumes by region, answered and uncertain ones in separate columns; the most frequent answers first."""
-    names = sorted(answered | guessed, key=lambda name: (-answered[name], -guessed[name], name))
-    rows = tuple((name, f"{answered[name]:,}", f"{guessed[name]:,}") for name in names)
-    return Table(("region", "answered", "best guess"), rows)
+def _regions(rows: Sequence[IndexRow], vocabulary: Vocabulary) -> Table:
+    """Volumes that surely show a region, and those that may, by region in the order of the vocabulary."""
+    surely, perhaps = Counter[str](), Counter[str]()
+    for row in rows:
+        answers = {one.region: one.answer for one in row.said} | {NONE: row.none}
+        surely.update(name for name, answer in answers.items() if answer == YES)
+        perhaps.update(name for name, answer in answers.items() if answer in (YES, UNSURE))
+    names = [name for name in vocabulary.classes if perhaps[name]]
+    return Table(
+        ("region", "surely shows", "may show"),
+        tuple((name, f"{surely[name]:,}", f"{perhaps[name]:,}") for name in names),
+        tuple(vocabulary.colour(name) for name in names),
+    )
 
 
 def _frequent(counts: Counter[str], most: int = NAMED_DOUBTS) -> dict[str, int]:

@@ -1,4 +1,5 @@
-"""The files that `predict` writes: a JSON, a picture and a page per volume, and the index of all."""
+"""The files that `predict` writes: a JSON, a picture, a page and a thumbnail per volume, and the index of
+all."""
 
 from __future__ import annotations
 
@@ -11,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet.errors import ConfigError
 from fovnet.machine.locks import alone
-from fovnet.own_files import PAGES, is_our_json, is_our_page, is_our_table, page_name, refuse_foreign
+from fovnet.own_files import (
+    PAGES,
+    is_our_json,
+    is_our_page,
+    is_our_table,
+    page_name,
+    refuse_foreign,
+    thumbnail_name,
+)
 from fovnet.records import clear_unfinished, read_json
 from fovnet.results import Results
 from fovnet.unforeseen import is_disk_full
@@ -44,7 +53,8 @@ def refuse_others(folder: Path) -> None:
 
 def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
     """Names of the files that an answer needs besides its JSON to be complete."""
-    return (*((f"{volume_id}.png",) if pictures else ()), *((page_name(volume_id),) if pages else ()))
+    paged = (page_name(volume_id), thumbnail_name(volume_id)) if pages else ()
+    return (*((f"{volume_id}.png",) if pictures else ()), *paged)
 
 
 def write(
@@ -112,10 +122,12 @@ def _draw(
     folder: Path, one: Predicted, body: dict[str, Any], vocabulary: Vocabulary, *, pictures: bool,
     pages: bool, faces: bool,
 ) -> None:
-    """Writes the picture and the page of a volume, each if requested."""
+    """Writes the picture of a volume, and its page with the thumbnail for the index, each if requested."""
     from fovnet.drawing.canvas import save_png
     from fovnet.evaluate.reading import stretches
     from fovnet.report.content.faces import covered
+    from fovnet.report.content.said import unsure_regions
+    from fovnet.report.figures.thumbnail import save_thumbnail, thumbnail
     from fovnet.report.figures.views import coronal_view
     from fovnet.report.figures.whole_body import volume_figure
     from fovnet.report.pages.volume_page import volume_page, write_volume_page
@@ -125,8 +137,8 @@ def _draw(
         return
     believed = (decision.decided, one.raw, decision.smoothed)
     pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
+    spans = stretches([row for row in body["rows"] if row.get("region")])
     if pictures:
-        spans = stretches([row for row in body["rows"] if row.get("region")])
         why = "; ".join(doubt.sentence for doubt in one.answer.doubts)
         notes = [*body.get("notes", ()), *([] if faces else ["slices that may show a face are covered"])]
         figure = volume_figure(
@@ -135,9 +147,11 @@ def _draw(
         )
         save_png(figure, folder / f"{one.answer.volume_id}.png")
     if pages:
-        write_volume_page(
-            folder / page_name(one.answer.volume_id), volume_page(body, pixels, vocabulary, faces=faces)
-        )
+        name, made = one.answer.volume_id, one.answer.statements
+        unsure = unsure_regions(made, [span.region for span in spans], one.answer.status)
+        small = thumbnail(pixels, stack.z_mm, stack.side_mm, spans, unsure, vocabulary)
+        save_thumbnail(folder / thumbnail_name(name), small)
+        write_volume_page(folder / page_name(name), volume_page(body, pixels, vocabulary, faces=faces))
 
 
 def _refuse_gone(folder: Path, number: int) -> None:
@@ -225,9 +239,11 @@ def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
             yield name
 
 
-def write_index_of(folder: Path, volumes: list[list[dict[str, Any]]], series: list[dict[str, Any]]) -> None:
+def write_index_of(
+    folder: Path, volumes: list[Rows], vocabulary: Vocabulary, series: list[dict[str, Any]]
+) -> None:
     """Writes index.html: the answer for every volume, those that need review first, and the numbers of DICOM
     series set aside."""
     from fovnet.report.pages.index_page import index_page, write_index
 
-    write_index(folder / INDEX, index_page(volumes, folder, series))
+    write_index(folder / INDEX, index_page(volumes, folder, vocabulary, series))

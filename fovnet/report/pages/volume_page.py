@@ -1,5 +1,5 @@
-"""The page of one predicted volume: the answer, two views with the spans, the probabilities, and a viewer of
-its slices."""
+"""The page of one predicted volume: the answer in plain words and region by region, two views with the spans,
+the probabilities, and a viewer of its slices."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from fovnet.decision.statements import End, Statement
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
-from fovnet.evaluate.reading import decided_borders, stretches
+from fovnet.evaluate.reading import decided_borders, stored_statement, stretches
 from fovnet.records import write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import Table
+from fovnet.report.content.doubt_words import doubt_in_words
+from fovnet.report.content.said import ANSWERS, Doubted, Said, chips, doubted, sentence, unsure_regions
 from fovnet.report.content.wording import run_of, whole_mm
 from fovnet.report.figures.body_drawing import Curve, Drawing, body_drawing
 from fovnet.report.pages.pour import rooms
-from fovnet.words import several
+from fovnet.words import listed, several
 
 MOST_SLICES = 64
 """Maximum number of slices on a page, evenly spaced from feet to head: a whole body at 3 mm has 500, which
@@ -29,9 +32,6 @@ would take a megabyte."""
 ACROSS = 8
 """Slices side by side on the contact sheet."""
 SHEET_QUALITY = 55
-
-ANSWERS = {"ok": "answered", "uncertain": "uncertain", "refused": "refused"}
-"""The status of a volume, in words."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,22 @@ class Viewer:
 
 @dataclass(frozen=True)
 class VolumePage:
-    """The content of the page, as text; `legend` names the curves in the order of the regions; `guessed` if
-    the answer is uncertain; `heights` as in `heights_of`."""
+    """The content of the page, as text.
+
+    said, statements  the answer region by region, as chips and as a table, both empty for an ensemble that
+                      gives none;  `extent` is then where the regions reach, and how sure that is
+    unsure            regions whose spans are guesses, all if `guessed`
+    legend            names the curves in the order of the regions;  `heights` as in `heights_of`
+    """
 
     volume_id: str
     status: str
     sentence: str
-    doubts: tuple[str, ...]
+    extent: str
+    least_mm: str
+    said: tuple[Said, ...]
+    statements: Table
+    doubts: tuple[Doubted, ...]
     spans: Table
     boundaries: Table
     measured: Table
@@ -69,6 +78,7 @@ class VolumePage:
     viewer: Viewer
     faces: bool
     guessed: bool
+    unsure: tuple[str, ...]
     heights: str
 
 
@@ -85,16 +95,21 @@ def volume_page(
         np.asarray(body["smoothed"], dtype=np.float64),
     )
     spans, boundaries = list(body["spans"]), list(body.get("boundaries") or ())
+    made = tuple(map(stored_statement, body.get("statements") or ()))
     shown = np.unique(np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64))
     drawn = stretches(spans), decided_borders(boundaries) or ()
     drawing = body_drawing(pixels, z_mm, float(body["side_mm"]), smoothed, *drawn, vocabulary)
     return VolumePage(
         volume_id=str(body["volume_id"]),
         status=ANSWERS[str(body["status"])],
-        sentence=_sentence(body, vocabulary),
-        doubts=doubts_in_words(body),
+        sentence=sentence(made, (), "") if made else _sentence(body, vocabulary),
+        extent=_extent(body) if made else "",
+        least_mm=_mm(body.get("min_extent_mm", 10.0)),
+        said=chips(made, vocabulary),
+        statements=_statements(made, vocabulary),
+        doubts=doubted(body, made),
         spans=_spans(spans),
-        boundaries=_boundaries(boundaries),
+        boundaries=_boundaries(() if made else boundaries),
         measured=_measured(body, z_mm),
         legend=tuple(sorted(drawing.curves, key=lambda one: vocabulary.classes.index(one.name))),
         drawing=drawing,
@@ -104,6 +119,7 @@ def volume_page(
         viewer=_viewer(body, z_mm, shown, drawing, vocabulary),
         faces=faces,
         guessed=body["status"] == "uncertain",
+        unsure=unsure_regions(made, [span.region for span in drawn[0]], str(body["status"])),
         heights=heights_of(body),
     )
 
@@ -115,16 +131,6 @@ def write_volume_page(path: Path, page: VolumePage) -> Path:
         path, rooms().get_template("volume.html.jinja").render(page=page, drawing=page.drawing, data=data),
         keep_same=True,
     )
-
-
-def doubts_in_words(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """One sentence per doubt; the message of an uncertain or refused answer if no doubts are listed."""
-    listed = tuple(
-        str(one["sentence"])
-        for one in body.get("doubts") or ()
-        if one.get("sentence") and one.get("code") != "none"
-    )
-    return listed or ((str(body["message"]),) if body.get("message") and body.get("status") != "ok" else ())
 
 
 def heights_of(body: Mapping[str, Any]) -> str:
@@ -144,6 +150,45 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     whole = body.get("set_probability")
     exact = f" That exactly these regions are shown has probability {whole:.2f}." if whole is not None else ""
     return f"{best}: {regions}, from {low} to {high} of {heights_of(body)} height{sure}.{exact}"
+
+
+def _extent(body: Mapping[str, Any]) -> str:
+    """From where to where the spans reach, whether their ends are sure, and how sure all of them are."""
+    words, spans = [], body["spans"]
+    if spans:
+        ends = ((min, "from_mm"), (max, "to_mm"))
+        low, high = (_mm(end(span[name] for span in spans)) for end, name in ends)
+        words = [f"Found from {low} to {high} of {heights_of(body)} height."]
+    if not body.get("extents_sure", True):
+        words.append("Where the regions begin and end is not sure.")
+    if body.get("set_probability") is not None:
+        shown = listed(span["region"] for span in spans)
+        exactly = f"exactly {shown}" if shown else "none of the regions"
+        words.append(f"That it shows {exactly} has probability {body['set_probability']:.2f}.")
+    return " ".join(words)
+
+
+def _statements(made: Sequence[Statement], vocabulary: Vocabulary) -> Table:
+    rows = tuple(
+        (one.region, one.answer, f"{one.probability:.2f}", _end(one.lower), _end(one.upper), _why(one))
+        for one in made
+    )
+    ends = ("from (90 % interval)", "to (90 % interval)")
+    header = ("region", "shown?", "probability", *ends, "unsure because")
+    return Table(header, rows, tuple(vocabulary.colour(one.region) for one in made))
+
+
+def _end(end: End | None) -> str:
+    if end is None:
+        return "–"
+    known = end.low_mm is not None and end.high_mm is not None
+    return f"{_mm(end.mm)} ({_mm(end.low_mm)} to {_mm(end.high_mm)})" if known else _mm(end.mm)
+
+
+def _why(one: Statement) -> str:
+    if one.is_sure:
+        return "–"
+    return listed(map(doubt_in_words, one.doubts)) or "neither probable nor improbable enough"
 
 
 def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:

@@ -1,49 +1,85 @@
 // Sorting and filtering of the list; without this its first rows stand as they are.
 (function () {
-  const STEP = 500, VOLUME = 0, STATUS = 1, REGIONS = 2, SURE = 3, DOUBT = 4, PAGE = 5;
-  const all = JSON.parse(document.getElementById("data").textContent);
+  const VOLUME = 0, STATUS = 1, SENTENCE = 2, SURE = 3, DOUBT = 4, SAID = 5, STEM = 6, PICTURED = 7;
+  const WORDS = {y: "yes", n: "no", u: "unsure"};
+  const data = JSON.parse(document.getElementById("data").textContent), all = data.rows;
   const get = id => document.getElementById(id);
   const table = get("volumes"), body = table.tBodies[0], names = {};
+  const STEP = Math.max(body.rows.length, 1);
   for (const option of get("status").options) { names[option.value] = option.textContent; }
-  let column = -1, down = false, limit = STEP;
+  let column = -1, down = false, rows = all;
 
-  function cell(row, text) {
-    row.appendChild(document.createElement("td")).textContent = text;
+  function put(parent, tag, kind, text) {
+    const one = parent.appendChild(document.createElement(tag));
+    if (kind) { one.className = kind; }
+    if (text !== undefined) { one.textContent = text; }
+    return one;
+  }
+  function head(row, volume) {
+    const cell = put(row, "th", ""), stem = volume[STEM] === 1 ? encodeURIComponent(volume[VOLUME]) : volume[STEM];
+    cell.scope = "row";
+    const place = stem ? put(cell, "a", "to") : put(cell, "span", "to");
+    if (stem) { place.href = "pages/" + stem + ".html"; }
+    if (volume[PICTURED]) {
+      const picture = put(place, "img", "stamp");
+      picture.alt = "";
+      picture.width = picture.height = 64;
+      picture.loading = "lazy";
+      picture.src = "pages/" + stem + ".jpg";
+    } else {
+      put(place, "i", "stamp");
+    }
+    put(place, "span", "", volume[VOLUME]);
+  }
+  function chips(cell, volume) {
+    const line = put(cell, "span", "chips"), denied = [];
+    volume[SAID].split(" ").slice(0, -1).forEach(function (mark, at) {
+      if (mark === "-") { return; }
+      if (mark[0] === "n") { denied.push(data.regions[at]); return; }
+      const sure = mark.length > 1 ? " " + (Number(mark.slice(1)) / 100).toFixed(2) : "";
+      const chip = put(line, "span", "say " + WORDS[mark[0]], data.regions[at] + " " + WORDS[mark[0]] + sure);
+      chip.style.setProperty("--tone", data.colours[at]);
+      line.append(" ");
+    });
+    if (denied.length) { put(line, "span", "say no", "not " + denied.join(", ")); }
   }
   function line(volume) {
-    const row = document.createElement("tr"), head = row.appendChild(document.createElement("th"));
-    head.scope = "row";
-    if (volume[PAGE]) {
-      const link = head.appendChild(document.createElement("a"));
-      link.href = volume[PAGE];
-      link.textContent = volume[VOLUME];
-    } else {
-      head.textContent = volume[VOLUME];
-    }
-    cell(row, names[volume[STATUS]]);
-    cell(row, volume[REGIONS]);
-    cell(row, volume[SURE] === null ? "–" : volume[SURE].toFixed(2));
-    cell(row, volume[DOUBT]);
+    const row = document.createElement("tr");
+    head(row, volume);
+    put(row, "td", "", names[data.answers[volume[STATUS]]]);
+    const said = put(row, "td", "", data.sentences[volume[SENTENCE]] || "–");
+    if (volume[SAID]) { chips(said, volume); }
+    put(row, "td", "sure", volume[SURE] === null ? "–" : volume[SURE].toFixed(2));
+    put(row, "td", "", volume[DOUBT]);
     return row;
   }
-  function wanted(volume) {
-    const text = get("text").value.toLowerCase(), status = get("status").value, region = get("region").value;
-    return (!status || volume[STATUS] === status)
-      && (!region || (", " + volume[REGIONS] + ", ").includes(", " + region + ", ") || (region === "none" && volume[REGIONS] === "–" && volume[STATUS] !== "refused"))
-      && (!text || (volume[VOLUME] + " " + volume[DOUBT]).toLowerCase().includes(text));
+  // what is said of a region, "" if nothing is asked for
+  function asked(id, letters) {
+    const at = data.regions.indexOf(get(id).value);
+    return at < 0 ? () => true : volume => letters.includes(volume[SAID].split(" ")[at][0]);
+  }
+  function filtered() {
+    const text = get("text").value.toLowerCase(), status = data.answers.indexOf(get("status").value);
+    const surely = asked("surely", "y"), may = asked("may", "yu");
+    return all.filter(volume => (status < 0 || volume[STATUS] === status) && surely(volume) && may(volume)
+      && (!text || (volume[VOLUME] + " " + volume[DOUBT] + " " + data.sentences[volume[SENTENCE]]).toLowerCase().includes(text)));
   }
   function compare(a, b) {
-    const x = a[column], y = b[column];
+    const at = one => column === SENTENCE ? data.sentences[one[column]] : one[column], x = at(a), y = at(b);
     if (x === null || y === null) { return (x === null) - (y === null); }
     const order = typeof x === "number" ? x - y : x.localeCompare(y, undefined, {numeric: true});
     return down ? -order : order;
   }
+  function tell() {
+    const shown = body.rows.length, left = rows.length - shown;
+    get("found").textContent = rows.length.toLocaleString("en") + " of " + all.length.toLocaleString("en") + " volumes" + (left ? ", the first " + shown.toLocaleString("en") + " shown" : "");
+    get("more").hidden = !left;
+  }
   function show() {
-    const rows = all.filter(wanted);
+    rows = filtered();
     if (column >= 0) { rows.sort(compare); }
-    body.replaceChildren(...rows.slice(0, limit).map(line));
-    get("found").textContent = rows.length + " of " + all.length + " volumes" + (rows.length > limit ? ", the first " + limit + " shown" : "");
-    get("more").hidden = rows.length <= limit;
+    body.replaceChildren(...rows.slice(0, STEP).map(line));
+    tell();
   }
   Array.from(table.tHead.rows[0].cells).forEach(function (head, at) {
     const button = document.createElement("button");
@@ -58,11 +94,17 @@
       show();
     });
   });
-  for (const id of ["text", "status", "region"]) {
-    get(id).addEventListener("input", function () { limit = STEP; show(); });
-  }
-  get("more").addEventListener("click", function () { limit += STEP; show(); });
+  for (const id of ["text", "status", "surely", "may"]) { get(id).addEventListener("input", show); }
+  get("more").addEventListener("click", function () {
+    const next = rows.slice(body.rows.length, body.rows.length + STEP).map(line);
+    body.append(...next);
+    // the button may be gone now: who pressed it goes on at the first of the new rows
+    const place = next[0].querySelector("a");
+    tell();
+    if (place && get("more").hidden) { place.focus(); }
+  });
   if (get("rest")) { get("rest").textContent = ""; }
   get("controls").hidden = false;
-  show();
+  get("further").hidden = false;
+  if (get("text").value || get("status").value || get("surely").value || get("may").value) { show(); } else { tell(); }
 })();

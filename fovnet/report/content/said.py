@@ -1,0 +1,95 @@
+"""What is said of each region, as the pages show it: chips, a sentence, and what a doubt makes unsure.
+
+An ensemble that was tuned by an earlier fovnet says nothing region by region: its spans then stand for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fovnet.decision.statements import UNSURE, YES, Statement, in_words
+from fovnet.regions import NONE, Vocabulary
+from fovnet.words import listed
+
+ANSWERS = {
+    "uncertain": "uncertain", "refused": "refused", "partly": "partly answered", "ok": "answered",
+}
+"""The status of a volume, in words; those that need a look first."""
+ENDS = "where regions begin and end"
+"""What a doubt makes unsure that leaves every statement as it is."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A chip: the answer on one region, "yes", "no" or "unsure", the probability that it is shown, in percent
+    or None without one, and the region's colour."""
+
+    region: str
+    answer: str
+    percent: int | None
+    colour: str
+
+
+@dataclass(frozen=True)
+class Doubted:
+    """Doubts, a sentence each, that make the same unsure: `unsure` names the regions, or their ends; "" where
+    nothing is said region by region."""
+
+    unsure: str
+    sentences: tuple[str, ...]
+
+
+def chips(made: Sequence[Statement], vocabulary: Vocabulary) -> tuple[Said, ...]:
+    """One for each statement."""
+    return tuple(
+        Said(one.region, one.answer, round(100 * one.probability), vocabulary.colour(one.region))
+        for one in made
+    )
+
+
+def chips_of_spans(regions: Sequence[str], status: str, vocabulary: Vocabulary) -> tuple[Said, ...]:
+    """One for each region that has a span, where nothing is said region by region."""
+    answer = YES if status == "ok" else UNSURE
+    return tuple(Said(name, answer, None, vocabulary.colour(name)) for name in regions)
+
+
+def sentence(made: Sequence[Statement], regions: Sequence[str], status: str) -> str:
+    """What is said of a volume, in plain words; "" of a refused one.
+
+    regions  those with a span, which are told where nothing is said region by region
+    """
+    if made:
+        return in_words(made)
+    if status == "refused":
+        return ""
+    shown = listed(regions) or f"{NONE} of the regions"
+    return f"Shows {shown}." if status == "ok" else f"Best guess: {shown}."
+
+
+def unsure_regions(made: Sequence[Statement], regions: Sequence[str], status: str) -> tuple[str, ...]:
+    """Those whose spans are drawn as guesses."""
+    if made:
+        return tuple(one.region for one in made if one.answer == UNSURE)
+    return tuple(regions) if status == "uncertain" else ()
+
+
+def doubted(body: Mapping[str, Any], made: Sequence[Statement]) -> tuple[Doubted, ...]:
+    """The doubts in a volume's JSON, those about its regions before those about their ends; the message of an
+    uncertain or refused answer that lists none."""
+    groups: dict[str, list[str]] = {}
+    for one in body.get("doubts") or ():
+        if one.get("sentence") and one.get("code") != NONE:
+            groups.setdefault(_made_unsure(str(one.get("code")), made), []).append(str(one["sentence"]))
+    if not (groups or made) and body.get("message") and body.get("status") != "ok":
+        groups = {"": [str(body["message"])]}
+    ordered = sorted(groups.items(), key=lambda group: group[0] == ENDS)
+    return tuple(Doubted(unsure, tuple(sentences)) for unsure, sentences in ordered)
+
+
+def _made_unsure(code: str, made: Sequence[Statement]) -> str:
+    if not made:
+        return ""
+    regions = [one.region for one in made if code in one.doubts]
+    return "every region" if len(regions) == len(made) else listed(regions) or ENDS
