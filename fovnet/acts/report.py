@@ -44,11 +44,12 @@ def _records(run: Run) -> RunRecord:
     from fovnet.net.jobs.run import explain_search, finished_search
     from fovnet.records import read_json
     from fovnet.report.content.reference import labelled_slices
-    from fovnet.report.content.run_record import RunRecord, abstention_in, members_in
+    from fovnet.report.content.run_record import RunRecord, abstention_in, by_region_in, members_in
 
     results = run.results
     journal, trials = finished_search(results)
     rule, ensemble = read_rule(results.ensemble), facts_of(results.ensemble)
+    tuned = read_json(results.ensemble / RULE)
     mixing_weights = rule.member_weights(len(ensemble["members"]), results.ensemble / RULE)
     return RunRecord(
         settings=run.settings,
@@ -60,7 +61,8 @@ def _records(run: Run) -> RunRecord:
         hashes=_hashes(run),
         labels=labelled_slices(run.pack),
         explanation=explain_search(journal, trials)[1],
-        abstention=abstention_in(read_json(results.ensemble / RULE)),
+        abstention=abstention_in(tuned),
+        by_region=by_region_in(tuned),
         ablation=current_ablation(results),
     )
 

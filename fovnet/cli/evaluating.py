@@ -79,8 +79,11 @@ EXAMINED = (
     ("balanced_accuracy", "decided"), ("presence_f1_weighted", "decided"), ("exact_set", "decided"),
     ("border_abs_median_mm", "decided"), ("border_within_10_mm", "decided"),
     ("border_interval_holds", "decided"),
+    ("statements_decided", ""), ("statements_wrong", ""), ("yes_wrong", ""), ("no_wrong", ""),
+    ("surely_found", ""),
 )
-"""The measures that `examine` prints; the tables have all."""
+"""The measures that `examine` prints, those of statements where answers are given region by region; the
+tables have all."""
 
 
 MEASURES = (
@@ -94,7 +97,10 @@ MEASURES = (
     "with exactly the right "
     "regions. far_confusion_slices and far_confusion_volumes count those called a region that does not touch "
     "the true one.\n\n"
-    "Where labels name the spine alone, the regions it crosses are not held against an answer."
+    "Where labels name the spine alone, the regions it crosses are not held against an answer.\n\n"
+    "Of answers given region by region: statements_decided is the share that are yes or no, "
+    "statements_wrong the share of these that are wrong, yes_wrong and no_wrong of each kind, and "
+    "surely_found the share of the regions shown that have a yes."
 )
 """What the help of `examine` ends with."""
 
@@ -143,13 +149,15 @@ def examine(
             str(row["wrong_empty"] or ""),
         )
     show_table(rows)
-    rates = titled("with 95 % intervals over subjects", "measure", "all read", "answered surely")
+    rates = titled("with 95 % intervals over subjects", "measure", "all read", "without a doubt")
     for name, stage in EXAMINED:
         where = "regions" if name.startswith("border") else ""
         measures = [
             group.find(name, stage, where) if group else None for group in (found.everything, found.answered)
         ]
-        rates.add_row(" ".join([name.replace("_", " "), stage]), *(measure_text(one) for one in measures))
+        if stage or measures[0] is not None:
+            words = " ".join(filter(None, [name.replace("_", " "), stage]))
+            rates.add_row(words, *(measure_text(one) for one in measures))
     show_table(rates)
     out.print("  ".join(map(str, written)))
     if lacking:

@@ -52,8 +52,11 @@ def export_sr(
     its images.
 
     Each group has the region's SNOMED CT code, the heights of both ends and the
-    probability. Uncertain answers are exported too, with "(uncertain)" in the
-    series description. Reports name the patient, as their source does.
+    probability. Of an answer given region by region, a region that is surely
+    shown has a group with heights; one that may be shown, one without, whose
+    Certainty of Finding is "Possible"; one that is surely not shown, none. What
+    is not sure of a volume stands in the series description: (partly),
+    (uncertain), (extents unsure). Reports name the patient, as their source does.
     """
     from fovnet.report.exports.copies import refuse_beside_sources
     from fovnet.report.exports.structured import write_report
@@ -71,8 +74,10 @@ def export_copies(
     """Copies of the DICOM sources with Body Part Examined and Anatomic Region as predicted; the sources are
     not touched.  They name people.
 
-    Only answers with status ok are copied; these may still be wrong. Copies
-    have new UIDs, and keep the original attributes.
+    Only answers with status ok are copied, of which every region is decided;
+    these may still be wrong. Where heights choose the term (a spine beside what
+    it crosses, regions without a term together), they have to be sure too.
+    Copies have new UIDs, and keep the original attributes.
     """
     from fovnet.report.exports.copies import refuse_beside_sources, write_copies
 
@@ -85,7 +90,8 @@ def export_bids(
     answers: Answers, folder: Annotated[Path, FolderOut("--out", help="The derivative's folder.")],
     regions: Regions = "default",
 ) -> None:
-    """A BIDS derivative: a JSON with the spans for every volume, and BodyPart where the status is ok.
+    """A BIDS derivative: a JSON with the spans and what is said of each region for every volume, and BodyPart
+    where the status is ok.
 
     A volume without a BIDS name becomes a subject of its own. Refused volumes
     are written too; the exit status is 0 all the same.
@@ -115,11 +121,17 @@ def export_headers(
     where sources are gone.
 
     Columns: header (Body Part Examined), meant (the regions it names),
-    predicted (those of the answer), verdict. Verdicts: disagree; shows none;
-    part (some regions in common); header names no region (a shoulder); header
-    not understood; header empty; no answer (the volume is uncertain, and
-    predicted its best guess); source gone or changed; agree (a header that
-    names the spine alone agrees with a spine, whatever regions that crosses).
+    predicted (those of the spans, where unsure a guess), verdict; shows and
+    unsure, where the answer was given region by region. Verdicts: disagree (no
+    region in common); shows none; part (some in common); header names no region
+    (a shoulder); header not understood; header empty; no answer (every region
+    that the header names is unsure, or it names none and none is surely shown;
+    without answers by region, the volume is uncertain); source gone or changed;
+    agree (a header that names the spine alone agrees with a spine, whatever
+    regions that crosses).
+
+    A header is called wrong only where a sure answer speaks against it: of
+    what is unsure, it is taken to be right.
     """
     from fovnet.config.regions import vocabulary
     from fovnet.report.exports.answers import read_answers

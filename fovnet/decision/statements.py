@@ -99,16 +99,18 @@ def unsure_sentence(made: Sequence[Statement]) -> str:
     return f"unsure whether it shows {listed(named, 'or')}" if named else ""
 
 
+def may_show(one: Statement) -> bool:
+    """Whether the region is unsure, and more likely shown than not or with a span."""
+    return one.answer == UNSURE and (one.probability >= EVEN or one.lower is not None)
+
+
 def in_words(made: Sequence[Statement]) -> str:
     """What is said, in a sentence or two: "Shows the abdomen. Perhaps also pelvis and chest."
 
     "Perhaps" names what is unsure and more likely shown than not, or has a span.
     """
     shown = [one.region for one in made if one.answer == YES]
-    perhaps = [
-        one.region for one in made
-        if one.answer == UNSURE and (one.probability >= EVEN or one.lower is not None)
-    ]
+    perhaps = [one.region for one in made if may_show(one)]
     if shown:
         also = f" Perhaps also {listed(perhaps)}." if perhaps else ""
         return f"Shows {listed(shown)}.{also}"

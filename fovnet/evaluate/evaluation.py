@@ -59,6 +59,11 @@ class VolumeRow:
     unsure: tuple[str, ...] = ()
 
     @property
+    def is_answered(self) -> bool:
+        """Whether nothing is doubted of the volume as a whole, as `Case.is_answered`; False when refused."""
+        return self.extents == "sure"
+
+    @property
     def slice_error(self) -> float | None:
         """Share of wrong slices after the decision; None when refused."""
         return self.wrong / self.slices if self.slices else None

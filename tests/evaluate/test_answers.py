@@ -39,7 +39,7 @@ def collection(folder: Path, labels: str) -> Path:
     return folder
 
 
-def predicted(folder: Path, out: Path) -> Path:
+def predicted(folder: Path, out: Path, rule: Rule = RULE) -> Path:
     """Pelvis below slice 10 and abdomen from it on are predicted for both volumes that could be read, each
     slice standing for two.
 
@@ -54,8 +54,8 @@ def predicted(folder: Path, out: Path) -> Path:
         path = folder / f"{name}.nii.gz"
         covers = np.stack([2 * np.arange(S), 2 * np.arange(S) + 1], axis=1)
         stack = SliceStack(pixels, z_mm, covers, 400.0, np.eye(4), str(path), "0" * 64)
-        decision = decide(p, z_mm, DEFAULT, RULE)
-        answered = answer(f"renamed-{name}", str(path), decision, Signs({}), RULE, DEFAULT)
+        decision = decide(p, z_mm, DEFAULT, rule)
+        answered = answer(f"renamed-{name}", str(path), decision, Signs({}), rule, DEFAULT)
         write_json(out / f"renamed-{name}.json", facts(answered, stack, p, DEFAULT))
         rows += table_rows(answered, stack)
     refused = refusal(
@@ -312,3 +312,22 @@ def test_labelled_volumes_without_an_answer_end_with_a_status_of_their_own(tmp_p
         done = CliRunner().invoke(app, line)
         assert done.exit_code == status and ("passed-over" in done.output) == (status == 3)
         assert (tmp_path / "examined" / "evaluation.json").exists()
+
+
+@pytest.mark.parametrize("by_region", [True, False])
+def test_examine_counts_statements_where_answers_are_given_region_by_region(
+    tmp_path: Path, by_region: bool
+) -> None:
+    """Both volumes are said to show pelvis and abdomen, and no other region: twelve statements, all right."""
+    rule = Rule(sigma_mm=0.0, yes_bar=0.6, no_bar=0.6) if by_region else RULE
+    answers = predicted(tmp_path, tmp_path / "answers", rule)
+    collection(tmp_path, LABELS)
+    done = CliRunner().invoke(app, [
+        "examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined"), "--bootstrap",
+        "100",
+    ])
+    lines = {line[:20].strip(): line for line in done.output.splitlines()}
+    assert ("statements decided" in lines) == by_region
+    if by_region:
+        assert "100.0% of 12" in lines["statements decided"] and "0.0% of 12" in lines["statements wrong"]
+        assert "100.0% of 4" in lines["surely found"]

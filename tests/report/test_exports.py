@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from copy import deepcopy
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -18,6 +19,7 @@ import pydicom
 import pytest
 from highdicom.sr import srread
 from hypothesis import given
+from hypothesis import strategies as st
 from hypothesis.strategies import text
 from pydicom.config import disable_value_validation
 from typer.testing import CliRunner
@@ -27,13 +29,15 @@ from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.kept import recorded
 from fovnet.decision.rule import Rule
+from fovnet.decision.statements import End, Statement, status_of
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
+from fovnet.evaluate.cases import Stretch
 from fovnet.records import checksum, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
-from fovnet.report.exports.answers import read_answers
+from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.bids import write_bids
 from fovnet.report.exports.copies import combined_term, refuse_beside_sources, write_copies
-from fovnet.report.exports.headers import compare, write_headers
+from fovnet.report.exports.headers import Compared, compare, write_headers
 from fovnet.report.exports.originals import image_keys, originals_of, uid_for
 from fovnet.report.exports.structured import LOWER, UPPER, structured_report, write_report
 from fovnet.volume.dicom.address import address
@@ -1122,3 +1126,156 @@ def test_a_table_of_headers_replaces_another_and_nothing_else(tmp_path):
     with pytest.raises(ConfigError, match="headers-other-file"):
         write_headers([], source, DEFAULT)
     assert source.read_bytes() == b"somebody's image"
+
+
+def said(answer, shown, possible=(), extents=True):
+    """The same answer, given region by region: these regions yes, `possible` unsure, the others no."""
+    made = []
+    for region in DEFAULT.classes[:-1]:
+        words = "yes" if region in shown else "unsure" if region in possible else "no"
+        chance = {"yes": 0.97, "unsure": 0.6, "no": 0.02}[words]
+        span = next((one for one in answer.spans if one.region == region), None)
+        ends = (End(span.from_mm), End(span.to_mm)) if span else (None, None)
+        made.append(Statement(region, words, chance, (), *ends))
+    return replace(answer, statements=tuple(made), status=status_of(made), are_extents_sure=extents)
+
+
+def certainties(group):
+    """The codes that a group has as Certainty of Finding (DCM 111012)."""
+    found = group.get_qualitative_evaluations()
+    return [one.value.value for one in found if one.name.value == "111012"]
+
+
+class TestAnswersRegionByRegion:
+    """What is surely shown is handed on as a finding, what may be shown as possible, what is not shown not
+    at all."""
+
+    @pytest.fixture
+    def kidneys(self, tmp_path, classic):
+        """An answer whose best guess is pelvis to chest."""
+        one, = read_answers(answered(tmp_path / "answers", classic, ["pelvis", "abdomen", "chest"]))
+        return one
+
+    def test_statements_are_read_from_the_volumes_json(self, tmp_path, classic):
+        barred = Rule(sigma_mm=0.0, yes_bar=0.9, no_bar=0.9)
+        one, = read_answers(answered(tmp_path / "answers", classic, ["abdomen", "chest"], rule=barred))
+        assert [each.region for each in one.statements] == list(DEFAULT.classes[:-1])
+        assert one.shows == {"abdomen", "chest"} and one.are_extents_sure
+
+    def test_a_report_measures_what_is_sure_and_marks_what_is_possible(self, tmp_path, kidneys):
+        partly = said(kidneys, ["abdomen"], ["chest"])
+        report = srread(write_report(partly, DEFAULT, tmp_path / "sr"))
+        sure, possible = report.content.get_image_measurement_groups()
+        assert sure.finding_type.meaning == "Abdomen" and not certainties(sure)
+        span = next(one for one in kidneys.spans if one.region == "abdomen")
+        measured = {each.name.value: float(each.value) for each in sure.get_measurements()}
+        assert (measured[LOWER[0]], measured[UPPER[0]]) == pytest.approx((span.from_mm, span.to_mm), abs=1e-3)
+        assert (possible.finding_type.meaning, certainties(possible)) == ("Chest", ["371930009"])
+        chance, = possible.get_measurements()
+        assert (chance.name.value, float(chance.value)) == ("122157", 0.6)
+        assert report.CompletionFlag == "PARTIAL" and report.SeriesDescription.endswith("(partly)")
+
+    def test_a_report_is_complete_where_every_region_and_the_extents_are_sure(self, kidneys):
+        whole = said(kidneys, ["pelvis", "abdomen", "chest"])
+        assert structured_report(whole, DEFAULT).CompletionFlag == "COMPLETE"
+        doubted = structured_report(replace(whole, are_extents_sure=False), DEFAULT)
+        assert doubted.CompletionFlag == "PARTIAL" and "(extents unsure)" in doubted.SeriesDescription
+
+    @pytest.mark.parametrize(
+        ("answer", "words"), [("no", "None of the regions"), ("unsure", "No region surely shown")]
+    )
+    def test_a_report_without_a_region_says_whether_that_is_sure(self, tmp_path, kidneys, answer, words):
+        chance = {"no": 0.01, "unsure": 0.3}[answer]
+        made = tuple(Statement(region, answer, chance) for region in DEFAULT.classes[:-1])
+        bare = replace(kidneys, spans=(), statements=made, status=status_of(made))
+        group, = srread(write_report(bare, DEFAULT, tmp_path)).content.get_image_measurement_groups()
+        assert group.get_qualitative_evaluations()[0].value.meaning == words
+
+    def test_other_statements_are_another_report(self, kidneys):
+        ways = [said(kidneys, ["abdomen"], ["chest"]), said(kidneys, ["abdomen", "chest"]), kidneys]
+        assert len({str(structured_report(one, DEFAULT).SOPInstanceUID) for one in ways}) == 3
+
+    def test_a_header_is_written_from_the_yes_alone_and_only_if_all_is_decided(self, tmp_path, kidneys):
+        assert combined_term(said(kidneys, ["pelvis", "abdomen"]), DEFAULT).body_part == "ABDOMENPELVIS"
+        partly = said(kidneys, ["abdomen"], ["chest"])
+        with pytest.raises(ModelError, match="only a prediction with status ok"):
+            write_copies(partly, DEFAULT, tmp_path / "copies")
+        assert not (tmp_path / "copies").exists()
+
+    @pytest.mark.parametrize(("shown", "body_part"), [
+        (["abdomen"], "ABDOMEN"), (["abdomen", "chest"], "CHESTABDOMEN"),
+        (["abdomen", "spine"], None), (["pelvis", "chest"], None),
+    ])
+    def test_heights_in_doubt_choose_no_term(self, kidneys, shown, body_part):
+        spine = replace(max(kidneys.spans, key=lambda one: one.to_mm), region="spine")
+        doubted = said(replace(kidneys, spans=(*kidneys.spans, spine)), shown, extents=False)
+        if body_part:
+            assert combined_term(doubted, DEFAULT).body_part == body_part
+            return
+        with pytest.raises(ModelError, match="heights that are in doubt") as fault:
+            combined_term(doubted, DEFAULT)
+        assert fault.value.code == "export-unsure"
+        assert combined_term(replace(doubted, are_extents_sure=True), DEFAULT)
+
+    def test_a_sidecar_names_a_body_part_only_if_all_is_decided(self, tmp_path, kidneys):
+        for name, one in (("sure", said(kidneys, ["abdomen"])), ("part", said(kidneys, ["abdomen"], ["chest"]))):
+            _, path = write_bids([one], DEFAULT, tmp_path / name)
+            sidecar = json.loads(path.read_text())
+            assert sidecar.get("BodyPart") == ("ABDOMEN" if name == "sure" else None)
+            assert sidecar["FovnetAnswers"]["abdomen"] == {"answer": "yes", "probability": 0.97}
+            assert sidecar["BodyPartDetails"].startswith("abdomen") and ";" not in sidecar["BodyPartDetails"]
+            assert len(sidecar["FovnetSpans"]) == 3 and sidecar["FovnetExtents"] == "sure"
+
+    @pytest.mark.parametrize(("header", "shown", "possible", "verdict"), [
+        ("ABDOMEN", ["abdomen"], ["pelvis"], "agree"),
+        ("ABDOMENPELVIS", ["abdomen"], ["pelvis"], "agree"),
+        ("ABDOMEN", ["chest"], ["abdomen"], "no answer"),
+        ("HEAD", ["chest"], ["abdomen"], "disagree"),
+        ("HEAD", [], ["abdomen"], "disagree"),
+        ("HEAD", [], ["head"], "no answer"),
+        ("HEAD", [], [], "shows none"),
+        ("CHESTABDOMEN", ["abdomen"], ["pelvis"], "part"),
+        ("ABDOMEN", ["abdomen", "chest"], ["pelvis"], "part"),
+        ("LSPINE", ["spine", "abdomen"], ["pelvis"], "agree"),
+        ("LSPINE", ["abdomen"], ["spine"], "no answer"),
+        ("LSPINE", ["abdomen"], ["pelvis"], "disagree"),
+        ("", ["abdomen"], ["pelvis"], "header empty"),
+        ("", [], ["pelvis"], "no answer"),
+        ("SHOULDER", [], [], "shows none"),
+    ])
+    def test_a_header_is_wrong_only_against_a_sure_answer(
+        self, tmp_path, write, header, shown, possible, verdict
+    ):
+        series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
+        one, = read_answers(answered(tmp_path / "answers", series, ["abdomen"]))
+        row, = read_tsv(write_headers(
+            compare([said(one, shown, possible)], DEFAULT), tmp_path / "h.tsv", DEFAULT,
+        ))
+        assert (row["verdict"], row["shows"].split("+")) == (
+            verdict, [name for name in DEFAULT.classes if name in shown] or [""],
+        )
+
+
+@given(
+    st.sets(st.sampled_from(DEFAULT.classes[:-1]), min_size=1),
+    st.lists(st.sampled_from(["yes", "no", "unsure"]), min_size=6, max_size=6),
+)
+def test_no_verdict_on_a_header_is_harder_than_the_truth_can_make_it(meant, answers):
+    """Whatever the unsure regions turn out to be, a header that is surely right in part is never called
+    wrong, and one called wrong is wrong in all of these cases."""
+    hardness = {"agree": 0, "part": 1, "disagree": 2, "shows none": 2}
+    regions, beside = DEFAULT.classes[:-1], frozenset(DEFAULT.side_regions)
+
+    def verdict(words):
+        made = tuple(Statement(*each, 0.5) for each in zip(regions, words, strict=True))
+        spans = tuple(Stretch(one.region, 0.0, 9.0, 0, 2, 0.9) for one in made if one.answer == "yes")
+        stored = StoredAnswer("v", Path("v"), status_of(made), "", spans, 0.9, None, "m", "1", None, made)
+        return Compared(stored, "TEXT", frozenset(meant), stored.shows, beside=beside).verdict
+
+    ways = product(*(["yes", "no"] if one == "unsure" else [one] for one in answers))
+    mildest = min(hardness[verdict(way)] for way in ways)
+    found = verdict(answers)
+    if found == "no answer":
+        assert all(answers[regions.index(region)] == "unsure" for region in meant)
+    else:
+        assert hardness[found] == mildest

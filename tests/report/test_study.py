@@ -48,13 +48,13 @@ def manifest():
 
 class TestFlow:
     def test_nobody_is_lost_between_two_steps(self, manifest):
-        steps = flow_view(manifest, uncertain=1).steps
+        steps = flow_view(manifest, doubted=1).steps
         assert [step.volumes for step in steps] == [10, 7, 6, 2, 1]
         for before, after in pairwise(steps):
             assert before.volumes - sum(one.volumes for one in after.left_out) == after.volumes
 
     def test_subjects_and_slices_are_counted_once(self, manifest):
-        steps = flow_view(manifest, uncertain=0).steps
+        steps = flow_view(manifest, doubted=0).steps
         assert [step.subjects for step in steps[:4]] == [8, 6, 5, 2]
         assert [step.slices for step in steps[:4]] == [67, 67, 60, 20]
 

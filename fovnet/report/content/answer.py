@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fovnet.evaluate.evaluation import COLLECTION, Evaluation
 from fovnet.evaluate.groups import ALL_BORDERS, Group
 from fovnet.report.content.cells import Shown
+from fovnet.report.content.statement_rates import statements_sentence
 from fovnet.report.content.statements import NOT_FOR, USE
 from fovnet.report.content.wording import shown
 from fovnet.words import several
@@ -45,8 +46,8 @@ def answer_of(evaluation: Evaluation, simulated: Collection[str]) -> Answer:
 
 
 def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
-    """The result in two to four sentences, one of them on regions predicted beside a spine if these change
-    the error."""
+    """The result in a few sentences: one of them on regions predicted beside a spine if these change the
+    error, one on the statements where answers are given region by region."""
     whole = evaluation.everything
     raw, decided = (shown(whole.find("slice_error", stage)) for stage in ("raw", "decided"))
     beside = whole.find("slice_error_any_label", "decided")
@@ -70,10 +71,11 @@ def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
         placed = border is not None and border.value is not None
         error = f"a mean error of {shown(border).value}"
         words[-1] += f", and placed the borders between them that it found with {error}." if placed else "."
-    uncertain = sum(row.status == "uncertain" for row in evaluation.volumes)
-    unsure = several(uncertain, "volume") if uncertain else "no volume"
+    words += filter(None, [statements_sentence(whole)])
+    doubted = sum(row.extents == "unsure" for row in evaluation.volumes)
+    unsure = several(doubted, "volume") if doubted else "no volume"
     refused = several(whole.refused, "volume") if whole.refused else "none"
-    words.append(f"It is uncertain about {unsure} and refused {refused}.")
+    words.append(f"It has a doubt about {unsure} as a whole and refused {refused}.")
     return " ".join(words)
 
 

@@ -18,7 +18,8 @@ from fovnet.report.content.cells import Table
 SECTIONS = {
     "answer": "The answer", "use": "Intended use", "inputs": "What went in",
     "people": "Who is in which split", "reference": "Reference standard", "slices": "Slice by slice",
-    "borders": "Where one region ends", "volumes": "Volume by volume", "subgroups": "Subgroups",
+    "borders": "Where one region ends", "volumes": "Volume by volume",
+    "statements": "What is said of each region", "subgroups": "Subgroups",
     "calibration": "Is the confidence honest?", "risk": "Answering less, erring less",
     "ablation": "What each step is worth", "failures": "Failures", "search": "The search",
     "explained": "The search, explained", "running": "Time and memory", "method": "Method in short",
@@ -225,7 +226,7 @@ TRIPOD = (
     Item("26", "limitations", "limits"),
     Item(
         "27a", "poor or missing input at use", "inputs",
-        "what is refused and why; “uncertain” under “Volume by volume”",
+        "what is refused and why; doubts under “Volume by volume”",
     ),
     Item("27b", "what users have to do, and what expertise they need", "use"),
     Item("27c", "next steps of research", "", AUTHORS),

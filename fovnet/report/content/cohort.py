@@ -38,7 +38,7 @@ class Cohort:
 
 def cohort_of(evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[Listed]) -> Cohort:
     """The chapter, from the volumes listed (`manifest`) and those evaluated."""
-    flow = flow_view(manifest, sum(row.status == "uncertain" for row in evaluation.volumes))
+    flow = flow_view(manifest, sum(row.extents == "unsure" for row in evaluation.volumes))
     return Cohort(
         sentence=_sentence(manifest),
         by_split=_by_split(manifest),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
@@ -16,8 +17,12 @@ from fovnet.report.content.run_record import Abstention
 from fovnet.report.content.wording import percent, plain, shown
 from fovnet.words import several
 
+PRESENCE = "presence"
+"""The stage of the probabilities that a region is shown."""
+
 CALIBRATED = {
     "raw": "networks alone", "calibrated": "after calibration", "smoothed": "smoothed", "decided": "decided",
+    PRESENCE: "that a region is shown",
 }
 """Names of the stages in the calibration figures."""
 
@@ -27,7 +32,7 @@ STEPS = (1.0, 0.95, 0.9, 0.8, 0.7, 0.5, 0.25)
 
 @dataclass(frozen=True)
 class ReliabilityPoint:
-    """One bin of confidence with at least one slice."""
+    """One bin of confidence with at least one slice, or one statement."""
 
     stage: str
     middle: float
@@ -48,7 +53,7 @@ class RiskPoint:
 
 @dataclass(frozen=True)
 class RiskView:
-    """Risk against coverage; `answered` is the share of volumes that the decision answers, None without
+    """Risk against coverage; `answered` is the share of volumes about which there is no doubt, None without
     volumes."""
 
     points: tuple[RiskPoint, ...]
@@ -71,18 +76,18 @@ class Confidence:
 def confidence_of(evaluation: Evaluation, abstention: Abstention | None) -> Confidence:
     """The chapter; `abstention` is None where no threshold was chosen."""
     return Confidence(
-        reliability=reliability_points(evaluation),
+        reliability=reliability_points(evaluation.reliability),
         calibration=calibration_table(evaluation),
         risk=risk_view(evaluation),
         promise=promise_words(abstention, evaluation.answered_risk) if abstention else "",
     )
 
 
-def reliability_points(evaluation: Evaluation) -> tuple[ReliabilityPoint, ...]:
-    """Share of right slices against confidence, by bin, before and after calibration; a bin without slices
-    has no point."""
+def reliability_points(reliability: Mapping[str, NDArray[np.float64]]) -> tuple[ReliabilityPoint, ...]:
+    """Share of right slices against confidence by bin, from the totals (b, 3) of each stage; a bin without
+    slices has no point."""
     points = []
-    for stage, totals in evaluation.reliability.items():
+    for stage, totals in reliability.items():
         for index, (slices, confidence, right) in enumerate(totals):
             if slices:
                 middle = (index + 0.5) / len(totals)
@@ -106,7 +111,7 @@ def calibration_table(evaluation: Evaluation) -> Table:
 
 
 def risk_view(evaluation: Evaluation) -> RiskView:
-    """The curve over all volumes with a confidence, uncertain ones included, and a table at STEPS with
+    """The curve over all volumes with a confidence, doubted ones included, and a table at STEPS with
     intervals over subjects."""
     rows = [row for row in evaluation.volumes if row.slices and row.confidence is not None]
     ranked = sorted(rows, key=lambda row: (-(row.confidence or 0.0), row.volume_id))
@@ -133,7 +138,7 @@ def risk_view(evaluation: Evaluation) -> RiskView:
         f"Averaged over all coverages, {mean} of the slices answered are wrong (the area under the solid "
         f"curve); answering everything, {percent(float(wrong[-1] / slices[-1]))}."
     )
-    answered = sum(row.status == "ok" for row in ranked)
+    answered = sum(row.is_answered for row in ranked)
     return RiskView(points, answered / len(ranked), _risk_table(ranked, evaluation), words)
 
 
@@ -164,7 +169,7 @@ def promise_words(abstention: Abstention, risk: Measure | None = None) -> str:
     split (`risk`)."""
     stated, subjects = percent(abstention.stated_error), several(abstention.subjects, "subject")
     words = (
-        f"Answers begin at confidence {abstention.min_confidence:.2f}, chosen on {subjects} of the "
+        f"Extents are sure from confidence {abstention.min_confidence:.2f} on, chosen on {subjects} of the "
         f"validation split for an error of at most {stated} of the slices answered, on average over people. "
     )
     if abstention.promised:

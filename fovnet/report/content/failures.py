@@ -1,5 +1,5 @@
-"""The failures, answered ones first, by descending confidence: predicted and true regions, and the slices
-where these differ."""
+"""The failures, those without a doubt first, by descending confidence: predicted and true regions, and the
+slices where these differ."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class Failure:
 
 @dataclass(frozen=True)
 class FailuresView:
-    """All failures, answered ones first, each group by descending confidence, and pictures of the first."""
+    """All failures, those without a doubt first, each group by descending confidence, and pictures of the
+    first."""
 
     sentence: str
     table: Table
@@ -62,7 +63,7 @@ def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, f
         for row in evaluation.volumes
         if row.slices and (not row.right or (row.slice_error or 0) >= WRONG_SHARE)
     ]
-    ranked = sorted(failed, key=lambda row: (row.status != "ok", -(_sure(row) or 0.0), row.volume_id))
+    ranked = sorted(failed, key=lambda row: (not row.is_answered, -(_sure(row) or 0.0), row.volume_id))
     of_id = {case.volume_id: case for case in cases if case.pixels is not None}
     pictured = [row for row in ranked if row.volume_id in of_id][:most]
     vocabulary = evaluation.vocabulary
@@ -91,7 +92,7 @@ def _confidence_text(row: VolumeRow) -> str:
 
 def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
     other = sum(not row.right for row in ranked)
-    sure = sum(row.status == "ok" for row in ranked)
+    sure = sum(row.is_answered for row in ranked)
     if not ranked:
         return (
             f"No volume of {counted:,} failed: all have the right regions, and fewer than "
@@ -100,8 +101,8 @@ def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
     return (
         f"{len(ranked):,} of {several(counted, 'volume')} failed: {other:,} with a wrong set of regions, "
         f"{len(ranked) - other:,} with the right regions and at least {percent(WRONG_SHARE)} of the slices "
-        f"wrong. {sure:,} of them were answered with confidence, {len(ranked) - sure:,} as uncertain. Those "
-        "answered come first, the surest before the others: how sure of just these regions, or, where they "
+        f"wrong. {sure:,} of them were answered without a doubt, {len(ranked) - sure:,} with one. Those "
+        "without come first, the surest before the others: how sure of just these regions, or, where they "
         f"are right, of the slices. {pictured:,} are pictured."
     )
 

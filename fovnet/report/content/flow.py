@@ -40,8 +40,8 @@ class FlowView:
     steps: tuple[FlowStep, ...]
 
 
-def flow_view(manifest: Sequence[Listed], uncertain: int) -> FlowView:
-    """The flow of the volumes in a manifest; `uncertain` is the number of test volumes that are uncertain.
+def flow_view(manifest: Sequence[Listed], doubted: int) -> FlowView:
+    """The flow of the volumes in a manifest; `doubted` is the number of test volumes doubted as a whole.
 
     A volume without labels is for prediction only, and is in no split.
     """
@@ -53,7 +53,7 @@ def flow_view(manifest: Sequence[Listed], uncertain: int) -> FlowView:
         _step("read and cut into slices", read, _refusals(manifest)),
         _step("labelled", labelled, _unlabelled(read)),
         _step("held back for testing", tested, _others(labelled)),
-        FlowStep("answered with confidence", len(tested) - uncertain, None, None, _unsure(uncertain)),
+        FlowStep("answered without a doubt", len(tested) - doubted, None, None, _doubted(doubted)),
     )
     return FlowView(steps if manifest else ())
 
@@ -89,8 +89,8 @@ def _others(labelled: Sequence[Listed]) -> tuple[LeftOut, ...]:
     return tuple(LeftOut(f"used for {SPLITS.get(split, split)}", counts[split]) for split in sorted(counts))
 
 
-def _unsure(uncertain: int) -> tuple[LeftOut, ...]:
-    return (LeftOut("uncertain", uncertain),) if uncertain else ()
+def _doubted(doubted: int) -> tuple[LeftOut, ...]:
+    return (LeftOut("with a doubt", doubted),) if doubted else ()
 
 
 def _count(value: int | None) -> str:

@@ -46,8 +46,11 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Pag
     """The whole report as data.  Raises CollectionError "evaluate-split-leak" for a subject in two splits."""
     check_splits(run.manifest)
     settings, vocabulary = run.settings, evaluation.vocabulary
-    performance, search = performance_of(evaluation, run.ablation), search_of(run, vocabulary)
-    optional = {"ablation": performance.ablation, "explained": search.explained}
+    performance = performance_of(evaluation, run.ablation, run.by_region)
+    search = search_of(run, vocabulary)
+    optional = {
+        "ablation": performance.ablation, "explained": search.explained, "statements": performance.said,
+    }
     places = {*SECTIONS} - {name for name, section in optional.items() if section is None}
     return Page(
         title=settings.report.title,

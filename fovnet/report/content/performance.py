@@ -16,6 +16,8 @@ from fovnet.regions import Vocabulary
 from fovnet.report.content.ablation import AblationView, ablation_view
 from fovnet.report.content.cells import Row, Shown, Table
 from fovnet.report.content.doubt_words import doubt_in_words
+from fovnet.report.content.run_record import ByRegion
+from fovnet.report.content.statement_rates import SaidView, said_view
 from fovnet.report.content.wording import percent, plain, run_of, shown
 from fovnet.words import several
 
@@ -74,6 +76,7 @@ class Performance:
     borders, border_errors       rates, and the signed error of every border found
     handling, doubts, volumes    by volume: right sets of regions, what was in doubt, a row each
     subgroups, too_few           by collection and recorded attribute, and those of fewer than five subjects
+    said                         what is said of each region; None where nothing is said region by region
     header_rates, headers        the header's Body Part Examined against the truth and against fovnet
     ablation                     what each step is worth; None where it was not measured
     """
@@ -88,13 +91,16 @@ class Performance:
     volumes: Table
     subgroups: Table
     too_few: tuple[str, ...]
+    said: SaidView | None
     header_rates: Table
     headers: Table
     ablation: AblationView | None
 
 
-def performance_of(evaluation: Evaluation, ablation: Ablation | None) -> Performance:
-    """The chapter."""
+def performance_of(
+    evaluation: Evaluation, ablation: Ablation | None, by_region: ByRegion | None = None
+) -> Performance:
+    """The chapter; `by_region` is None where no bars were chosen for statements on regions."""
     return Performance(
         stages=stages_table(evaluation),
         confusion=confusion_view(evaluation),
@@ -106,6 +112,7 @@ def performance_of(evaluation: Evaluation, ablation: Ablation | None) -> Perform
         volumes=volumes_table(evaluation),
         subgroups=subgroups_table(evaluation),
         too_few=tuple(group.name for group in evaluation.subgroups if group.too_few and group.volumes),
+        said=said_view(evaluation, by_region),
         header_rates=header_rates(evaluation),
         headers=header_rows(evaluation),
         ablation=ablation_view(ablation),
@@ -220,7 +227,7 @@ def handling_table(evaluation: Evaluation) -> Table:
         (
             ("exactly the right regions", shown(whole.find("exact_set", "decided"))),
             (
-                "the same, answered volumes only",
+                "the same, volumes without a doubt only",
                 shown(answered.find("exact_set", "decided") if answered else None),
             ),
             ("F1 of presence, weighted by region", shown(whole.find("presence_f1_weighted", "decided"))),
@@ -230,7 +237,7 @@ def handling_table(evaluation: Evaluation) -> Table:
                 shown(whole.find("far_confusion_volumes", "decided")),
             ),
             *([("slices with any false label, beside a spine too", shown(beside))] if beside else []),
-            ("uncertain", handled["abstained"]),
+            ("with a doubt about the volume as a whole", handled["abstained"]),
             ("refused", handled["refused"]),
         ),
         name="handling",

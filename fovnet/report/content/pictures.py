@@ -18,7 +18,8 @@ from fovnet.report.content.wording import percent, run_of
 
 @dataclass(frozen=True)
 class VolumeView:
-    """One volume for the whole-body figure, and why it was chosen; `guessed` if the answer is uncertain."""
+    """One volume for the whole-body figure, and why it was chosen; `guessed` if it is doubted as a
+    whole."""
 
     why: str
     title: str
@@ -81,7 +82,7 @@ def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *,
         spans=case.spans,
         truth=true_stretches(case, vocabulary),
         message=case.message,
-        guessed=case.status == "uncertain",
+        guessed=not case.is_answered,
     )
 
 

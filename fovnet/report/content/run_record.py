@@ -46,6 +46,29 @@ class Abstention:
     promised: bool
 
 
+@dataclass(frozen=True)
+class RegionBar:
+    """How the probability was chosen from which on one kind of statement is given, the yes or the no, on the
+    `subjects` and `statements` of the validation split.
+
+    promised  whether a test over subjects shows that the stated error holds for new ones
+    """
+
+    min_confidence: float
+    promised: bool
+    subjects: int
+    statements: int
+
+
+@dataclass(frozen=True)
+class ByRegion:
+    """The largest share of wrong statements that the bars of yes and of no were chosen for, and the bars."""
+
+    stated_error: float
+    yes: RegionBar
+    no: RegionBar
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
     """The records of preparation, search, ensemble and settings.
@@ -54,7 +77,8 @@ class RunRecord:
     trials       of the search, every slot;  members  of the ensemble;  rule  of its decision
     versions     of the software, by name;  hashes  SHA-256 by the name of what was hashed
     explanation  of the search; left out without one, and if networks were trained further instead
-    abstention   how the threshold for answering was chosen;  ablation  what each step is worth
+    abstention   how the threshold for answering was chosen;  by_region  how those of statements on regions
+    ablation     what each step is worth
     """
 
     settings: Settings
@@ -67,6 +91,7 @@ class RunRecord:
     labels: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     explanation: Explanation | None = None
     abstention: Abstention | None = None
+    by_region: ByRegion | None = None
     ablation: Ablation | None = None
 
 
@@ -86,3 +111,14 @@ def abstention_in(facts: Mapping[str, Any]) -> Abstention | None:
     """What decision.json says of it; None where it says nothing."""
     told = facts.get("abstention")
     return Abstention(**{one.name: told[one.name] for one in fields(Abstention)}) if told else None
+
+
+def by_region_in(facts: Mapping[str, Any]) -> ByRegion | None:
+    """What decision.json says of the bars of statements; None in one that was made before there were any."""
+    told = facts.get("statements")
+    if not told:
+        return None
+    yes, no = (
+        RegionBar(**{one.name: told[kind][one.name] for one in fields(RegionBar)}) for kind in ("yes", "no")
+    )
+    return ByRegion(told["stated_error"], yes, no)

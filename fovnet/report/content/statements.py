@@ -10,7 +10,7 @@ USE = (
     "choosing the processing that fits, checking that the field of view covers what was ordered, adding the "
     "body part where the header lacks it.",
     "For people who keep or use an archive of images; a person can check every answer against its picture, "
-    "and has to check those that are marked uncertain.",
+    "and has to check what is marked unsure.",
 )
 
 NOT_FOR = (

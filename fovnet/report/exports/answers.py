@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError
 from fovnet.evaluate.answers import read_facts
 from fovnet.evaluate.cases import Stretch
-from fovnet.evaluate.reading import stretches
+from fovnet.evaluate.reading import stored_statement, stretches
 from fovnet.regions import Vocabulary
 from fovnet.volume.volume import Images
 
@@ -24,6 +25,8 @@ class StoredAnswer:
     model       identity of the ensemble and its rule         images  None if the source was not DICOM
     confidence  None if the volume was refused                file    fingerprint of the files when read, from
         `fovnet.decision.kept`
+    statements  what is said of each region; empty where nothing was said region by region
+    are_extents_sure  whether nothing is doubted of the volume as a whole, its spans and their ends included
     """
 
     volume_id: str
@@ -36,14 +39,32 @@ class StoredAnswer:
     model: str
     version: str
     file: Mapping[str, Any] | None = None
+    statements: tuple[Statement, ...] = ()
+    are_extents_sure: bool = True
+
+    @property
+    def shown_spans(self) -> tuple[Stretch, ...]:
+        """The spans of the regions that are said to be shown; without statements, all of them."""
+        shown = self.shows
+        return tuple(span for span in self.spans if span.region in shown)
+
+    @property
+    def shows(self) -> frozenset[str]:
+        """The regions that are said to be shown; without statements, those of all spans."""
+        if not self.statements:
+            return frozenset(span.region for span in self.spans)
+        return frozenset(one.region for one in self.statements if one.answer == YES)
 
     def identity(self) -> tuple[object, ...]:
-        """What distinguishes this answer from any other on the same images: model, version, status and every
-        span."""
+        """What distinguishes this answer from any other on the same images: model, version, status, every
+        span, and what is said of each region."""
         spans = [
             f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}" for span in self.spans
         ]
-        return self.model, self.version, self.status, *spans
+        said = [f"{one.region} {one.answer} {one.probability:.4f}" for one in self.statements]
+        # an answer without statements keeps the UIDs that it always had
+        doubted = ["extents unsure"] if said and not self.are_extents_sure else []
+        return self.model, self.version, self.status, *spans, *said, *doubted
 
     def images_of(self, span: Stretch) -> Images | None:
         """The source images of a span: those of its slices if each slice is an image, otherwise all."""
@@ -81,4 +102,6 @@ def _stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
         facts.get("confidence"),
         images and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])),
         facts["model"], facts["fovnet"]["version"], facts.get("file"),
+        tuple(map(stored_statement, facts.get("statements") or ())),
+        facts.get("extents_sure", facts["status"] == "ok"),
     )

@@ -30,8 +30,9 @@ DESCRIPTION = "dataset_description.json"
 NAMED = re.compile(r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)")
 IGNORED = "*_desc-fovnet_*.json\n"
 """Content of .bidsignore: the validator reports an error for a sidecar whose image is in another data set."""
-README = """Body regions that fovnet {version} saw in MRI volumes: a JSON a volume, `BodyPart` where the answer is sure, `FovnetStatus`,
-`FovnetSpans` in scanner millimetres, and in `Sources` the image.  The images stay where they are.  Not for diagnosis.
+README = """Body regions that fovnet {version} saw in MRI volumes: a JSON a volume, `BodyPart` where every region is sure, `FovnetStatus`,
+`FovnetAnswers` region by region, `FovnetSpans` in scanner millimetres (`FovnetExtents`: sure or unsure), and in `Sources` the image.
+The images stay where they are.  Not for diagnosis.
 """
 SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
 
@@ -167,12 +168,20 @@ def sidecar(answer: StoredAnswer, *, alone: bool = True) -> Path:
 
 def facts(answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str]) -> dict[str, Any]:
     """The content of the sidecar: BodyPart if the status is ok and there is a term; always the status, every
-    span, and the image as a BIDS URI by the names in `links`."""
+    span, and the image as a BIDS URI by the names in `links`.
+
+    `FovnetAnswers` has for each region `answer` (yes, no or unsure) and `probability`, where the answer was
+    given region by region; `BodyPartDetails` are then the spans of the yes alone.
+    """
     try:
         body_part: dict[str, Any] = {"BodyPart": combined_term(answer, vocabulary).body_part}
     except ModelError:
         body_part = {}
-    details = [f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.spans]
+    details = [f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.shown_spans]
+    said = {one.region: {"answer": one.answer, "probability": one.probability} for one in answer.statements}
+    extents = {} if answer.status == "refused" else {
+        "FovnetExtents": "sure" if answer.are_extents_sure else "unsure"
+    }
     return {
         **body_part,
         **({"BodyPartDetails": "; ".join(details)} if details else {}),
@@ -181,6 +190,8 @@ def facts(answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str
         "FovnetStatus": answer.status,
         "FovnetMessage": answer.message,
         "FovnetConfidence": answer.confidence,
+        **({"FovnetAnswers": said} if said else {}),
+        **extents,
         "FovnetSpans": [
             {
                 "region": span.region, "first_slice": span.first_slice, "last_slice": span.last_slice,

@@ -42,6 +42,7 @@ from fovnet.volume.dicom.pixels import with_transfer_syntax
 NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
 ALL_LETTERS = (UTF_8, "GB18030")
 THROUGH = 0.8       # share of the height of all spans: a spine along a head is no spine acquisition
+BY_HAND = "Look at the volume, and correct its header by hand if need be."
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
 SIDES = ("Laterality", "ImageLaterality")
 STRUCTURE = "PrimaryAnatomicStructureSequence"
@@ -74,8 +75,9 @@ def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
     removed.
 
     Raises ModelError "export-unsure" for an answer that is not "ok", as a guess must not change a header,
-    "export-none" for one without a region; "export-no-code", "export-refused", "export-other-places",
-    "export-other-study", "export-stays", "export-header", "export-foreign"; those of `originals_of`.
+    and for one whose term depends on doubtful heights; "export-none" for one without a region;
+    "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-stays",
+    "export-header", "export-foreign"; those of `originals_of`.
     """
     place = folder / answer.volume_id
     if answer.status == "refused":
@@ -180,32 +182,41 @@ def _remove_others(place: Path, written: Collection[Path]) -> None:
 
 
 def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
-    """The one term for what a volume shows.
+    """The one term for what a volume shows: for the regions that it is said to show, and no others.
 
     A side region such as spine takes precedence over the regions it crosses if its span has at least THROUGH
     of the height of all spans. Regions without a combined term give the term of the tallest span, as the
-    attribute has a single value.  Raises ModelError "export-unsure", "export-none", "export-no-code".
+    attribute has a single value.  Raises ModelError "export-unsure" for an answer that is not "ok", and where
+    heights would decide but are in doubt; "export-none", "export-no-code".
     """
     refuse_unanswered(answer)
-    names = {span.region for span in answer.spans}
+    spans = answer.shown_spans
+    names = {span.region for span in spans}
     if answer.status != "ok":
         raise ModelError(
             "export-unsure",
-            f"{answer.volume_id}: its answer is uncertain ({answer.message}); only a prediction with status "
-            "ok is written into a header. Look at the volume, and correct its header by hand if need be.",
+            f"{answer.volume_id}: which regions it shows is not sure ({answer.message}); only a prediction "
+            f"with status ok is written into a header. {BY_HAND}",
         )
     if not names:
         raise ModelError(
             "export-none",
             f"{answer.volume_id}: it shows none of the regions, for which there is no Body Part Examined. "
-            "Look at the volume, and correct its header by hand if need be.",
+            f"{BY_HAND}",
         )
-    whole_mm = max(span.to_mm for span in answer.spans) - min(span.from_mm for span in answer.spans)
-    through = {span.region for span in answer.spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
+    whole_mm = max(span.to_mm for span in spans) - min(span.from_mm for span in spans)
+    through = {span.region for span in spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
     side_regions = [name for name in vocabulary.side_regions if name in through]
-    names = names - set(vocabulary.side_regions) or names
-    tallest = max(answer.spans, key=lambda span: span.to_mm - span.from_mm).region
-    term = vocabulary.term(side_regions[:1] or names) or vocabulary.term([tallest])
+    chain = names - set(vocabulary.side_regions)
+    tallest = max(spans, key=lambda span: span.to_mm - span.from_mm).region
+    together = vocabulary.term(side_regions[:1] or chain or names)
+    term = together or vocabulary.term([tallest])
+    if not answer.are_extents_sure and len(names) > 1 and (together is None or chain < names):
+        raise ModelError(
+            "export-unsure",
+            f"{answer.volume_id}: its term depends on heights that are in doubt ({answer.message}). "
+            f"{BY_HAND}",
+        )
     if term is None:
         raise ModelError(
             "export-no-code",
@@ -219,7 +230,7 @@ def _overrules(answer: StoredAnswer, source: Original, vocabulary: Vocabulary) -
     """Whether a header names a region that was not predicted, or none: its laterality and anatomic structures
     are then wrong."""
     meant = regions_named(str(source.header.get("BodyPartExamined") or ""), vocabulary)
-    return not meant or not set(meant) <= {span.region for span in answer.spans}
+    return not meant or not set(meant) <= answer.shows
 
 
 def _changed_at(path: Path, uid: str) -> str:

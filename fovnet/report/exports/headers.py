@@ -1,4 +1,11 @@
-"""Body Part Examined of the headers, compared with the predicted regions."""
+"""Body Part Examined of the headers, compared with the predicted regions.
+
+    meant  what the header names      Y, U  the regions surely shown, and those of which that is unsure
+
+Of an answer given region by region, what is unsure counts in favour of the header: it is held against Y and
+meant ∩ U, the mildest that the volume can turn out to be.  A header is thus called wrong only where a sure
+statement speaks against it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +22,10 @@ from fovnet.report.exports.originals import header_of
 from fovnet.volume.collection.body_part import regions_named
 from fovnet.volume.dicom.header import quietly
 
-COLUMNS = ("volume_id", "status", "header", "meant", "predicted", "verdict", "path")
+COLUMNS = (
+    "volume_id", "status", "header", "meant", "predicted", "verdict", "path", "shows", "unsure",
+)
+FIRST = COLUMNS[:7]                     # by which a table is known, also one of an earlier version
 VERDICTS = (
     "disagree", "shows none", "part", "header names no region", "header not understood", "header empty",
     "no answer", "source gone or changed", "agree",
@@ -25,8 +35,8 @@ CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # valid in (0018,0015); any
 
 @dataclass(frozen=True)
 class Compared:
-    """One volume: Body Part Examined as written, the regions it means, the predicted ones, and the verdict,
-    one of VERDICTS.
+    """One volume: Body Part Examined as written, the regions it means, those of the predicted spans, and the
+    verdict, one of VERDICTS.
 
     meant   empty for a part of the body in no region, such as a shoulder; None for a text that is not
             understood
@@ -45,24 +55,33 @@ class Compared:
     @property
     def verdict(self) -> str:
         """ "agree" if both name the same regions, or the header only a spine and the answer that spine and
-        the regions it crosses; "part" if they share one, "shows none" if the answer is ok and has no
-        region."""
+        the regions it crosses; "part" if they share one, "shows none" if the answer is sure of no region;
+        "no answer" where what matters is unsure: every region that the header names, or if it names none,
+        whether any is shown."""
         if self.gone:
             return "source gone or changed"
-        if self.answer.status != "ok":
+        meant, unsure = self.meant or frozenset(), self.unsure
+        if self.answer.statements:
+            shown = self.answer.shows | (meant & unsure)
+            is_open = meant <= unsure if meant else bool(unsure and not self.answer.shows)
+        else:
+            shown, is_open = self.predicted, self.answer.status != "ok"
+        if is_open:
             return "no answer"
-        if not self.predicted:
+        if not shown and not unsure:
             return "shows none"
         if not self.header:
             return "header empty"
-        if not self.meant:
+        if not meant:
             return "header not understood" if self.meant is None else "header names no region"
-        predicted = (
-            self.predicted & self.beside
-            if self.meant <= self.beside and self.meant & self.predicted
-            else self.predicted
-        )
-        return "agree" if self.meant == predicted else "part" if self.meant & predicted else "disagree"
+        beside = meant <= self.beside and meant & shown
+        shown = shown & self.beside if beside else shown
+        return "agree" if meant == shown else "part" if meant & shown else "disagree"
+
+    @property
+    def unsure(self) -> frozenset[str]:
+        """The regions of which it is not sure whether they are shown; empty without statements."""
+        return frozenset(one.region for one in self.answer.statements if not one.is_sure)
 
 
 @quietly()
@@ -110,6 +129,8 @@ def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabula
             "predicted": _upwards(one.predicted, vocabulary),
             "verdict": one.verdict,
             "path": str(one.answer.path),
+            "shows": _upwards(one.answer.shows if one.answer.statements else frozenset(), vocabulary),
+            "unsure": _upwards(one.unsure, vocabulary),
         }
         for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.answer.volume_id))
     ]
@@ -121,6 +142,6 @@ def _upwards(regions: frozenset[str], vocabulary: Vocabulary) -> str:
 
 
 def _is_table(path: Path) -> bool:
-    head = "\t".join(COLUMNS).encode()
+    head = "\t".join(FIRST).encode()
     with path.open("rb") as file:
         return file.read(len(head)) == head

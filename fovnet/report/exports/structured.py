@@ -3,8 +3,10 @@ span.
 
 Each group has the region as finding and finding site (SNOMED CT, see regions.py), the span's length and
 probability, the heights of its two ends in scanner coordinates, and references to the source images that the
-span was cut from. Source: DICOM PS3.16, TID 1500 (report), TID 1501 (measurements and qualitative
-evaluations), TID 4019 (algorithm).
+span was cut from. Of an answer given region by region, only the regions that are surely shown have such
+groups. One that may be shown has a group without heights, whose Certainty of Finding is "Possible"; one that
+is surely not shown has none. Source: DICOM PS3.16, TID 1500 (report), TID 1501 (measurements and qualitative
+evaluations), TID 4019 (algorithm), annex D (Certainty of Finding).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fovnet.decision.statements import Statement, may_show
 from fovnet.errors import FovnetError, ModelError
 from fovnet.evaluate.cases import Stretch
 from fovnet.records import clear_unfinished, replace_with
@@ -27,9 +30,11 @@ from fovnet.volume.dicom.header import quietly
 if TYPE_CHECKING:
     from highdicom.sr import Comprehensive3DSR, MeasurementsAndQualitativeEvaluations
 
-# of concepts without a standard code: the two ends of a span, and that no region is shown
+# of concepts without a standard code: the two ends of a span, and that no region is shown, or none surely
 SCHEME = "99FOVNET"
 SHOWN, NO_REGION = ("regions", "Body regions shown"), ("none", "None of the regions")
+NOT_SURE = ("unsure", "No region surely shown")
+POSSIBLE = ("371930009", "Possible")                # SNOMED CT
 LOWER, UPPER = (
     ("lower-end", "Height of the lower end, scanner coordinates"),
     ("upper-end", "Height of the upper end, scanner coordinates"),
@@ -52,50 +57,64 @@ def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehen
     """The SR of an answer, in its source's study; the same answer gives the same UIDs.  Its character set is
     UTF-8.
 
-    The report of an uncertain answer has its groups too; its Completion Flag is PARTIAL, and the reason is
-    among the algorithm's parameters.  Raises ModelError as `originals_of`, and "export-no-code" for a region
-    without a code.
+    Where a region or the extents are not sure, its Completion Flag is PARTIAL, and the reason is among the
+    algorithm's parameters; an uncertain answer without statements has the groups of its best guess.  Raises
+    ModelError as `originals_of`, and "export-no-code" for a region without a code.
     """
-    from highdicom.sr import (
-        AlgorithmIdentification,
-        Comprehensive3DSR,
-        DeviceObserverIdentifyingAttributes,
-        MeasurementReport,
-        ObservationContext,
-        ObserverContext,
-    )
+    from highdicom.sr import Comprehensive3DSR, MeasurementReport
     from pydicom.sr.codedict import codes
 
     sources = originals_of(answer)
     for source in sources:
         _complete(source.header)
-    device = DeviceObserverIdentifyingAttributes(
-        uid_for("device", answer.model), name="fovnet", manufacturer_name="fovnet", model_name=answer.model
-    )
-    algorithm = AlgorithmIdentification(
-        "fovnet", answer.version, parameters=(f"ensemble {answer.model}", *_caution(answer))
-    )
-    groups = [
-        _group(answer, number, span, vocabulary, sources, algorithm)
-        for number, span in enumerate(answer.spans, start=1)
-    ]
-    groups = groups or [_nothing(answer, sources, algorithm)]
     content = MeasurementReport(
-        ObservationContext(observer_device_context=ObserverContext(codes.DCM.Device, device)),
+        _observed_by(answer),
         procedure_reported=_code("113091000", "SCT", "Magnetic resonance imaging"),
-        imaging_measurements=groups,
+        imaging_measurements=_groups(answer, vocabulary, sources),
         title=codes.DCM.ImagingMeasurementReport,
     )
     # other codes for the same answer give other UIDs
     named = [vocabulary.concept(span.region) for span in answer.spans]
     identity = *answer.identity(), *named, *image_keys(sources)
+    unsure = _unsure(answer)
     return Comprehensive3DSR(
         [source.header for source in sources], content[0],
         series_instance_uid=uid_for("sr-series", *identity), series_number=SERIES_NUMBER,
         sop_instance_uid=uid_for("sr", *identity), specific_character_set=UTF_8, instance_number=1,
-        manufacturer="fovnet", is_complete=answer.status == "ok", is_final=False, is_verified=False,
-        series_description="fovnet: body regions" + ("" if answer.status == "ok" else " (uncertain)"),
+        manufacturer="fovnet", is_complete=not unsure, is_final=False, is_verified=False,
+        series_description="fovnet: body regions" + (f" ({unsure})" if unsure else ""),
     )
+
+
+def _observed_by(answer: StoredAnswer) -> Any:
+    """The observation context: fovnet as a device, with its ensemble as model."""
+    from highdicom.sr import DeviceObserverIdentifyingAttributes, ObservationContext, ObserverContext
+    from pydicom.sr.codedict import codes
+
+    device = DeviceObserverIdentifyingAttributes(
+        uid_for("device", answer.model), name="fovnet", manufacturer_name="fovnet", model_name=answer.model
+    )
+    return ObservationContext(observer_device_context=ObserverContext(codes.DCM.Device, device))
+
+
+def _groups(
+    answer: StoredAnswer, vocabulary: Vocabulary, sources: Sequence[Original]
+) -> list[MeasurementsAndQualitativeEvaluations]:
+    """The groups of what is shown, then of what may be; at least one, as the standard asks for."""
+    from highdicom.sr import AlgorithmIdentification
+
+    algorithm = AlgorithmIdentification(
+        "fovnet", answer.version, parameters=(f"ensemble {answer.model}", *_caution(answer))
+    )
+    groups = [
+        _group(answer, number, span, vocabulary, sources, algorithm)
+        for number, span in enumerate(answer.shown_spans, start=1)
+    ]
+    groups += [
+        _possible(answer, one, vocabulary, sources, algorithm)
+        for one in answer.statements if may_show(one)
+    ]
+    return groups or [_nothing(answer, sources, algorithm)]
 
 
 def _complete(header: Any) -> None:
@@ -134,14 +153,7 @@ def _group(
     )
     from pydicom.sr.codedict import codes
 
-    term = vocabulary.concept(span.region)
-    if term is None:
-        raise ModelError(
-            "export-no-code",
-            f"{answer.volume_id}: the region {span.region!r} has no SNOMED CT code. Give `sct` in the "
-            "regions file.",
-        )
-    region = _code(term.sct, "SCT", term.meaning)
+    region = _coded(answer, span.region, vocabulary)
     mm, one = codes.UCUM.Millimeter, codes.UCUM.NoUnits
     return MeasurementsAndQualitativeEvaluations(
         TrackingIdentifier(
@@ -167,33 +179,68 @@ def _group(
     )
 
 
+def _possible(
+    answer: StoredAnswer, said: Statement, vocabulary: Vocabulary, sources: Sequence[Original], algorithm: Any
+) -> MeasurementsAndQualitativeEvaluations:
+    """The group of a region that may be shown: its probability, no heights; it refers to all images."""
+    from highdicom.sr import (
+        FindingSite,
+        Measurement,
+        MeasurementsAndQualitativeEvaluations,
+        QualitativeEvaluation,
+        TrackingIdentifier,
+    )
+    from pydicom.sr.codedict import codes
+
+    region = _coded(answer, said.region, vocabulary)
+    identity = *answer.identity(), said.region, *image_keys(sources)
+    return MeasurementsAndQualitativeEvaluations(
+        TrackingIdentifier(uid_for("possible", *identity), f"possible {said.region}"[:64]),
+        finding_category=codes.SCT.AnatomicalStructure,
+        finding_type=region,
+        finding_sites=[FindingSite(region)],
+        algorithm_id=algorithm,
+        measurements=[
+            Measurement(codes.DCM.Probability, round(said.probability, 4), codes.UCUM.NoUnits),
+        ],
+        qualitative_evaluations=[
+            QualitativeEvaluation(codes.DCM.CertaintyOfFinding, _code(POSSIBLE[0], "SCT", POSSIBLE[1]))
+        ],
+        source_images=_all_images(sources),
+    )
+
+
 def _nothing(
     answer: StoredAnswer, sources: Sequence[Original], algorithm: Any
 ) -> MeasurementsAndQualitativeEvaluations:
-    """The group of a volume that shows none of the regions; it refers to all images."""
+    """The group of a volume that shows none of the regions, or none surely; it refers to all images."""
     from highdicom.sr import (
         MeasurementsAndQualitativeEvaluations,
         QualitativeEvaluation,
-        SourceImageForMeasurementGroup,
         TrackingIdentifier,
     )
 
-    images = [
+    value = NO_REGION if answer.status == "ok" or not answer.statements else NOT_SURE
+    return MeasurementsAndQualitativeEvaluations(
+        TrackingIdentifier(uid_for("span", *answer.identity(), 0, *image_keys(sources)), "no region"),
+        algorithm_id=algorithm,
+        qualitative_evaluations=[
+            QualitativeEvaluation(_code(SHOWN[0], SCHEME, SHOWN[1]), _code(value[0], SCHEME, value[1]))
+        ],
+        source_images=_all_images(sources),
+    )
+
+
+def _all_images(sources: Sequence[Original]) -> list[Any]:
+    """References to every image that the answer was made from."""
+    from highdicom.sr import SourceImageForMeasurementGroup
+
+    return [
         SourceImageForMeasurementGroup(
             used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None
         )
         for used in sources
     ]
-    return MeasurementsAndQualitativeEvaluations(
-        TrackingIdentifier(uid_for("span", *answer.identity(), 0, *image_keys(sources)), "no region"),
-        algorithm_id=algorithm,
-        qualitative_evaluations=[
-            QualitativeEvaluation(
-                _code(SHOWN[0], SCHEME, SHOWN[1]), _code(NO_REGION[0], SCHEME, NO_REGION[1])
-            )
-        ],
-        source_images=images,
-    )
 
 
 def _date_as(path: Path, report: Any) -> None:
@@ -209,8 +256,29 @@ def _date_as(path: Path, report: Any) -> None:
                     report[name] = before[name]
 
 
+def _unsure(answer: StoredAnswer) -> str:
+    """What of an answer is not sure, in a word or two: "partly", "uncertain", "extents unsure"; "" if
+    nothing."""
+    if answer.status != "ok":
+        return answer.status
+    return "extents unsure" if answer.statements and not answer.are_extents_sure else ""
+
+
 def _caution(answer: StoredAnswer) -> tuple[str, ...]:
-    return () if answer.status == "ok" else (f"uncertain: {answer.message}"[:1024],)
+    unsure = _unsure(answer)
+    return (f"{unsure}: {answer.message}"[:1024],) if unsure else ()
+
+
+def _coded(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> Any:
+    """The code of a region.  Raises ModelError "export-no-code" if it has none."""
+    term = vocabulary.concept(region)
+    if term is None:
+        raise ModelError(
+            "export-no-code",
+            f"{answer.volume_id}: the region {region!r} has no SNOMED CT code. Give `sct` in the "
+            "regions file.",
+        )
+    return _code(term.sct, "SCT", term.meaning)
 
 
 def _code(value: str, scheme: str, meaning: str) -> Any:

@@ -11,13 +11,14 @@ from matplotlib.ticker import MaxNLocator
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, png, save_png, svg, svg_uri
 from fovnet.drawing.raster import jpeg_uri
 from fovnet.regions import Vocabulary
-from fovnet.report.content.confidence import CALIBRATED, ReliabilityPoint
+from fovnet.report.content.confidence import CALIBRATED, PRESENCE, ReliabilityPoint
 from fovnet.report.content.page import Page
 from fovnet.report.content.performance import BorderDots, ConfusionView
 from fovnet.report.content.pictures import VolumeView
 from fovnet.report.content.search import CurvePoint
+from fovnet.report.content.statement_rates import SaidView
 from fovnet.report.figures.explained import explained_figures
-from fovnet.report.figures.flow import flow_figure, risk_figure
+from fovnet.report.figures.flow import flow_figure, risk_figure, statement_risk_figure
 from fovnet.report.figures.views import coronal_view
 from fovnet.report.figures.whole_body import volume_figure
 
@@ -106,8 +107,12 @@ def _reach(dots: Sequence[BorderDots]) -> float:
     return float(max(20.0, min(errors.max(), 2 * np.quantile(errors, 0.95)))) if len(errors) else 20.0
 
 
-def reliability_figure(points: Sequence[ReliabilityPoint]) -> Figure:
-    """Share of right slices against confidence, above a histogram of the confidence."""
+def reliability_figure(
+    points: Sequence[ReliabilityPoint], share: str = "share of slices that are right", of: str = "slices",
+    against: str = "confidence",
+) -> Figure:
+    """Share of right slices against confidence, above a histogram of the confidence; or of other things, with
+    the words of the three axes."""
     with house_style():
         figure = Figure(figsize=(5.2, 4.6))
         axis = figure.add_axes((0.13, 0.34, 0.84, 0.58))
@@ -115,6 +120,7 @@ def reliability_figure(points: Sequence[ReliabilityPoint]) -> Figure:
         axis.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(4, 3))
         marks = {
             "raw": (WARN, "^"), "calibrated": (INK, "v"), "smoothed": (FAINT, "s"), "decided": (ACCENT, "o"),
+            PRESENCE: (ACCENT, "o"),
         }
         stages = [name for name in marks if any(point.stage == name for point in points)]
         wide = 0.07 / max(len(stages), 1)
@@ -126,11 +132,11 @@ def reliability_figure(points: Sequence[ReliabilityPoint]) -> Figure:
             axis.lines[-1].set_label(CALIBRATED[name])
             places, slices = [point.middle + offset for point in mine], [point.slices for point in mine]
             below.bar(places, slices, width=0.95 * wide, color=colour)
-        axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share of slices that are right")
+        axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel=share)
         axis.legend(
             frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=len(stages), columnspacing=1.4
         )
-        below.set(xlim=(0, 1), ylabel="slices", xlabel="confidence")
+        below.set(xlim=(0, 1), ylabel=of, xlabel=against)
         return figure
 
 
@@ -177,6 +183,15 @@ def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
     )
 
 
+def _statement_figures(said: SaidView) -> dict[str, Figure | None]:
+    """The figures of what is said of each region."""
+    words = ("share of regions that are shown", "statements", "probability that the region is shown")
+    return {
+        "statement-reliability": reliability_figure(said.reliability, *words),
+        "statement-risk": statement_risk_figure(said) if said.risk else None,
+    }
+
+
 def charts(page: Page) -> dict[str, str]:
     """Every figure of the page as a data: URI, by its name in the template; figures without data are left
     out."""
@@ -189,6 +204,7 @@ def charts(page: Page) -> dict[str, str]:
         "search": search_figure(search.points, further=search.further) if search.points else None,
         "flow": flow_figure(flow) if flow.steps else None,
         "risk": risk_figure(risk) if risk.points else None,
+        **(_statement_figures(performance.said) if performance.said else {}),
     }
     if search.explained is not None:
         drawn |= explained_figures(search.explained.explanation)

@@ -7,12 +7,14 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
 from fovnet.report.content.confidence import RiskView
 from fovnet.report.content.flow import FlowView, LeftOut
+from fovnet.report.content.statement_rates import SaidView
 
 STEP_INCHES = 0.86
 MOST_REASONS = 4
@@ -79,17 +81,30 @@ def risk_figure(view: RiskView) -> Figure:
             across, [point.slice_error for point in view.points], where="post", color=ACCENT, linewidth=1.8,
             label="slices wrong",
         )
-        if view.answered is not None:
-            axis.axvline(view.answered, color=INK, linewidth=0.8, dashes=(2, 2))
-            # left of 0 are the tick labels
-            side, ha = (-0.01, "right") if view.answered > 0.08 else (0.01, "left")
-            axis.text(
-                view.answered + side, 0.97, "answered", transform=axis.get_xaxis_transform(), ha=ha, va="top",
-                rotation=90,
-            )
-        axis.set(
-            xlim=(0, 1.01), xlabel="share of the volumes answered, the surest first", ylabel="share wrong"
-        )
-        axis.set_ylim(0, None)
-        axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=2)
+        _finish(axis, "share of the volumes answered, the surest first", view.answered, "answered")
         return figure
+
+
+def statement_risk_figure(view: SaidView) -> Figure:
+    """Share of wrong statements against the share of statements decided, the most probable first."""
+    with house_style():
+        figure = Figure(figsize=(5.2, 3.6))
+        axis = figure.add_axes((0.14, 0.15, 0.82, 0.74))
+        across, wrong = [one.coverage for one in view.risk], [one.wrong for one in view.risk]
+        axis.step(across, wrong, where="post", color=ACCENT, linewidth=1.8, label="statements wrong")
+        _finish(axis, "share of the statements decided, the surest first", view.decided, "decided")
+        return figure
+
+
+def _finish(axis: Axes, across: str, answered: float | None, mark: str) -> None:
+    """Words of the axes and legend, and a dotted line at the share answered."""
+    if answered is not None:
+        axis.axvline(answered, color=INK, linewidth=0.8, dashes=(2, 2))
+        # left of 0 are the tick labels
+        side, ha = (-0.01, "right") if answered > 0.08 else (0.01, "left")
+        axis.text(
+            answered + side, 0.97, mark, transform=axis.get_xaxis_transform(), ha=ha, va="top", rotation=90
+        )
+    axis.set(xlim=(0, 1.01), xlabel=across, ylabel="share wrong")
+    axis.set_ylim(0, None)
+    axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=2)

@@ -24,6 +24,7 @@ class Part:
 def card(page: Page) -> tuple[Part, ...]:
     """The sections of the card, in order."""
     answer, cohort, performance, confidence = page.answer, page.cohort, page.performance, page.confidence
+    said = performance.said
     return (
         Part(
             "Model details",
@@ -49,8 +50,11 @@ def card(page: Page) -> tuple[Part, ...]:
         ),
         Part(
             "Quantitative analyses",
-            (answer.sentence, answer.by_collection),
-            (performance.handling, performance.regions, performance.borders, performance.subgroups),
+            (answer.sentence, answer.by_collection, *([said.promises] if said and said.promises else [])),
+            (
+                performance.handling, *([said.table] if said else []), performance.regions,
+                performance.borders, performance.subgroups,
+            ),
         ),
         Part("Confidence", (confidence.risk.sentence,), (confidence.calibration, confidence.risk.table)),
         Part(
