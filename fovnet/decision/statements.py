@@ -27,6 +27,8 @@ from fovnet.words import listed
 
 Floats = NDArray[np.float64]
 YES, NO, UNSURE = "yes", "no", "unsure"
+PERHAPS = 0.2
+"""A region that has a span is perhaps shown from this probability on, another from EVEN on."""
 SOME_UNSURE = Code(
     code="regions-unsure",
     words="some regions unsure",
@@ -101,13 +103,14 @@ def unsure_sentence(made: Sequence[Statement]) -> str:
 
 def may_show(one: Statement) -> bool:
     """Whether the region is unsure, and more likely shown than not or with a span."""
-    return one.answer == UNSURE and (one.probability >= EVEN or one.lower is not None)
+    spans = one.lower is not None and one.probability >= PERHAPS
+    return one.answer == UNSURE and (one.probability >= EVEN or spans)
 
 
 def in_words(made: Sequence[Statement]) -> str:
     """What is said, in a sentence or two: "Shows the abdomen. Perhaps also pelvis and chest."
 
-    "Perhaps" names what is unsure and more likely shown than not, or has a span.
+    "Perhaps" names what may be shown (`may_show`).
     """
     shown = [one.region for one in made if one.answer == YES]
     perhaps = [one.region for one in made if may_show(one)]

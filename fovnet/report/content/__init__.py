@@ -7,7 +7,8 @@ answer       the result in a few sentences and three numbers, and the intended u
 cohort       volumes and subjects:  flow  from those listed to those answered;  people  attributes by split
 reference    the reference standard
 performance  errors by slice, border, volume and subgroup;  ablation  what each step is worth
-confidence   calibration, and risk against coverage
+confidence   calibration, and risk against coverage;  statement_rates  of what is said of each region
+said         of one volume, as chips and in a sentence, on its page
 cases        failures  of single volumes;  pictures  of those chosen;  faces  covers what may show one
 search       trials, members, rule:  trainings  and their cost;  explained  why the search went so
 method       what was done, and its limits:  statements  of every report;  checklists  of two guidelines
