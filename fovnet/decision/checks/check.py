@@ -63,6 +63,7 @@ class Concern(Generic[Value]):
 
 
 WHOLE = Concern[Any]("every region", lambda value, rule, about: True)
+PRESENCE = Concern[Any]("regions shown", lambda value, rule, about: about.shown)
 ABSENCE = Concern[Any]("regions not shown", lambda value, rule, about: not about.shown)
 EXTENTS = Concern[Any]("extents alone", lambda value, rule, about: False)
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from fovnet.decision.checks.check import WHOLE, Check, Known
+from fovnet.decision.checks.check import PRESENCE, Check, Known
 from fovnet.decision.rule import Rule
 
 LOOKED_AT = 12              # slices, evenly chosen among those with signal
@@ -98,6 +98,6 @@ CHECK = Check(
             "are",
     to_try="look at the picture: what is no body has no regions",
     measure=measure,
-    concerns=WHOLE,
+    concerns=PRESENCE,
     sentences=sentences,
 )
