@@ -68,7 +68,7 @@ def test_the_configurations_that_come_with_it_can_be_meant(name: str) -> None:
 
 def test_each_run_of_the_packages_networks_begins_with_those_of_the_one_before() -> None:
     shared = yaml.safe_load((CONFIGS / "shipped" / "shared.yaml").read_text())
-    runs = [yaml.safe_load((CONFIGS / "shipped" / f"{number}.yaml").read_text()) for number in range(1, 10)]
+    runs = [yaml.safe_load((CONFIGS / "shipped" / f"{number}.yaml").read_text()) for number in range(1, 11)]
     whole = []
     for run in runs:
         # as Snakemake does, in place

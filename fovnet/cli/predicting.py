@@ -110,11 +110,11 @@ def predict(
         volumes = [rows[volume_id] for volume_id, _ in named]
         table = [row for one in volumes for row in one.spans]
         refuse_gone()
-        _write_answers(out_folder, volumes, networks)
+        said = _write_answers(out_folder, volumes, networks)
         _write_spans(out_folder, table)
         if pages:
             _write_index(out_folder, volumes, networks.vocabulary, found, wanted)
-    _conclude(out_folder, len(named), *_show_refusals(table, found), pages)
+    _conclude(out_folder, len(named), *_show_refusals(table, found), said, pages)
 
 
 @verbs.command()
@@ -211,14 +211,16 @@ def _show_passed(files: list[Path]) -> None:
         err.print(f"of these {count:,}: {kind}. {remedy}")
 
 
-def _conclude(folder: Path, volumes: int, refused: int, unread: int, pages: bool) -> None:
+def _conclude(folder: Path, volumes: int, refused: int, unread: int, said: bool, pages: bool) -> None:
     """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and the paths of
     the answers; status 3 unless all were read."""
     from fovnet.decision.answer import TABLE
+    from fovnet.decision.answers_table import TABLE as ANSWERS
 
     inside = f", {several(unread, 'object')} in archives could not be read" if unread else ""
+    answers = f"{folder / ANSWERS}, " if said else ""
     index = f", {folder / predictions.INDEX}" if pages else ""
-    out.print(f"{several(volumes, 'volume')}, {refused} refused{inside}: {folder / TABLE}{index}")
+    out.print(f"{several(volumes, 'volume')}, {refused} refused{inside}: {answers}{folder / TABLE}{index}")
     if refused or unread:
         raise typer.Exit(3)
 
@@ -270,8 +272,9 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     out.print(f"{len(series) - unread} DICOM series found{details}: {folder / 'found.tsv'}")
 
 
-def _write_answers(folder: Path, volumes: list[Rows], networks: Ensemble) -> None:
-    """Writes answers.tsv; for an ensemble whose rule says nothing region by region, prints so instead."""
+def _write_answers(folder: Path, volumes: list[Rows], networks: Ensemble) -> bool:
+    """Whether answers.tsv was written; for an ensemble whose rule says nothing region by region, prints so
+    instead."""
     from fovnet.decision.answers_table import write
 
     if networks.rule.by_region:
@@ -281,6 +284,7 @@ def _write_answers(folder: Path, volumes: list[Rows], networks: Ensemble) -> Non
             "these networks were tuned by an earlier fovnet: no answers region by region, which `fovnet "
             "tune` of their run gives"
         )
+    return networks.rule.by_region
 
 
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
