@@ -47,10 +47,12 @@ def tuned(run: Run) -> Tuned:
     )
     known = novelty.load(results.ensemble), orientation.load(results.ensemble)
     judge, abstention, by_region = settle(
-        Judge(vocabulary, replace(rule, weights=scored.weights), *known),
+        Judge(
+            vocabulary, replace(rule, weights=scored.weights, min_extent_mm=options.min_extent_mm), *known
+        ),
         shown_volumes(pack, scored, "validation"),
         stated_error=options.stated_error, at_risk=options.at_risk, seed=run.settings.seed,
-        statement_error=options.statement_error, min_extent_mm=options.min_extent_mm,
+        statement_error=options.statement_error,
     )
     facts = {
         "candidates": candidates, "abstention": abstention, "statements": by_region,

@@ -119,12 +119,7 @@ def facts(
     novelty, axes = signs.of(unlike_training.CHECK), signs.of(turned.CHECK)
     agreed, order = signs.of(members_disagree.CHECK), signs.of(out_of_order.CHECK)
     hidden = signs.of(too_dark.CHECK)
-    body: dict[str, Any] = {
-        "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes,
-        "message": given.message,
-        "doubts": [{"code": doubt.code, "sentence": doubt.sentence} for doubt in given.doubts],
-        "statements": [asdict(one) for one in given.statements],
-        "extents_sure": given.are_extents_sure, "min_extent_mm": given.min_extent_mm,
+    body = _said(given) | {
         "novelty": novelty and novelty.volume, "agreement": None if agreed is None else float(agreed.mean()),
         "upright": axes and axes.bearing.upright, "classes": vocabulary.classes,
     }
@@ -163,6 +158,17 @@ def facts(
         "hidden": hidden and asdict(hidden),
         "slice_agreement": _rounded(agreed),
         "slice_novelty": _rounded(None if novelty is None else novelty.slices),
+    }
+
+
+def _said(given: Answer) -> dict[str, Any]:
+    """What is said of a volume, refused or not, as JSON."""
+    return {
+        "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes,
+        "message": given.message,
+        "doubts": [{"code": doubt.code, "sentence": doubt.sentence} for doubt in given.doubts],
+        "statements": [asdict(one) for one in given.statements],
+        "extents_sure": given.are_extents_sure, "min_extent_mm": given.min_extent_mm,
     }
 
 

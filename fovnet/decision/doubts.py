@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,14 +81,17 @@ def doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
     return tuple(Doubt(check.code, sentence) for check, sentences in found for sentence in sentences)
 
 
-def concerned(about: About, decision: Decision, signs: Signs, rule: Rule) -> tuple[str, ...]:
-    """The codes of the doubts that make a statement on this region unsure, in the order of CHECKS."""
-    codes = (
-        check.code for check in CHECKS
-        if any(True for _ in _sentences(check, decision, signs, rule))
-        and check.concerns.lames(_value(check, decision, signs), rule, about)
-    )
-    return tuple(dict.fromkeys(codes))
+def concerned(
+    regions: Sequence[About], decision: Decision, signs: Signs, rule: Rule
+) -> list[tuple[str, ...]]:
+    """Of each of these regions the codes of the doubts that make a statement on it unsure, in the order of
+    CHECKS."""
+    raised = [check for check in CHECKS if any(_sentences(check, decision, signs, rule))]
+    lame = [(check, _value(check, decision, signs)) for check in raised]
+    return [
+        tuple(dict.fromkeys(check.code for check, value in lame if check.concerns.lames(value, rule, one)))
+        for one in regions
+    ]
 
 
 def are_reasons(found: Iterable[Doubt]) -> bool:

@@ -77,15 +77,17 @@ def statements(
 ) -> tuple[Statement, ...]:
     """One for each region, in the order of the classes; empty if the rule has no bars for them, as one tuned
     by an earlier fovnet."""
-    if not rule.by_region or decision.presence is None:
+    if not rule.by_region:
         return ()
     chances = probabilities(decision.presence, rule, len(vocabulary.chain))
     found = []
-    for column, region in enumerate(vocabulary.classes[:-1]):
-        codes = concerned(about(decision, column), decision, signs, rule)
+    regions = vocabulary.classes[:-1]
+    abouts = [_about(decision, column) for column in range(len(regions))]
+    lamed = concerned(abouts, decision, signs, rule)
+    for region, chance, codes in zip(regions, chances.tolist(), lamed, strict=True):
         lower, upper = _ends(decision, region)
-        answer = UNSURE if codes else said(float(chances[column]), rule, lower, upper)
-        found.append(Statement(region, answer, float(chances[column]), codes, lower, upper))
+        answer = UNSURE if codes else said(chance, rule, lower, upper)
+        found.append(Statement(region, answer, chance, codes, lower, upper))
     return tuple(found)
 
 
@@ -144,14 +146,14 @@ def said(chance: float, rule: Rule, lower: End | None, upper: End | None) -> str
     return NO if 1.0 - chance >= rule.no_bar and extent_mm < rule.min_extent_mm else UNSURE
 
 
-def about(decision: Decision, column: int) -> About:
+def _about(decision: Decision, column: int) -> About:
     """The region of a column, with the rows of its spans, or where it has none the row at which it is most
     probable."""
     rows = decision.decided[:, column]
     if rows.any():
-        return About(column, True, rows)
+        return About(True, rows)
     likeliest = np.arange(len(rows)) == decision.smoothed[:, column].argmax()
-    return About(column, False, likeliest)
+    return About(False, likeliest)
 
 
 def _ends(decision: Decision, region: str) -> tuple[End, End] | tuple[None, None]:

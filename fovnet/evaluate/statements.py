@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.fitting.statement_bars import shown_regions
+from fovnet.decision.rule import EVEN
 from fovnet.decision.statements import NO, YES
 from fovnet.evaluate.calibration import expected_calibration_error, reliability
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
+from fovnet.evaluate.risk import ranked
 from fovnet.regions import Vocabulary
 
 Bools = NDArray[np.bool_]
@@ -110,11 +112,9 @@ def statement_curve(said: Sequence[Said | None]) -> list[dict[str, float]]:
         return []
     chance = np.concatenate([one.probability[one.known] for one in given])
     shown = np.concatenate([one.shown[one.known] for one in given])
-    sure, wrong = np.maximum(chance, 1.0 - chance), (chance >= 0.5) != shown
-    order = np.argsort(-sure, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(sure[order]) < 0, True))
-    risks = np.cumsum(wrong[order])[ends] / (ends + 1)
+    wrong = ((chance >= EVEN) != shown).astype(float)
+    curve = ranked(np.maximum(chance, 1.0 - chance), wrong, np.ones_like(wrong)).curve()
     return [
-        {"bar": float(sure[order][end]), "coverage": float((end + 1) / len(sure)), "risk": float(risk)}
-        for end, risk in zip(ends, risks, strict=True)
+        {"bar": float(bar), "coverage": float(coverage), "risk": float(risk)}
+        for bar, coverage, risk in zip(*curve, strict=True)
     ]

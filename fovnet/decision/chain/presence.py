@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from fovnet.decision.chain.chain_model import FLOOR, ChainModel, observations_of
 from fovnet.decision.rule import OBSERVATION_MM, Rule
 from fovnet.maths import ladder
+from fovnet.maths.chain_recursion import ROUNDING_MM
 
 Floats = NDArray[np.float64]
 UNKNOWN = 0.5
@@ -84,7 +85,7 @@ def _longest_mean(share: Floats, height_mm: Floats, least_mm: float) -> float:
     """The largest mean of the shares (s,) along neighbouring slices that are least_mm or more together, no
     more of them than that takes."""
     at_mm, sums = _below_edges(height_mm), _below_edges(height_mm * share)
-    last = np.searchsorted(at_mm, at_mm[:-1] + least_mm - 1e-6)
+    last = np.searchsorted(at_mm, at_mm[:-1] + least_mm - ROUNDING_MM)
     first = np.flatnonzero(last < len(at_mm))
     last = last[first]
     return float(((sums[last] - sums[first]) / (at_mm[last] - at_mm[first])).max())

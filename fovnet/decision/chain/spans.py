@@ -80,7 +80,7 @@ class Decision:
     observations     independent ones, at most one every OBSERVATION_MM
     roughness        difference of neighbouring slices over that of any two; regions are less probable if it
                      or the misfit is above usual
-    presence         of each region, before calibration; None for a decision that nobody asked about regions
+    presence         of each region, before calibration
     """
 
     spans: tuple[Span, ...]
@@ -89,13 +89,13 @@ class Decision:
     confidence: Floats
     sure: float
     flipped_gain: float
+    presence: Presence
     boundaries: tuple[Boundary, ...] = ()
     set_probability: float = 0.0
     flipped: bool = False
     misfit: float = 0.0
     roughness: float = 0.0
     observations: float = 0.0
-    presence: Presence | None = None
 
 
 def decide(
@@ -136,9 +136,9 @@ def decide(
     )
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
-        tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain,
+        tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain, shown,
         boundaries(states, stands, crossed, z_mm, chain.edges_mm, vocabulary.chain, rule.interval_stretch),
-        exactly, gain > rule.flipped_gain, misfit, rough, _observations(chain.edges_mm), shown,
+        exactly, gain > rule.flipped_gain, misfit, rough, _observations(chain.edges_mm),
     )
 
 

@@ -46,10 +46,9 @@ class Known:
 
 @dataclass(frozen=True)
 class About:
-    """A region that something is said of: its column among the classes, whether it is in the answer, and its
-    rows (s,) there, or those along which it is most probable."""
+    """A region that something is said of: whether it is in the answer, and its rows (s,) there, or the one at
+    which it is most probable."""
 
-    column: int
     shown: bool
     rows: NDArray[np.bool_]
 

@@ -25,6 +25,7 @@ from fovnet.decision.doubts import Signs
 from fovnet.decision.fitting.objective import protocol_alone
 from fovnet.decision.rule import EVEN, Rule
 from fovnet.decision.statements import NO, YES, statements
+from fovnet.maths.chain_recursion import ROUNDING_MM
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
@@ -55,7 +56,7 @@ def shown_regions(truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float) 
     regions that it does not name are shown is not told.
     """
     height_mm = np.diff(edges_mm)
-    least_mm = min(min_extent_mm, float(height_mm.sum())) - 1e-6
+    least_mm = min(min_extent_mm, float(height_mm.sum())) - ROUNDING_MM
     shown = height_mm @ truth[:, :-1] >= least_mm
     known = np.ones_like(shown)
     if protocol_alone(truth, n).any():
@@ -82,13 +83,14 @@ def settled(
 
 def _line(volumes: Sequence[Told], columns: slice) -> Line:
     """The calibration of these columns' probabilities, on all statements whose truth is known."""
-    known = np.concatenate([one.known[columns] for one in volumes])
-
-    seen = [one.decision.presence for one in volumes if one.decision.presence is not None]
-    whole, alone = (
-        np.concatenate([getattr(one, each)[columns] for one in seen])[known] for each in ("whole", "alone")
+    known, shown = (
+        np.concatenate([getattr(one, each)[columns] for one in volumes]) for each in ("known", "shown")
     )
-    return best_line(whole, alone, np.concatenate([one.shown[columns] for one in volumes])[known])
+    whole, alone = (
+        np.concatenate([getattr(one.decision.presence, each)[columns] for one in volumes])
+        for each in ("whole", "alone")
+    )
+    return best_line(whole[known], alone[known], shown[known])
 
 
 def _graded(rule: Rule, volumes: Sequence[Told], vocabulary: Vocabulary, kind: str) -> list[Graded]:

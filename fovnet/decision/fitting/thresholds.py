@@ -43,12 +43,11 @@ class Shown:
 
 def settle(
     judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int,
-    statement_error: float = 0.02, min_extent_mm: float = 10.0,
+    statement_error: float = 0.02,
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
     """The judge with a settled rule, and the facts of settling: of volumes (bar, promise, risk-coverage
     curve), and of statements on regions (`statement_bars.settled`)."""
     n = len(judge.vocabulary.chain)
-    judge = replace(judge, rule=replace(judge.rule, min_extent_mm=min_extent_mm))
     judge = replace(judge, rule=replace(judge.rule, beta=_beta(judge, volumes)))
     judge = replace(judge, rule=replace(judge.rule, line=_line(judge, volumes)))
     decisions = [_decided(one, judge) for one in volumes]
@@ -65,7 +64,7 @@ def settle(
     }
     rule = replace(judge.rule, min_confidence=found.min_confidence)
     told = [
-        Told(one.subject, decision, seen, *shown_regions(one.truth, _edges(one), n, min_extent_mm))
+        Told(one.subject, decision, seen, *shown_regions(one.truth, _edges(one), n, rule.min_extent_mm))
         for one, decision, seen in zip(volumes, decisions, signs, strict=True)
     ]
     rule, by_region = settled(

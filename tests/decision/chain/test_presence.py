@@ -21,9 +21,7 @@ SPINE = DEFAULT.classes.index("spine")
 
 
 def presence_of(p: np.ndarray, z_mm: np.ndarray, rule: Rule = Rule()) -> Presence:     # noqa: B008  (frozen)
-    found = decide(p, z_mm, DEFAULT, rule).presence
-    assert found is not None
-    return found
+    return decide(p, z_mm, DEFAULT, rule).presence
 
 
 def slices(*shown: int, each: int = 10, sure: float = 0.98) -> np.ndarray:

@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from fovnet.decision.calibrations import STRAIGHT
-from fovnet.decision.chain.presence import Presence
-from fovnet.decision.chain.spans import Decision, decide
+from fovnet.decision.chain.spans import decide
 from fovnet.decision.confidence_bar import Graded, bar, fewest_people
 from fovnet.decision.doubts import Signs
 from fovnet.decision.fitting.objective import Example
@@ -100,7 +99,7 @@ def test_probabilities_are_right_as_often_as_they_say(bodies: Callable[..., Exam
     """Fitted on 150 volumes, of 150 others; of regions of the chain, as no spine was seen to learn from."""
     seen, others = ([told(seed, bodies) for seed in seeds] for seeds in (range(150), range(150, 300)))
     rule, facts = settled(Rule(temperature=0.5), seen, DEFAULT, stated_error=0.1, at_risk=0.1, seed=1)
-    chance = np.concatenate([probabilities(presence_of(one.decision), rule, N)[:N] for one in others])
+    chance = np.concatenate([probabilities(one.decision.presence, rule, N)[:N] for one in others])
     shown = np.concatenate([one.shown[:N] for one in others])
     assert chance.mean() == pytest.approx(shown.mean(), abs=0.03)
     for low, high in ((0.0, 0.1), (0.1, 0.9), (0.9, 1.0)):
@@ -109,11 +108,6 @@ def test_probabilities_are_right_as_often_as_they_say(bodies: Callable[..., Exam
     assert rule.by_region and 0.7 <= rule.yes_bar <= 1 and 0.7 <= rule.no_bar <= 1
     assert facts["yes"]["subjects"] == 75
     assert facts["yes"]["statements"] + facts["no"]["statements"] == 150 * R
-
-
-def presence_of(decision: Decision) -> Presence:
-    assert decision.presence is not None
-    return decision.presence
 
 
 def test_few_volumes_leave_probabilities_as_they_are_and_promise_nothing(
