@@ -31,7 +31,7 @@ def of_the_answer(decision: Decision, rule: Rule) -> Iterator[str]:
     """One if the volume's confidence is below the bar."""
     if decision.sure < rule.min_confidence:
         percent, wanted = below(decision.sure, rule.min_confidence)
-        yield f"not sure enough: confidence {percent}, a volume's answer counts from {wanted} on"
+        yield f"where regions begin and end is not sure: confidence {percent}, at least {wanted} wanted"
 
 
 CHECK = Check(
