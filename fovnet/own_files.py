@@ -106,5 +106,5 @@ def _foreign(path: Path) -> ConfigError:
     return ConfigError(
         "out-foreign",
         f"--out {path.parent}: {path.name} exists, was not written by fovnet, and would be "
-        "overwritten; give a folder of its own",
+        "overwritten; give another folder",
     )

@@ -35,7 +35,8 @@ class Results:
         except BlockingIOError:
             lock.close()
             raise ConfigError(
-                "results-held", f"{self.folder}: another run works here; wait for it, or name other `results`"
+                "results-held", f"{self.folder}: another run is working here; wait for it, or set another "
+                                "`results`"
             ) from None
         return lock
 

@@ -23,8 +23,8 @@ _LOGS: dict[str, Path] = {}
 
 def internal(path: object, fault: Exception) -> VolumeError:
     """The refusal "internal" of a volume that raised `fault`, whose traceback is then in a log file."""
-    seen = f"fovnet met something it was not written for ({type(fault).__name__})"
-    remedy = "please report it, and convert the volume in another way (dcm2niix) to go on"
+    seen = f"fovnet failed with an unexpected error ({type(fault).__name__})"
+    remedy = "please report it; meanwhile, try converting the volume another way (dcm2niix)"
     return VolumeError("internal", f"{path}: {seen}. The traceback is in {log_of(fault)}; {remedy}.")
 
 

@@ -28,7 +28,7 @@ def learned(
     read = [read_journal(journal, axes, name) for name, journal in journals]
     for one in read:
         if one.left_out:
-            log(f"{one.source.name}: {several(one.left_out, 'configuration')} left out, not of this space")
+            log(f"{one.source.name}: {several(one.left_out, 'configuration')} left out, not in this space")
         if why := unusable(one.source):
             log(f"{one.source.name}: passed over; {why}")
     with progress("learning") as advance:

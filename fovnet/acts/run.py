@@ -125,14 +125,15 @@ class Run:
             mine = {journal}
         if journal not in mine:
             other = (
-                f"{journal}: the last search to end there had other settings of `search` or `training` than "
+                f"{journal}: the last search that finished there had other settings of `search` or "
+                "`training` than "
                 f"{self.config} has"
             )
             wanted = f"give the run's command, or {with_config('search', self.config)}"
             raise SearchError("search-other-settings", f"{other}, or other slices; {wanted}")
         made = facts_of(self.results.ensemble).get("journal")
         if made not in (None, journal.name):
-            other = f"its members are of the search {made}, and the last to end was {journal.name}"
+            other = f"its members are of the search {made}, but the last to finish was {journal.name}"
             again = with_config("ensemble", self.config)
             raise ModelError(
                 "ensemble-other-search", f"{self.results.ensemble}: {other}; make it again: {again}"

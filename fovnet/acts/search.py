@@ -26,8 +26,8 @@ def searched(run: Run, progress: Bar = silent) -> list[Trial]:
         jobs = f"{run.config}: search.jobs: true, so that each slot is a job"
         raise ConfigError(
             "search-jobs",
-            f"{jobs}; give the `snakemake` command, or set search.jobs: false, which searches anew in a "
-            "journal of its own",
+            f"{jobs}; run the `snakemake` command, or set search.jobs: false to start a new search with its "
+            "own journal",
         )
     choose_device(settings.training.device)
     plan = run.plan

@@ -287,7 +287,7 @@ def test_ctrl_c_stops_the_simulation_of_people_whom_nobody_wants_any_more(tmp_pa
         stderr = running.communicate()[1]
     assert (
         running.returncode == 130
-        and "stopped; the same command goes on from here" in stderr
+        and "stopped; the same command resumes from here" in stderr
         and "Traceback" not in stderr
     )
     assert len(list((tmp_path / "out").rglob("*.nii.gz"))) < 100

@@ -156,7 +156,7 @@ def test_regions_that_are_not_fovnets_own_are_reported(
         "the tables are read with what headers say"
     )
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nshank\t20\t60\n")
-    assert "shank: not of fovnet's own regions" in CliRunner().invoke(app, [*line, "--count", "1"]).output
+    assert "shank: not among fovnet's own regions" in CliRunner().invoke(app, [*line, "--count", "1"]).output
 
 
 def test_regions_may_be_written_in_capitals(files: tuple[Path, Path, Path]) -> None:

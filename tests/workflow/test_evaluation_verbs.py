@@ -72,7 +72,7 @@ def test_an_ablation_of_another_rule_is_no_part_of_the_report(
     assert {path.stem for path in (results / "decisions").glob("*.json")} == {
         row["volume_id"] for row in read_tsv(results / "decisions" / "spans.tsv")
     }
-    assert "`fovnet ablate` makes it anew" in shell("fovnet", "report", "--config", config).stdout
+    assert "`fovnet ablate` makes it again" in shell("fovnet", "report", "--config", config).stdout
     assert 'id="ablation"' not in results.joinpath("report.html").read_text()
 
 
