@@ -43,7 +43,7 @@ def refuse_others(folder: Path) -> None:
     run = Results(folder.resolve().parent)
     if folder.resolve() == run.decisions and (run.ensemble / "ensemble.json").exists():
         raise ConfigError(
-            "out-foreign", f"--out {folder}: holds what a workflow run decided; give another folder"
+            "out-foreign", f"--out {folder}: holds the decisions of a workflow run; give another folder"
         )
     for name in (TABLE, ANSWERS, "found.tsv"):
         refuse_foreign(folder / name, is_our_table)
@@ -158,8 +158,8 @@ def _refuse_gone(folder: Path, number: int) -> None:
     if not folder.is_dir() or folder.stat().st_ino != number:
         raise ConfigError(
             "out-gone",
-            f"--out {folder}: was removed or replaced while volumes were answered, and answers with it; give "
-            "the same command again",
+            f"--out {folder}: was removed or replaced, with the answers in it, while volumes were being "
+            "answered; run the same command again",
         )
 
 
@@ -177,8 +177,8 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
     except BlockingIOError as taken:
         raise ConfigError(
             "out-busy",
-            f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each run a "
-            "folder of its own",
+            f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each run its "
+            "own folder",
         ) from taken
     try:
         refuse_others(folder)
