@@ -105,12 +105,12 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
     except FileNotFoundError:
         makes = f"`fovnet search learn JOURNAL... --config CONFIG --out {path}` makes it"
         raise SearchError(
-            "prior-missing", f"{path}: there is no such prior; {makes}, or leave search.prior out."
+            "prior-missing", f"{path}: no such prior; {makes}, or leave out search.prior."
         ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as fault:
         raise SearchError(
             "prior-damaged",
-            f"{path}: no readable prior ({fault}); learn it again with `fovnet search learn`.",
+            f"{path}: not a readable prior ({fault}); learn it again with `fovnet search learn`.",
         ) from fault
     if other := difference(prior.axes, axes):
         again = "learn it again for this space with `fovnet search learn`"

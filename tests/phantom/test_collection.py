@@ -203,7 +203,7 @@ def test_a_folder_that_another_simulation_writes_to_is_left_to_it(tmp_path: Path
     """Of two at once one would write the regions of the other's volumes."""
     with (
         only_writer(tmp_path / "held"),
-        pytest.raises(CollectionError, match="another simulation writes here") as refused,
+        pytest.raises(CollectionError, match="another simulation is writing here") as refused,
     ):
         simulate_collection(tmp_path / "held", subjects=1, volumes_per_subject=1)
     assert refused.value.code == "phantom-held" and not list((tmp_path / "held").iterdir())
