@@ -114,7 +114,7 @@ class Scored:
         if len(wanted) and (places[-1] >= len(self.rows) or not np.array_equal(self.rows[places], wanted)):
             raise ModelError(
                 "probabilities-stale",
-                f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again",
+                f"{record.volume_id}: its slices have no scores; run `fovnet ensemble` again",
             )
         return places
 

@@ -32,9 +32,9 @@ PERHAPS = 0.2
 SOME_UNSURE = Code(
     code="regions-unsure",
     words="some regions unsure",
-    meaning="whether these regions are shown is neither probable nor improbable enough to be said; the "
-            "message names each with its probability",
-    to_try="look at the picture, mostly at its ends; the regions that are said are as sure as stated",
+    meaning="these regions are neither probable nor improbable enough for an answer; the message names each "
+            "with its probability",
+    to_try="look at the picture, mostly at its ends; the other regions are as sure as stated",
     status="partly",
 )
 """Of an answer of which some statements are unsure, but not because of a doubt."""

@@ -96,7 +96,7 @@ CHECK = Check(
     words="looks like a phantom",
     meaning="the picture is smooth inside, as water is, or its outline is round in most slices, as bottles "
             "are",
-    to_try="look at the picture: what is no body has no regions",
+    to_try="look at the picture: an object that is not a body has no regions",
     measure=measure,
     concerns=PRESENCE,
     sentences=sentences,

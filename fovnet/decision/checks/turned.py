@@ -51,13 +51,13 @@ def sentences(axes: Axes, rule: Rule) -> Iterator[str]:
         percent, wanted = below(upright, rule.least_upright, 1)
         share = percent if upright >= FAINT else f"under {FAINT:.1%}"
         stated = f"{share} that slices run from feet to head, as the header has it, at least {wanted} wanted"
-        yield f"its axes look wrong: {stated}; by the picture rather from {axes.bearing.rather}"
+        yield f"its axes look wrong: {stated}; judging by the picture, rather from {axes.bearing.rather}"
 
 
 CHECK = Check(
     code="turned",
     words="axes perhaps wrong",
-    meaning="by the pictures slices do not run from feet to head, as the header has it: their extents "
+    meaning="judging by the pictures, slices do not run from feet to head as the header says: the extents "
             "would be along another axis; nothing was turned",
     to_try="check the orientation in a viewer, and convert the original series again",
     measure=measure,

@@ -50,9 +50,8 @@ def sentences(seen: Novelty, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="unlike-training",
     words="unlike what the networks know",
-    meaning="fewer of the slices that the networks were validated on look as unusual as this volume's than "
-            "the ensemble asks for",
-    to_try="look at the picture; networks trained on such volumes, or trained further on them, know them",
+    meaning="too few of the slices that the networks were validated on look as unusual as this volume's",
+    to_try="look at the picture; for such volumes, use networks trained (or trained further) on them",
     measure=measure,
     bar="least_novelty",
     fit=fit,
