@@ -185,11 +185,11 @@ def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        (None, "collection-missing", "there is no such table"),
+        (None, "collection-missing", "no such table"),
         (b"", "collection-invalid", "no column volume_id, subject_id, path among nothing"),
         (b"volume_id,subject_id,path\na,b,c\n", "collection-invalid", "Are the columns separated by tabs?"),
         (b"volume_id\tsubject\tpath\n", "collection-invalid", "Is 'subject' meant?"),
-        (b"volume_id\tsubject_id\tpath\tpath\n", "collection-invalid", "column path stands there twice"),
+        (b"volume_id\tsubject_id\tpath\tpath\n", "collection-invalid", "column path appears twice"),
         (b"volume_id\tsubject_id\tpath\n\xff\xfe\t1\t2\n", "collection-unreadable", "not a UTF-8 table"),
     ],
 )
@@ -232,7 +232,7 @@ def test_an_open_quotation_mark_swallows_no_line(tmp_path):
     volumes = 'volume_id|subject_id|path|note\none|a|1.nii|"3 mm\ntwo|b|2.nii|\nthree|c||5" coil\nfour|d|4.nii|"a|b"'
     found = faults(tables(tmp_path, volumes, "volume_id|region|first_slice|last_slice\none|legs|0|5"))
     assert len(found) == 2
-    assert "line 2: a quotation mark opens a cell" in found[0] and "line 4, path ''" in found[1]
+    assert "line 2: a quotation mark that opens a cell" in found[0] and "line 4, path ''" in found[1]
     fine = read_collection(tables(tmp_path, 'volume_id|subject_id|path|note\none|a|1.nii|"3 ""mm"" | b"'))
     assert dict(fine.volumes[0].attributes) == {"note": '3 "mm" \t b'}
 
@@ -301,7 +301,7 @@ FAULTS = {
     "no split": lambda n: ("volumes", volume_cells(n, split="Train"), n, "split 'Train'"),
     "two splits": lambda n: ("volumes", volume_cells(n, subject_id="s0", split="test"), n, "split 'test'"),
     "another's file": lambda n: ("volumes", volume_cells(n, path="0.nii"), n, "path '0.nii'"),
-    "a tab too many": lambda n: ("volumes", volume_cells(n, site="Oslo\tRome"), n, "6 cells under 5 columns"),
+    "an extra tab": lambda n: ("volumes", volume_cells(n, site="Oslo\tRome"), n, "6 cells under 5 columns"),
     "an open quote": lambda n: ("volumes", volume_cells(n, site='"Oslo'), n, "a quotation mark"),
     "unknown volume": lambda n: ("regions", region_cells(n, 1, volume_id="w"), 3 * n + 1, "volume_id 'w'"),
     "no volume": lambda n: ("regions", region_cells(n, 1, volume_id=""), 3 * n + 1, "volume_id ''"),
@@ -425,6 +425,6 @@ def test_a_slice_the_volume_does_not_have_is_refused():
 
 def test_millimetres_far_outside_the_volume_are_refused_and_not_taken_for_an_empty_label():
     stack = stack_of(6, 10.0, bottom_mm=-20.0)
-    with pytest.raises(CollectionError, match="the volume reaches from -20 to 30 mm") as refusal:
+    with pytest.raises(CollectionError, match="the volume extends from -20 to 30 mm") as refusal:
         truth(stack, [RegionRow("v", "legs", -9000, -8000, in_mm=True)])
     assert refusal.value.code == "collection-extent"

@@ -627,5 +627,5 @@ def test_a_file_that_holds_no_series_wants_no_digits(tmp_path, digits):
     with pytest.raises(VolumeError) as refusal:
         read(Path(f"{volume}#{digits}"))
     assert refusal.value.code == "volume-series" and f"Leave #{digits} out" in refusal.value.sentence
-    with pytest.raises(VolumeError, match="twelve hex digits are wanted"):
+    with pytest.raises(VolumeError, match="twelve hexadecimal digits"):
         read(Path(f"{tmp_path}#12"))
