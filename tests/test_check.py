@@ -55,7 +55,7 @@ def test_a_collection_is_counted(tmp_path):
     )
     done = checked(tmp_path)
     assert done.exit_code == 3 and "collection mine: 3 volumes of 2 subjects, 1 labelled" in done.output
-    assert "1 of its files is not there" in done.output and "c.nii" in done.output
+    assert "1 of its files is missing" in done.output and "c.nii" in done.output
 
 
 def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_path):
@@ -72,7 +72,7 @@ def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_
     output = " ".join(done.output.split())
     assert (
         done.exit_code == 3
-        and "no labelled subject for test: the 2 there are make 1 train, 1 validation, 0 test" in output
+        and "no labelled subject for test: the 2 there are give 1 train, 1 validation, 0 test" in output
     )
     assert "no volume is labelled with spine:" in output and ": valid." not in output
     assert "no train subject is labelled with" in output or "no validation subject is labelled with" in output
@@ -98,7 +98,7 @@ def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_
     done = checked(tmp_path)
     output = " ".join(done.output.split())
     assert done.exit_code == 3 and ": valid." not in output
-    assert "labelled with abdomen, which lies between regions that one volume shows" in output
+    assert "labelled with abdomen, which is between regions that one volume shows" in output
     assert "no volume is labelled with legs, head, spine: it is never learned and never predicted" in output
     apart = "".join(f"{name}\t{'pelvis' if name < 'e' else 'chest'}\t0\t9\n" for name in names)
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + apart)
@@ -158,7 +158,7 @@ def test_a_split_given_with_an_unlabelled_volume_counts_for_its_subject(tmp_path
         f"{name}l\thead\t0\t3\n" for name in "abcdef"))
     output = " ".join(checked(tmp_path).output.split())
     assert (
-        "no labelled subject for validation and test: the 6 there are make 6 train, 0 validation, 0 test"
+        "no labelled subject for validation and test: the 6 there are give 6 train, 0 validation, 0 test"
         in output
     )
 
@@ -190,7 +190,7 @@ def test_simulated_people_beside_a_collection_are_told_and_hide_no_missing_file(
     output = " ".join(done.output.split())
     assert (
         done.exit_code == 3
-        and "1 of its files is not there, the first" in output
+        and "1 of its files is missing, the first" in output
         and "no labelled subject" not in output
     )
     phantom = (

@@ -38,7 +38,7 @@ def test_messages_with_a_command_in_them_can_be_pasted(name: str, tmp_path: Path
         read(Path(f"{tmp_path / name}#12345"))
     command, = re.findall(r"`(.*?)` show", series.value.sentence)
     assert shlex.split(command) == ["fovnet", "predict", str(tmp_path / name)]
-    with pytest.raises(ModelError, match="came without networks") as model:
+    with pytest.raises(ModelError, match="has no networks") as model:
         shipped_folder(tmp_path / name)
     assert shlex.split(model.value.sentence.partition("then ")[2])[-2:] == ["--out", str(tmp_path / name)]
 

@@ -73,7 +73,7 @@ def test_two_searches_are_learned_from_and_each_is_held_against_the_other(tmp_pa
 def test_the_configuration_names_searches_and_the_file_is_that_of_its_results(tmp_path: Path) -> None:
     file = config(tmp_path, learn_from=[journal(tmp_path / "one")])
     with pytest.raises(
-        SearchError, match=r"nothing is learned yet from .*one; `fovnet search learn --config.*prior-missing"
+        SearchError, match=r"nothing learned yet from .*one; `fovnet search learn --config.*prior-missing"
     ):
         search_prior(load(file), search_space(load(file)))
     assert "will learn from" in CliRunner().invoke(app, ["check", "--config", str(file)]).output
@@ -88,7 +88,7 @@ def test_searches_that_teach_nothing_are_passed_over_by_name_and_alone_refused(t
     )
     status, said, _ = learned(config(tmp_path), few, alike, good)
     assert status == 0
-    assert f"{few}: passed over; 4 configurations of this space with a score, 5 or more are wanted" in said
+    assert f"{few}: passed over; 4 configurations of this space with a score, 5 or more are needed" in said
     assert f"{alike}: passed over; all its scores are equal" in said
     fault = learned(config(tmp_path), few, alike)[2]
     assert all(
