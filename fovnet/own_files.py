@@ -69,7 +69,7 @@ def is_our_thumbnail(path: Path) -> bool:
 
 
 def is_our_prior(path: Path) -> bool:
-    """Whether a file is of what searches taught."""
+    """Whether a file is a prior that fovnet wrote."""
     return b'"__metadata__":{"fovnet":' in _opening(path)
 
 

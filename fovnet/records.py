@@ -61,8 +61,8 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
 
 
 def clear_unfinished(*folders: Path, name: str = "*") -> None:
-    """Removes what a killed run was writing in these folders under this name (a pattern), as it may show what
-    is not wanted any more; to be called where no other run writes now."""
+    """Removes what a killed run was writing in these folders under this name (a pattern), which may show what
+    must not be kept; to be called only while no other run writes there."""
     for begun in (path for folder in folders for path in folder.glob(f".{name}.*.part")):
         if UNFINISHED.fullmatch(begun.name) and not begun.is_dir():
             begun.unlink(missing_ok=True)

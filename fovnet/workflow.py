@@ -70,7 +70,7 @@ def prior_files(settings: Settings) -> list[str]:
 
 
 def lesson_files(settings: Settings) -> list[str]:
-    """Of each search to learn from the file that says what it was.  Raises ConfigError "learn-sources" where
+    """For each search to learn from, the file that identifies it.  Raises ConfigError "learn-sources" where
     there is none."""
     found = []
     for folder in settings.search.learn_from:

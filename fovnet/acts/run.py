@@ -1,5 +1,4 @@
-"""A run: the settings of a configuration and all that follows from them, each worked out when it is first
-asked for."""
+"""A run: the settings of a configuration and all that follows from them, each computed on first use."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from fovnet.volume.collection.pack import Pack
 
 Bar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
-"""Gives, for the name of what is done, a context with a callback (done, total)."""
+"""Gives, for the name of a step, a context with a callback (done, total)."""
 
 
 @contextmanager
@@ -59,7 +58,7 @@ class Run:
 
     @property
     def plan(self) -> SearchPlan:
-        """The search to be run, worked out anew from the files there are."""
+        """The search to be run, computed anew from the existing files."""
         return SearchPlan(self.settings, self.pack)
 
     @property

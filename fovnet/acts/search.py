@@ -67,7 +67,7 @@ def conclude(run: Run, journal: Path, trials: list[Trial]) -> None:
 
 
 def write_trials(path: Path, trials: list[Trial]) -> Path:
-    """The path, a table of a row a slot."""
+    """The path, a table of one row per slot."""
     rows = [_row(trial) for trial in trials]
     return write_tsv(path, list(rows[0]), rows)
 

@@ -87,7 +87,7 @@ def check(config: ConfigFile) -> None:
 def _lacking_in_tables(
     settings: Settings, there: Mapping[str, Collection], words: Vocabulary
 ) -> list[str]:
-    """A sentence on each thing that the collections lack: files, people of a split, labels."""
+    """A sentence for each thing that the collections lack: files, people in a split, labels."""
     from fovnet.volume.collection.preflight import between_labelled, empty_splits, missing_files
 
     lacking = missing_files(there)
@@ -99,7 +99,7 @@ def _lacking_in_tables(
 
 
 def _lacking_in_simulated(settings: Settings, words: Vocabulary) -> list[str]:
-    """A sentence on each thing that the simulated people lack, if there are any: a split, a name for their
+    """A sentence for each thing that the simulated people lack, if there are any: a split, a name for their
     labels."""
     from fovnet.regions import DEFAULT
     from fovnet.volume.collection.split import shares

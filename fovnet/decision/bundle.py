@@ -202,7 +202,7 @@ diagnosis.
     python -m monai.bundle run --config_file configs/inference.json --bundle_root . --dataset_dir
     /path/to/volumes --output_dir answers
 
-`answers/spans.tsv` has a row a region; a JSON a volume holds everything. `fovnet predict VOLUMES --model
+`answers/spans.tsv` has one row per region; one JSON per volume holds everything. `fovnet predict VOLUMES --model
 models --out answers` gives the same, with pages and pictures. `network_def` is the ensemble as one network
 from slices to probabilities; the weights are safetensors, and nothing here is a pickle.
 """

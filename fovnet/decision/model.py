@@ -150,8 +150,8 @@ class Model:
         return next(self._answers(volumes, 1))
 
     def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
-        """The answers on many volumes, each yielded once computed, in the order of the paths; a folder stands
-        for all its volumes, sorted.
+        """The answers on many volumes, each yielded once computed, in the order of the paths; a folder means
+        all its volumes, sorted.
 
         paths  files and folders, or a single one
 

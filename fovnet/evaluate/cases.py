@@ -86,8 +86,8 @@ class Case:
 
     @property
     def is_answered(self) -> bool:
-        """Whether nothing is doubted of the volume as a whole: its slices then err as rarely as the rule
-        states."""
+        """Whether there is no doubt about the volume as a whole: its slices are then wrong as rarely as the
+        rule states."""
         return self.status == "ok" if self.extents_sure is None else self.extents_sure
 
 

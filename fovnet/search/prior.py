@@ -56,7 +56,7 @@ class EarlierSearch:
 class Prior:
     """The parsed file, and its bytes.
 
-    facts  fovnet's version, settings, seed, number of steps, and how well held-out sources were foretold
+    facts  fovnet's version, settings, seed, number of steps, and how well held-out sources were predicted
     """
 
     axes: tuple[Axis, ...]
@@ -120,7 +120,7 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
 
 def parsed(data: bytes) -> Prior:
     """The prior of a file's bytes.  Raises ValueError, KeyError, TypeError, AttributeError or SafetensorError
-    for what is none."""
+    for anything else."""
     tensors = load(data)
     told = _metadata(data)
     axes = tuple(Axis.from_facts(facts) for facts in told.pop("axes"))

@@ -72,7 +72,7 @@ def test_what_is_said_beside_a_spine_stands_in_the_answer(make_page, planted):
     ]
     sentence = make_page(cases, bootstrap=100).answer.sentence
     assert "0.0\N{NO-BREAK SPACE}% of 60 slices" in sentence.replace("in 0.0", "0.0")
-    assert "with all that is predicted beside it, 30.0\N{NO-BREAK SPACE}% are wrong" in sentence
+    assert "counting all that is predicted beside it, 30.0\N{NO-BREAK SPACE}% are wrong" in sentence
 
 
 def test_one_border_half_a_metre_off_does_not_press_the_others_together():

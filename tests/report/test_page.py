@@ -235,7 +235,7 @@ class TestWithPartsMissing:
 
     def test_all_uncertain(self, make_page, planted):
         cases = [planted.case(["head"], volume_id="a", status="uncertain")]
-        assert "a doubt about 1 volume" in make_page(cases).answer.sentence
+        assert "doubts about 1 volume" in make_page(cases).answer.sentence
 
     def test_a_subject_in_two_splits_stops_the_report(self, make_page, planted):
         rows = [Listed(volume_id=name, subject_id="p", split=name) for name in ("train", "test")]

@@ -77,7 +77,7 @@ class TestTheSection:
 
     def test_it_says_which_promise_was_given_and_which_was_not(self, page):
         words = page.performance.said.promises
-        assert "at most 2.0\N{NO-BREAK SPACE}% are wrong" in words
+        assert "at most 2.0\N{NO-BREAK SPACE}% of each kind are wrong" in words
         yes, no = words.split("“No”")
         assert "0.95" in yes and "shows that this holds for new people" in yes
         assert "0.80" in no and "not be shown" in no

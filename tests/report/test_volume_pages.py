@@ -161,7 +161,7 @@ class TestVolumePage:
         words = " ".join(" ".join(read(write_volume_page(tmp_path / "a.html", page)).words).split())
         assert (
             "uncertain Best guess: legs to head" in words
-            and "probability 0.87" in words
+            and "regions is 0.87" in words
             and "The networks disagree." in words
         )
         assert "90 mm to 112 mm" in words and "at least as unusual" in words

@@ -46,8 +46,8 @@ class Known:
 
 @dataclass(frozen=True)
 class About:
-    """A region that something is said of: whether it is in the answer, and its rows (s,) there, or the one at
-    which it is most probable."""
+    """A region of a statement: whether it is in the answer, and its rows (s,) there, or the row at which it
+    is most probable."""
 
     shown: bool
     rows: NDArray[np.bool_]
@@ -55,10 +55,11 @@ class About:
 
 @dataclass(frozen=True)
 class Concern(Generic[Value]):
-    """Which statements a doubt makes unsure, for people, and whether that on a region is among them."""
+    """Which statements a doubt makes unsure, in words, and whether the statement on a region is one of
+    them."""
 
     words: str
-    lames: Callable[[Value, Rule, About], bool]
+    affects: Callable[[Value, Rule, About], bool]
 
 
 WHOLE = Concern[Any]("every region", lambda value, rule, about: True)

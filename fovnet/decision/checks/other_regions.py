@@ -1,4 +1,4 @@
-"""The very set of regions in the answer is less likely than not."""
+"""The exact set of regions in the answer is less likely than not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neighbouring slices do not resemble each other: they are shuffled, or lie as they were acquired.
+"""Neighbouring slices do not resemble each other: they are shuffled, or in the order of acquisition.
 
     disorder  dissimilarity of neighbouring slices: about 2 if shuffled, near 0 for a body in thin slices
     passes    interleaved passes of the acquisition, stored one after the other; 1 if in their order

@@ -1,4 +1,4 @@
-"""The picture is much smaller than any that the networks were validated on."""
+"""The picture is much smaller than all that the networks were validated on."""
 
 from __future__ import annotations
 

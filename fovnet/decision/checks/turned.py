@@ -1,4 +1,4 @@
-"""By the pictures slices do not run from feet to head, as the header has it (`orientation.py`)."""
+"""Judging by the pictures, slices do not run from feet to head as the header says (`orientation.py`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ FAINT = 0.001       # a probability below it is not written as 0.0 %
 
 @dataclass(frozen=True)
 class Axes:
-    """The body's orientation by the pictures, and whether the header states the directions of its axes."""
+    """The body's orientation judged by the pictures, and whether the header states the directions of its
+    axes."""
 
     bearing: Bearing
     stated: bool = True

@@ -1,6 +1,6 @@
 """The volume looks unlike the training slices, in the networks' features (`novelty.py`).
 
-It leaves what is said of each region as it is: of 77 such statements on simulated people and real volumes
+It leaves the statements on regions unchanged: of 77 such statements on simulated people and real volumes
 none was wrong, and of 207 volumes that show no body, of kinds never trained on, as many surely show a region
 with it as without.
 """

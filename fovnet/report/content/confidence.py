@@ -1,4 +1,5 @@
-"""The chapter on confidence: whether it is calibrated, and what answering only the surest volumes saves."""
+"""The chapter on confidence: whether it is calibrated, and how many errors are avoided by answering only the
+surest volumes."""
 
 from __future__ import annotations
 

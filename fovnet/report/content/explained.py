@@ -367,7 +367,7 @@ def _their(count: int) -> str:
 
 
 NETWORKS = ("ranking", "ensemble-ei")
-"""Methods whose model is no Gaussian process."""
+"""Methods whose model is not a Gaussian process."""
 
 
 def honesty(explanation: Explanation) -> str:

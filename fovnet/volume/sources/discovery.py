@@ -180,8 +180,8 @@ def _under(
 def _kind(path: Path) -> str:
     """What a file seems to be: "archive", "DICOM", "volume", else "".
 
-    A closed one is "volume", and so is one that raises what nobody foresaw: reading it will tell why it is
-    refused.
+    An unreadable one is "volume", and so is one that raises an unexpected exception: reading it will give the
+    reason for its refusal.
     """
     try:
         if is_closed(path):
