@@ -614,7 +614,7 @@ def test_an_alias_of_itself_has_no_end(tmp_path: Path) -> None:
         "phantom: {subjects: 8}\nsearch: &a {space: [1, {x: *a}]}",
     ):
         file.write_text(held, encoding="utf-8")
-        with pytest.raises(ConfigError, match="stand for inf characters"):
+        with pytest.raises(ConfigError, match="expand to inf characters"):
             load(file)
 
 

@@ -108,11 +108,11 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
         "volumes.tsv, line 5, volume_id '../four': becomes a file name",
         "volumes.tsv, line 5, split 'training': write one of train, validation, test",
         "volumes.tsv, line 6, path '': must be given",
-        "volumes.tsv, line 3, volume_id 'one': stands in line 2 already",
+        "volumes.tsv, line 3, volume_id 'one': is in line 2 already",
         "volumes.tsv, line 6, split 'test': its subject is in 'train' in line 2",
         "regions.tsv, line 2, volume_id 'onee': is not in volumes.tsv; did you mean 'one'?",
         "regions.tsv, line 3, region 'abdomn': did you mean 'abdomen'?",
-        "regions.tsv, line 4, last_slice '5': lies below first_slice 9; ranges run from feet to head. Are "
+        "regions.tsv, line 4, last_slice '5': is below first_slice 9; ranges run from feet to head. Are "
         "the two swapped?",
         "regions.tsv, line 5, first_slice '-1': a whole slice number",
         "regions.tsv, line 5, last_slice '5.5': a whole slice number",
@@ -179,7 +179,7 @@ def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_
     found = faults(tables(tmp_path, VOLUMES, regions))
     assert len(found) == 2
     assert "line 3, region 'pelvis': overlaps legs (0 to 5)" in found[0]
-    assert "line 5, region 'chest': lies above head" in found[1]
+    assert "line 5, region 'chest': is above head" in found[1]
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ FAULTS = {
         "regions", region_cells(n, 1, first_slice="4"), 3 * n + 1, "region 'abdomen': overlaps pelvis",
     ),
     "upside down": lambda n: (
-        "regions", region_cells(n, 2, region="legs"), 3 * n + 2, "region 'legs': lies above abdomen",
+        "regions", region_cells(n, 2, region="legs"), 3 * n + 2, "region 'legs': is above abdomen",
     ),
     "two units": lambda n: (
         "regions", region_cells(n, 2, first_slice="", last_slice="", from_mm="10", to_mm="14"), 3 * n + 2,

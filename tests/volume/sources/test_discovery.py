@@ -257,7 +257,7 @@ def test_a_volume_without_a_suffix_is_found_in_a_tree_by_what_it_contains(tmp_pa
 @pytest.mark.parametrize("digits", ["12345", "0123456789AB", "0123456789abc"])
 def test_digits_that_cannot_be_a_series_are_called_so(tmp_path, digits):
     (tmp_path / "study").mkdir()
-    with pytest.raises(VolumeError, match="twelve hex digits") as refusal:
+    with pytest.raises(VolumeError, match="twelve hexadecimal digits") as refusal:
         read(Path(f"{tmp_path / 'study'}#{digits}"))
     assert refusal.value.code == "volume-series"
 
