@@ -142,11 +142,6 @@ def _example(pack: Pack, scored: Scored, index: int) -> Example:
     return Example(mean(outputs.members, weights), stack.z_mm, _truth(pack, index), turned, stack.edges_mm)
 
 
-def subjects_of(pack: Pack, split: str) -> list[str]:
-    """The subject of each of these volumes."""
-    return [pack.records[index].subject for index in _readable(pack, split)]
-
-
 def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:
     """The labelled volumes of a split, for settling."""
     return [

@@ -46,11 +46,12 @@ class Known:
 
 @dataclass(frozen=True)
 class About:
-    """A region of a statement: whether it is in the answer, and its rows (s,) there, or the row at which it
-    is most probable."""
+    """A region of a statement: whether it is in the answer, its rows (s,) there, or the row at which it is most
+    probable, and the probability that it is shown."""
 
     shown: bool
     rows: NDArray[np.bool_]
+    chance: float
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,6 @@ class Concern(Generic[Value]):
 
 
 WHOLE = Concern[Any]("every region", lambda value, rule, about: True)
-PRESENCE = Concern[Any]("regions shown", lambda value, rule, about: about.shown)
 ABSENCE = Concern[Any]("regions not shown", lambda value, rule, about: not about.shown)
 EXTENTS = Concern[Any]("extents alone", lambda value, rule, about: False)
 

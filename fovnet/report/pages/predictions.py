@@ -138,17 +138,18 @@ def _draw(
     believed = (decision.decided, one.raw, decision.smoothed)
     pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
     spans = stretches([row for row in body["rows"] if row.get("region")])
+    name, made = one.answer.volume_id, one.answer.statements
+    unsure = unsure_regions(made, [span.region for span in spans], one.answer.status)
     if pictures:
         why = "; ".join(doubt.sentence for doubt in one.answer.doubts)
         notes = [*body.get("notes", ()), *([] if faces else ["slices that may show a face are covered"])]
         figure = volume_figure(
-            one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed,
-            spans, vocabulary, message=why, guessed=one.answer.status == "uncertain", notes="; ".join(notes),
+            name, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans,
+            vocabulary, message=why, guessed=one.answer.status == "uncertain", unsure=unsure,
+            notes="; ".join(notes),
         )
-        save_png(figure, folder / f"{one.answer.volume_id}.png")
+        save_png(figure, folder / f"{name}.png")
     if pages:
-        name, made = one.answer.volume_id, one.answer.statements
-        unsure = unsure_regions(made, [span.region for span in spans], one.answer.status)
         small = thumbnail(pixels, stack.z_mm, stack.side_mm, spans, unsure, vocabulary)
         save_thumbnail(folder / thumbnail_name(name), small)
         write_volume_page(folder / page_name(name), volume_page(body, pixels, vocabulary, faces=faces))
