@@ -46,8 +46,8 @@ class Known:
 
 @dataclass(frozen=True)
 class About:
-    """A region of a statement: whether it is in the answer, its rows (s,) there, or the row at which it is most
-    probable, and the probability that it is shown."""
+    """A region of a statement: whether it is in the answer, its rows (s,) there, or the row at which it is
+    most probable, and the probability that it is shown."""
 
     shown: bool
     rows: NDArray[np.bool_]
