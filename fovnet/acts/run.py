@@ -125,8 +125,7 @@ class Run:
         if journal not in mine:
             other = (
                 f"{journal}: the last search that finished there had other settings of `search` or "
-                "`training` than "
-                f"{self.config} has"
+                f"`training` than {self.config} has"
             )
             wanted = f"give the run's command, or {with_config('search', self.config)}"
             raise SearchError("search-other-settings", f"{other}, or other slices; {wanted}")

@@ -149,8 +149,7 @@ def _run() -> None:
     except MemoryError:
         _show_error(
             "not enough memory; run the same command with fewer workers, or with fewer other programs "
-            "running "
-            "[memory]"
+            "running [memory]"
         )
         sys.exit(2)
     except Exception as fault:

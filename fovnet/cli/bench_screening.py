@@ -65,8 +65,7 @@ def bench_screening(
     trainings = rows[0]["trainings"]
     shown = titled(
         "change of the balanced accuracy of slices when a feature is left out, volumes weighted equally (95 "
-        "%; "
-        f"{trainings} trainings)",
+        f"%; {trainings} trainings)",
         "left out",
         "simulated people",
         "labelled collection",

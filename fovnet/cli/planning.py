@@ -64,9 +64,8 @@ def check(config: ConfigFile) -> None:
     every = ", all of which will be tried" if fit <= settings.search.trials else ""
     out.print(
         f"{config}: {'valid, but see below' if lacking else 'valid'}.  {len(space):,} configurations, "
-        f"{fit:,} "
-        f"within the limits{every}, starting at row {row:,}; classes {', '.join(words.classes)}; results in "
-        f"{settings.results}"
+        f"{fit:,} within the limits{every}, starting at row {row:,}; classes {', '.join(words.classes)}; "
+        f"results in {settings.results}"
     )
     if begun := warm_start_ensemble(settings):
         out.print(_begun(settings, *begun))

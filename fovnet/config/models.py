@@ -156,8 +156,8 @@ class Settings(Section):
             )
         if self.ensemble.alone and not self.training.augmentation.alone:
             raise ValueError("ensemble.alone: networks never trained on slices alone cannot predict them; "
-                             "set "
-                             "training.augmentation.alone as well, to 0.25 for instance, or leave it out")
+                             "set training.augmentation.alone as well, to 0.25 for instance, or leave it "
+                             "out")
         if self.search.spends != "full" and self.training.early_stopping.envelope is not None:
             raise ValueError(
                 f"training.early_stopping.envelope: search.spend {self.search.spends} stops trainings by "

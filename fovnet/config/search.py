@@ -220,8 +220,7 @@ class Search(Section):
         if of_search and self.method == "mads":
             raise ValueError(
                 f"mads.{', mads.'.join(of_search)}: for a global search, but mads has none; leave out, or "
-                "set "
-                "method to a-mads"
+                "set method to a-mads"
             )
         return self
 
@@ -259,8 +258,7 @@ class Search(Section):
         if self.fidelity == "axis" and not self.method.startswith("gp-"):
             raise ValueError(
                 f"fidelity: axis: method {self.method} has no model that could use rungs; leave it out, or "
-                "set "
-                "method to gp-ei"
+                "set method to gp-ei"
             )
         of_rungs = [
             key for key in ("eta", "least_epochs", "reuse", "fidelity") if getattr(self, key) != LATER[key]

@@ -129,8 +129,7 @@ def choose_device(name: str) -> torch.device:
         )
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ConfigError("device-missing", f"device {name!r} does not exist; GPUs are numbered from cuda:0 "
-                                            "to "
-                                            f"cuda:{torch.cuda.device_count() - 1}")
+                                            f"to cuda:{torch.cuda.device_count() - 1}")
     return device
 
 

@@ -337,8 +337,7 @@ def _refused(record: VolumeRecord, fault: FovnetError) -> Sliced:
 def _crashed(job: Job) -> Sliced:
     message = (
         f"{job.row.path}: slicing it crashed its process twice (memory?). Use fewer workers, or resample it "
-        "to "
-        "larger voxels."
+        "to larger voxels."
     )
     return Sliced(None, None, replace(_began(job), status="refused", code="volume-crash", message=message))
 

@@ -119,9 +119,8 @@ def short_of_memory(path: Path, what: str) -> VolumeError:
     may succeed."""
     return VolumeError(
         "volume-memory",
-        f"{path}: not enough memory to {what}. Try again with fewer other programs running or fewer "
-        "workers, or "
-        "resample it to larger voxels.",
+        f"{path}: not enough memory to {what}. Try again with fewer other programs running or fewer workers, "
+        "or resample it to larger voxels.",
     )
 
 
@@ -179,8 +178,7 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
             return VolumeError(
                 "volume-series",
                 f"{path}: {digits!r} after # is not a series: it must be twelve hexadecimal digits, as "
-                "found.tsv and "
-                f"`{shlex.join(['fovnet', 'predict', place])}` show them. Name one of those.",
+                f"found.tsv and `{shlex.join(['fovnet', 'predict', place])}` show them. Name one of those.",
             )
         if fault.filename and Path(fault.filename).name != path.name:
             return VolumeError(
