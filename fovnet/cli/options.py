@@ -133,6 +133,27 @@ Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: defa
 INCLUDE_HELP = (
     "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
 )
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Engine = Annotated[str, typer.Option(help=ENGINE_HELP)]
+Include = Annotated[str, typer.Option(help=INCLUDE_HELP)]
+Pictures = Annotated[bool, typer.Option(help="Draw a picture of every volume.")]
+Pages = Annotated[bool, typer.Option(help="Write a page of every volume, and index.html over all of them.")]
+Faces = Annotated[
+    bool,
+    typer.Option(
+        help="Without: slices that may show a head (2 % sure or more) are covered in pictures and pages, "
+        "and uncovered ones of earlier runs deleted."
+    ),
+]
+ShowIds = Annotated[
+    bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")
+]
+Readers = Annotated[
+    int,
+    typer.Option(
+        "--workers", "--jobs", min=1, help="Processes that read ahead; answers do not depend on it."
+    ),
+]
 
 
 def model_folder(model: Path | None) -> Path:

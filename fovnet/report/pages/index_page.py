@@ -73,15 +73,15 @@ class IndexPage:
 def index_page(
     volumes: Iterable[Rows], folder: Path, vocabulary: Vocabulary, series: Sequence[Mapping[str, Any]] = ()
 ) -> IndexPage:
-    """The index from what the tables hold of each volume; doubts of flagged volumes are read from their JSON
-    in `folder`.
+    """The index from what the tables hold of each volume; doubts of flagged volumes that are not told there
+    are read from their JSON in `folder`.
 
     series   rows of found.tsv, of which those set aside are counted
     """
     rows, counted, doubts = [], Counter[str](), Counter[str]()
     drawn = _drawn(folder)
     for one in volumes:
-        why = _doubts(folder, one.spans[0])
+        why = _doubts(folder, one)
         doubts.update({doubt_in_words(code) for code, _ in why})
         row = _row(one, "; ".join(filter(None, (words for _, words in why))), drawn, vocabulary)
         counted[row.status] += 1
@@ -180,25 +180,29 @@ def _row(one: Rows, doubt: str, drawn: Container[str], vocabulary: Vocabulary) -
     )
 
 
-def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _doubts(folder: Path, one: Rows) -> list[tuple[str, str]]:
     """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason; without a
     sentence where only probabilities are unsure, which the chips show."""
+    head = one.spans[0]
     some = [(SOME_UNSURE.code, "")] if SOME_UNSURE.code in str(head.get("code") or "").split() else []
     extents = head.get("extents")
     if extents == "sure" or (head["status"] == "ok" and extents != "unsure"):
         return some
-    try:
-        body = read_json(folder / f"{head['volume_id']}.json")
-    except (OSError, ValueError):
-        body = dict(head)
-    given = [
-        (str(one.get("code") or "other"), str(one.get("sentence") or "")) for one in body.get("doubts") or ()
-    ]
-    listed = [one for one in given if one[0] != NONE]
+    given, body = (one.doubts, head) if one.doubts is not None else _told(folder, head)
+    listed = [(str(code or "other"), str(words or "")) for code, words in given if code != NONE]
     if listed or some:
         return listed + some
     code = (head["status"] == "refused" and str(body.get("code") or "")) or ANSWERS[str(head["status"])]
     return [(code, str(body.get("message") or ""))]
+
+
+def _told(folder: Path, head: Mapping[str, Any]) -> tuple[list[tuple[Any, Any]], Mapping[str, Any]]:
+    """(code and sentence of each doubt, the facts) of a volume's JSON; none and `head` if unreadable."""
+    try:
+        body: Mapping[str, Any] = read_json(folder / f"{head['volume_id']}.json")
+    except (OSError, ValueError):
+        body = head
+    return [(one.get("code"), one.get("sentence")) for one in body.get("doubts") or ()], body
 
 
 def _sentence(counted: Counter[str]) -> str:
