@@ -10,7 +10,6 @@ came, changed or went; the lists of shards in which nothing did keep their bytes
 import time
 
 from fovnet._version import __version__
-from fovnet.volume.sources.shards import read_survey
 
 DRAWN = [f"--{'' if getattr(SETTINGS, name) else 'no-'}{name}" for name in ("pictures", "pages", "faces")]
 LISTED = [*(["--include", ",".join(SETTINGS.include)] if SETTINGS.include else []), *["--show-ids"] * SETTINGS.show_ids, DRAWN[-1]]
@@ -22,6 +21,8 @@ wildcard_constraints:
 
 def rows_of_all_shards(_):
     """The rows of every shard that the survey listed, and what was found beside the volumes."""
+    from fovnet.volume.sources.shards import read_survey        # here, as it costs every job of a cluster 0.4 s
+
     checkpoints.survey.get()
     found = [f"{ANSWERS}/found.json"] if Path(ANSWERS, "found.json").exists() else []
     return [f"{SHARDS}/rows-{number:04d}.jsonl" for number in read_survey(Path(ANSWERS)).shards] + found

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from fovnet.decision.answers_table import Rows
 from fovnet.decision.statements import SOME_UNSURE, UNSURE, YES
-from fovnet.own_files import PAGES, page_name, thumbnail_name
+from fovnet.own_files import PAGES, ROWS_OPENING, clear_rows, page_name, rows_name, thumbnail_name
 from fovnet.records import read_json, write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import Table
@@ -27,6 +27,9 @@ from fovnet.words import several
 FIRST = 200
 """Rows written as HTML, for readers without JavaScript; with it, further ones are built from the data of all
 rows, as many at a time."""
+HELD = 50_000
+"""Rows that the page itself holds, 6 MB; the further ones of a large batch lie in files of as many beside the
+pages of volumes, which the script asks for one by one.  In one page a million rows took 1.5 GB of memory."""
 URGENCY = {status: place for place, status in enumerate(ANSWERS)}
 """Order of the volumes by status."""
 LONGEST = 160
@@ -103,12 +106,25 @@ def index_page(
     )
 
 
-def write_index(path: Path, page: IndexPage) -> Path:
-    """Writes the index as one HTML file, atomically; returns `path`."""
-    text = json.dumps(script_data(page), separators=(",", ":"), ensure_ascii=False)
-    data = Markup(text.replace("<", "\\u003c"))
-    html = rooms().get_template("index.html.jinja").render(page=page, data=data, answers=ANSWERS)
-    return write_text(path, html, keep_same=True)
+def write_index(path: Path, page: IndexPage, held: int = HELD) -> Path:
+    """Writes the index, atomically: one HTML file, after the files of the rows beyond the `held` first, if
+    there are any; returns `path`."""
+    data = script_data(page)
+    rows = data["rows"]
+    further = [rows[at : at + held] for at in range(held, len(rows), held)]
+    for number, some in enumerate(further, 1):
+        write_text(path.parent / rows_name(number), f"{ROWS_OPENING}{_script_text(some)});\n", keep_same=True)
+    shown = Markup(_script_text({**data, "rows": rows[:held], "total": len(rows), "files": len(further)}))
+    html = rooms().get_template("index.html.jinja").render(page=page, data=shown, answers=ANSWERS)
+    write_text(path, html, keep_same=True)
+    clear_rows(path.parent, len(further))
+    return path
+
+
+def _script_text(data: Any) -> str:
+    """JSON that may stand in a script, whatever its text says, and in UTF-8."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def script_data(page: IndexPage) -> dict[str, Any]:

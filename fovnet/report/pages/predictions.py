@@ -14,11 +14,14 @@ from fovnet.errors import ConfigError
 from fovnet.machine.locks import alone
 from fovnet.own_files import (
     PAGES,
+    are_our_rows,
+    clear_rows,
     is_our_json,
     is_our_page,
     is_our_table,
     page_name,
     refuse_foreign,
+    rows_of_index,
     thumbnail_name,
 )
 from fovnet.records import clear_unfinished, read_json, write_json, write_tsv
@@ -49,6 +52,8 @@ def refuse_others(folder: Path) -> None:
         refuse_foreign(folder / name, is_our_table)
     refuse_foreign(folder / "found.json", is_our_json)
     refuse_foreign(folder / INDEX, is_our_page)
+    for path in rows_of_index(folder):
+        refuse_foreign(path, are_our_rows)
 
 
 def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
@@ -208,6 +213,8 @@ def withdraw(
 
     for name in ((TABLE, ANSWERS) if tables else ()) + ((INDEX,) if tables or not pages else ()):
         (folder / name).unlink(missing_ok=True)
+    if not (folder / INDEX).exists():
+        clear_rows(folder, 0)
     if faces:
         return 0
     unwanted = [
