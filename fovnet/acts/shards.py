@@ -87,7 +87,7 @@ def surveyed(
     each   volumes in a new shard, on average
     faces  without, pictures and pages of earlier runs that show some are removed
     Waits while shards are answered or merged in `folder`.  Raises ConfigError "out-foreign" where files of
-    its names are not fovnet's, and as `read_list`.
+    its names are not fovnet's, and as `write_survey`.
     """
     with predictions.claimed(folder, wait=True):
         refuse_foreign(folder / FOLDER / SURVEY, is_our_json)
@@ -103,9 +103,9 @@ def taken(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
     Waits for one that does, such as a job whose workflow was killed and that goes on, and for a survey or a
     merge.  Raises ConfigError as `read_list`, and "out-foreign" as `claimed`.
     """
+    read_list(folder, number)                   # before a folder is made
     with together(folder):
         predictions.refuse_others(folder)
-        read_list(folder, number)
         with shard_list(folder, number).open("r+", encoding="utf-8") as own:
             take(own, wait=True)
             yield [(one.volume_id, source_of(Path(one.path))) for one in read_list(folder, number)]
@@ -131,6 +131,7 @@ def merged(folder: Path, networks: Ensemble, *, pages: bool) -> Merged:
     from fovnet.decision.answer import COLUMNS, TABLE
     from fovnet.records import write_tsv
 
+    read_survey(folder)                         # before a folder is made
     with predictions.claimed(folder, wait=True):
         survey = read_survey(folder)
         _refuse_unanswered(folder, survey, networks.identity)

@@ -163,6 +163,7 @@ def test_answers_of_other_networks_are_not_merged(archive: Path, model: Path, tm
 def test_without_a_survey_there_is_nothing_to_answer(words: tuple[str, ...], tmp_path: Path) -> None:
     fault = CliRunner().invoke(app, ["shard", words[0], str(tmp_path / "out"), *words[1:]]).exception
     assert isinstance(fault, ConfigError) and "fovnet shard survey" in fault.sentence
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_folder_of_shards_that_is_somebody_elses_is_left_alone(archive: Path, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ workflow repeats, only where one of its own volumes does.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -157,10 +158,11 @@ def write_survey(folder: Path, found: Found, each: int, asked: Mapping[str, Any]
 
     each   volumes in a new shard, on average
     asked  what was asked for, for the record
-    Raises ConfigError as `read_list`.
+    Raises ConfigError as `read_list`, and "shard-archive-gone" where a path holds nothing any more.
     """
     before = known_shards(folder)
     home = {one.path: number for number, lines in before.items() for one in lines}
+    _refuse_gone(found, home)
     known = {one.path: one.volume_id for lines in before.values() for one in lines}
     placed = list(assigned(listed(found, known), home, each, max(before, default=-1) + 1))
     shards: dict[int, list[Listed]] = {}
@@ -176,6 +178,23 @@ def write_survey(folder: Path, found: Found, each: int, asked: Mapping[str, Any]
     survey = Survey(tuple(sorted(shards)), runs, len(placed), sum(one.bytes for _, one in placed))
     write_json(folder / FOLDER / SURVEY, {**asked, **asdict(survey)})
     return survey, sum(one.path not in home for _, one in placed)
+
+
+def _refuse_gone(found: Found, known: Collection[str]) -> None:
+    """Raise ConfigError "shard-archive-gone" if a path that was given is missing or empty, to be refused as a
+    volume, and held some in an earlier survey: its disk may not be mounted, and all shards would go."""
+    for source in found.sources:
+        series_or_file = source.path in found.held or os.path.isfile(source.path)   # noqa: PTH113  (see discovery)
+        if series_or_file or str(source.path) in known:
+            continue
+        below = sum(path.startswith(f"{source.path}{os.sep}") for path in known)
+        if below:
+            raise ConfigError(
+                "shard-archive-gone",
+                f"{source.path}: holds no volume any more, of {below:,} in the survey before; wanted is the "
+                "archive as it was, or grown; mount its disk, or, if they are meant to be gone, leave the "
+                f"path out, or remove the folder {FOLDER} of the answers.",
+            )
 
 
 def _write_list(folder: Path, number: int, volumes: Iterable[Listed]) -> Path:

@@ -110,6 +110,19 @@ def test_a_changed_file_changes_its_list_alone_and_one_that_is_gone_leaves_it(tm
     assert survey.shards == (0, 1) and not shard_list(out, 2).exists() and not shard_rows(out, 2).exists()
 
 
+@pytest.mark.parametrize("left", [True, False], ids=["an empty folder", "nothing"])
+def test_an_archive_that_is_not_mounted_takes_no_shard_with_it(left: bool, tmp_path: Path) -> None:
+    folder, out = archive(tmp_path / "in", [f"v{at}.nii" for at in range(5)]), tmp_path / "out"
+    surveyed(folder, out)
+    before = lists(out)
+    folder.rename(tmp_path / "elsewhere")
+    if left:
+        folder.mkdir()
+    with pytest.raises(ConfigError, match=r"no volume any more, of 5 in the survey .*shard-archive-gone"):
+        write_survey(out, find([folder, tmp_path / "elsewhere"]), 2, {})
+    assert lists(out) == before
+
+
 def test_an_image_that_comes_to_a_series_changes_its_list(tmp_path: Path, write) -> None:
     """Also in a folder with other series, whose volumes stay as they are."""
     images = [write.images(write.noise(seed=series), series=series) for series in (7, 8)]
