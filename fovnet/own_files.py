@@ -17,6 +17,7 @@ TABLES = (
 )
 OPENING = 4096
 PAGES = "pages"
+ROWS_OPENING = "fovnetRows("
 
 
 def page_name(volume_id: str) -> str:
@@ -27,6 +28,22 @@ def page_name(volume_id: str) -> str:
 def thumbnail_name(volume_id: str) -> str:
     """The path of a volume's picture in the index, relative to it."""
     return f"{PAGES}/{volume_id}.jpg"
+
+
+def rows_name(number: int) -> str:
+    """The path of a file with further rows of the index, relative to it."""
+    return f"{PAGES}/rows-{number:04d}.js"
+
+
+def rows_of_index(folder: Path) -> list[Path]:
+    """The files of that name in a folder of answers, in order."""
+    return sorted((folder / PAGES).glob("rows-[0-9][0-9][0-9][0-9].js"))
+
+
+def clear_rows(folder: Path, kept: int) -> None:
+    """Removes those beyond the first `kept`, as an earlier and larger index leaves them."""
+    for path in rows_of_index(folder)[kept:]:
+        path.unlink(missing_ok=True)
 
 
 def answered_before(folder: Path, volume_id: str) -> str:
@@ -87,6 +104,11 @@ def is_our_page(path: Path) -> bool:
     """Whether a page is one of fovnet's."""
     opening = _opening(path)
     return b"<title>fovnet" in opening or b": fovnet</title>" in opening
+
+
+def are_our_rows(path: Path) -> bool:
+    """Whether a script holds rows of an index."""
+    return _opening(path).startswith(ROWS_OPENING.encode())
 
 
 def is_our_json(path: Path) -> bool:

@@ -11,4 +11,5 @@
     decide    the test split answered
     evaluate  held against the truth
     report    the page
+    shards    new volumes answered shard by shard, as a cluster does
 """

@@ -39,6 +39,7 @@ from fovnet.cli import (
     predicting,
     preparing,
     searching,
+    sharding,
 )
 from fovnet.cli.screen import err, out
 from fovnet.errors import FovnetError
@@ -78,6 +79,7 @@ app.add_typer(collecting.collect, name="collect")
 app.add_typer(bench, name="bench")
 app.add_typer(searching.searching, name="search")
 app.add_typer(searching.slot, name="slot")
+app.add_typer(sharding.shard, name="shard")
 app.add_typer(exporting.export, name="export")
 
 

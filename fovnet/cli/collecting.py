@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fovnet.cli.options import INCLUDE_HELP, FolderOut, Given, GivenBy, kinds_included
+from fovnet.cli.options import FolderOut, Given, GivenBy, Include, kinds_included
 from fovnet.cli.screen import out
 from fovnet.errors import CollectionError
 from fovnet.words import several
@@ -50,7 +50,7 @@ def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> No
 def collect_dicom(
     tree: Tree,
     out_folder: Tables,
-    include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
+    include: Include = "",
     replace: Replace = False,
 ) -> None:
     """Every MR series of a DICOM tree, with its scanner and plane; unlabelled, subjects as hashes."""

@@ -132,6 +132,27 @@ INCLUDE_HELP = (
     "Kinds of DICOM series that are set aside by default, to read anyway: "
     "localizer,derived,phase,single,repeat."
 )
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Engine = Annotated[str, typer.Option(help=ENGINE_HELP)]
+Include = Annotated[str, typer.Option(help=INCLUDE_HELP)]
+Pictures = Annotated[bool, typer.Option(help="Draw a picture of every volume.")]
+Pages = Annotated[bool, typer.Option(help="Write a page for every volume, and index.html, which lists them.")]
+Faces = Annotated[
+    bool,
+    typer.Option(
+        help="--no-faces covers slices that may show a head (probability 2 % or more) in pictures and pages, "
+             "and deletes uncovered ones of earlier runs."
+    ),
+]
+ShowIds = Annotated[
+    bool, typer.Option("--show-ids", help="Write real ids of patient, study and series to found.tsv.")
+]
+Readers = Annotated[
+    int,
+    typer.Option(
+        "--workers", "--jobs", min=1, help="Processes that read ahead; answers do not depend on it."
+    ),
+]
 
 
 def model_folder(model: Path | None) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +12,17 @@ import typer
 from rich.table import Table
 
 from fovnet.cli.options import (
-    ENGINE_HELP,
-    INCLUDE_HELP,
+    Device,
+    Engine,
+    Faces,
     FolderOut,
     Given,
+    Include,
     ModelFolder,
+    Pages,
+    Pictures,
+    Readers,
+    ShowIds,
     kinds_included,
     model_folder,
 )
@@ -28,7 +34,6 @@ from fovnet.words import several
 if TYPE_CHECKING:
     from fovnet.decision.answers_table import Rows
     from fovnet.decision.ensemble import Ensemble
-    from fovnet.regions import Vocabulary
     from fovnet.volume.sources.discovery import Found
     from fovnet.volume.sources.source import Source
 
@@ -57,34 +62,18 @@ def predict(
                                       "page per volume.")
     ],
     model: ModelFolder = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
-    pages: Annotated[
-        bool, typer.Option(help="Write a page for every volume, and index.html, which lists them.")
-    ] = True,
-    faces: Annotated[
-        bool,
-        typer.Option(
-            help="--no-faces covers slices that may show a head (probability 2 % or more) in pictures and "
-                 "pages, and deletes uncovered ones of earlier runs."
-        ),
-    ] = True,
-    include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
-    show_ids: Annotated[
-        bool, typer.Option("--show-ids", help="Write real ids of patient, study and series to found.tsv.")
-    ] = False,
-    workers: Annotated[
-        int,
-        typer.Option(
-            "--workers", "--jobs", min=1, help="Processes that read ahead; answers do not depend on it."
-        ),
-    ] = 1,
-    engine: Annotated[str, typer.Option(help=ENGINE_HELP)] = "auto",
+    device: Device = "auto",
+    pictures: Pictures = True,
+    pages: Pages = True,
+    faces: Faces = True,
+    include: Include = "",
+    show_ids: ShowIds = False,
+    workers: Readers = 1,
+    engine: Engine = "auto",
 ) -> None:
     """Predict which regions new volumes show; one broken file never stops the rest, and a killed run resumes
     with the same command."""
     from fovnet.decision.ensemble import load
-    from fovnet.decision.predict import predict as predicted
     from fovnet.machine.allocation import keep_freed_memory
     from fovnet.volume.sources.discovery import find
 
@@ -94,27 +83,43 @@ def predict(
     named = _named(found.sources)
     drawn = {"pictures": pictures, "pages": pages, "faces": faces}
     with predictions.claimed(out_folder) as refuse_gone:
-        _show_found(out_folder, found, wanted, show_ids)
-        rows = _kept(out_folder, named, networks.identity, **drawn)
-        fresh = [(volume_id, source) for volume_id, source in named if volume_id not in rows]
-        _show_replaced(out_folder, fresh)
-        _withdraw(out_folder, rows, named, tables=bool(fresh), **drawn)
-        with progress_bar("predicting", "volumes") as advance:
-            advance(len(rows), len(named))
-            for one in predicted(fresh, networks, workers):
-                name = one.answer.volume_id
-                rows[name] = predictions.write(
-                    out_folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn
-                )
-                advance(len(rows), len(named))
+        predictions.write_found(out_folder, found.series, show_ids=show_ids)
+        show_found(out_folder, found, wanted)
+        rows = answered(out_folder, named, networks, workers, [volume_id for volume_id, _ in named], **drawn)
         volumes = [rows[volume_id] for volume_id, _ in named]
         table = [row for one in volumes for row in one.spans]
         refuse_gone()
         said = _write_answers(out_folder, volumes, networks)
         _write_spans(out_folder, table)
         if pages:
-            _write_index(out_folder, volumes, networks.vocabulary, found, wanted)
-    _conclude(out_folder, len(named), *_show_refusals(table, found), said, pages)
+            predictions.write_index_of(out_folder, volumes, networks.vocabulary, found.series, wanted)
+    refused, unread = show_failures(table, found.series)
+    conclude(out_folder, len(named), refused, unread, said, pages)
+
+
+def answered(
+    folder: Path, named: list[tuple[str, Source]], networks: Ensemble, workers: int,
+    others_than: Collection[str] | None, **drawn: bool,
+) -> dict[str, Rows]:
+    """The rows of these volumes by volume_id: of earlier answers that are still valid, and of those computed
+    now, which are written; prints how many there are of each.
+
+    others_than  as `named` of `predictions.withdraw`
+    """
+    from fovnet.decision.predict import predict as predicted
+
+    rows = _kept(folder, named, networks.identity, **drawn)
+    fresh = [(volume_id, source) for volume_id, source in named if volume_id not in rows]
+    _show_replaced(folder, fresh)
+    _withdraw(folder, rows, others_than, tables=bool(fresh), **drawn)
+    with progress_bar("predicting", "volumes") as advance:
+        advance(len(rows), len(named))
+        for one in predicted(fresh, networks, workers):
+            rows[one.answer.volume_id] = predictions.write(
+                folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn
+            )
+            advance(len(rows), len(named))
+    return rows
 
 
 @verbs.command()
@@ -130,9 +135,9 @@ def codes() -> None:
         typer.echo(f"{one.code}\t{one.status}\t{one.words}: {one.meaning}\t{one.to_try}\t{concerns}")
 
 
-def _withdraw(folder: Path, kept: Collection[str], named: list[tuple[str, Source]], **wanted: bool) -> None:
+def _withdraw(folder: Path, kept: Collection[str], named: Collection[str] | None, **wanted: bool) -> None:
     """As `predictions.withdraw`; prints how many pictures and pages were removed."""
-    gone = predictions.withdraw(folder, kept, [volume_id for volume_id, _ in named], **wanted)
+    gone = predictions.withdraw(folder, kept, named, **wanted)
     if gone:
         err.print(
             f"{folder}: {several(gone, 'picture or page', 'pictures and pages')} of earlier runs removed, "
@@ -181,10 +186,10 @@ def _show_replaced(folder: Path, fresh: list[tuple[str, Source]]) -> None:
         err.print(f"{message}{', ...' if other[3:] else ''}); to keep them, give each batch its own folder")
 
 
-def _show_found(folder: Path, found: Found, included: list[str], show_ids: bool) -> None:
-    """Writes and prints what else was found: DICOM series, and files that were skipped, except those in the
-    output folder."""
-    _write_found(folder, found.series, included, show_ids)
+def show_found(folder: Path, found: Found, included: list[str]) -> None:
+    """Prints what else was found: DICOM series, and files that were skipped, except those in the output
+    folder."""
+    _show_series(folder, found.series, included)
     whole = Path(os.path.abspath(folder))                   # noqa: PTH100  (links are not resolved)
     _show_passed([path for path in found.passed if not Path(os.path.abspath(path)).is_relative_to(whole)])  # noqa: PTH100
 
@@ -211,7 +216,7 @@ def _show_passed(files: list[Path]) -> None:
         err.print(f"of these {count:,}: {kind}. {remedy}")
 
 
-def _conclude(folder: Path, volumes: int, refused: int, unread: int, said: bool, pages: bool) -> None:
+def conclude(folder: Path, volumes: int, refused: int, unread: int, said: bool, pages: bool) -> None:
     """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and the paths of
     the answers; status 3 unless all were read."""
     from fovnet.decision.answer import TABLE
@@ -225,42 +230,21 @@ def _conclude(folder: Path, volumes: int, refused: int, unread: int, said: bool,
         raise typer.Exit(3)
 
 
-def _show_refusals(table: list[dict[str, Any]], found: Found) -> tuple[int, int]:
-    """Numbers of refused volumes and of unreadable members of archives; prints the reason of each.  An
-    archive without any readable member counts as a refused volume."""
-    refused = [row for row in table if row["status"] == "refused"]
+def show_failures(table: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """The numbers of `predictions.failures`; prints the reason of each."""
+    refused, unread = predictions.failures(table, series)
     for row in refused:
         message = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
         err.print(message.translate(BLANKED))
-    refused_paths = {row["path"] for row in refused}
-    answered = {row["path"] for row in table}               # a file may have a DICOM name and be none
-    unread = [row for row in found.series if row["kind"] == "unreadable" and row["path"] not in answered]
-    inside = [row for row in unread if row["path"].partition(", member ")[0] not in refused_paths]
-    for row in inside:
+    for row in unread:
         err.print(f"not read: {row['reason']}".translate(BLANKED))
-    return len(refused), len(inside)
+    return len(refused), len(unread)
 
 
-def _write_index(
-    folder: Path, volumes: list[Rows], vocabulary: Vocabulary, found: Found, included: list[str]
-) -> None:
-    """Writes index.html; series of the `included` kinds count as read."""
-    series = [row | {"kind": "volume"} if row["kind"] in included else row for row in found.series]
-    predictions.write_index_of(folder, volumes, vocabulary, series)
-
-
-def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str], show_ids: bool) -> None:
-    """Writes found.tsv and found.json: every DICOM series found, and why some are not read; removes both if
-    there is none."""
-    from fovnet.records import write_json, write_tsv
-    from fovnet.volume.dicom.table import COLUMNS, ID_COLUMNS
-
-    if not series:                                  # those of an earlier run list other volumes
-        for name in ("found.tsv", "found.json"):
-            (folder / name).unlink(missing_ok=True)
+def _show_series(folder: Path, series: list[dict[str, Any]], included: list[str]) -> None:
+    """Prints how many DICOM series were found, and how many of them are not read."""
+    if not series:
         return
-    write_tsv(folder / "found.tsv", (*COLUMNS, *(ID_COLUMNS if show_ids else ())), series)
-    write_json(folder / "found.json", {"series": series})
     unread = sum(row["kind"] == "unreadable" for row in series)
     aside = Counter(row["kind"] for row in series if row["kind"] not in ("volume", "unreadable", *included))
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))

@@ -2,6 +2,7 @@
 
     models   `Settings`, and which of them decide over the trials of a search
     files    `parse`, `load` and `write_settings`; nothing deeper than `fovnet.acts` sees a YAML mapping
+    prediction  `Prediction`, of a file of its own: an archive answered shard by shard
     regions  `vocabulary`: the regions that a configuration names
     search   the settings of a search, and which methods they are of
     space    its axes as a user writes them, and the word for the space of the members

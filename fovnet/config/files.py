@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import ValidationError
@@ -17,6 +17,8 @@ from fovnet.config.yaml_files import read_yaml
 from fovnet.errors import ConfigError
 from fovnet.records import write_text
 
+Whole = TypeVar("Whole", bound=Section)
+
 
 def parse(raw: Mapping[str, Any], source: str) -> Settings:
     """The settings in a mapping; `source` names it in errors.
@@ -24,10 +26,15 @@ def parse(raw: Mapping[str, Any], source: str) -> Settings:
     Raises ConfigError "config-invalid", a sentence for every fault: unknown keys with the nearest known one,
     values with what is wanted.
     """
+    return parse_as(Settings, raw, source)
+
+
+def parse_as(kind: type[Whole], raw: Mapping[str, Any], source: str) -> Whole:
+    """As `parse`, the settings of another kind of file."""
     try:
-        return Settings.model_validate(dict(raw))
+        return kind.model_validate(dict(raw))
     except ValidationError as error:
-        faults = "\n".join(f"  {_fault(fault)}" for fault in error.errors())
+        faults = "\n".join(f"  {_fault(fault, kind)}" for fault in error.errors())
         raise ConfigError("config-invalid", f"{source}: not a valid configuration:\n{faults}") from None
 
 
@@ -58,12 +65,12 @@ def write_settings(path: Path, settings: Settings) -> Path:
     return path
 
 
-def _fault(fault: Any) -> str:
+def _fault(fault: Any, kind: type[Section]) -> str:
     """One pydantic fault as "search.trails: unknown key; did you mean 'trials'?"."""
     fault = {**fault, "loc": tuple(step for step in fault["loc"] if step not in FORMS)}
     where = place(fault)
     if fault["type"] == "extra_forbidden":
-        section: Any = Settings
+        section: Any = kind
         for step in fault["loc"][:-1]:
             # else a name of the user's, of which each has a section
             if step in section.model_fields:

@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fovnet.decision.statements import UNSURE, YES, End, Statement
-from fovnet.records import write_tsv
+from fovnet.records import plain, write_tsv
 
 TABLE = "answers.tsv"
 HEAD = ("volume_id", "path", "status", "shows", "unsure", "message", "code", "volume_confidence")
@@ -23,18 +24,35 @@ ENDS = {"lower": "from", "upper": "to"}
 
 @dataclass(frozen=True)
 class Rows:
-    """What the tables hold of one volume: its rows of spans.tsv, and its cells of answers.tsv, those of
-    `HEAD` and of each region in order; none of a region where nothing is said region by region."""
+    """What tables and index hold of one volume: its rows of spans.tsv, and its cells of answers.tsv, those of
+    `HEAD` and of each region in order; none of a region where nothing is said region by region.
+
+    doubts  (code, sentence) of each; None where only its JSON tells
+    """
 
     spans: list[dict[str, Any]]
     answer: tuple[Any, ...]
+    doubts: tuple[tuple[str, str], ...] | None = None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Rows:
         """From the facts of its JSON.  Raises KeyError where they lack the rows."""
         cells = row(body)
         regions = [one["region"] for one in body.get("statements") or ()]
-        return cls(list(body["rows"]), tuple(cells.get(name) for name in columns(regions)))
+        told = body.get("doubts")
+        doubts = None if told is None else tuple((one.get("code"), one.get("sentence")) for one in told)
+        return cls(list(body["rows"]), tuple(cells.get(name) for name in columns(regions)), doubts)
+
+    @classmethod
+    def of_line(cls, line: str) -> Rows:
+        """From `line`.  Raises ValueError for any other text."""
+        spans, answer, doubts = json.loads(line)
+        return cls(spans, tuple(answer), None if doubts is None else tuple(map(tuple, doubts)))
+
+    @property
+    def line(self) -> str:
+        """The whole as one line of JSON, from which the tables come out byte for byte."""
+        return json.dumps([self.spans, self.answer, self.doubts], separators=(",", ":"), default=plain)
 
     def statements(self, regions: Sequence[str]) -> tuple[Statement, ...]:
         """The answer on each of these regions, in the order of the table, without the doubts; empty without

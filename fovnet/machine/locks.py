@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -26,17 +28,30 @@ def take(opened: IO[str] | int, *, shared: bool = False, wait: bool = False) -> 
         pass
 
 
-def alone(folder: Path) -> int:
+def alone(folder: Path, *, wait: bool = False) -> int:
     """A descriptor of the folder, created if missing, that holds its exclusive lock; closing it releases the
     lock.
 
-    Raises BlockingIOError as `take`.
+    wait, and raises BlockingIOError, as `take`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place = os.open(folder, os.O_RDONLY)
     try:
-        take(place)
+        take(place, wait=wait)
     except BlockingIOError:
         os.close(place)
         raise
     return place
+
+
+@contextmanager
+def together(folder: Path) -> Iterator[None]:
+    """While the block runs, the shared lock of a folder, created if missing: whoever wants it `alone` waits
+    or is refused.  Waits for one who has it alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        take(place, shared=True, wait=True)
+        yield
+    finally:
+        os.close(place)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.own_files import page_name, thumbnail_name
+from fovnet.own_files import page_name, rows_of_index, thumbnail_name
 from fovnet.regions import DEFAULT
 from fovnet.report.pages.index_page import FIRST, index_page, write_index
 from fovnet.report.pages.pour import pour
@@ -145,6 +145,34 @@ def test_further_rows_are_what_the_first_are_and_every_control_can_be_reached_by
     names = [name for name, _ in found["keys"]]
     assert names[names.index("surely") :][:4] == ["surely", "may", "status", "text"] and "more" in names
     assert "confidence" in names and all(seen for _, seen in found["keys"])
+
+
+@needs_browser
+@pytest.mark.slow
+def test_rows_of_a_large_batch_are_read_file_by_file(tmp_path):
+    """And are sorted and filtered with those that the page holds; a lost file is told."""
+    (tmp_path / "pages").mkdir()
+    odd = "</script> \u2028"
+    volumes = [pages.answered(f"v{at:03d}{odd * (at == 37)}", "ok", chest=("yes", 0.99)) for at in range(40)]
+    page = index_page(volumes, tmp_path, DEFAULT)
+    html = write_index(tmp_path / "index.html", page, held=11).read_text("utf-8")
+    assert [path.name for path in rows_of_index(tmp_path)] == [f"rows-000{number}.js" for number in (1, 2, 3)]
+    script = """
+        const set = (id, value) => { const one = document.getElementById(id); one.value = value; one.dispatchEvent(new Event("input")); };
+        const found = () => document.getElementById("found").textContent, told = {all: found()};
+        set("text", "v03"); told.some = found(); set("text", "");
+        document.querySelectorAll("#volumes thead button")[0].click(); document.querySelectorAll("#volumes thead button")[0].click();
+        told.last = document.querySelectorAll("#volumes tbody th")[2].textContent;
+        return told;
+    """
+    assert browser.driven(tmp_path, html, script) == {
+        "all": "40 of 40 volumes", "some": "10 of 40 volumes", "last": f"v037{odd}",
+    }
+    rows_of_index(tmp_path)[1].unlink()
+    lost = browser.driven(tmp_path, html, script)
+    assert lost["all"].endswith(", 18 more not found in pages/rows-0002.js")
+    write_index(tmp_path / "index.html", index_page(volumes[:20], tmp_path, DEFAULT), held=11)
+    assert [path.name for path in rows_of_index(tmp_path)] == ["rows-0001.js"], "of the larger index none is left"
 
 
 @needs_browser

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from fovnet.decision.answers_table import Rows
 from fovnet.decision.statements import SOME_UNSURE, UNSURE, YES
-from fovnet.own_files import PAGES, page_name, thumbnail_name
+from fovnet.own_files import PAGES, ROWS_OPENING, clear_rows, page_name, rows_name, thumbnail_name
 from fovnet.records import read_json, write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import Table
@@ -27,6 +27,9 @@ from fovnet.words import several
 FIRST = 200
 """Rows written as HTML, for readers without JavaScript; with it, further ones are built from the data of all
 rows, as many at a time."""
+HELD = 50_000
+"""Rows that the page itself holds, 6 MB; the further ones of a large batch lie in files of as many beside the
+pages of volumes, which the script asks for one by one.  In one page a million rows took 1.5 GB of memory."""
 URGENCY = {status: place for place, status in enumerate(ANSWERS)}
 """Order of the volumes by status."""
 LONGEST = 160
@@ -73,15 +76,15 @@ class IndexPage:
 def index_page(
     volumes: Iterable[Rows], folder: Path, vocabulary: Vocabulary, series: Sequence[Mapping[str, Any]] = ()
 ) -> IndexPage:
-    """The index from what the tables hold of each volume; doubts of flagged volumes are read from their JSON
-    in `folder`.
+    """The index from what the tables hold of each volume; doubts of flagged volumes that are not told there
+    are read from their JSON in `folder`.
 
     series   rows of found.tsv, of which those set aside are counted
     """
     rows, counted, doubts = [], Counter[str](), Counter[str]()
     drawn = _drawn(folder)
     for one in volumes:
-        why = _doubts(folder, one.spans[0])
+        why = _doubts(folder, one)
         doubts.update({doubt_in_words(code) for code, _ in why})
         row = _row(one, "; ".join(filter(None, (words for _, words in why))), drawn, vocabulary)
         counted[row.status] += 1
@@ -103,12 +106,25 @@ def index_page(
     )
 
 
-def write_index(path: Path, page: IndexPage) -> Path:
-    """Writes the index as one HTML file, atomically; returns `path`."""
-    text = json.dumps(script_data(page), separators=(",", ":"), ensure_ascii=False)
-    data = Markup(text.replace("<", "\\u003c"))
-    html = rooms().get_template("index.html.jinja").render(page=page, data=data, answers=ANSWERS)
-    return write_text(path, html, keep_same=True)
+def write_index(path: Path, page: IndexPage, held: int = HELD) -> Path:
+    """Writes the index, atomically: one HTML file, after the files of the rows beyond the `held` first, if
+    there are any; returns `path`."""
+    data = script_data(page)
+    rows = data["rows"]
+    further = [rows[at : at + held] for at in range(held, len(rows), held)]
+    for number, some in enumerate(further, 1):
+        write_text(path.parent / rows_name(number), f"{ROWS_OPENING}{_script_text(some)});\n", keep_same=True)
+    shown = Markup(_script_text({**data, "rows": rows[:held], "total": len(rows), "files": len(further)}))
+    html = rooms().get_template("index.html.jinja").render(page=page, data=shown, answers=ANSWERS)
+    write_text(path, html, keep_same=True)
+    clear_rows(path.parent, len(further))
+    return path
+
+
+def _script_text(data: Any) -> str:
+    """JSON that may stand in a script, whatever its text says, and in UTF-8."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def script_data(page: IndexPage) -> dict[str, Any]:
@@ -180,25 +196,29 @@ def _row(one: Rows, doubt: str, drawn: Container[str], vocabulary: Vocabulary) -
     )
 
 
-def _doubts(folder: Path, head: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _doubts(folder: Path, one: Rows) -> list[tuple[str, str]]:
     """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason; without a
     sentence where only probabilities are unsure, which the chips show."""
+    head = one.spans[0]
     some = [(SOME_UNSURE.code, "")] if SOME_UNSURE.code in str(head.get("code") or "").split() else []
     extents = head.get("extents")
     if extents == "sure" or (head["status"] == "ok" and extents != "unsure"):
         return some
-    try:
-        body = read_json(folder / f"{head['volume_id']}.json")
-    except (OSError, ValueError):
-        body = dict(head)
-    given = [
-        (str(one.get("code") or "other"), str(one.get("sentence") or "")) for one in body.get("doubts") or ()
-    ]
-    listed = [one for one in given if one[0] != NONE]
+    given, body = (one.doubts, head) if one.doubts is not None else _told(folder, head)
+    listed = [(str(code or "other"), str(words or "")) for code, words in given if code != NONE]
     if listed or some:
         return listed + some
     code = (head["status"] == "refused" and str(body.get("code") or "")) or ANSWERS[str(head["status"])]
     return [(code, str(body.get("message") or ""))]
+
+
+def _told(folder: Path, head: Mapping[str, Any]) -> tuple[list[tuple[Any, Any]], Mapping[str, Any]]:
+    """(code and sentence of each doubt, the facts) of a volume's JSON; none and `head` if unreadable."""
+    try:
+        body: Mapping[str, Any] = read_json(folder / f"{head['volume_id']}.json")
+    except (OSError, ValueError):
+        body = head
+    return [(one.get("code"), one.get("sentence")) for one in body.get("doubts") or ()], body
 
 
 def _sentence(counted: Counter[str]) -> str:

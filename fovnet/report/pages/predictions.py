@@ -4,7 +4,7 @@ all."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,14 +14,17 @@ from fovnet.errors import ConfigError
 from fovnet.machine.locks import alone
 from fovnet.own_files import (
     PAGES,
+    are_our_rows,
+    clear_rows,
     is_our_json,
     is_our_page,
     is_our_table,
     page_name,
     refuse_foreign,
+    rows_of_index,
     thumbnail_name,
 )
-from fovnet.records import clear_unfinished, read_json
+from fovnet.records import clear_unfinished, read_json, write_json, write_tsv
 from fovnet.results import Results
 from fovnet.unforeseen import is_disk_full
 
@@ -49,6 +52,8 @@ def refuse_others(folder: Path) -> None:
         refuse_foreign(folder / name, is_our_table)
     refuse_foreign(folder / "found.json", is_our_json)
     refuse_foreign(folder / INDEX, is_our_page)
+    for path in rows_of_index(folder):
+        refuse_foreign(path, are_our_rows)
 
 
 def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
@@ -100,7 +105,6 @@ def _written(
     from fovnet.decision.answer import facts, table_rows
     from fovnet.decision.answers_table import Rows
     from fovnet.decision.kept import recorded
-    from fovnet.records import write_json
 
     rows = table_rows(one.answer, one.stack)
     body = facts(one.answer, one.stack, one.raw, vocabulary) | {
@@ -165,16 +169,17 @@ def _refuse_gone(folder: Path, number: int) -> None:
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[Callable[[], None]]:
+def claimed(folder: Path, *, wait: bool = False) -> Iterator[Callable[[], None]]:
     """Locks `folder` for one run while the block runs: of two runs at once, each table would lack the other's
     answers.  Yields a function that raises ConfigError "out-gone" if the folder, and answers with it, was
     removed or replaced since.
 
+    wait  for another run that holds the lock
     The kernel releases the lock when the process ends in any way.  On a file system without locks, no run is
     kept out.  Raises ConfigError "out-busy" if another run holds the lock, "out-foreign" as `refuse_others`.
     """
     try:
-        place = alone(folder)
+        place = alone(folder, wait=wait)
     except BlockingIOError as taken:
         raise ConfigError(
             "out-busy",
@@ -190,8 +195,8 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
 
 
 def withdraw(
-    folder: Path, kept: Collection[str], named: Collection[str], *, tables: bool, pictures: bool, pages: bool,
-    faces: bool,
+    folder: Path, kept: Collection[str], named: Collection[str] | None, *, tables: bool, pictures: bool,
+    pages: bool, faces: bool,
 ) -> int:
     """Removes files of an earlier run that could be mistaken for this run's; returns how many pictures and
     pages that may show faces.
@@ -201,7 +206,7 @@ def withdraw(
     kept    volumes whose answers stay; without `faces`, those of their pictures and pages that are not
             requested now are removed
     named   volumes of this run; without `faces`, pictures and pages that show faces of other volumes are
-            removed too
+            removed too; None: the folder is shared with other runs, whose files are left alone
     Without `pages` the index is always removed, as it lists other volumes than the new table.
     """
     from fovnet.decision.answer import TABLE
@@ -209,12 +214,15 @@ def withdraw(
 
     for name in ((TABLE, ANSWERS) if tables else ()) + ((INDEX,) if tables or not pages else ()):
         (folder / name).unlink(missing_ok=True)
+    if not (folder / INDEX).exists():
+        clear_rows(folder, 0)
     if faces:
         return 0
     unwanted = [
         name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))
     ]
-    unwanted += [name for one in _with_faces(folder, set(named)) for name in beside(one, True, True)]
+    others = () if named is None else _with_faces(folder, set(named))
+    unwanted += [name for one in others for name in beside(one, True, True)]
     there = [folder / name for name in unwanted if (folder / name).exists()]
     for path in there:
         path.unlink(missing_ok=True)
@@ -240,11 +248,48 @@ def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
             yield name
 
 
+def write_found(folder: Path, series: list[dict[str, Any]], *, show_ids: bool) -> None:
+    """Writes found.tsv and found.json: every DICOM series found, and why some are not read; removes both if
+    there is none."""
+    from fovnet.volume.dicom.table import COLUMNS, ID_COLUMNS
+
+    if not series:                                  # those of an earlier run list other volumes
+        for name in ("found.tsv", "found.json"):
+            (folder / name).unlink(missing_ok=True)
+        return
+    columns = (*COLUMNS, *(ID_COLUMNS if show_ids else ()))
+    write_tsv(folder / "found.tsv", columns, series, keep_same=True)
+    write_json(folder / "found.json", {"series": series}, keep_same=True)
+
+
+def failures(
+    rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """(rows of spans.tsv of refused volumes, rows of found.tsv of unreadable members of archives).  An
+    archive without any readable member counts as a refused volume."""
+    unread = [row for row in series if row["kind"] == "unreadable"]
+    paths = {row["path"] for row in unread}
+    refused, answered = [], set()
+    for row in rows:
+        if row["status"] == "refused":
+            refused.append(row)
+        if row["path"] in paths:                            # a file may have a DICOM name and be none
+            answered.add(row["path"])
+    refused_paths = {row["path"] for row in refused}
+    inside = [
+        row for row in unread
+        if row["path"] not in answered and row["path"].partition(", member ")[0] not in refused_paths
+    ]
+    return refused, inside
+
+
 def write_index_of(
-    folder: Path, volumes: list[Rows], vocabulary: Vocabulary, series: list[dict[str, Any]]
+    folder: Path, volumes: Iterable[Rows], vocabulary: Vocabulary, series: Iterable[Mapping[str, Any]],
+    included: Collection[str],
 ) -> None:
     """Writes index.html: the answer for every volume, those that need review first, and the numbers of DICOM
-    series set aside."""
+    series set aside; series of the `included` kinds count as read."""
     from fovnet.report.pages.index_page import index_page, write_index
 
-    write_index(folder / INDEX, index_page(volumes, folder, vocabulary, series))
+    counted = [{**row, "kind": "volume"} if row["kind"] in included else row for row in series]
+    write_index(folder / INDEX, index_page(volumes, folder, vocabulary, counted))

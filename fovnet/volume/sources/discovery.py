@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from fovnet.errors import VolumeError
-from fovnet.records import BLANKED
+from fovnet.records import BLANKED, digest
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import (
@@ -29,7 +30,7 @@ from fovnet.volume.dicom.source import (
     kind_of_document,
     looks_like_dicom,
 )
-from fovnet.volume.dicom.survey import survey, survey_of
+from fovnet.volume.dicom.survey import file_stamp, survey, survey_of
 from fovnet.volume.dicom.table import series_row, unread_row
 from fovnet.volume.sources.other_formats import unread_image
 from fovnet.volume.sources.readers import DICOM, is_known, reader_of, volume_name
@@ -55,11 +56,13 @@ class Found:
     series   a row of `dicom.table` for every DICOM series, those set aside included
     passed   files in folders that do not look like volumes, except those named like a volume beside them
              (`.img`, `.raw`, `.json`), and links to folders
+    held     of every series to read, by its path: the bytes of its files, and a digest that changes with them
     """
 
     sources: list[Source]
     series: list[dict[str, Any]]
     passed: list[Path]
+    held: dict[Path, tuple[int, str]]
 
     @property
     def volumes(self) -> list[Path]:
@@ -81,6 +84,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     passed: dict[Path, None] = {}
     empty: list[Path] = []
+    held: dict[Path, tuple[int, str]] = {}
     paths = _once(paths)
     files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  (is_file raises in a closed folder)
     kinds = {path: _kind(path) for path in files}
@@ -101,6 +105,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
             some, more = _series_under(path, include, show_ids)
         else:
             some, more = [path], []
+        held |= {Path(row["path"]): row.pop("held") for row in more if "held" in row}
         rows.update(
             {tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row for row in more}
         )
@@ -109,7 +114,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     if not found:
         raise _nothing(paths, passed)
     sources = [source_of(path) for path in _once([*found, *empty])]
-    return Found(sources, list(rows.values()), [path for path in passed if path not in found])
+    return Found(sources, list(rows.values()), [path for path in passed if path not in found], held)
 
 
 def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
@@ -218,6 +223,7 @@ def _listed(
     contains all of the series.
 
     only   only the series that these files belong to
+    The row of one to read has an entry `held`, which `find` takes out.
     """
     series = list(series)
     paths = [one.item.path for one in unread if not one.item.member]
@@ -233,7 +239,7 @@ def _listed(
         path = home if homes.get(home) == {one.id} else address(home, one.id)
         wanted = not one.kind or one.kind in include
         paths += [path] if wanted else named[:1]
-        rows.append(series_row(one, path, show_ids=show_ids))
+        rows.append(series_row(one, path, show_ids=show_ids) | ({"held": _held(one)} if wanted else {}))
     return paths, rows + [unread_row(one) for one in unread if not _is_of_another_format(one)]
 
 
@@ -252,6 +258,12 @@ def _places(series: Iterable[Series]) -> dict[tuple[str, str], Path]:
     for one in series:
         files.setdefault((one.family, one.whose), set()).update(item.path for item in one.items)
     return {claims: Path(os.path.commonpath(together)) for claims, together in files.items()}
+
+
+def _held(series: Series) -> tuple[int, str]:
+    """The bytes of its files, an archive's whole, and a digest of their sizes and times and of its notes."""
+    stamps = [file_stamp(path) for path in sorted(_files(series))]
+    return sum(max(size, 0) for size, _ in stamps), digest([stamps, series.notes])[:16]
 
 
 def _files(series: Series) -> set[Path]:
@@ -282,19 +294,23 @@ def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
     return homes
 
 
-def name_volumes(paths: Sequence[Path]) -> list[str]:
+def name_volumes(paths: Sequence[Path], known: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """One volume_id per path, in order: the name without suffix, with -2, -3, ... if several paths give the
     same name.
 
+    known  volume_ids that paths, as text, had before and keep: the others are numbered beside them
     Names that differ only in case count as the same, since some file systems do not distinguish them; a name
     longer than `LONGEST` is cut, so that `<volume_id>.json` and its temporary name fit into the 255 bytes of
     a file name.  Tabs and line ends become a blank, and blanks at the ends are removed, as in the cells of a
     table; `TAKEN` are names of other files in the output folder.
     """
     seen: Counter[str] = Counter(TAKEN)
-    taken: set[str] = set(TAKEN)
+    taken = {*TAKEN, *(volume_id.casefold() for volume_id in known.values())}
     ids = []
     for path in paths:
+        if str(path) in known:
+            ids.append(known[str(path)])
+            continue
         name = (
             CONTROL.sub(" ", volume_name(path))
             .encode(errors="replace")[:LONGEST]
