@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -24,6 +25,12 @@ def take(opened: IO[str] | int, *, shared: bool = False, wait: bool = False) -> 
         raise
     except OSError:
         pass
+
+
+def release(opened: IO[str] | int) -> None:
+    """Give back the lock of a file that stays open."""
+    with suppress(OSError):                 # as in `take`: a file system without locks
+        fcntl.flock(opened, fcntl.LOCK_UN)
 
 
 def alone(folder: Path) -> int:
