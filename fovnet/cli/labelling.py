@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fovnet.cli.options import FolderOut, Given
-from fovnet.cli.screen import err, out, progress_bar
+from fovnet.cli.screen import err, measure_text, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
 from fovnet.words import several
+
+if TYPE_CHECKING:
+    from fovnet.evaluate.measures import Measure
 
 verbs = typer.Typer()
 NAME = re.compile(r"[\w .@+-]{1,60}")
@@ -102,3 +105,41 @@ def _refuse_odd(reader: str, order: str, *, blind: bool, third: bool) -> None:
         raise ConfigError(
             "label-options", f"--reader {reader!r}: wanted are 1 to 60 letters, digits, blanks or . @ + - _"
         )
+
+
+@verbs.command()
+def agreement(
+    folder: Annotated[Path, Given(help="The folder that `fovnet label --out` wrote.")],
+    regions: Annotated[str, typer.Option(help="The regions that were labelled: default, or a YAML file.")] = (
+        "default"
+    ),
+) -> None:
+    """Say how far the readers of a labelling agree, region by region and border by border, and on which
+    volumes they differ."""
+    from fovnet.config.regions import vocabulary
+    from fovnet.label.agreement import compared
+
+    found = compared(folder, vocabulary(regions))
+    for (first, second), measures in found.measures.items():
+        shown = titled(
+            f"{several(found.volumes[first, second], 'volume')} read by {first} and by {second}", "measure",
+            "where", "value",
+        )
+        for one in measures:
+            shown.add_row(one.name.replace("_", " "), one.region, _measured(one))
+        show_table(shown)
+    for row in found.differing:
+        out.print(f"{row['volume_id']}: {row['first']}, {row['second']}: {row['what']}")
+    unsettled = sum(row["settled"] == "no" for row in found.differing)
+    out.print(
+        f"{several(len(found.differing), 'volume')} with differences, {unsettled} not settled (`fovnet label "
+        f"--third`): {folder / 'agreement.tsv'}, {folder / 'differences.tsv'}"
+    )
+
+
+def _measured(one: Measure) -> str:
+    """A kappa as it is, other measures in millimetres or per cent."""
+    if one.name != "kappa" or one.value is None:
+        return measure_text(one)
+    interval = "" if one.low is None else f" ({one.low:.2f} to {one.high:.2f})"
+    return f"{one.value:.2f} of {one.denominator:,}{interval}"

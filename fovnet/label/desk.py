@@ -29,6 +29,7 @@ from fovnet.label.readings import (
     BLIND,
     CHANGES,
     DONE,
+    GIVE,
     GIVEN,
     HELD_S,
     OPEN,
@@ -80,15 +81,14 @@ class Desk:
         refuse_tables_of_others(out)
         self.out, self.vocabulary, self.reader, self.mode = out, vocabulary, reader, mode
         self.log = Log(out / NAME, [*vocabulary.classes])
-        self.book, self._lock = Book(), Lock()
+        self.book, self._lock = Book(vocabulary), Lock()
         self._far: dict[str, Far] = {}
         self._wrong: Measure | None = None
         with self.log.held():
             self.book.follow(self.log.news())
             self.items = self._with_earlier(items)
             self._place = {one.row.volume_id: at for at, one in enumerate(self.items)}
-            for one in self.items:
-                self._give(one, self._known_grid(one))
+            self._give()
             write_volumes(out, self.items)
             self._take_in({one.row.volume_id for one in self.items})
             self._write()
@@ -101,11 +101,6 @@ class Desk:
         item, seen = self.items[index], self.pictures.of(index)
         with self._lock, self.log.held():
             self._follow()
-            pages = self.book.pages(item.row.volume_id)
-            if pages.grid is None and not seen.fault:
-                pages.grid = seen.grid
-                self._give(item, seen.grid)
-                self._take_in({item.row.volume_id})
             return self._facts(index, item, seen) | self._state(index, seen)
 
     def act(self, session: str, index: int, action: Action) -> dict[str, Any]:
@@ -154,38 +149,41 @@ class Desk:
         self.log.close()
 
     def _with_earlier(self, items: Sequence[Item]) -> list[Item]:
-        """The items, and the volumes of earlier starts; subjects and attributes as the tables in `out` have
+        """The items, and the volumes of earlier starts; subjects and attributes as the table in `out` has
         them, which may be corrected by hand."""
         if not (self.out / "volumes.tsv").exists():
             return [*items]
-        earlier = read_collection(self.out, self.vocabulary)
-        rows = {row.volume_id: row for row in earlier.volumes}
+        rows = {row.volume_id: row for row in read_collection(self.out, self.vocabulary).volumes}
         merged = []
         for one in items:
             row = rows.pop(one.row.volume_id, None)
-            if row is not None and not _same(row.path, one.row.path):
+            if row is not None and row.path.absolute() != one.row.path:
                 raise CollectionError(
                     "label-same-name",
                     f"{row.volume_id}: the name of {row.path} in {self.out}, and of {one.row.path}; give "
                     "these volumes an --out of their own",
                 )
-            kept = one if row is None else replace(one, row=replace(row, path=one.row.path))
-            merged.append(self._with_labels(kept, earlier.regions.get(one.row.volume_id, ())))
-        others = (Item(replace(row, path=row.path.absolute())) for row in rows.values())
-        return merged + [self._with_labels(one, earlier.regions.get(one.row.volume_id, ())) for one in others]
+            corrected = one if row is None else replace(one, row=replace(row, path=one.row.path))
+            merged.append(replace(corrected, is_subject_guessed=one.is_subject_guessed and row is None))
+        return merged + [Item(replace(row, path=row.path.absolute())) for row in rows.values()]
 
-    def _with_labels(self, one: Item, earlier: Iterable[Any]) -> Item:
-        """Labels of an earlier start, whose table is not named any more, are kept."""
-        unread = not self.book.pages(one.row.volume_id).readings
-        return replace(one, given=tuple(earlier)) if unread and not one.given else one
+    def _give(self) -> None:
+        """Writes labels that volumes came with into the log, unless it has them."""
+        for one in self.items:
+            if one.given and one.given != self.book.pages(one.row.volume_id).given:
+                fact = self._head("", one.row.volume_id, GIVE) | {"reader": GIVEN}
+                fact["rows"] = [[row.region, row.first, row.last, row.in_mm] for row in one.given]
+                if one.predicted and one.predicted.grid:
+                    fact["grid"] = asdict(one.predicted.grid)
+                self.log.append(fact)
+        self.book.follow(self.log.news())
 
-    def _known_grid(self, one: Item) -> Any:
-        pages = self.book.pages(one.row.volume_id)
-        return pages.grid or (one.predicted.grid if one.predicted else None)
-
-    def _give(self, one: Item, grid: Any) -> None:
-        if one.given:
-            self.book.give(one.row.volume_id, one.given_extents(grid, self.vocabulary))
+    def _head(self, session: str, volume_id: str, act: str) -> dict[str, Any]:
+        """The beginning of a line of the log."""
+        return {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"), "reader": self.reader,
+            "session": session, "mode": self.mode, "volume_id": volume_id, "act": act,
+        }
 
     def _follow(self) -> None:
         self._take_in(self.book.follow(self.log.news()))
@@ -211,13 +209,11 @@ class Desk:
     def _fact(self, session: str, volume_id: str, action: Action, seen: Shown) -> dict[str, Any]:
         """The line of the log."""
         _refuse_unknown(action)
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        fact: dict[str, Any] = {
-            "time": now, "reader": self.reader, "session": session, "mode": self.mode,
-            "volume_id": volume_id, "act": action.act,
-        }
+        fact = self._head(session, volume_id, action.act)
         if action.act == SHOWN:
             return fact if seen.fault else fact | {"grid": asdict(seen.grid)}
+        if self.book.pages(volume_id).grid is None and not seen.fault:
+            fact["grid"] = asdict(seen.grid)
         if action.extents is not None:
             label = lawful((Extent(*one) for one in action.extents), seen.grid.slices, self.vocabulary)
             fact["extents"] = [list(one) for one in label]
@@ -379,10 +375,6 @@ def words_of(vocabulary: Vocabulary) -> dict[str, Any]:
 
 def _listed(extents: Extents) -> list[list[Any]]:
     return [list(one) for one in extents]
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.absolute() == other.absolute()
 
 
 def _refuse_unknown(action: Action) -> None:

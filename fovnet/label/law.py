@@ -9,7 +9,9 @@ them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
-from fovnet.regions import Vocabulary
+from fovnet.regions import NONE, Vocabulary
+from fovnet.volume.collection.tables import RegionRow
 
 
 class Extent(NamedTuple):
@@ -29,6 +32,21 @@ class Extent(NamedTuple):
 
 
 Extents = tuple[Extent, ...]
+MANY = 10**9    # slices, where their number is not known
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The slices of a volume as labels count them: the edge below slice i is at bottom_mm + i * step_mm."""
+
+    slices: int
+    bottom_mm: float
+    step_mm: float
+
+
+def grid_between(bottom_mm: float, top_mm: float, slices: int) -> Grid:
+    """The grid of so many slices from one height to another."""
+    return Grid(slices, round(bottom_mm, 4), round((top_mm - bottom_mm) / slices, 6))
 
 
 def lawful(extents: Iterable[Extent], slices: int, vocabulary: Vocabulary) -> Extents:
@@ -81,6 +99,29 @@ def mended(extents: Iterable[Extent], slices: int, vocabulary: Vocabulary) -> Ex
         return lawful([*chain, *side], slices, vocabulary)
     except CollectionError:
         return ()
+
+
+def extents_of(rows: Iterable[RegionRow], grid: Grid | None, vocabulary: Vocabulary) -> Extents:
+    """The label that rows of regions.tsv give; of rows in millimetres, the slices whose middle lies in one,
+    and nothing as long as the grid is not known."""
+    named = [row for row in rows if row.region != NONE]
+    if any(row.in_mm for row in named) and grid is None:
+        return ()
+    ends: dict[str, tuple[int, int]] = {}
+    for row in named:
+        first, last = _in_slices(row, grid)
+        low, high = ends.get(row.region, (first, last))
+        ends[row.region] = min(low, first), max(high, last)
+    found = (Extent(region, first, last) for region, (first, last) in ends.items() if first <= last)
+    return mended(found, grid.slices if grid else MANY, vocabulary)
+
+
+def _in_slices(row: RegionRow, grid: Grid | None) -> tuple[int, int]:
+    """The first and last slice whose middle lies in a row."""
+    if not row.in_mm or grid is None:
+        return int(row.first), int(row.last)
+    low, high = ((mm - grid.bottom_mm) / grid.step_mm - 0.5 for mm in (row.first, row.last))
+    return math.ceil(low - 1e-6), math.floor(high + 1e-6)
 
 
 def shown(extents: Sequence[Extent], slices: int, vocabulary: Vocabulary) -> NDArray[np.bool_]:

@@ -21,7 +21,7 @@ KIND = ("site", "manufacturer", "sequence", "plane")
 AGAIN = {"subject": 0.25, "kind": 0.7, "regions": 0.85}
 """What a volume still counts after one with the same.  A second volume of one person tells little that is
 new; a site, sequence and plane, or a set of regions, is worth several."""
-MOST_NOVEL = 3.0        # -log10 of the share of known slices that are as unusual; beyond 1 in 1000 is the same
+MOST_NOVEL = 3.0        # -log10 of the share of known slices that are as unusual; 1 in 1000 at most
 
 
 def teaching(items: Sequence[Item], seed: int, done: Collection[int] = ()) -> list[int]:

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from fovnet.drawing.raster import contact_sheet, jpeg
 from fovnet.errors import FovnetError
-from fovnet.label.readings import Grid
-from fovnet.label.starts import grid_between
+from fovnet.label.law import Grid, grid_between
 from fovnet.unforeseen import internal
 from fovnet.volume.intensity import window
 from fovnet.volume.orient import to_ras

@@ -18,12 +18,14 @@ from datetime import datetime
 from typing import Any
 
 from fovnet.evaluate.borders import AGREEMENT_MM
-from fovnet.label.law import Extent, Extents
+from fovnet.label.law import Extent, Extents, Grid, extents_of
+from fovnet.regions import Vocabulary
+from fovnet.volume.collection.tables import RegionRow
 
 DONE, SKIPPED, ASIDE = "done", "skipped", "aside"
 OPEN, BLIND, THIRD = "open", "blind", "third"
 MODES = (OPEN, BLIND, THIRD)
-SHOWN, UNDO, REDO = "shown", "undo", "redo"
+SHOWN, UNDO, REDO, GIVE = "shown", "undo", "redo", "given"
 CHANGES = ("edit", DONE, SKIPPED, ASIDE, "comment")
 GIVEN = "(given)"
 """The reader of labels that were there at the start; no reader can have this name."""
@@ -59,23 +61,14 @@ class Reading:
     future: list[State | None] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Grid:
-    """The slices of a volume as labels count them, and the heights in mm of the lower edge of the first and
-    of each further one above it; the edge below slice i is at bottom_mm + i * step_mm."""
-
-    slices: int
-    bottom_mm: float
-    step_mm: float
-
-
 @dataclass
 class Pages:
-    """All that is known of one volume from the log: its readings by reader, its grid, the number of changes
-    that open sessions see, and those of each blind reader."""
+    """All that is known of one volume from the log: its readings by reader, its grid, the rows of regions.tsv
+    it came with, the number of changes that open sessions see, and those of each blind reader."""
 
     readings: dict[str, Reading] = field(default_factory=dict)
     grid: Grid | None = None
+    given: tuple[RegionRow, ...] = ()
     revision: int = 0
     blind: dict[str, int] = field(default_factory=dict)
 
@@ -88,7 +81,8 @@ class Pages:
 class Book:
     """The readings of all volumes."""
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
         self.volumes: dict[str, Pages] = {}
         self.held: dict[str, tuple[str, float]] = {}        # what each session looks at, and since when
         self._shown: dict[tuple[str, str], tuple[float, int]] = {}
@@ -96,10 +90,6 @@ class Book:
     def pages(self, volume_id: str) -> Pages:
         """What is known of a volume; empty pages of one that nobody has seen."""
         return self.volumes.setdefault(volume_id, Pages())
-
-    def give(self, volume_id: str, extents: Extents) -> None:
-        """A label that was there at the start."""
-        self.pages(volume_id).readings[GIVEN] = Reading(State(extents, DONE))
 
     def revision(self, volume_id: str, reader: str, mode: str) -> int:
         """The number of changes to a volume that this reader can see: of a blind one, the own."""
@@ -114,9 +104,14 @@ class Book:
         """Takes in one action; whether it changed a label."""
         volume_id, reader, session = action["volume_id"], action["reader"], action["session"]
         pages, at = self.pages(volume_id), datetime.fromisoformat(action["time"]).timestamp()
+        if "grid" in action:
+            self._measure(pages, Grid(**action["grid"]))
+        if action["act"] == GIVE:
+            pages.given = tuple(RegionRow(volume_id, *row) for row in action["rows"])
+            label = extents_of(pages.given, pages.grid, self.vocabulary)
+            pages.readings[GIVEN] = Reading(State(label, DONE, at=at))
+            return True
         if action["act"] == SHOWN:
-            if "grid" in action:
-                pages.grid = Grid(**action["grid"])
             self.held[session], self._shown[session, volume_id] = (volume_id, at), (at, 0)
             return False
         reading = pages.readings.setdefault(reader, Reading())
@@ -126,6 +121,13 @@ class Book:
         else:
             pages.revision += 1
         return True
+
+    def _measure(self, pages: Pages, grid: Grid) -> None:
+        """Takes in the grid of a volume; labels in millimetres that it came with are known from then on."""
+        if pages.grid != grid:
+            pages.grid, given = grid, pages.readings.get(GIVEN)
+            if given is not None and given.now is not None:
+                given.now = replace(given.now, extents=extents_of(pages.given, grid, self.vocabulary))
 
     def _change(self, reading: Reading, action: Mapping[str, Any], at: float) -> None:
         if action["act"] == UNDO:

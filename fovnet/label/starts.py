@@ -3,7 +3,6 @@ their labels, or of both."""
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,15 +11,12 @@ from typing import Any
 
 from fovnet.decision.answer import TABLE as SPANS
 from fovnet.errors import CollectionError
-from fovnet.label.law import Extent, Extents, mended
-from fovnet.label.readings import Grid
+from fovnet.label.law import Extent, Extents, Grid, grid_between
 from fovnet.own_files import is_our_table
 from fovnet.records import read_json, read_tsv
-from fovnet.regions import NONE, Vocabulary
+from fovnet.regions import Vocabulary
 from fovnet.volume.collection.tables import RegionRow, VolumeRow, read_collection
 from fovnet.volume.slices.stack import edges_of
-
-MANY = 10**9    # slices, where their number is not known yet
 
 
 @dataclass(frozen=True)
@@ -50,19 +46,6 @@ class Item:
     predicted: Predicted | None = None
     given: tuple[RegionRow, ...] = ()
     is_subject_guessed: bool = False
-
-    def given_extents(self, grid: Grid | None, vocabulary: Vocabulary) -> Extents:
-        """The label it came with, in slices; from millimetres only where its grid is known."""
-        rows = [row for row in self.given if row.region != NONE]
-        if any(row.in_mm for row in rows) and grid is None:
-            return ()
-        ends: dict[str, tuple[int, int]] = {}
-        for row in rows:
-            first, last = _in_slices(row, grid)
-            low, high = ends.get(row.region, (first, last))
-            ends[row.region] = min(low, first), max(high, last)
-        found = (Extent(region, first, last) for region, (first, last) in ends.items() if first <= last)
-        return mended(found, grid.slices if grid else MANY, vocabulary)
 
 
 @dataclass
@@ -168,19 +151,6 @@ def _grid(facts: Mapping[str, Any]) -> Grid | None:
     covers, affine = np.asarray(facts["covers"]), np.asarray(facts["vox_to_ras"])
     edges = edges_of(np.asarray(facts["z_mm"], dtype=np.float64), covers, affine)
     return grid_between(float(edges[0]), float(edges[-1]), int(covers[-1, 1]) + 1)
-
-
-def grid_between(bottom_mm: float, top_mm: float, slices: int) -> Grid:
-    """The grid of so many slices from one height to another."""
-    return Grid(slices, round(bottom_mm, 4), round((top_mm - bottom_mm) / slices, 6))
-
-
-def _in_slices(row: RegionRow, grid: Grid | None) -> tuple[int, int]:
-    """The first and last slice whose middle lies in a row."""
-    if not row.in_mm or grid is None:
-        return int(row.first), int(row.last)
-    low, high = ((mm - grid.bottom_mm) / grid.step_mm - 0.5 for mm in (row.first, row.last))
-    return math.ceil(low - 1e-6), math.floor(high + 1e-6)
 
 
 def _merged(one: Item, other: Item) -> Item:

@@ -99,7 +99,7 @@ def _labels(one: Item, label: State, pages: Pages) -> Iterator[Row]:
     region is shown."""
     volume_id, given = one.row.volume_id, pages.readings.get(GIVEN)
     if given is not None and label is given.now:
-        for row in one.given:
+        for row in pages.given:
             ends = HEIGHTS if row.in_mm else SLICES
             low, high = (row.first, row.last) if row.in_mm else (int(row.first), int(row.last))
             yield {"volume_id": volume_id, "region": row.region, ends[0]: low, ends[1]: high}

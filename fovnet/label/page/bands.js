@@ -51,7 +51,7 @@ export class Bands {
 
   drawLines(label, chosen, { own, sides, named }) {
     const kept = new Set();
-    for (const line of this.regions.borders(label, this.slices)) {
+    this.regions.borders(label, this.slices).forEach((line, index) => {
       const grip = this.grips.get(line.id) || this.grip(line.id), place = grip.parentElement;
       kept.add(line.id);
       grip.line = line;
@@ -66,8 +66,9 @@ export class Bands {
         "aria-label": words.name, "aria-valuenow": line.at, "aria-valuemin": line.low,
         "aria-valuemax": line.high, "aria-valuetext": words.value,
       })) grip.setAttribute(key, value);
-      this.lines.append(place);                         // in order from the feet on, for Tab
-    }
+      // in order from the feet on, for Tab; one that is moved in the document loses the pointer that drags it
+      if (this.lines.children[index] !== place) this.lines.insertBefore(place, this.lines.children[index] || null);
+    });
     for (const [id, grip] of this.grips) if (!kept.has(id)) {
       grip.parentElement.remove();
       this.grips.delete(id);
@@ -95,13 +96,11 @@ export class Bands {
     const move = moved => this.heard.dragged(grip.line, at + Math.round((from - moved.clientY) * this.slices / box.height));
     const end = () => {
       grip.removeEventListener("pointermove", move);
-      grip.removeEventListener("pointerup", end);
-      grip.removeEventListener("pointercancel", end);
+      grip.removeEventListener("lostpointercapture", end);
       this.heard.released();
     };
     grip.addEventListener("pointermove", move);
-    grip.addEventListener("pointerup", end);
-    grip.addEventListener("pointercancel", end);
+    grip.addEventListener("lostpointercapture", end);          // let go, cancelled, or taken away
   }
 
   focus(id) { this.grips.get(id)?.focus({ preventScroll: true }); }

@@ -86,7 +86,10 @@ CLAIM = (
         "readers and their training are not recorded in a collection",
     ),
     Item("17", "annotation of the test set", "", "the same: not recorded"),
-    Item("18", "variability within and between annotators", "", "needs a collection read twice"),
+    Item(
+        "18", "variability within and between annotators", "reference",
+        "only where a collection was read twice (`fovnet label --blind`, `fovnet agreement`)",
+    ),
     Item("19", "how data were assigned to partitions", "people"),
     Item("20", "level at which partitions are disjoint", "people"),
     Item("21", "intended sample size of the test data", "", AUTHORS),

@@ -57,7 +57,7 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Pag
         vocabulary=vocabulary,
         answer=answer_of(evaluation, {SIMULATED} if settings.phantom.subjects else set()),
         cohort=cohort_of(evaluation, cases, run.manifest),
-        reference=reference_of(vocabulary, run.labels),
+        reference=reference_of(vocabulary, run.labels, run.readers),
         performance=performance,
         confidence=confidence_of(evaluation, run.abstention),
         cases=cases_of(evaluation, cases, settings.report),
