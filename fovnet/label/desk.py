@@ -86,6 +86,8 @@ class Desk:
         self._wrong: Measure | None = None
         with self.log.held():
             self.book.follow(self.log.news())
+            for session in [name for name, one in self.book.held.items() if one.reader == reader]:
+                del self.book.held[session]         # windows of a server that has ended
             self.items = self._with_earlier(items)
             self._place = {one.row.volume_id: at for at, one in enumerate(self.items)}
             self._give()
@@ -94,6 +96,7 @@ class Desk:
             self._write()
         self.pictures = Pictures([one.row.path for one in self.items])
         known = [at for at, one in enumerate(self.items) if self._far[one.row.volume_id].is_done]
+        self._order = order
         self.queue = ORDERS[order](self.items, seed, () if mode == BLIND else known)
 
     def volume(self, index: int) -> dict[str, Any]:
@@ -101,6 +104,8 @@ class Desk:
         item, seen = self.items[index], self.pictures.of(index)
         with self._lock, self.log.held():
             self._follow()
+            if not seen.fault:
+                self.book.measure(item.row.volume_id, seen.grid)
             return self._facts(index, item, seen) | self._state(index, seen)
 
     def act(self, session: str, index: int, action: Action) -> dict[str, Any]:
@@ -210,9 +215,7 @@ class Desk:
         """The line of the log."""
         _refuse_unknown(action)
         fact = self._head(session, volume_id, action.act)
-        if action.act == SHOWN:
-            return fact if seen.fault else fact | {"grid": asdict(seen.grid)}
-        if self.book.pages(volume_id).grid is None and not seen.fault:
+        if action.act in (SHOWN, DONE) and not seen.fault:
             fact["grid"] = asdict(seen.grid)
         if action.extents is not None:
             label = lawful((Extent(*one) for one in action.extents), seen.grid.slices, self.vocabulary)
@@ -242,9 +245,9 @@ class Desk:
         """The volumes left, in order; those that the reader skipped come last."""
         now = datetime.now(UTC).timestamp()
         held = {
-            name
-            for other, (name, since) in self.book.held.items()
-            if other != session and now - since < HELD_S
+            one.volume_id
+            for other, one in self.book.held.items()
+            if other != session and now - one.since < HELD_S
         }
         later = []
         for index in self.queue:
@@ -319,7 +322,7 @@ class Desk:
         return {
             "volumes": len(far), "done": sum(one.is_done for one in far),
             "left": sum(1 for _ in self._waiting(session, None)), "readers": dict(sorted(by.items())),
-            "wrong": asdict(self._wrong) if self._wrong else None,
+            "wrong": asdict(self._wrong) if self._wrong else None, "is_random": self._order == "random",
         }
 
 

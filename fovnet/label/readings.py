@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.label.law import Extent, Extents, Grid, extents_of
@@ -78,13 +78,21 @@ class Pages:
         return {reader: now for reader, now in states.items() if now is not None and now.is_finished}
 
 
+class Held(NamedTuple):
+    """A volume that a session of a reader looks at, since when."""
+
+    volume_id: str
+    reader: str
+    since: float
+
+
 class Book:
     """The readings of all volumes."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.volumes: dict[str, Pages] = {}
-        self.held: dict[str, tuple[str, float]] = {}        # what each session looks at, and since when
+        self.held: dict[str, Held] = {}         # what each session looks at
         self._shown: dict[tuple[str, str], tuple[float, int]] = {}
 
     def pages(self, volume_id: str) -> Pages:
@@ -105,14 +113,14 @@ class Book:
         volume_id, reader, session = action["volume_id"], action["reader"], action["session"]
         pages, at = self.pages(volume_id), datetime.fromisoformat(action["time"]).timestamp()
         if "grid" in action:
-            self._measure(pages, Grid(**action["grid"]))
+            self.measure(volume_id, Grid(**action["grid"]))
         if action["act"] == GIVE:
             pages.given = tuple(RegionRow(volume_id, *row) for row in action["rows"])
             label = extents_of(pages.given, pages.grid, self.vocabulary)
             pages.readings[GIVEN] = Reading(State(label, DONE, at=at))
             return True
         if action["act"] == SHOWN:
-            self.held[session], self._shown[session, volume_id] = (volume_id, at), (at, 0)
+            self.held[session], self._shown[session, volume_id] = Held(volume_id, reader, at), (at, 0)
             return False
         reading = pages.readings.setdefault(reader, Reading())
         self._change(reading, action, at)
@@ -122,8 +130,9 @@ class Book:
             pages.revision += 1
         return True
 
-    def _measure(self, pages: Pages, grid: Grid) -> None:
+    def measure(self, volume_id: str, grid: Grid) -> None:
         """Takes in the grid of a volume; labels in millimetres that it came with are known from then on."""
+        pages = self.pages(volume_id)
         if pages.grid != grid:
             pages.grid, given = grid, pages.readings.get(GIVEN)
             if given is not None and given.now is not None:

@@ -48,6 +48,7 @@ def serve(desk: Desk, *, port: int, announce: Callable[[str], None]) -> None:
             raise ConfigError(
                 "label-port", f"--port {port}: {fault.strerror}; give another, or none for any that is free"
             ) from fault
+        place.listen()                      # so that the address can be opened as soon as it is known
         port = place.getsockname()[1]
         guarded = Guard(made(desk), port=port, key=key)
         announce(f"http://{HERE}:{port}/?key={key}")

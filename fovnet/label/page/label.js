@@ -207,7 +207,7 @@ function progress(far) {
   if (wrong && wrong.value !== null) {
     const share = value => (100 * value).toFixed(1);
     const interval = wrong.low === null ? "" : `, ${share(wrong.low)} to ${share(wrong.high)}`;
-    parts.push(`predicted wrongly: ${share(wrong.value)} % of ${wrong.denominator.toLocaleString("en")} slices (${wrong.subjects} ${wrong.subjects === 1 ? "person" : "people"}${interval})`);
+    parts.push(`predicted wrongly${far.is_random ? "" : ", of those asked for first"}: ${share(wrong.value)} % of ${wrong.denominator.toLocaleString("en")} slices (${wrong.subjects} ${wrong.subjects === 1 ? "person" : "people"}${interval})`);
   }
   $("done").textContent = parts.join(" · ");
 }
@@ -406,8 +406,8 @@ async function begin() {
   addToggles();
   listen();
   progress(begun.progress);
-  await show(begun.next);
   setTimeout(poll, POLL_MS);
+  await show(begun.next);
 }
 
 begin().catch(failed);
