@@ -136,11 +136,17 @@ def _predicted(path: Path) -> Predicted | None:
         spans = [(one["region"], one["first_slice"], one["last_slice"]) for one in facts["spans"]]
         chances = [float(one["probability"]) for one in facts.get("statements") or ()]
         return Predicted(
-            tuple(Extent(*one) for one in spans), str(facts["message"]), tuple(chances),
+            tuple(Extent(*one) for one in spans), _doubts(facts), tuple(chances),
             facts.get("agreement"), facts.get("novelty"), _grid(facts),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _doubts(facts: Mapping[str, Any]) -> str:
+    """The message of an answer without what was done while reading, which it ends with."""
+    notes = "; ".join(facts.get("notes") or ())
+    return str(facts["message"]).removesuffix(notes).removesuffix("; ")
 
 
 def _grid(facts: Mapping[str, Any]) -> Grid | None:

@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from fovnet.evaluate.readers import ALONE, APART, NEAR, Pair, agreement, kappa, read_agreement, write_agreement
+from fovnet.evaluate.measures import Measure
+from fovnet.evaluate.readers import (
+    ALONE,
+    APART,
+    NEAR,
+    Pair,
+    agreement,
+    kappa,
+    read_agreement,
+    write_agreement,
+)
 from fovnet.regions import DEFAULT
 
 CHAIN = len(DEFAULT.chain)
@@ -39,8 +49,8 @@ def read(*borders: int, slices: int = 40) -> np.ndarray:
 
 
 def pairs(shift: int, people: int = 6) -> list[Pair]:
-    edges = 5.0 * np.arange(41)
-    return [Pair(f"v{at}", f"s{at}", read(10, 20, 30), read(10, 20 + shift, 30), edges) for at in range(people)]
+    first, second, edges = read(10, 20, 30), read(10, 20 + shift, 30), 5.0 * np.arange(41)
+    return [Pair(f"v{at}", f"s{at}", first, second, edges) for at in range(people)]
 
 
 @pytest.mark.parametrize("shift", [0, 1, 2, -3])
@@ -57,14 +67,18 @@ def test_a_border_that_is_drawn_higher_is_found_so_many_millimetres_apart(shift:
 def test_a_region_that_one_reader_alone_saw_has_borders_of_one_reader() -> None:
     two = [Pair(f"v{at}", f"s{at}", read(10, 20), read(10), 5.0 * np.arange(41)) for at in range(5)]
     found = {(one.name, one.region): one for one in agreement(two, DEFAULT, repeats=50)}
-    assert found[ALONE, ""].numerator == found[ALONE, ""].denominator == 15      # of three kinds, in five volumes
+    assert found[ALONE, ""].numerator == found[ALONE, ""].denominator == 15      # three in each volume
     assert found[NEAR, ""].value == 0.0 and (APART, "") not in found
+
+
+def where(one: Measure) -> tuple[str, str]:
+    return one.name, one.region
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     measures = agreement(pairs(1), DEFAULT, repeats=50)
     write_agreement(tmp_path, {("anna", "bo"): measures})
     (names, back), = read_agreement(tmp_path).items()
-    assert names == ("anna", "bo") and [(one.name, one.region) for one in back] == [(one.name, one.region) for one in measures]
+    assert names == ("anna", "bo") and [*map(where, back)] == [*map(where, measures)]
     assert [one.value for one in back] == pytest.approx([one.value for one in measures], abs=1e-3)
     assert read_agreement(tmp_path / "none") == {}

@@ -36,7 +36,8 @@ def volumes(tmp_path_factory: pytest.TempPathFactory) -> Path:
         voxels = rng.integers(100, 200, (20, 16, SLICES)).astype(np.int16)
         voxels[:3], voxels[:, :3] = 0, 0
         nibabel.save(nibabel.Nifti1Image(voxels, affine()), folder / f"{name}.nii.gz")
-        rows.append({"volume_id": name, "subject_id": f"s{number // 2}", "path": f"{name}.nii.gz", "site": "A"})
+        person = f"s{number // 2}"
+        rows.append({"volume_id": name, "subject_id": person, "path": f"{name}.nii.gz", "site": "A"})
     write_tsv(folder / "volumes.tsv", tuple(rows[0]), rows)
     return folder
 
@@ -79,7 +80,7 @@ def desk(volumes: Path, answers: Path, tmp_path: Path):
 @pytest.fixture
 def act():
     """Does something to a volume, as the page would: knowing its revision."""
-    def done(desk: Desk, index: int, what: str, *extents: tuple[str, int, int], session: str = SESSION, words=None):
+    def done(desk: Desk, index: int, what: str, *extents, session: str = SESSION, words=None):
         desk.act(session, index, Action("shown", 0))
         label = extents if what in ("edit", "done") else None
         return desk.act(session, index, Action(what, desk.revision(index), label, words))

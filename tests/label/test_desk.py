@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import io
 import re
+import resource
 import shutil
+import signal
 from pathlib import Path
 
 import nibabel
 import numpy as np
 import pytest
+from PIL import Image
 
 from fovnet.errors import CollectionError
 from fovnet.label.agreement import compared
@@ -55,10 +58,6 @@ def test_a_volume_has_the_grid_that_its_header_says(desk) -> None:
 
 def test_a_slice_in_original_resolution_is_that_of_the_file(desk, volumes: Path) -> None:
     """Patient's right on the left, the front on top: both axes of the array reversed, then transposed."""
-    import io
-
-    from PIL import Image
-
     picture, wide_to_high = desk().pictures.slice(0, 5)
     seen = np.asarray(Image.open(io.BytesIO(picture)), dtype=float)
     plane = nibabel.load(volumes / f"{NAMES[0]}.nii.gz").get_fdata()[::-1, ::-1, 5].T
@@ -136,7 +135,7 @@ def test_a_volume_that_cannot_be_read_says_why_and_stops_nothing(desk, act, volu
     assert made.next(SESSION, 0) == 1
 
 
-def test_labels_that_exist_are_done_and_stay_as_they_were_written(desk, act, volumes, tmp_path: Path) -> None:
+def test_labels_that_exist_are_done_and_stay_as_they_were(desk, act, volumes, tmp_path: Path) -> None:
     """In millimetres too: -10 to 40 mm are the ten lowest slices."""
     folder = tmp_path / "started"
     folder.mkdir()
@@ -193,15 +192,11 @@ def test_tables_that_are_not_a_labellings_are_not_touched(desk, volumes, tmp_pat
     assert fault.value.code == "collection-exists" and not (out / "label-log.jsonl").exists()
 
 
-def test_a_full_disk_is_said_and_leaves_the_log_whole(desk, act, monkeypatch) -> None:
+def test_a_full_disk_is_said_and_leaves_the_log_whole(desk, act) -> None:
     made = desk()
     act(made, 0, "done", LEGS)
     before = made.log.path.read_bytes()
-    import resource
-
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    import signal
-
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
     try:
@@ -217,4 +212,4 @@ def test_a_full_disk_is_said_and_leaves_the_log_whole(desk, act, monkeypatch) ->
 def test_a_folder_of_neither_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CollectionError) as fault:
         gathered([tmp_path], DEFAULT)
-    assert fault.value.code == "label-start" and os.listdir(tmp_path) == []
+    assert fault.value.code == "label-start" and not [*tmp_path.iterdir()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from fovnet.errors import CollectionError
 from fovnet.label.law import Extent, Grid, extents_of, lawful, mended, shown
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection.tables import RegionRow, read_collection
+from fovnet.volume.collection.tables import VOLUME_COLUMNS, RegionRow, read_collection
 
 SLICES = 9
 ONE = st.builds(
@@ -28,8 +29,9 @@ def is_lawful(label: list[Extent]) -> bool:
         return False
     if len({one.region for one in label}) < len(label):
         return False
+    chain = [one for one in label if one.region in DEFAULT.chain]
     rungs = [
-        [DEFAULT.chain.index(one.region) for one in label if one.first <= at <= one.last and one.region in DEFAULT.chain]
+        [DEFAULT.chain.index(one.region) for one in chain if one.first <= at <= one.last]
         for at in range(SLICES)
     ]
     if any(len(here) > 1 for here in rungs):
@@ -72,20 +74,20 @@ def test_every_lawful_label_is_a_valid_table(first: int, lengths: list[int], run
         rows.append(Extent(name, at, at + length - 1))
         at += length
     label = lawful([*rows, Extent(DEFAULT.side_regions[0], 0, 2)], 40, DEFAULT)
-    import tempfile
-
+    columns = ("volume_id", "region", "first_slice", "last_slice")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        write_tsv(folder / "volumes.tsv", ("volume_id", "subject_id", "path"), [dict.fromkeys(("volume_id", "subject_id", "path"), "v")])
+        write_tsv(folder / "volumes.tsv", VOLUME_COLUMNS, [dict.fromkeys(VOLUME_COLUMNS, "v")])
         write_tsv(
-            folder / "regions.tsv", ("volume_id", "region", "first_slice", "last_slice"),
-            [{"volume_id": "v", "region": one.region, "first_slice": one.first, "last_slice": one.last} for one in label],
+            folder / "regions.tsv", columns, [dict(zip(columns, ("v", *one), strict=True)) for one in label]
         )
         back = extents_of(read_collection(folder).regions["v"], Grid(40, 0.0, 1.0), DEFAULT)
     assert back == label
 
 
-@pytest.mark.parametrize(("low", "high", "first", "last"), [(0, 10, 0, 1), (-50, 7.4, 0, 0), (2.5, 12.5, 0, 2)])
+@pytest.mark.parametrize(
+    ("low", "high", "first", "last"), [(0, 10, 0, 1), (-50, 7.4, 0, 0), (2.5, 12.5, 0, 2)]
+)
 def test_millimetres_are_the_slices_whose_middle_they_hold(low, high, first, last) -> None:
     """Middles at 2.5, 7.5, 12.5 ... mm."""
     rows = [RegionRow("v", "head", low, high, in_mm=True)]

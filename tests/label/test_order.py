@@ -14,14 +14,16 @@ from fovnet.label.starts import Item, Predicted
 from fovnet.volume.collection.tables import VolumeRow
 
 
-def item(number: int, chance: float = 0.5, *, subject: str = "", site: str = "", region: str = "legs", **more) -> Item:
+def item(number: int, chance: float = 0.5, *, subject: str = "", site: str = "", **more) -> Item:
     row = VolumeRow(f"v{number}", subject or f"s{number}", Path(f"/v{number}"), "", {"site": site})
-    return Item(row, Predicted((Extent(region, 0, 1),), "", (chance,), **more))
+    return Item(row, Predicted((Extent("legs", 0, 1),), "", (chance,), **more))
 
 
 ITEMS = st.lists(
     st.tuples(st.floats(0, 1), st.sampled_from("ab"), st.sampled_from("xyz")), min_size=1, max_size=12
-).map(lambda drawn: [item(at, chance, site=site, subject=who) for at, (chance, site, who) in enumerate(drawn)])
+).map(
+    lambda drawn: [item(at, chance, site=site, subject=who) for at, (chance, site, who) in enumerate(drawn)]
+)
 
 
 @pytest.mark.parametrize("order", ORDERS)

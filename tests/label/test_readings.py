@@ -65,12 +65,13 @@ def test_blind_readers_who_differ_leave_no_label_until_a_third_reading() -> None
 def test_blind_readers_within_ten_millimetres_agree() -> None:
     """Two slices of 5 mm are 10 mm, three are not."""
     for last, agreed in ((11, True), (12, False)):
-        made = book(line(1, "anna", DONE, ("legs", 0, 9)), line(2, "bo", DONE, ("legs", 0, last), mode="blind"))
+        blind = line(2, "bo", DONE, ("legs", 0, last), mode="blind")
+        made = book(line(1, "anna", DONE, ("legs", 0, 9)), blind)
         assert (settled(made.pages("v")) is not None) == agreed
 
 
 def test_a_label_that_was_there_counts_as_a_reading() -> None:
-    given_label = line(1, GIVEN, "given", rows=[["LEGS".lower(), 0, 60, True]])
+    given_label = line(1, GIVEN, "given", rows=[["legs", 0, 60, True]])
     made = book(given_label)
     assert settled(made.pages("v")).extents == (("legs", 0, 11),)
     made.follow([line(2, "bo", DONE, ("legs", 0, 30), mode="blind")])
@@ -80,13 +81,17 @@ def test_a_label_that_was_there_counts_as_a_reading() -> None:
 def test_differences_are_told_in_words() -> None:
     first = State((Extent("legs", 0, 9), Extent("pelvis", 10, 20)), DONE)
     second = State((Extent("legs", 0, 14),), DONE)
-    assert differences(first, second, Grid(**GRID)) == ["pelvis in one reading only", "upper end of legs: 25 mm apart"]
-    assert differences(first, State((), ASIDE), Grid(**GRID)) == ["only one of the two holds that it can be labelled"]
+    grid = Grid(**GRID)
+    told = ["pelvis in one reading only", "upper end of legs: 25 mm apart"]
+    assert differences(first, second, grid) == told
+    (unlike,) = differences(first, State((), ASIDE), grid)
+    assert unlike == "only one of the two holds that it can be labelled"
 
 
 def test_seconds_and_actions_are_from_being_shown_to_being_done() -> None:
     made = book(
-        line(10, "anna", "shown"), line(12, "anna", "edit", ("legs", 0, 9)), line(17, "anna", DONE, ("legs", 0, 9)),
+        line(10, "anna", "shown"), line(12, "anna", "edit", ("legs", 0, 9)),
+        line(17, "anna", DONE, ("legs", 0, 9)),
     )
     now = made.pages("v").readings["anna"].now
     assert (now.seconds, now.actions) == (7.0, 2)

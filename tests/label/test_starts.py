@@ -24,8 +24,14 @@ def test_answers_are_read_as_predict_writes_them(volumes: Path, finished: Path, 
     assert [one.row.volume_id for one in items] == [*NAMES]
     spans = [row for row in read_tsv(tmp_path / "spans.tsv") if row["region"]]
     for one in items:
-        told, own = one.predicted, [row for row in spans if row["volume_id"] == one.row.volume_id]
-        assert [(row["region"], int(row["first_slice"]), int(row["last_slice"])) for row in own] == [*told.extents]
+        told = one.predicted
+        own = [
+            (row["region"], int(row["first_slice"]), int(row["last_slice"]))
+            for row in spans
+            if row["volume_id"] == one.row.volume_id
+        ]
+        assert own == [*told.extents]
         facts = read_json(tmp_path / f"{one.row.volume_id}.json")
-        assert told.message == facts["message"] and told.agreement == facts["agreement"]
+        doubts = [doubt["sentence"] for doubt in facts["doubts"]]
+        assert doubts and told.message.endswith("; ".join(doubts)) and told.agreement == facts["agreement"]
         assert len(told.probabilities) == len(facts["statements"]) and told.grid == Grid(SLICES, -10.0, 5.0)

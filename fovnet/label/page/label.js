@@ -270,7 +270,7 @@ function drawLabel() {
   if (one) {
     const landmark = regions.landmark(one);
     $("landmark").textContent = `${named(one).name}${landmark ? `: ${landmark}` : ""}`;
-  } else $("landmark").textContent = label.length ? "" : "No region is shown. Add those that you see by their keys.";
+  } else $("landmark").textContent = label.length ? "" : "No region is shown. Add those that you see, by their buttons or keys.";
   drawSlice("above", place, one ? one.above : "");
   drawSlice("below", place - 1, one ? one.below : "");
 }
@@ -292,7 +292,7 @@ async function drawOriginal(id, slice) {
   canvas.turn = turn;
   try {
     const made = await picture(`/volumes/${index}/slices/${slice}.jpg`);
-    if (canvas.turn === turn && shown && shown.index === index) original(canvas, made);
+    if (canvas.turn === turn && shown && shown.index === index) original(canvas, made, shown.pictures.crop);
   } catch (fault) { failed(fault); }
 }
 
@@ -354,7 +354,7 @@ function listen() {
   $("original").addEventListener("change", drawLabel);
   for (const id of ["above", "below"]) $(id).addEventListener("click", event => {
     const box = event.target.getBoundingClientRect();
-    depth = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height].map(share => Math.max(0, Math.min(127, Math.round(share * 128))));
+    depth = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height].map((share, axis) => shown.pictures.pixelAt(share, axis));
     drawViews();
   });
   window.addEventListener("resize", () => { if (shown && !shown.fault) { drawSize(); drawLabel(); } });
