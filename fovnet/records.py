@@ -93,15 +93,16 @@ def unwritable(path: Path, *, folder: bool) -> str:
         return f"cannot be written ({getattr(fault, 'strerror', None) or fault})"
 
 
-def write_text(path: Path, text: str, *, keep_same: bool = False) -> Path:
-    """`path`, holding `text` as UTF-8; with `keep_same`, a file that already holds it is not rewritten.
+def write_text(path: Path, text: str, *, keep_same: bool = False, lasting: bool = True) -> Path:
+    """`path`, holding `text` as UTF-8; with `keep_same`, a file that already holds it is not rewritten;
+    `lasting` as in `replace_with`.
 
     Bytes of a file name that are not UTF-8, which Python keeps as lone surrogates, are written as \\udcff.
     """
     encoded = text.encode(errors="backslashreplace")
     if keep_same and path.is_file() and path.read_bytes() == encoded:
         return path
-    return replace_with(path, lambda file: file.write(encoded))
+    return replace_with(path, lambda file: file.write(encoded), lasting=lasting)
 
 
 def write_json(
@@ -139,7 +140,8 @@ def is_stamped(path: Path) -> bool:
 
 
 def write_tsv(
-    path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False
+    path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False,
+    lasting: bool = True,
 ) -> Path:
     """`path`, a header and one tab-separated line per row; None becomes an empty cell.
 
@@ -151,7 +153,7 @@ def write_tsv(
     writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
     writer.writerow(map(_cell, columns))
     writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
-    return write_text(path, buffer.getvalue(), keep_same=keep_same)
+    return write_text(path, buffer.getvalue(), keep_same=keep_same, lasting=lasting)
 
 
 def header_of(path: Path) -> list[str]:

@@ -23,7 +23,7 @@ FLOORS = {
     "net": 3, "phantom": 3,
     "decision": 4,
     "evaluate": 5, "bench": 5,
-    "report": 6,
+    "label": 6, "report": 6,
     "acts": 7,
     "cli": 8, "__main__": 9,
 }

@@ -40,13 +40,14 @@ def _records(run: Run) -> RunRecord:
     """The records of the page besides the evaluation."""
     from fovnet.decision.ensemble import RULE, facts_of, read_rule
     from fovnet.evaluate.ablation import current_ablation
-    from fovnet.evaluate.finished_run import manifest_of
+    from fovnet.evaluate.finished_run import collections_of, manifest_of
+    from fovnet.evaluate.readers import read_agreement
     from fovnet.net.jobs.run import explain_search, finished_search
     from fovnet.records import read_json
     from fovnet.report.content.reference import labelled_slices
     from fovnet.report.content.run_record import RunRecord, abstention_in, by_region_in, members_in
 
-    results = run.results
+    results, collections = run.results, collections_of(run.settings, run.results)
     journal, trials = finished_search(results)
     rule, ensemble = read_rule(results.ensemble), facts_of(results.ensemble)
     tuned = read_json(results.ensemble / RULE)
@@ -64,6 +65,7 @@ def _records(run: Run) -> RunRecord:
         abstention=abstention_in(tuned),
         by_region=by_region_in(tuned),
         ablation=current_ablation(results),
+        readers={name: found for name, folder in collections.items() if (found := read_agreement(folder))},
     )
 
 

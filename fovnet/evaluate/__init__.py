@@ -14,8 +14,10 @@
     comparison    the same of two evaluations on disk
     ablation      what each step is worth
     networks      the probabilities that this needs
+    readers       how far two readers agree
+    slices        the class of a slice
     guards        refusals of subjects used before, and of changed labels
     writing       JSON for programs, TSV for spreadsheets
 
-Behind these doors: `arms`, `headers`, `overlaps`, `risk`, `slices`, `subgroups` and `tallies`.
+Behind these doors: `arms`, `headers`, `overlaps`, `risk`, `subgroups` and `tallies`.
 """

@@ -73,21 +73,25 @@ class Border:
 
 def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
     """All borders of one volume, true ones from feet to head within each kind, then the invented."""
-    unknown = protocol_alone(case.truth, len(vocabulary.chain))
-    judged = np.asarray(~(unknown[1:] | unknown[:-1]))
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
-    true, predicted = (
-        _heights(labels, edges_mm, judged, vocabulary) for labels in (case.truth, case.decided)
+    return borders_between(
+        case.volume_id, case.truth, case.decided, edges_mm, vocabulary, case.borders or ()
     )
-    found: list[Border] = []
-    for below, above in sorted(true.keys() | predicted.keys()):
-        for pair in _paired(true.get((below, above), []), predicted.get((below, above), [])):
-            found.append(
-                Border(
-                    case.volume_id, below, above, *pair, *_interval(below, above, pair[1], case.borders or ())
-                )
-            )
-    return tuple(found)
+
+
+def borders_between(
+    volume_id: str, truth: NDArray[np.bool_], other: NDArray[np.bool_], edges_mm: NDArray[np.float64],
+    vocabulary: Vocabulary, intervals: Sequence[DecidedBorder] = (),
+) -> tuple[Border, ...]:
+    """The same of any two labels (s, k) of slices with edges at edges_mm (s + 1,)."""
+    unknown = protocol_alone(truth, len(vocabulary.chain))
+    judged = np.asarray(~(unknown[1:] | unknown[:-1]))
+    true, predicted = (_heights(labels, edges_mm, judged, vocabulary) for labels in (truth, other))
+    return tuple(
+        Border(volume_id, below, above, *pair, *_interval(below, above, pair[1], intervals))
+        for below, above in sorted(true.keys() | predicted.keys())
+        for pair in _paired(true.get((below, above), []), predicted.get((below, above), []))
+    )
 
 
 def _interval(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +26,12 @@ def take(opened: IO[str] | int, *, shared: bool = False, wait: bool = False) -> 
         raise
     except OSError:
         pass
+
+
+def release(opened: IO[str] | int) -> None:
+    """Give back the lock of a file that stays open."""
+    with suppress(OSError):                 # as in `take`: a file system without locks
+        fcntl.flock(opened, fcntl.LOCK_UN)
 
 
 def alone(folder: Path, *, wait: bool = False) -> int:

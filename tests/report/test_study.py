@@ -9,6 +9,7 @@ import pytest
 
 from fovnet.evaluate.cases import Listed
 from fovnet.evaluate.evaluation import evaluate
+from fovnet.evaluate.readers import Pair, agreement
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.report.content.cohort import refusal_reasons
 from fovnet.report.content.confidence import risk_view
@@ -19,6 +20,7 @@ from fovnet.report.content.method import published_table
 from fovnet.report.content.people import people_table
 from fovnet.report.content.reference import labels_table, landmarks_table, reference_words
 from fovnet.report.content.trainings import costs_table, trainings_of
+from fovnet.report.pages.pour import pour
 from fovnet.search.trial import Outcome, Proposal, Trial
 
 
@@ -108,6 +110,35 @@ def test_the_reference_names_every_landmark_of_the_default_vocabulary():
     assert "10 mm" in " ".join(reference_words(DEFAULT))
     table = labels_table({"train": (1, 2, 3, 4, 5, 6, 7), "test": (0,) * 7}, DEFAULT)
     assert table.rows[2] == ("abdomen", "3", "–", "0")
+
+
+@pytest.fixture(scope="module")
+def read_twice():
+    """What is found of a collection in which the second reader draws one border two slices higher."""
+    first, second = (np.zeros((30, len(DEFAULT.classes)), dtype=bool) for _ in range(2))
+    for labels, border in ((first, 10), (second, 12)):
+        labels[:border, 0] = labels[border:, 1] = True
+    pairs = [Pair(f"v{at}", f"s{at}", first, second, 5.0 * np.arange(31)) for at in range(6)]
+    return {"clinic": {("anna", "bo"): agreement(pairs, DEFAULT, repeats=50)}}
+
+
+def test_how_far_readers_agree_is_told_where_a_collection_was_read_twice(make_page, read_twice):
+    page = make_page(readers=read_twice)
+    rows = {row[0]: row[1:] for row in page.reference.readers.rows}
+    alike, _, near, alone, apart = rows["clinic, anna and bo: all"]
+    assert (alike.value, alike.count) == ("93.3\u00a0%", "168/180")
+    assert (near.count, alone.count, apart.value) == ("6/6", "0/6", "10.0\u00a0mm")
+    html = pour(page)
+    assert 'id="readers"' in html and "Of collection clinic a part was read by more than one reader" in html
+
+
+def test_without_a_second_reader_the_item_of_the_guideline_is_unfilled(make_page, read_twice):
+    def item_18(page):
+        (claim, _) = page.method.checklists
+        return next(row for row in claim.table.rows if row[0] == "18")[2]
+
+    assert item_18(make_page()) == "unfilled"
+    assert item_18(make_page(readers=read_twice)) == "How far readers agree"
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,8 @@ from fovnet.report.content.cells import Table
 
 SECTIONS = {
     "answer": "The answer", "use": "Intended use", "inputs": "What went in",
-    "people": "Who is in which split", "reference": "Reference standard", "slices": "Slice by slice",
+    "people": "Who is in which split", "reference": "Reference standard",
+    "readers": "How far readers agree", "slices": "Slice by slice",
     "borders": "Where one region ends", "volumes": "Volume by volume",
     "statements": "Answers by region", "subgroups": "Subgroups",
     "calibration": "Is the confidence honest?", "risk": "Fewer answers, fewer errors",
@@ -86,7 +87,7 @@ CLAIM = (
         "readers and their training are not recorded in a collection",
     ),
     Item("17", "annotation of the test set", "", "the same: not recorded"),
-    Item("18", "variability within and between annotators", "", "needs a collection read twice"),
+    Item("18", "variability within and between annotators", "readers", "needs a collection read twice"),
     Item("19", "how data were assigned to partitions", "people"),
     Item("20", "level at which partitions are disjoint", "people"),
     Item("21", "intended sample size of the test data", "", AUTHORS),

@@ -47,9 +47,10 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Pag
     check_splits(run.manifest)
     settings, vocabulary = run.settings, evaluation.vocabulary
     performance = performance_of(evaluation, run.ablation, run.by_region)
-    search = search_of(run, vocabulary)
+    search, reference = search_of(run, vocabulary), reference_of(vocabulary, run.labels, run.readers)
     optional = {
         "ablation": performance.ablation, "explained": search.explained, "statements": performance.said,
+        "readers": reference.readers.rows or None,
     }
     places = {*SECTIONS} - {name for name, section in optional.items() if section is None}
     return Page(
@@ -57,7 +58,7 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Pag
         vocabulary=vocabulary,
         answer=answer_of(evaluation, {SIMULATED} if settings.phantom.subjects else set()),
         cohort=cohort_of(evaluation, cases, run.manifest),
-        reference=reference_of(vocabulary, run.labels),
+        reference=reference,
         performance=performance,
         confidence=confidence_of(evaluation, run.abstention),
         cases=cases_of(evaluation, cases, settings.report),

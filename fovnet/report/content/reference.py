@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 
 from fovnet.evaluate.borders import AGREEMENT_MM
+from fovnet.evaluate.measures import Measure
+from fovnet.evaluate.readers import ALONE, APART, NEAR, Agreements
 from fovnet.regions import LANDMARKS, Vocabulary
-from fovnet.report.content.cells import Table
+from fovnet.report.content.cells import Row, Shown, Table
 from fovnet.report.content.flow import SPLITS
+from fovnet.report.content.wording import plain, shown
 from fovnet.volume.collection.pack import Pack
+
+NOT_READ_TWICE: Mapping[str, Agreements] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Reference:
-    """How labels are defined, the landmark at each border, the labelled slices of each class and split."""
+    """How labels are defined, the landmark at each border, the labelled slices of each class and split, and
+    how far readers agree where a collection was read twice."""
 
     paragraphs: tuple[str, ...]
     landmarks: Table
     labelled_slices: Table
+    readers: Table
 
 
-def reference_of(vocabulary: Vocabulary, labels: Mapping[str, tuple[int, ...]]) -> Reference:
-    """The chapter; `labels` as `labelled_slices` gives them."""
+def reference_of(
+    vocabulary: Vocabulary, labels: Mapping[str, tuple[int, ...]],
+    readers: Mapping[str, Agreements] = NOT_READ_TWICE,
+) -> Reference:
+    """The chapter; `labels` as `labelled_slices` gives them, `readers` by collection."""
     return Reference(
-        paragraphs=reference_words(vocabulary),
+        paragraphs=(*reference_words(vocabulary), *map(_read_twice, readers)),
         landmarks=landmarks_table(vocabulary),
         labelled_slices=labels_table(labels, vocabulary),
+        readers=readers_table(readers),
     )
 
 
@@ -61,6 +73,34 @@ def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) 
     return Table(
         ("class", *SPLITS.values()), rows, tuple(vocabulary.colour(name) for name in vocabulary.classes),
         name="labels",
+    )
+
+
+def readers_table(readers: Mapping[str, Agreements]) -> Table:
+    """Of each pair of readers of each collection how far they agree: in all, on each region, and on each
+    border, ends of what is shown included."""
+    rows: list[Row] = [
+        (f"{collection}, {first} and {second}: {where or 'all'}", *_agreed(measures, where))
+        for collection, pairs in readers.items()
+        for (first, second), measures in pairs.items()
+        for where in dict.fromkeys(one.region for one in measures)
+    ]
+    borders = (f"borders within {AGREEMENT_MM:.0f} mm", "drawn by one alone", "apart, median")
+    return Table(("readers", "slices alike", "kappa", *borders) if rows else (), tuple(rows), name="readers")
+
+
+def _agreed(measures: Sequence[Measure], where: str) -> tuple[Shown, ...]:
+    found = {one.name: one for one in measures if one.region == where}
+    return (
+        shown(found.get("slices_alike")), plain(found.get("kappa"), 2),
+        *(shown(found.get(name)) for name in (NEAR, ALONE, APART)),
+    )
+
+
+def _read_twice(collection: str) -> str:
+    return (
+        f"Of collection {collection} a part was read by more than one reader, each by itself; where they "
+        "differed by more than that, a third reading settled it, or the volume has no label."
     )
 
 

@@ -10,6 +10,7 @@ from fovnet.config.models import Settings
 from fovnet.decision.rule import Rule
 from fovnet.evaluate.ablation import Ablation
 from fovnet.evaluate.cases import Listed
+from fovnet.evaluate.readers import Agreements
 from fovnet.search.explain.explanation import Explanation
 from fovnet.search.space import Level
 from fovnet.search.trial import Trial
@@ -79,6 +80,7 @@ class RunRecord:
     explanation  of the search; left out without one, and if networks were trained further instead
     abstention   how the threshold for answering was chosen;  by_region  how those of statements on regions
     ablation     what each step is worth
+    readers      how far readers agree, by collection that was read twice
     """
 
     settings: Settings
@@ -93,6 +95,7 @@ class RunRecord:
     abstention: Abstention | None = None
     by_region: ByRegion | None = None
     ablation: Ablation | None = None
+    readers: Mapping[str, Agreements] = field(default_factory=dict)
 
 
 def members_in(facts: Mapping[str, Any], mixing_weights: Sequence[float]) -> list[Member]:

@@ -96,7 +96,7 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
             "overwritten. Give another folder, or --replace.",
         )
     rows = [
-        {"path": _written(one.path, out), "kind": one.kind, "code": one.code, "reason": one.reason}
+        {"path": written(one.path, out), "kind": one.kind, "code": one.code, "reason": one.reason}
         for one in gathered.aside
     ]
     write_tsv(out / "aside.tsv", ("path", "kind", "code", "reason"), rows)
@@ -119,7 +119,7 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
     volumes = [
         {
             **row.attributes, "volume_id": row.volume_id, "subject_id": row.subject_id,
-            "path": _written(row.path, out),
+            "path": written(row.path, out),
         }
         for row in gathered.volumes
     ]
@@ -133,7 +133,7 @@ def _label(row: RegionRow) -> dict[str, Any]:
     }
 
 
-def _written(path: Path, out: Path) -> str:
+def written(path: Path, out: Path) -> str:
     """The path as written to the table: relative if it lies in the table's folder, so that both can be moved
     together, else absolute."""
     path, folder = Path(os.path.abspath(path)), Path(os.path.abspath(out))  # noqa: PTH100  (resolve would follow links out of the tree)

@@ -1,0 +1,156 @@
+"""The requests of the page, each answered by the desk.
+
+    GET  /                      the page                  GET  /page/NAME           its scripts and style
+    GET  /begin                 regions, reader, progress, the first volume
+    GET  /volumes/N             a volume                  GET  /volumes/N/cuts.jpg  its cuts on one sheet
+    GET  /volumes/N/slices/K.jpg                          a slice as acquired
+    POST /volumes/N             an action                 GET  /next?after=N        the volume after one
+    GET  /progress?of=N         how far all is, and how often a volume was changed
+
+Volumes are named by their place in the list and files of the page by this package's own list, so that no name
+from outside becomes a path.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from fovnet._version import __version__
+from fovnet.errors import FovnetError
+from fovnet.label.desk import Action, Changed, Desk, words_of
+
+KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
+
+
+class Sent(BaseModel):
+    """An action as the page sends it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    session: str = Field(pattern="^[0-9a-f]{16}$")
+    act: str = Field(max_length=20)
+    revision: int
+    extents: list[tuple[str, int, int]] | None = Field(default=None, max_length=100)
+    words: str | None = Field(default=None, max_length=2000)
+
+    @property
+    def action(self) -> Action:
+        """The action."""
+        extents = None if self.extents is None else tuple(self.extents)
+        return Action(self.act, self.revision, extents, self.words)
+
+
+def made(desk: Desk) -> Starlette:
+    """The application; `guard.Guard` belongs around it."""
+    answers = _Answers(desk)
+    return Starlette(
+        routes=[
+            Route("/", answers.page),
+            Route("/page/{name}", answers.file),
+            Route("/favicon.ico", lambda _: Response(status_code=204)),
+            Route("/begin", answers.begin),
+            Route("/next", answers.next),
+            Route("/progress", answers.progress),
+            Route("/volumes/{index:int}", answers.volume),
+            Route("/volumes/{index:int}", answers.act, methods=["POST"]),
+            Route("/volumes/{index:int}/cuts.jpg", answers.cuts),
+            Route("/volumes/{index:int}/slices/{at:int}.jpg", answers.slice),
+        ],
+        exception_handlers={FovnetError: _refused, Changed: _changed, OSError: _unwritten},
+    )
+
+
+class _Answers:
+    """One method a request; those that are no coroutines run in a thread each."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        folder = files("fovnet.label") / "page"
+        self._files = {
+            one.name: one.read_bytes() for one in folder.iterdir() if one.name.endswith(tuple(KINDS))
+        }
+
+    def page(self, request: Request) -> Response:
+        return self._sent("label.html")
+
+    def file(self, request: Request) -> Response:
+        return self._sent(request.path_params["name"])
+
+    def begin(self, request: Request) -> Response:
+        desk, session = self._desk, request.query_params.get("session", "")
+        return JSONResponse(
+            {
+                "version": __version__, "reader": desk.reader, "mode": desk.mode, "out": str(desk.out),
+                "regions": words_of(desk.vocabulary), "next": desk.next(session, None),
+                "progress": desk.progress(session),
+            }
+        )
+
+    def next(self, request: Request) -> Response:
+        after = request.query_params.get("after", "")
+        found = self._desk.next(
+            request.query_params.get("session", ""), int(after) if after.isdecimal() else None
+        )
+        return JSONResponse({"next": found})
+
+    def progress(self, request: Request) -> Response:
+        told = self._desk.progress(request.query_params.get("session", ""))
+        of = request.query_params.get("of", "")
+        if of.isdecimal():
+            told["revision"] = self._desk.revision(self._index(int(of)))
+        return JSONResponse(told)
+
+    def volume(self, request: Request) -> Response:
+        return JSONResponse(self._desk.volume(self._index_of(request)))
+
+    async def act(self, request: Request) -> Response:
+        index, body = self._index_of(request), await request.body()
+        try:
+            sent = Sent.model_validate_json(body)
+        except ValidationError:
+            raise HTTPException(400, "Not an action of this page.") from None
+        return JSONResponse(await run_in_threadpool(self._desk.act, sent.session, index, sent.action))
+
+    def cuts(self, request: Request) -> Response:
+        return Response(self._desk.pictures.of(self._index_of(request)).sheet, media_type="image/jpeg")
+
+    def slice(self, request: Request) -> Response:
+        index, at = self._index_of(request), request.path_params["at"]
+        if not 0 <= at < self._desk.pictures.of(index).grid.slices:
+            raise HTTPException(404, "No such slice.")
+        picture, wide_to_high = self._desk.pictures.slice(index, at)
+        return Response(picture, media_type="image/jpeg", headers={"Wide-To-High": f"{wide_to_high:.4f}"})
+
+    def _index_of(self, request: Request) -> int:
+        return self._index(int(request.path_params["index"]))
+
+    def _index(self, index: int) -> int:
+        if not 0 <= index < len(self._desk.items):
+            raise HTTPException(404, "No such volume.")
+        return index
+
+    def _sent(self, name: str) -> Response:
+        if name not in self._files:
+            raise HTTPException(404, "No such file.")
+        return Response(self._files[name], media_type=KINDS[f".{name.rpartition('.')[2]}"])
+
+
+def _refused(request: Request, fault: Any) -> Response:
+    return JSONResponse({"sentence": fault.sentence, "code": fault.code}, 422)
+
+
+def _changed(request: Request, fault: Any) -> Response:
+    return JSONResponse({"sentence": "Somebody else has changed this volume.", "code": "label-changed"}, 409)
+
+
+def _unwritten(request: Request, fault: Any) -> Response:
+    sentence = f"Not saved: {fault.filename or 'the log'}: {fault.strerror}; make room, then do it again."
+    return JSONResponse({"sentence": sentence, "code": "label-unwritten"}, 507)

@@ -1,0 +1,413 @@
+// The page: one volume after another, what the reader does to it, and how far all is.
+
+import { act, get, picture, Refused } from "./server.js";
+import { Regions } from "./regions.js";
+import { Bands } from "./bands.js";
+import { Cuts, original } from "./pictures.js";
+
+const $ = id => document.getElementById(id);
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+const TEN = 10, POLL_MS = 5000, NARROW_PX = 90;
+
+let regions, bands, begun;
+let shown = null;           // what the server said of the volume, with its `cuts` and the `first` label shown
+let label = [];             // as it is on the page
+let chosen = "";            // the line that is moved
+let depth = [64, 64];       // column and row at which the side and the front view are cut
+let ahead = null;           // the next volume, loaded before it is wanted
+let trail = [];             // volumes shown, in order; `at` is the present one
+let at = -1;
+let acted = [];             // volumes with actions of this window, for undo
+let unsent = false;         // an edit that waits for the one before it
+
+// ---- volumes ---------------------------------------------------------------------------------------------
+
+async function load(index) {
+  const facts = await get(`/volumes/${index}`);
+  if (facts.fault) return { ...facts, cuts: null };
+  const { bitmap } = await picture(`/volumes/${index}/cuts.jpg`);
+  return { ...facts, pictures: new Cuts(bitmap, facts) };
+}
+
+function loadAhead(after) {
+  const wanted = get(`/next?after=${after}`).then(({ next }) => next);
+  ahead = { index: wanted, volume: wanted.then(next => next === null ? null : load(next)) };
+  ahead.volume.catch(() => {});
+}
+
+async function fetched(index) {
+  const kept = ahead && await ahead.index.catch(() => null) === index ? await ahead.volume.catch(() => null) : null;
+  return kept || load(index);
+}
+
+async function show(index, { back = false } = {}) {
+  if (index === null) return finish();
+  let volume = await fetched(index);
+  if (back) volume = await load(index);                 // what was loaded ahead is older than what was done
+  shown = { ...volume, first: volume.extents };
+  label = shown.extents;
+  if (!back) {
+    trail = [...trail.slice(0, at + 1), index];
+    at = trail.length - 1;
+  }
+  depth = shown.pictures ? shown.pictures.middle : [64, 64];
+  $("finished").hidden = true;
+  $("work").hidden = false;
+  chosen = firstLine();
+  tell(shown.fault || (shown.mark ? `This volume is ${shown.mark === "aside" ? `not to be labelled: ${shown.comment}` : shown.mark}.` : ""), Boolean(shown.fault));
+  drawAll();
+  act(index, () => ({ act: "shown", revision: 0 })).catch(failed);
+  loadAhead(index);
+}
+
+function finish() {
+  shown = null;
+  $("work").hidden = true;
+  $("finished").hidden = false;
+  $("name").textContent = "Nothing left";
+  $("about").textContent = "";
+  $("finished-words").textContent = `All volumes that wait for ${begun.reader} are done. The tables are in ${begun.out}; Ctrl-C in the terminal ends the server.`;
+  tell("");
+}
+
+function firstLine() {
+  const lines = regions.borders(label, slices());
+  const inner = lines.find(line => line.below && line.above && !line.side);
+  return (inner || lines[0] || { id: "" }).id;
+}
+
+const slices = () => shown.grid.slices;
+const line = () => regions.borders(label, slices()).find(one => one.id === chosen) || null;
+const heightAt = slice => shown.grid.bottom_mm + slice * shown.grid.step_mm;
+
+// ---- actions ---------------------------------------------------------------------------------------------
+
+// Sends an action on the present volume; what comes back is what the server holds.
+async function send(action, { follow = false } = {}) {
+  const index = shown.index;
+  const state = await act(index, () => ({ revision: shown.index === index ? shown.revision : 0, ...action() }));
+  if (action().act !== "shown" && acted.at(-1) !== index) acted.push(index);
+  progress(state.progress);
+  if (shown && shown.index === index) {
+    Object.assign(shown, { revision: state.revision, mark: state.mark, comment: state.comment, undo: state.undo, redo: state.redo });
+    if (follow) { label = state.extents; if (!line()) chosen = firstLine(); }
+    drawAll();
+  }
+  return state;
+}
+
+function edit(next) {
+  if (typeof next === "string") return tell(next);
+  if (same(next, label)) return undefined;
+  label = next;
+  if (!line()) chosen = firstLine();
+  tell("");
+  drawAll();
+  return save();
+}
+
+// Saves the label as it is when its turn comes: of many quick moves the last one.
+function save() {
+  if (unsent) return undefined;
+  unsent = true;
+  return send(() => { unsent = false; return { act: "edit", extents: label }; }).catch(failed);
+}
+
+async function leave(action) {
+  const { next } = await send(action);
+  await show(next);
+}
+
+const actions = {
+  done: () => leave(() => ({ act: "done", extents: label })),
+  skip: () => leave(() => ({ act: "skipped" })),
+  redo: () => shown.redo ? send(() => ({ act: "redo" }), { follow: true }) : tell("There is nothing to redo."),
+  restart: () => edit(shown.first),
+  clear: () => edit(regions.sideOf([])),
+  lower: () => edit(regions.shifted(label, -1)),
+  upper: () => edit(regions.shifted(label, +1)),
+  help: () => $("help").showModal(),
+  async undo() {
+    if (shown && shown.undo && acted.includes(shown.index)) return send(() => ({ act: "undo" }), { follow: true });
+    const before = acted.filter(index => !shown || index !== shown.index).pop();
+    if (before === undefined) return shown && shown.undo ? send(() => ({ act: "undo" }), { follow: true }) : tell("There is nothing to undo.");
+    acted = acted.slice(0, acted.lastIndexOf(before) + 1);
+    await show(before, { back: true });
+    return shown.undo ? send(() => ({ act: "undo" }), { follow: true }) : undefined;
+  },
+  async back() {
+    const to = shown ? at - 1 : at;
+    if (to < 0) return tell("This is the first volume.");
+    at = to;
+    return show(trail[at], { back: true });
+  },
+  async comment() {
+    const words = await asked("A comment on this volume", shown.comment, []);
+    if (words !== null) await send(() => ({ act: "comment", words }));
+  },
+  async aside() {
+    const reasons = ["not a body", "too noisy", "header is wrong: not feet to head", "cannot tell the border"];
+    const words = await asked("Cannot be labelled, because …", shown.fault, reasons);
+    if (words) await leave(() => ({ act: "aside", words }));
+  },
+};
+
+function run(name, ...given) {
+  if (!shown && !["undo", "back", "help"].includes(name)) return;
+  if (shown && shown.fault && !["skip", "aside", "undo", "redo", "back", "comment", "help"].includes(name)) {
+    tell(shown.fault, true);
+    return;
+  }
+  Promise.resolve().then(() => actions[name](...given)).catch(failed);
+}
+
+async function failed(fault) {
+  if (!(fault instanceof Refused)) {
+    tell(`Sorry, the page met something it was not written for: ${fault.message}. Reload it; what you did is saved.`, true);
+    return;
+  }
+  if (fault.status !== 409 || !shown) { tell(fault.message, true); return; }
+  const mine = label;
+  await show(shown.index, { back: true });
+  if (!same(mine, label) && await choice($("clash")) === "mine") edit(mine);
+  else tell("Somebody else has changed this volume; this is how it is now.", true);
+}
+
+function choice(dialog) {
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise(done => dialog.addEventListener("close", () => done(dialog.returnValue), { once: true }));
+}
+
+async function asked(title, words, reasons) {
+  $("words-title").textContent = title;
+  $("words-text").value = words || "";
+  $("reasons").replaceChildren(...reasons.map(reason => {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: reason });
+    button.addEventListener("click", () => { $("words-text").value = reason; $("words").close("save"); });
+    return button;
+  }));
+  const answer = choice($("words"));
+  $("words-text").focus();
+  return await answer === "save" ? $("words-text").value.trim() : null;
+}
+
+// ---- drawing ---------------------------------------------------------------------------------------------
+
+function tell(words, bad = false) {
+  $("told").textContent = words;
+  $("told").className = bad ? "bad" : "";
+}
+
+function progress(far) {
+  $("bar").value = far.volumes ? far.done / far.volumes : 0;
+  const readers = Object.entries(far.readers), parts = [`${far.done} of ${far.volumes} done`];
+  if (readers.length > 1) parts.push(readers.map(([name, count]) => `${name} ${count}`).join(", "));
+  const wrong = far.wrong;
+  if (wrong && wrong.value !== null) {
+    const share = value => (100 * value).toFixed(1);
+    const interval = wrong.low === null ? "" : `, ${share(wrong.low)} to ${share(wrong.high)}`;
+    parts.push(`predicted wrongly${far.is_random ? "" : ", of those asked for first"}: ${share(wrong.value)} % of ${wrong.denominator.toLocaleString("en")} slices (${wrong.subjects} ${wrong.subjects === 1 ? "person" : "people"}${interval})`);
+  }
+  $("done").textContent = parts.join(" · ");
+}
+
+function drawAll() {
+  const facts = Object.values(shown.attributes).filter(Boolean).slice(0, 5).join(", ");
+  $("name").textContent = shown.volume_id;
+  $("about").textContent = [facts, shown.comment && shown.mark !== "aside" ? `comment: ${shown.comment}` : ""].filter(Boolean).join(" · ");
+  document.title = `${shown.volume_id}: fovnet label`;
+  drawDoubts(shown.message ? shown.message.split("; ") : []);
+  drawToggles();
+  for (const [name, can] of [["redo", shown.redo], ["undo", shown.undo || acted.length > 0], ["back", at > 0]])
+    document.querySelector(`nav [data-do=${name}]`).setAttribute("aria-disabled", String(!can));
+  $("body").hidden = $("slices").hidden = $("regions").hidden = Boolean(shown.fault);
+  if (shown.fault) return;
+  drawSize();
+  drawViews();
+  drawLabel();
+}
+
+function drawDoubts(doubts) {
+  $("doubts").hidden = !doubts.length;
+  const more = doubts.length > 1 ? ` (and ${doubts.length - 1} more)` : "";
+  $("doubts").firstElementChild.textContent = `In doubt: ${doubts[0]}${more}`;
+  $("doubts").lastElementChild.replaceChildren(...doubts.slice(1).map(doubt =>
+    Object.assign(document.createElement("li"), { textContent: doubt })));
+}
+
+function drawToggles() {
+  const shows = new Set(label.map(([name]) => name));
+  const buttons = [...$("toggles").children];
+  regions.names.forEach((name, index) => buttons[index].setAttribute("aria-pressed", String(shows.has(name))));
+}
+
+function drawSize() {
+  const stage = $("stage"), tall = stage.clientHeight, high = shown.grid.slices * shown.grid.step_mm;
+  const room = Math.max(2 * NARROW_PX, ($("work").clientWidth || 1000) * (window.innerWidth > 760 ? 0.55 : 1) - 190);
+  const wide = Math.max(NARROW_PX, Math.min(room / 2, tall * shown.side_mm / high));
+  for (const view of stage.querySelectorAll(".view")) view.style.width = `${wide}px`;
+  const stretch = (tall / high) / (wide / shown.side_mm);
+  const drawn = Math.abs(stretch - 1) < 0.03 ? "true to scale" : `drawn ${stretch.toFixed(1)} times as high as wide`;
+  $("scale").textContent = `${shown.grid.slices} slices, ${Math.round(heightAt(0))} to ${Math.round(heightAt(slices()))} mm; ${drawn}${shown.notes.length ? `; ${shown.notes.join("; ")}` : ""}`;
+}
+
+function drawViews() {
+  shown.pictures.view($("front"), false, depth[1]);
+  shown.pictures.view($("side"), true, depth[0]);
+}
+
+function named(one) {
+  const above = one.above || "none", below = one.below || "none";
+  const name = one.side ? `${one.side}, ${one.above ? "lower" : "upper"} end` : `${below} | ${above}`;
+  return { name, value: `${name}: between slice ${one.at - 1} and ${one.at}, at ${Math.round(heightAt(one.at))} mm` };
+}
+
+function drawLabel() {
+  drawToggles();
+  bands.draw(label, slices(), shown.beside, chosen, named);
+  const one = line(), place = one ? one.at : Math.floor(slices() / 2);
+  if (one) {
+    const landmark = regions.landmark(one);
+    $("landmark").textContent = `${named(one).name}${landmark ? `: ${landmark}` : ""}`;
+  } else $("landmark").textContent = label.length ? "" : "No region is shown. Add those that you see, by their buttons or keys.";
+  drawSlice("above", place, one ? one.above : "");
+  drawSlice("below", place - 1, one ? one.below : "");
+}
+
+let wanted = 0;
+
+function drawSlice(id, slice, name) {
+  const words = $(`${id}-words`), inside = slice >= 0 && slice < slices();
+  shown.pictures.slice($(id), slice);
+  const tone = document.createElement("i");
+  tone.style.background = regions.colour(name || "none");
+  words.replaceChildren(tone, inside ? `${name || "none"}: slice ${slice}, ${Math.round(heightAt(slice + 0.5))} mm` : "beyond the picture");
+  if (inside && $("original").checked) drawOriginal(id, slice);
+}
+
+async function drawOriginal(id, slice) {
+  const turn = ++wanted, index = shown.index;
+  const canvas = $(id);
+  canvas.turn = turn;
+  try {
+    const made = await picture(`/volumes/${index}/slices/${slice}.jpg`);
+    if (canvas.turn === turn && shown && shown.index === index) original(canvas, made, shown.pictures.crop);
+  } catch (fault) { failed(fault); }
+}
+
+// ---- what the reader does --------------------------------------------------------------------------------
+
+function choose(step) {
+  const lines = regions.borders(label, slices());
+  if (!lines.length) return;
+  const now = lines.findIndex(one => one.id === chosen);
+  chosen = lines[Math.max(0, Math.min(lines.length - 1, now + step))].id;
+  bands.focus(chosen);
+  drawLabel();
+}
+
+function brighter(by) {
+  const slider = $("brightness");
+  slider.value = Number(slider.value) + by;
+  slider.dispatchEvent(new Event("input"));
+}
+
+const KEYS = {
+  Enter: () => run("done"), s: () => run("skip"), z: () => run("undo"), y: () => run("redo"), b: () => run("back"),
+  c: () => run("comment"), x: () => run("aside"), r: () => run("restart"), 0: () => run("clear"), "?": () => run("help"),
+  "[": () => run("lower"), "]": () => run("upper"), "+": () => brighter(0.2), "=": () => brighter(0.2), "-": () => brighter(-0.2),
+  o: () => { $("original").checked = !$("original").checked; drawLabel(); },
+  ArrowLeft: () => choose(-1), ArrowRight: () => choose(+1),
+  ArrowUp: event => nudge(event.shiftKey ? TEN : 1), ArrowDown: event => nudge(event.shiftKey ? -TEN : -1),
+};
+
+function nudge(by) {
+  const one = line();
+  if (one) edit(regions.moved(label, one, one.at + by));
+}
+
+function pressed(event) {
+  if (document.querySelector("dialog[open]") || event.altKey) return;
+  const command = event.ctrlKey || event.metaKey;
+  if (command && !["z", "y"].includes(event.key.toLowerCase())) return;
+  if (event.target.matches("textarea, input[type=range]")) return;
+  if (event.target.matches("button, input") && ["Enter", " "].includes(event.key)) return;
+  let key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (command && key === "z" && event.shiftKey) key = "y";
+  const name = /^[1-9]$/.test(key) ? regions.names[Number(key) - 1] : undefined;
+  if (!KEYS[key] && !name) return;
+  event.preventDefault();
+  if (event.repeat && !key.startsWith("Arrow")) return;             // a key held down is one wish
+  if (name) { if (shown && !shown.fault) edit(regions.toggled(label, name, slices())); }
+  else if (shown && !shown.fault || !/^(Arrow|o$)/.test(key)) KEYS[key](event);
+}
+
+function listen() {
+  document.addEventListener("keydown", pressed);
+  for (const button of document.querySelectorAll("[data-do]")) button.addEventListener("click", event => {
+    if (event.detail) button.blur();                    // by mouse or touch: Enter is then "all right" again
+    run(button.dataset.do);
+  });
+  for (const id of ["brightness", "contrast"]) $(id).addEventListener("input", light);
+  for (const id of ["brightness", "contrast", "original"]) $(id).addEventListener("pointerup", () => $(id).blur());
+  $("original").addEventListener("change", drawLabel);
+  for (const id of ["above", "below"]) $(id).addEventListener("click", event => {
+    const box = event.target.getBoundingClientRect();
+    depth = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height].map((share, axis) => shown.pictures.pixelAt(share, axis));
+    drawViews();
+  });
+  window.addEventListener("resize", () => { if (shown && !shown.fault) { drawSize(); drawLabel(); } });
+}
+
+function light() {
+  const filter = `brightness(${$("brightness").value}) contrast(${$("contrast").value})`;
+  for (const id of ["front", "side", "above", "below"]) $(id).style.filter = filter;
+}
+
+function addToggles() {
+  $("toggles").replaceChildren(...regions.names.map((name, index) => {
+    const button = Object.assign(document.createElement("button"), { type: "button" });
+    const tone = Object.assign(document.createElement("span"), { className: "tone" });
+    tone.style.background = regions.colour(name);
+    button.append(tone, name);
+    if (index < 9) button.append(Object.assign(document.createElement("kbd"), { textContent: index + 1 }));
+    button.addEventListener("click", event => {
+      if (event.detail) button.blur();
+      if (shown && !shown.fault) edit(regions.toggled(label, name, slices()));
+    });
+    return button;
+  }));
+  $("landmarks").replaceChildren(...regions.chain.slice(1).flatMap((name, index) => regions.landmarks[index]
+    ? [Object.assign(document.createElement("li"), { textContent: `${regions.chain[index]} | ${name}: ${regions.landmarks[index]}` })] : []));
+}
+
+async function poll() {
+  try {
+    const far = await get(`/progress${shown ? `?of=${shown.index}` : ""}`), index = shown?.index;
+    progress(far);
+    if (shown && !unsent && shown.index === index && far.revision > shown.revision) tell("Somebody else has changed this volume; your next action will show how.", true);
+  } catch (fault) { failed(fault); }
+  setTimeout(poll, POLL_MS);
+}
+
+async function begin() {
+  history.replaceState(null, "", "/");                  // the key does not stay in the address
+  begun = await get("/begin");
+  regions = new Regions(begun.regions);
+  bands = new Bands($("stage"), regions, {
+    chosen: one => { if (one.id !== chosen) { chosen = one.id; drawLabel(); } },
+    dragged: (one, to) => {
+      const now = regions.borders(label, slices()).find(other => other.id === one.id);
+      if (now) { label = regions.moved(label, now, to); drawLabel(); }
+    },
+    released: save,
+  });
+  addToggles();
+  listen();
+  progress(begun.progress);
+  setTimeout(poll, POLL_MS);
+  await show(begun.next);
+}
+
+begin().catch(failed);

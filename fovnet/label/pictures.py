@@ -1,0 +1,161 @@
+"""The pictures of volumes for the page: all axial cuts on one sheet, and single slices as they were acquired.
+
+Cuts are those the networks see, so that a volume of any size is a sheet of a megabyte at most.  Volumes are
+read ahead by one thread of its own; sheets are kept, the least lately used given up first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.drawing.raster import contact_sheet, jpeg
+from fovnet.errors import FovnetError
+from fovnet.label.law import Grid, grid_between
+from fovnet.unforeseen import internal
+from fovnet.volume.intensity import window
+from fovnet.volume.orient import to_ras
+from fovnet.volume.slices.stack import SliceStack, slice_volume
+from fovnet.volume.sources.source import read, source_of
+from fovnet.volume.volume import Volume
+
+ACROSS = 16             # cuts side by side on a sheet
+QUALITY = 85
+NO_SLICES = Grid(0, 0.0, 0.0)
+MOST_BYTES = 200_000_000
+"""Of sheets that are kept: several hundred volumes."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A volume for the page.
+
+    sheet    JPEG of its cuts, ACROSS side by side, from the feet on;  cut_of  (n,) the cut of each slice
+    side_mm  of a cut, which is square;  notes  what was done while reading
+    fault    why it cannot be shown, in a sentence; all else is empty then
+    """
+
+    sheet: bytes = b""
+    cuts: int = 0
+    cut_of: tuple[int, ...] = ()
+    side_mm: float = 0.0
+    grid: Grid = NO_SLICES
+    notes: tuple[str, ...] = ()
+    fault: str = ""
+
+
+class Whole(NamedTuple):
+    """A volume in its original resolution: grey (i, j, k) as `Volume.voxels`, the plane of each slice that
+    labels count (n,), and how many times as wide as high an axial slice is."""
+
+    grey: NDArray[np.uint8]
+    plane_of: NDArray[np.int64]
+    wide_to_high: float
+
+
+class Pictures:
+    """The pictures of some volumes, by their index."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths, self._lock = paths, Lock()
+        self._reader, self._originals = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        self._begun: OrderedDict[int, Future[Shown]] = OrderedDict()
+        self._whole: tuple[int, Whole] | None = None
+
+    def of(self, index: int) -> Shown:
+        """The volume of that index, waited for if it is not read yet."""
+        return self.ahead(index).result()
+
+    def ahead(self, index: int) -> Future[Shown]:
+        """The same, begun if it was not, and not waited for."""
+        with self._lock:
+            if index not in self._begun:
+                self._begun[index] = self._reader.submit(_guarded(self._paths[index]))
+            self._begun.move_to_end(index)
+            self._give_up()
+            return self._begun[index]
+
+    def only_ahead(self, indices: Sequence[int]) -> None:
+        """Reads these ahead, in this order, and no longer others that are not begun."""
+        with self._lock:
+            for index in [index for index in self._begun if index not in indices]:
+                if self._begun[index].cancel():
+                    del self._begun[index]
+        for index in indices:
+            self.ahead(index)
+
+    def slice(self, index: int, at: int) -> tuple[bytes, float]:
+        """JPEG of one slice as acquired, counted as labels count, and how many times as wide as high it is;
+        windowed as the volume is.  Raises VolumeError as reading does."""
+        whole = self._originals.submit(self._read_whole, index).result()
+        plane = whole.grey[::-1, ::-1, whole.plane_of[at]].T
+        return jpeg(plane, 92), whole.wide_to_high
+
+    def close(self) -> None:
+        """Stops reading."""
+        for one in (self._reader, self._originals):
+            one.shutdown(wait=False, cancel_futures=True)
+
+    def _read_whole(self, index: int) -> Whole:
+        if self._whole is None or self._whole[0] != index:
+            self._whole = None                          # two at once might not fit
+            self._whole = index, _whole(to_ras(read(source_of(self._paths[index]))))
+        return self._whole[1]
+
+    def _give_up(self) -> None:
+        """Forgets the least lately used sheets beyond MOST_BYTES; within the lock."""
+        done = {
+            index: len(one.result().sheet)
+            for index, one in self._begun.items()
+            if one.done() and not one.cancelled()
+        }
+        over = sum(done.values()) - MOST_BYTES
+        for index, size in done.items():
+            if over <= 0:
+                break
+            over -= size
+            del self._begun[index]
+
+
+def _whole(volume: Volume) -> Whole:
+    black, white = window(volume.voxels)
+    with np.errstate(over="ignore"):                    # a voxel 1e35 times the window is white
+        grey = np.clip((volume.voxels - black) * np.float32(255 / (white - black)), 0, 255).astype(np.uint8)
+    planes, counted = np.arange(grey.shape[2]), volume.counted_z_mm
+    if counted is not None:
+        planes = np.abs(counted[:, None] - volume.slice_heights_mm()).argmin(axis=1)
+    wide, high = (volume.spacing_mm[:2] * grey.shape[:2]).tolist()
+    return Whole(grey, planes, wide / high)
+
+
+def _guarded(path: Path) -> Callable[[], Shown]:
+    def made() -> Shown:
+        try:
+            return _shown(slice_volume(source_of(path)))
+        except FovnetError as fault:
+            return Shown(fault=str(fault))
+        except Exception as fault:
+            return Shown(fault=str(internal(path, fault)))
+
+    return made
+
+
+def _shown(stack: SliceStack) -> Shown:
+    slices = stack.counted_slices or int(stack.covers[-1, 1]) + 1
+    if stack.counted is None:
+        cut_of = np.repeat(np.arange(len(stack.covers)), np.diff(stack.covers, axis=1)[:, 0] + 1)
+    else:
+        cut_of = np.abs(np.arange(slices)[:, None] - stack.counted).argmin(axis=1)
+    edges = stack.edges_mm
+    return Shown(
+        jpeg(contact_sheet(stack.pixels, ACROSS), QUALITY), len(stack.pixels), tuple(cut_of.tolist()),
+        stack.side_mm, grid_between(float(edges[0]), float(edges[-1]), slices), stack.notes,
+    )

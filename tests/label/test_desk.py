@@ -1,0 +1,215 @@
+"""One reader's work, and several at once, on real files."""
+
+from __future__ import annotations
+
+import io
+import re
+import resource
+import shutil
+import signal
+from pathlib import Path
+
+import nibabel
+import numpy as np
+import pytest
+from PIL import Image
+
+from fovnet.errors import CollectionError
+from fovnet.label.agreement import compared
+from fovnet.label.desk import Action, Changed
+from fovnet.label.starts import gathered
+from fovnet.records import read_tsv, write_tsv
+from fovnet.regions import DEFAULT
+from fovnet.volume.collection.tables import read_collection
+from tests.label.conftest import NAMES, OTHER, SEEN, SESSION, SLICES
+
+LEGS, WHOLE = ("legs", 0, 9), (("legs", 0, 9), ("pelvis", 10, 23))
+
+
+def regions(out: Path) -> dict[str, list[tuple]]:
+    table = read_collection(out)
+    return {name: [(row.region, row.first, row.last) for row in rows] for name, rows in table.regions.items()}
+
+
+def test_what_is_labelled_is_a_collection(desk, act, volumes: Path) -> None:
+    made = desk()
+    for index in range(len(NAMES)):
+        act(made, index, "done", *(WHOLE if index else ()))
+    nothing = [("none", 0, SLICES - 1)]
+    assert regions(made.out) == {NAMES[0]: nothing} | {name: [*WHOLE] for name in NAMES[1:]}
+    rows = read_collection(made.out).volumes
+    assert [row.path.resolve() for row in rows] == [(volumes / f"{name}.nii.gz").resolve() for name in NAMES]
+    assert {row.attributes["site"] for row in rows} == {"A"} and made.next(SESSION, None) is None
+
+
+def test_the_page_begins_with_the_prediction_and_blind_with_nothing(desk) -> None:
+    told = desk().volume(0)
+    assert told["extents"] == told["predicted"] == [[*SEEN]] and told["message"]
+    blind = desk("bo", mode="blind").volume(0)
+    hidden = ("extents", "predicted", "beside", "message", "attributes")
+    assert not any(blind[key] for key in hidden)
+
+
+def test_a_volume_has_the_grid_that_its_header_says(desk) -> None:
+    told = desk().volume(0)
+    assert told["grid"] == {"slices": SLICES, "bottom_mm": -10.0, "step_mm": 5.0}
+    assert len(told["cut_of"]) == SLICES and max(told["cut_of"]) == told["cuts"] - 1
+
+
+def test_a_slice_in_original_resolution_is_that_of_the_file(desk, volumes: Path) -> None:
+    """Patient's right on the left, the front on top: both axes of the array reversed, then transposed."""
+    picture, wide_to_high = desk().pictures.slice(0, 5)
+    seen = np.asarray(Image.open(io.BytesIO(picture)), dtype=float)
+    plane = nibabel.load(volumes / f"{NAMES[0]}.nii.gz").get_fdata()[::-1, ::-1, 5].T
+    assert seen.shape == plane.shape and wide_to_high == pytest.approx(20 / 16)
+    assert np.corrcoef(seen.ravel(), plane.ravel())[0, 1] > 0.99
+
+
+def test_work_goes_on_where_it_was(desk, act) -> None:
+    first = desk()
+    act(first, 0, "done", LEGS)
+    act(first, 1, "edit", LEGS)
+    act(first, 2, "skipped")
+    act(first, 3, "comment", words="=1+1")
+    again = desk()
+    assert again.next(OTHER, None) == 1 and again.volume(1)["extents"] == [[*LEGS]]
+    assert again.volume(3)["comment"] == "=1+1" and again.volume(1)["undo"]
+    order = []
+    while (index := again.next(OTHER, None)) is not None:
+        order.append(index)
+        act(again, index, "done", LEGS, session=OTHER)
+    assert order == [1, 3, 2]                                   # what was skipped comes last
+
+
+def test_what_another_process_changed_is_never_written_over(desk, act) -> None:
+    one, other = desk("anna"), desk("bo")
+    stale = one.volume(0)["revision"]
+    act(other, 0, "edit", LEGS)
+    with pytest.raises(Changed):
+        one.act(SESSION, 0, Action("done", stale, WHOLE))
+    act(other, 0, "done", LEGS)
+    assert regions(one.out) == {NAMES[0]: [LEGS]}
+    seen = one.volume(0)
+    assert seen["extents"] == [[*LEGS]] and seen["beside"][0]["reader"] == "bo"
+    act(one, 0, "done", *WHOLE)                                 # knowing it, it may be corrected
+    assert regions(one.out) == {NAMES[0]: [*WHOLE]}
+
+
+def test_two_windows_are_given_different_volumes(desk) -> None:
+    made = desk()
+    first = made.next(SESSION, None)
+    made.act(SESSION, first, Action("shown", 0))
+    assert made.next(OTHER, None) != first == made.next(SESSION, None)
+
+
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [
+        (Action("done", 0, (("legs", 0, SLICES),)), "label-unlawful"),
+        (Action("done", 0, (("legs", 0, 3), ("head", 4, 9))), "label-unlawful"),
+        (Action("done", 0), "label-action"), (Action("aside", 0, None, " "), "label-action"),
+        (Action("delete", 0), "label-action"),
+    ],
+)
+def test_what_is_no_label_is_refused_and_not_in_the_log(desk, action: Action, code: str) -> None:
+    made = desk()
+    before = made.log.path.read_bytes()
+    with pytest.raises(CollectionError) as fault:
+        made.act(SESSION, 0, action)
+    assert fault.value.code == code and made.log.path.read_bytes() == before
+
+
+def test_what_cannot_be_labelled_is_set_aside_with_its_reason(desk, act) -> None:
+    made = desk()
+    act(made, 0, "aside", words="a bottle")
+    assert regions(made.out) == {} and read_tsv(made.out / "aside.tsv")[0]["reason"] == "a bottle"
+
+
+def test_a_volume_that_cannot_be_read_says_why_and_stops_nothing(desk, act, volumes, tmp_path: Path) -> None:
+    folder = tmp_path / "broken"
+    shutil.copytree(volumes, folder)
+    (folder / f"{NAMES[0]}.nii.gz").write_bytes(b"\x1f\x8b no volume")
+    made = desk(starts=(folder,))
+    assert NAMES[0] in made.volume(0)["fault"]
+    act(made, 0, "aside", words="broken")
+    assert made.next(SESSION, 0) == 1
+
+
+def test_labels_that_exist_are_done_and_stay_as_they_were(desk, act, volumes, tmp_path: Path) -> None:
+    """In millimetres too: -10 to 40 mm are the ten lowest slices."""
+    folder = tmp_path / "started"
+    folder.mkdir()
+    table = (volumes / "volumes.tsv").read_text()
+    (folder / "volumes.tsv").write_text(re.sub(r"(\S+\.nii\.gz)", rf"{volumes}/\1", table))
+    columns = ("volume_id", "region", "first_slice", "last_slice", "from_mm", "to_mm")
+    rows = [
+        dict(zip(columns, (NAMES[0], "legs", "", "", -10, 40), strict=True)),
+        dict(zip(columns, (NAMES[1], "head", 3, 5, "", ""), strict=True)),
+    ]
+    write_tsv(folder / "regions.tsv", columns, rows)
+    made = desk(starts=(folder,))
+    assert regions(made.out) == regions(folder) and made.next(SESSION, None) == 2
+    assert made.volume(0)["extents"] == [["legs", 0, 9]]
+    again = desk(starts=(volumes,))                             # the table is not named any more
+    assert regions(again.out) == regions(folder)
+    act(again, 0, "done", *WHOLE)
+    assert regions(again.out)[NAMES[0]] == [*WHOLE]
+
+
+def test_two_readers_and_a_third(desk, act) -> None:
+    one, two = desk("anna"), desk("bo", mode="blind")
+    for index in range(3):
+        act(one, index, "done", *WHOLE)
+        act(two, index, "done", *(WHOLE if index < 2 else (("legs", 0, 13), ("pelvis", 14, 23))))
+    found = compared(one.out, DEFAULT)
+    assert [(row["volume_id"], row["what"], row["settled"]) for row in found.differing] == [
+        (NAMES[2], "upper end of legs: 20 mm apart; lower end of pelvis: 20 mm apart", "no")
+    ]
+    alike = next(m for m in found.measures["anna", "bo"] if m.name == "slices_alike")
+    assert (alike.numerator, alike.denominator) == (3 * SLICES - 4, 3 * SLICES)
+    assert NAMES[2] not in regions(one.out)
+    third = desk("cleo", mode="third")
+    assert third.next(SESSION, None) == 2 and len(third.volume(2)["beside"]) == 2
+    act(third, 2, "done", *WHOLE)
+    assert third.next(SESSION, None) is None and NAMES[2] in regions(one.out)
+
+
+def test_subjects_that_are_corrected_by_hand_stay(desk, answers: Path) -> None:
+    made = desk(starts=(answers,))
+    assert {one.row.subject_id for one in made.items} == {"sub-1", "sub-2", "z<script>alert(1)<"}
+    assert all(one.is_subject_guessed for one in made.items)
+    table = made.out / "volumes.tsv"
+    table.write_text(table.read_text().replace("\tsub-2\t", "\tsub-1\t"))
+    again = desk(starts=(answers,))
+    assert "sub-2" not in {one.row.subject_id for one in again.items} and "\tsub-2\t" not in table.read_text()
+
+
+def test_tables_that_are_not_a_labellings_are_not_touched(desk, volumes, tmp_path: Path) -> None:
+    out = tmp_path / "mine"
+    shutil.copytree(volumes, out)
+    with pytest.raises(CollectionError, match="would be overwritten") as fault:
+        desk(out=out)
+    assert fault.value.code == "collection-exists" and not (out / "label-log.jsonl").exists()
+
+
+def test_a_full_disk_is_said_and_leaves_the_log_whole(desk, act) -> None:
+    made = desk()
+    act(made, 0, "done", LEGS)
+    before = made.log.path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
+    try:
+        with pytest.raises(OSError):
+            act(made, 1, "done", LEGS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert made.log.path.read_bytes() == before
+    act(made, 1, "done", LEGS)
+
+
+def test_a_folder_of_neither_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CollectionError) as fault:
+        gathered([tmp_path], DEFAULT)
+    assert fault.value.code == "label-start" and not [*tmp_path.iterdir()]

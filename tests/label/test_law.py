@@ -1,0 +1,100 @@
+"""What a label may be, held against the checks of the tables themselves."""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fovnet.errors import CollectionError
+from fovnet.label.law import Extent, Grid, extents_of, lawful, mended, shown
+from fovnet.records import write_tsv
+from fovnet.regions import DEFAULT
+from fovnet.volume.collection.tables import VOLUME_COLUMNS, RegionRow, read_collection
+
+SLICES = 9
+ONE = st.builds(
+    Extent, st.sampled_from(DEFAULT.classes[:-1]), st.integers(-1, SLICES), st.integers(-1, SLICES)
+)
+
+
+def is_lawful(label: list[Extent]) -> bool:
+    """The definition, slice by slice: at most one chain region each, and from the feet on each rung follows
+    the one before, without a gap between the first and the last."""
+    if any(not 0 <= one.first <= one.last < SLICES for one in label):
+        return False
+    if len({one.region for one in label}) < len(label):
+        return False
+    chain = [one for one in label if one.region in DEFAULT.chain]
+    rungs = [
+        [DEFAULT.chain.index(one.region) for one in chain if one.first <= at <= one.last]
+        for at in range(SLICES)
+    ]
+    if any(len(here) > 1 for here in rungs):
+        return False
+    seen = [here[0] if here else None for here in rungs]
+    filled = [at for at, rung in enumerate(seen) if rung is not None]
+    run = seen[filled[0] : filled[-1] + 1] if filled else []
+    return None not in run and all(upper - lower in (0, 1) for lower, upper in pairwise(run))
+
+
+@given(st.lists(ONE, max_size=4))
+def test_lawful_is_what_the_definition_says(label: list[Extent]) -> None:
+    try:
+        assert set(lawful(label, SLICES, DEFAULT)) == set(label)
+        accepted = True
+    except CollectionError as fault:
+        assert fault.code == "label-unlawful"
+        accepted = False
+    assert accepted == is_lawful(label)
+
+
+@given(st.lists(ONE, max_size=4))
+def test_what_is_mended_is_lawful_and_what_is_lawful_stays(label: list[Extent]) -> None:
+    found = mended(label, SLICES, DEFAULT)
+    assert is_lawful([*found])
+    if is_lawful(label):
+        assert set(found) == set(label)
+
+
+def test_neighbours_that_share_a_slice_meet_halfway() -> None:
+    found = mended([Extent("chest", 4, 8), Extent("abdomen", 0, 5)], SLICES, DEFAULT)
+    assert found == (("abdomen", 0, 4), ("chest", 5, 8))
+
+
+@given(st.integers(0, 3), st.lists(st.integers(1, 5), min_size=1, max_size=5), st.integers(0, 4))
+def test_every_lawful_label_is_a_valid_table(first: int, lengths: list[int], rung: int) -> None:
+    """The tables' own reader finds no fault, and the same slices come back."""
+    names, at, rows = DEFAULT.chain[rung : rung + len(lengths)], first, []
+    for name, length in zip(names, lengths, strict=False):
+        rows.append(Extent(name, at, at + length - 1))
+        at += length
+    label = lawful([*rows, Extent(DEFAULT.side_regions[0], 0, 2)], 40, DEFAULT)
+    columns = ("volume_id", "region", "first_slice", "last_slice")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        write_tsv(folder / "volumes.tsv", VOLUME_COLUMNS, [dict.fromkeys(VOLUME_COLUMNS, "v")])
+        write_tsv(
+            folder / "regions.tsv", columns, [dict(zip(columns, ("v", *one), strict=True)) for one in label]
+        )
+        back = extents_of(read_collection(folder).regions["v"], Grid(40, 0.0, 1.0), DEFAULT)
+    assert back == label
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "first", "last"), [(0, 10, 0, 1), (-50, 7.4, 0, 0), (2.5, 12.5, 0, 2)]
+)
+def test_millimetres_are_the_slices_whose_middle_they_hold(low, high, first, last) -> None:
+    """Middles at 2.5, 7.5, 12.5 ... mm."""
+    rows = [RegionRow("v", "head", low, high, in_mm=True)]
+    assert extents_of(rows, Grid(4, 0.0, 5.0), DEFAULT) == (("head", first, last),)
+    assert extents_of(rows, None, DEFAULT) == ()
+
+
+def test_slices_in_no_region_show_none() -> None:
+    labels = shown((Extent("legs", 1, 2), Extent("spine", 2, 3)), 5, DEFAULT)
+    assert labels.sum(axis=1).tolist() == [1, 1, 2, 1, 1] and labels[[0, 4], -1].all()

@@ -1,0 +1,57 @@
+"""The queue asks for everything once, and first for what is unsure and not like what came before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fovnet.label.law import Extent
+from fovnet.label.order import ORDERS, teaching, unsure, worth_of
+from fovnet.label.starts import Item, Predicted
+from fovnet.volume.collection.tables import VolumeRow
+
+
+def item(number: int, chance: float = 0.5, *, subject: str = "", site: str = "", **more) -> Item:
+    row = VolumeRow(f"v{number}", subject or f"s{number}", Path(f"/v{number}"), "", {"site": site})
+    return Item(row, Predicted((Extent("legs", 0, 1),), "", (chance,), **more))
+
+
+ITEMS = st.lists(
+    st.tuples(st.floats(0, 1), st.sampled_from("ab"), st.sampled_from("xyz")), min_size=1, max_size=12
+).map(
+    lambda drawn: [item(at, chance, site=site, subject=who) for at, (chance, site, who) in enumerate(drawn)]
+)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@given(items=ITEMS, seed=st.integers(0, 9), data=st.data())
+def test_every_volume_is_asked_for_once(order: str, items: list[Item], seed: int, data) -> None:
+    done = data.draw(st.sets(st.integers(0, len(items) - 1)))
+    found = ORDERS[order](items, seed, sorted(done))
+    assert sorted(found) == [*range(len(items))]
+
+
+@given(st.floats(0, 0.5), st.floats(0, 0.5), st.floats(0, 1), st.floats(0, 1))
+def test_less_sure_or_less_agreed_teaches_more(one: float, other: float, low: float, high: float) -> None:
+    low, high = sorted((low, high))
+    if one < other:
+        assert worth_of(item(0, one)) <= worth_of(item(0, other))
+    assert worth_of(item(0, one, agreement=high)) <= worth_of(item(0, one, agreement=low))
+    assert worth_of(item(0, one, novelty=high)) <= worth_of(item(0, one, novelty=low))
+
+
+def test_people_and_sites_take_turns() -> None:
+    items = [item(at, 0.5 - at / 100, subject=who, site=site) for at, (who, site) in enumerate(
+        [("p", "a"), ("p", "a"), ("q", "a"), ("r", "b")]
+    )]
+    assert unsure(items, 0) == [0, 1, 2, 3]
+    assert teaching(items, 0)[:3] == [0, 3, 2]                  # another site, then another person
+    assert teaching(items, 0, [3])[:2] == [0, 2]
+
+
+def test_chance_is_drawn_by_the_seed() -> None:
+    items = [item(at) for at in range(30)]
+    assert ORDERS["random"](items, 1) == ORDERS["random"](items, 1) != ORDERS["random"](items, 2)

@@ -1,0 +1,97 @@
+"""What a log amounts to: undo takes back exactly what was done, and readers who differ settle nothing."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fovnet.label.law import Extent, Grid
+from fovnet.label.readings import ASIDE, DONE, GIVEN, Book, State, differences, is_disputed, settled
+from fovnet.regions import DEFAULT
+
+GRID = {"slices": 40, "bottom_mm": 0.0, "step_mm": 5.0}
+
+
+def line(second: int, reader: str, act: str, *extents, mode: str = "open", **more) -> dict:
+    label = {"extents": [list(one) for one in extents]} if act in ("edit", DONE) else {}
+    time = f"2026-01-01T00:{second // 60:02d}:{second % 60:02d}+00:00"
+    return {
+        "time": time, "reader": reader, "session": reader, "mode": mode, "volume_id": "v", "act": act,
+        **label, **more,
+    }
+
+
+def book(*lines: dict) -> Book:
+    made = Book(DEFAULT)
+    made.follow([line(0, "somebody", "shown", grid=GRID), *lines])
+    return made
+
+
+ACTS = st.sampled_from(["edit", DONE, "skipped", ASIDE, "comment"])
+
+
+@given(st.lists(st.tuples(ACTS, st.integers(0, 30)), min_size=1, max_size=12), st.data())
+def test_undo_goes_back_state_by_state_and_redo_forth_again(acts, data) -> None:
+    made, states = book(), [None]
+    for second, (act, last) in enumerate(acts):
+        made.follow([line(second, "anna", act, ("legs", 0, last), words=str(last))])
+        states.append(made.pages("v").readings["anna"].now)
+    back = data.draw(st.integers(0, len(acts)))
+    for expected in states[::-1][1 : back + 1]:
+        made.follow([line(90, "anna", "undo")])
+        assert made.pages("v").readings["anna"].now == expected
+    for expected in states[len(states) - back :]:
+        made.follow([line(91, "anna", "redo")])
+        assert made.pages("v").readings["anna"].now == expected
+    made.follow([line(92, "anna", "redo")])                  # nothing is left to redo
+    assert made.pages("v").readings["anna"].now == states[-1]
+
+
+def test_a_later_reader_who_saw_a_reading_replaces_it() -> None:
+    made = book(line(1, "anna", DONE, ("legs", 0, 9)), line(2, "bo", DONE, ("legs", 0, 30)))
+    label = settled(made.pages("v"))
+    assert label is not None and label.extents == (("legs", 0, 30),)
+    assert made.pages("v").readings["anna"].now.extents == (("legs", 0, 9),)       # and it is kept
+
+
+def test_blind_readers_who_differ_leave_no_label_until_a_third_reading() -> None:
+    made = book(line(1, "anna", DONE, ("legs", 0, 9)), line(2, "bo", DONE, ("legs", 0, 30), mode="blind"))
+    assert settled(made.pages("v")) is None and is_disputed(made.pages("v"))
+    made.follow([line(3, "cleo", DONE, ("legs", 0, 20), mode="third")])
+    label = settled(made.pages("v"))
+    assert label is not None and label.extents == (("legs", 0, 20),) and not is_disputed(made.pages("v"))
+
+
+def test_blind_readers_within_ten_millimetres_agree() -> None:
+    """Two slices of 5 mm are 10 mm, three are not."""
+    for last, agreed in ((11, True), (12, False)):
+        blind = line(2, "bo", DONE, ("legs", 0, last), mode="blind")
+        made = book(line(1, "anna", DONE, ("legs", 0, 9)), blind)
+        assert (settled(made.pages("v")) is not None) == agreed
+
+
+def test_a_label_that_was_there_counts_as_a_reading() -> None:
+    given_label = line(1, GIVEN, "given", rows=[["legs", 0, 60, True]])
+    made = book(given_label)
+    assert settled(made.pages("v")).extents == (("legs", 0, 11),)
+    made.follow([line(2, "bo", DONE, ("legs", 0, 30), mode="blind")])
+    assert is_disputed(made.pages("v"))
+
+
+def test_differences_are_told_in_words() -> None:
+    first = State((Extent("legs", 0, 9), Extent("pelvis", 10, 20)), DONE)
+    second = State((Extent("legs", 0, 14),), DONE)
+    grid = Grid(**GRID)
+    told = ["pelvis in one reading only", "upper end of legs: 25 mm apart"]
+    assert differences(first, second, grid) == told
+    (unlike,) = differences(first, State((), ASIDE), grid)
+    assert unlike == "only one of the two holds that it can be labelled"
+
+
+def test_seconds_and_actions_are_from_being_shown_to_being_done() -> None:
+    made = book(
+        line(10, "anna", "shown"), line(12, "anna", "edit", ("legs", 0, 9)),
+        line(17, "anna", DONE, ("legs", 0, 9)),
+    )
+    now = made.pages("v").readings["anna"].now
+    assert (now.seconds, now.actions) == (7.0, 2)
