@@ -35,6 +35,7 @@ from fovnet.cli import (
     deciding,
     evaluating,
     exporting,
+    node,
     planning,
     predicting,
     preparing,
@@ -72,6 +73,7 @@ for verbs in (
     bench.add_typer(verbs)
 for verbs in (
     planning.verbs, preparing.verbs, searching.verbs, deciding.verbs, evaluating.verbs, predicting.verbs,
+    node.verbs,
 ):
     app.add_typer(verbs)
 app.add_typer(collecting.collect, name="collect")
