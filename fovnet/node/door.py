@@ -143,8 +143,9 @@ class Door:
 
     @property
     def associations(self) -> int:
-        """How many there are now."""
-        return len(self._server.active_associations) if self._server else 0
+        """How many are established now."""
+        there = self._server.active_associations if self._server else []
+        return sum(one.is_established for one in there)
 
     def close(self) -> None:
         """Listens no more; what is being sent may be finished."""
@@ -157,9 +158,10 @@ class Door:
             one.abort()
 
     def _opened(self, event: evt.Event) -> None:
-        """Bounds what a connection may send at a stroke, and for one message."""
+        """Bounds what a connection may send at a stroke, and for one message; and sees that it is closed,
+        which the library leaves undone where the caller has gone."""
         connection: Any = event.assoc.dul.socket
-        read, taken = connection.recv, 0
+        read, close, opened, taken = connection.recv, connection.close, connection.socket, 0
 
         def bounded(count: int) -> bytearray:
             nonlocal taken
@@ -174,7 +176,11 @@ class Door:
             nonlocal taken
             taken = 0
 
-        connection.recv = bounded
+        def closed() -> None:
+            close()
+            opened.close()
+
+        connection.recv, connection.close = bounded, closed
         event.assoc.bind(evt.EVT_DIMSE_RECV, received)
 
     def _requested(self, event: evt.Event) -> None:
