@@ -30,12 +30,13 @@ SYNTAXES = [ExplicitVRLittleEndian, ImplicitVRLittleEndian]
 FAILED_SEQUENCE, STORED_SEQUENCE = "FailedSOPSequence", "ReferencedSOPSequence"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Courier:
     """Between an outbox and a peer.
 
     title  our AE title          tls  the context to speak TLS with it; None to speak plainly
     say    takes a line for the log, without patient data
+    trouble  why nothing is delivered; "" if it is
     """
 
     outbox: Outbox
@@ -44,6 +45,7 @@ class Courier:
     tls: ssl.SSLContext | None
     timeout_s: float
     say: Callable[[str], None]
+    trouble: str = ""
 
     def round(self) -> bool:
         """Sends what is due and asks for the commitments that are due; whether there was anything to do."""
@@ -51,8 +53,9 @@ class Courier:
         if not unsent and not stored:
             return False
         association = self._associated()
-        if not association.is_established:
-            self.say(f"{self.peer.title} does not answer; {len(unsent)} reports wait")
+        self.trouble = "" if association.is_established else f"{self.peer.title} does not answer"
+        if self.trouble:
+            self.say(f"{self.trouble}; {len(unsent)} reports wait")
             for path in (*unsent, *stored):
                 self.outbox.failed(path)
             return True

@@ -218,6 +218,8 @@ class Door:
 
     def _refused(self, status: int, why: str) -> int:
         self.figures.count(why)
+        if status == OUT_OF_RESOURCES:
+            self.inbox.delay()
         return status
 
 

@@ -82,6 +82,12 @@ class Inbox:
         arrival.last = now
         arrival.instances += 1
 
+    def delay(self) -> None:
+        """Notes that an instance was refused for want of room: any series may wait for it."""
+        with self._lock:
+            for one in self.arrivals.values():
+                one.last = self.clock()
+
     def at_rest(self) -> list[str]:
         """The keys of the series that nothing more is waited for, oldest first."""
         now = self.clock()

@@ -108,9 +108,10 @@ class Node:
 
     def told(self) -> dict[str, object]:
         """What the page tells: what is on the disk, counts since the start, and what is wrong."""
-        low = self.places.free_bytes() < self.settings.limits.reserve_bytes
+        low = self.places.free_bytes() <= self.settings.limits.reserve_bytes
         full = ["the disk is nearly full: instances are refused"] if low else []
-        trouble = [*self._trouble.values(), *full]
+        away = [self._courier.trouble] if self._courier and self._courier.trouble else []
+        trouble = [*self._trouble.values(), *full, *away]
         return {
             "trouble": "; ".join(trouble),
             "associations": self._door.associations,

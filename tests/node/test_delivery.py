@@ -137,3 +137,4 @@ def test_an_archive_that_is_away_is_called_less_and_less_often(places) -> None:
         clock.now += 1.0
     # 1 + 2 + ... + 512 s, then every 600 s
     assert 11 <= calls <= 14 and names(places, UNSENT) == ["a.dcm"]
+    assert taker.trouble == "ARCHIVE does not answer"

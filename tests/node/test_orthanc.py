@@ -97,7 +97,8 @@ def test_a_study_that_dcmtk_sends_comes_back_as_a_report_through_a_kill(
     health = f"http://127.0.0.1:{orthanc['page']}/health"
 
     def send(folder: Path) -> None:
-        words = [str(program("storescu")), "-aec", "FOVNET", "+sd", "127.0.0.1", str(orthanc["node"]), str(folder)]
+        to = "127.0.0.1", str(orthanc["node"]), str(folder)
+        words = [str(program("storescu")), "-aec", "FOVNET", "+sd", *to]
         subprocess.run(words, check=True, timeout=120)
 
     with process(*line) as killed:
@@ -110,7 +111,7 @@ def test_a_study_that_dcmtk_sends_comes_back_as_a_report_through_a_kill(
         until(lambda: json.loads(told(health))["reports_delivered"])    # Orthanc has committed itself
     key = hashed(images[0].StudyInstanceUID, images[0].SeriesInstanceUID)
     answer = read_json(tmp_path / "node" / "answers" / f"{key}-1.json")
-    assert answer["covers"][-1][1] == 11            # one answer, on the instances before the kill and after it
+    assert answer["covers"][-1][1] == 11            # one answer, on what came before the kill and after it
     address = f"http://127.0.0.1:{orthanc['http']}/instances"
     one, = json.loads(told(address))
     content = told(f"{address}/{one}/file")
