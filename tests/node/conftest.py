@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import which
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -48,3 +52,22 @@ def archive() -> Iterator[Callable[..., tuple[Archive, int]]]:
         one.close()
 
 
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory) -> SimpleNamespace:
+    """An authority, and a certificate of it for this machine."""
+    if which("openssl") is None:
+        pytest.skip("openssl, which makes certificates, is not installed")
+    home: Path = tmp_path_factory.mktemp("tls")
+    key_of = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
+
+    def make(*words: object) -> None:
+        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
+
+    def certify(name: str, *words: object) -> None:
+        files = "-keyout", home / f"{name}.key", "-out", home / f"{name}.pem"
+        make("req", "-x509", *key_of, "-subj", f"/CN={name}", *files, *words)
+
+    certify("ca")
+    named = "-addext", "subjectAltName=IP:127.0.0.1"
+    certify("node", *named, "-CA", home / "ca.pem", "-CAkey", home / "ca.key")
+    return SimpleNamespace(ca=home / "ca.pem", cert=home / "node.pem", key=home / "node.key")

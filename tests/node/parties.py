@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import ssl
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -104,6 +105,7 @@ class Archive:
     forgets: int | None = None
     back: int = 0
     at_once: bool = False
+    tls: ssl.SSLContext | None = None
     reports: list[str] = field(default_factory=list)
     refuses: int = 0
     _server: Any = None
@@ -114,7 +116,9 @@ class Archive:
         if self.forgets is not None:
             ae.add_supported_context(StorageCommitmentPushModel)
         handlers = [(evt.EVT_C_STORE, self._store), (evt.EVT_N_ACTION, self._asked)]
-        self._server = ae.start_server(("127.0.0.1", 0), block=False, evt_handlers=handlers)
+        self._server = ae.start_server(
+            ("127.0.0.1", 0), block=False, evt_handlers=handlers, ssl_context=self.tls
+        )
         return int(self._server.server_address[1])
 
     def close(self) -> None:

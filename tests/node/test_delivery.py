@@ -17,6 +17,7 @@ from fovnet.node.inbox import Inbox
 from fovnet.node.outbox import FIRST_WAIT_S, LONGEST_WAIT_S, Outbox
 from fovnet.node.peers import HERE, Peer
 from fovnet.node.places import DELIVERED, STORED, UNSENT, held
+from fovnet.node.tls import calling, listening
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
@@ -44,9 +45,9 @@ def places(tmp_path):
         yield found
 
 
-def courier(outbox: Outbox, port: int, lines: list[str] | None = None) -> Courier:
+def courier(outbox: Outbox, port: int, lines: list[str] | None = None, tls=None) -> Courier:
     say = (lines if lines is not None else []).append
-    return Courier(outbox, Peer("ARCHIVE", "127.0.0.1", port), "FOVNET", None, 5.0, say)
+    return Courier(outbox, Peer("ARCHIVE", "127.0.0.1", port), "FOVNET", tls, 5.0, say)
 
 
 def names(places, state: str) -> list[str]:
@@ -123,6 +124,20 @@ def test_one_report_that_is_refused_keeps_no_other_waiting(places, archive) -> N
     clock.now += FIRST_WAIT_S
     taker.round()
     assert peer.reports == uids[::-1] and "A700" in lines[0] and "Doe" not in " ".join(lines)
+
+
+def test_with_tls_both_sides_show_a_certificate(places, archive, certificates) -> None:
+    """To an archive whose authority is not known, nothing is sent."""
+    ours = (certificates.cert, certificates.key, certificates.ca)
+    peer, port = archive(tls=listening(*ours))
+    clock = Clock()
+    outbox = Outbox(places, clock)
+    uid = report(places.reports(UNSENT) / "a.dcm")
+    courier(outbox, port, tls=calling(None, None, None)).round()
+    assert names(places, UNSENT) == ["a.dcm"] and not peer.reports
+    clock.now += FIRST_WAIT_S
+    courier(outbox, port, tls=calling(*ours)).round()
+    assert names(places, DELIVERED) == ["a.dcm"] and peer.reports == [uid]
 
 
 def test_an_archive_that_is_away_is_called_less_and_less_often(places) -> None:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import ssl
-import subprocess
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from ipaddress import ip_network
 from itertools import chain, zip_longest
-from pathlib import Path
-from shutil import which
-from types import SimpleNamespace
 
 import pydicom
 import pytest
@@ -215,27 +211,6 @@ def test_the_page_tells_how_the_node_is(tmp_path, networks, path: str, reserve: 
             found, text = fault.code, fault.read().decode()
     assert found == status
     assert status == 404 or "series" in text
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory) -> SimpleNamespace:
-    """An authority, and a certificate of it for this machine."""
-    if which("openssl") is None:
-        pytest.skip("openssl, which makes certificates, is not installed")
-    home: Path = tmp_path_factory.mktemp("tls")
-    key_of = ["-newkey", "rsa:2048", "-nodes", "-days", "2"]
-
-    def make(*words: object) -> None:
-        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
-
-    def certify(name: str, *words: object) -> None:
-        files = "-keyout", home / f"{name}.key", "-out", home / f"{name}.pem"
-        make("req", "-x509", *key_of, "-subj", f"/CN={name}", *files, *words)
-
-    certify("ca")
-    named = "-addext", "subjectAltName=IP:127.0.0.1"
-    certify("node", *named, "-CA", home / "ca.pem", "-CAkey", home / "ca.key")
-    return SimpleNamespace(ca=home / "ca.pem", cert=home / "node.pem", key=home / "node.key")
 
 
 def test_with_tls_only_callers_with_a_certificate_are_heard(tmp_path, networks, series, certificates) -> None:
