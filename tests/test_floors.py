@@ -24,7 +24,7 @@ FLOORS = {
     "decision": 4,
     "evaluate": 5, "bench": 5,
     "label": 6, "report": 6,
-    "acts": 7,
+    "acts": 7, "node": 7,
     "cli": 8, "__main__": 9,
 }
 FLOORS_OF_THE_PHANTOM = {

@@ -36,6 +36,7 @@ from fovnet.cli import (
     evaluating,
     exporting,
     labelling,
+    node,
     planning,
     predicting,
     preparing,
@@ -75,6 +76,7 @@ for verbs in (
 for verbs in (
     planning.verbs, preparing.verbs, searching.verbs, deciding.verbs, evaluating.verbs, predicting.verbs,
     labelling.verbs,
+    node.verbs,
 ):
     app.add_typer(verbs)
 app.add_typer(collecting.collect, name="collect")

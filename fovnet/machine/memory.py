@@ -1,4 +1,4 @@
-"""Peak memory of this process."""
+"""Memory of this process: at its peak, and now."""
 
 from __future__ import annotations
 
@@ -12,12 +12,21 @@ def peak_bytes() -> float:
 
     On Linux getrusage includes the parent from which a process was forked; /proc does not.
     """
-    status = Path("/proc/self/status")
-    if status.exists():
-        peaks = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
-        if peaks:
-            return 1024.0 * int(peaks[0])
+    if peak := _told("VmHWM:"):
+        return peak
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
+
+
+def resident_bytes() -> float:
+    """This process's memory now, bytes; its peak where /proc does not tell."""
+    return _told("VmRSS:") or peak_bytes()
+
+
+def _told(name: str) -> float:
+    """A line of /proc in bytes; 0 where there is none."""
+    status = Path("/proc/self/status")
+    lines = status.read_text(encoding="ascii", errors="replace").splitlines() if status.exists() else ()
+    return next((1024.0 * int(line.split()[1]) for line in lines if line.startswith(name)), 0.0)
 
 
 def forget_peak() -> bool:

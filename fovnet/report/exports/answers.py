@@ -90,10 +90,10 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Sto
                 f"{folder}: {facts['volume_id']} was answered with the classes {', '.join(classes)}, but "
                 f"--regions has {', '.join(wanted)}; give the --regions of its ensemble",
             )
-    return [_stored_answer(facts) for facts in found]
+    return [stored_answer(facts) for facts in found]
 
 
-def _stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
+def stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
     images = facts.get("images")
     spans = stretches([{**row} for row in facts["rows"] if row.get("region")])
     return StoredAnswer(

@@ -1,0 +1,13 @@
+"""A DICOM node: series come in by C-STORE, structured reports go out, and a folder on disk holds what lies
+between.
+
+    node     `Node`: door, answers and delivery over one folder, until it is stopped
+    places   the folders, and the moves between them
+    peers    who may call, and whom reports go to, as words of the command line
+    door     what calls, and limits of what is taken            tls  the certificates of both
+    answering  the same answer as `fovnet predict`, and its report
+
+Behind these doors, in the order of a series' way: `inbox`, what has arrived, until it is at rest; `outbox`,
+reports until the peer has them; `courier`, who takes them there; and `figures` and `page`, what is told of
+all this on a local page.
+"""

@@ -1,0 +1,37 @@
+"""What a node counts since it started, and what it finds on its disk now."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from fovnet.machine.memory import resident_bytes
+
+
+@dataclass
+class Figures:
+    """Counts since the start, from any thread.
+
+    instances, bytes        taken               strangers            connections refused by address or title
+    disk_full, mismatched, not_understood, too_large   instances refused
+    answered, refused, unchanged   series       sent, failed         reports
+    """
+
+    started: float = field(default_factory=time.monotonic)
+    counts: Counter[str] = field(default_factory=Counter)
+    _lock: Lock = field(default_factory=Lock)
+
+    def count(self, what: str, many: int = 1) -> None:
+        """One more, or many."""
+        with self._lock:
+            self.counts[what] += many
+
+    def now(self) -> dict[str, Any]:
+        """All of them, with seconds since the start and the memory taken."""
+        with self._lock:
+            counted = dict(sorted(self.counts.items()))
+        seconds = round(time.monotonic() - self.started)
+        return {"seconds": seconds, "resident_bytes": resident_bytes(), **counted}

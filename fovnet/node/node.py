@@ -1,0 +1,195 @@
+"""A DICOM node at work: instances in, answers, reports out, until it is stopped; then it goes on where it
+was."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from ssl import SSLContext
+from threading import Event, Thread
+from typing import TypeVar
+
+from fovnet.errors import ConfigError
+from fovnet.node.answering import Answering
+from fovnet.node.courier import Courier
+from fovnet.node.door import Door, Limits
+from fovnet.node.figures import Figures
+from fovnet.node.inbox import Inbox, pending
+from fovnet.node.outbox import Outbox
+from fovnet.node.page import serve
+from fovnet.node.peers import Caller, Peer
+from fovnet.node.places import DELIVERED, STATES, Places, split_name
+from fovnet.unforeseen import log_of
+
+Opened = TypeVar("Opened")
+GRACE_S = 10.0          # that associations have to end when the node is stopped
+LOOK_S = 0.2            # between looks for series at rest, and reports to send
+SWEEP_S = 60.0          # between looks for what has been kept long enough
+AGAIN_S = 30.0          # until a series whose answer could not be written is tried again
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a node is told.
+
+    title, host, port   of itself; port 0 takes any           page  of its local page; None for none
+    peer                whom reports go to; None leaves them unsent       callers  who may call
+    rest_s, longest_s   as `Inbox`
+    keep_h              hours that pixels and delivered reports stay after the answer
+    """
+
+    title: str
+    port: int
+    callers: tuple[Caller, ...]
+    peer: Peer | None = None
+    host: str = ""
+    page: int | None = None
+    rest_s: float = 30.0
+    longest_s: float = 900.0
+    keep_h: float = 24.0
+    limits: Limits = field(default_factory=Limits)
+    tls_in: SSLContext | None = None
+    tls_out: SSLContext | None = None
+
+
+class Node:
+    """A node over one folder.  `run` returns when it was stopped."""
+
+    def __init__(
+        self, places: Places, answering: Answering, settings: Settings, say: Callable[[str], None]
+    ) -> None:
+        self.settings, self.places, self.say = settings, places, say
+        self.stopped, self.figures = Event(), Figures()
+        self._answering = answering
+        self._inbox = Inbox(places, settings.rest_s, settings.longest_s)
+        self._waiting = deque(pending(places))
+        self._outbox = Outbox(places)
+        self._courier = None if settings.peer is None else Courier(
+            self._outbox, settings.peer, settings.title, settings.tls_out, settings.limits.idle_s, say
+        )
+        self._door = Door(
+            self._inbox, self.figures, settings.limits, settings.callers,
+            self._courier.event if self._courier else None,
+        )
+        self._trouble: dict[str, str] = {}
+        self._swept = -SWEEP_S
+
+    def run(self) -> None:
+        """Works until `stopped` is set, then ends what is under way.
+
+        Raises ConfigError "node-port" if a port is taken.
+        """
+        made = self.settings
+        port = _listening(made.port, lambda: self._door.open(made.title, made.host, made.port, made.tls_in))
+        page = None if made.page is None else _listening(
+            made.page, lambda: serve(made.page or 0, made.title, self.told)
+        )
+        where = f"; page http://127.0.0.1:{page.server_address[1]}/" if page else ""
+        self.say(f"{made.title} listens on port {port}{where}; {len(self._waiting)} series wait for answers")
+        steps = {"answers": self._answer_next, "delivery": self._deliver}
+        threads = [Thread(target=self._repeat, args=step, name=step[0]) for step in steps.items()]
+        for thread in threads:
+            thread.start()
+        self.stopped.wait()
+        self.say("stopping")
+        self._door.close()
+        until = time.monotonic() + GRACE_S
+        while self._door.associations and time.monotonic() < until:
+            time.sleep(LOOK_S)
+        self._door.abort()
+        for thread in threads:
+            thread.join()
+        if page:
+            page.shutdown()
+        self.say("stopped; the same command goes on from here")
+
+    def told(self) -> dict[str, object]:
+        """What the page tells: what is on the disk, counts since the start, and what is wrong."""
+        low = self.places.free_bytes() <= self.settings.limits.reserve_bytes
+        full = ["the disk is nearly full: instances are refused"] if low else []
+        away = [self._courier.trouble] if self._courier and self._courier.trouble else []
+        trouble = [*self._trouble.values(), *full, *away]
+        return {
+            "trouble": "; ".join(trouble),
+            "associations": self._door.associations,
+            "series_arriving": len(self._inbox.arrivals), "series_waiting": len(self._waiting),
+            **{f"reports_{state}": _count(self.places.reports(state)) for state in STATES},
+            "free_bytes": self.places.free_bytes(),
+            **self.figures.now(),
+        }
+
+    def _repeat(self, name: str, step: Callable[[], float]) -> None:
+        """Takes a step again and again, each so many seconds after the last; one that fails is told of on the
+        page and in the log, and tried again."""
+        while not self.stopped.is_set():
+            try:
+                pause = step()
+                self._trouble.pop(name, None)
+            except Exception as fault:
+                pause = AGAIN_S
+                reason = getattr(fault, "strerror", None) or f"{type(fault).__name__}, see {log_of(fault)}"
+                self._trouble[name] = f"{name}: {reason}; tried again"
+                self.say(self._trouble[name])
+            self.stopped.wait(pause)
+
+    def _answer_next(self) -> float:
+        self._take_all()
+        if not self._waiting:
+            self._sweep()
+            return LOOK_S
+        home = self._waiting[0]
+        self._waiting.rotate(-1)                # last, should it fail
+        started = time.monotonic()
+        said = self._answering.answer(home)
+        self._waiting.remove(home)
+        for one in said:
+            self.figures.count("refused" if one.status == "refused" else "answered")
+            self.figures.count("without_report", bool(one.unreported))
+        statuses = Counter(" ".join(filter(None, (one.status, one.code, one.unreported))) for one in said)
+        told = ", ".join(f"{count} {status}" for status, count in statuses.items())
+        self.say(f"series {home.name}: {told}; {time.monotonic() - started:.1f} s")
+        return 0.0
+
+    def _take_all(self) -> None:
+        """Series at rest wait for their answers from now on, but for those whose earlier version does."""
+        busy = {split_name(home.name)[0] for home in self._waiting}
+        for key in self._inbox.at_rest():
+            if key in busy:
+                continue
+            if (home := self._inbox.take(key)) is not None:
+                self._waiting.append(home)
+            elif key not in self._inbox.arrivals:
+                self.figures.count("unchanged")
+
+    def _deliver(self) -> float:
+        return 0.0 if self._courier and self._courier.round() else LOOK_S
+
+    def _sweep(self) -> None:
+        """Removes series that were answered, and reports that were delivered, `keep_h` hours ago."""
+        if time.monotonic() - self._swept < SWEEP_S:
+            return
+        self._swept = time.monotonic()
+        oldest = time.time() - 3600 * self.settings.keep_h
+        for home in self.places.series.iterdir():
+            answered = self.places.answered(split_name(home.name)[0])
+            if answered.exists() and answered.stat().st_mtime < oldest:
+                self.places.remove(home)
+        for path in self.places.reports(DELIVERED).iterdir():
+            if path.stat().st_mtime < oldest:
+                path.unlink()
+
+
+def _count(folder: Path) -> int:
+    return sum(1 for _ in folder.glob("*.dcm"))
+
+
+def _listening(port: int, opened: Callable[[], Opened]) -> Opened:
+    try:
+        return opened()
+    except OSError as fault:
+        raise ConfigError(
+            "node-port", f"port {port}: cannot listen there ({fault.strerror}); give a free one"
+        ) from fault

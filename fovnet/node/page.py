@@ -1,0 +1,54 @@
+"""A page about the node for this machine alone: `/`, and `/health` as JSON with status 200, or 503 where
+something is wrong.  Neither names a patient."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+HERE = "127.0.0.1"
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="5">
+<title>fovnet node</title>
+<style>body{{font:16px/1.5 system-ui,sans-serif;margin:3em auto;max-width:36em}}
+td{{padding:.1em 1.5em .1em 0}}td+td{{text-align:right;font-variant-numeric:tabular-nums}}</style>
+<h1>fovnet node {title}</h1><p>{state}</p><table>{rows}</table></html>
+"""
+
+
+def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> ThreadingHTTPServer:
+    """The server of the page, at work on 127.0.0.1 until it is shut down; with port 0 on any that is free.
+
+    figures  numbers by name, and `trouble`: what is wrong, "" if nothing is
+    Raises OSError if the port is taken.
+    """
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            told = figures()
+            body = {"/": _page(title, told), "/health": json.dumps(told, indent=1) + "\n"}.get(self.path)
+            status = 404 if body is None else 503 if told["trouble"] and self.path == "/health" else 200
+            encoded = (body or "").encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "text/html" if self.path == "/" else "application/json")
+            self.send_header("Content-Length", str(len(encoded)))
+            self.end_headers()
+            self.wfile.write(encoded)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing: a monitor asks every few seconds."""
+
+    server = ThreadingHTTPServer((HERE, port), Handler)
+    server.daemon_threads = True
+    Thread(target=server.serve_forever, name="page", daemon=True).start()
+    return server
+
+
+def _page(title: str, told: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(name.replace('_', ' '))}</td><td>{value:,}</td></tr>"
+        for name, value in told.items() if name != "trouble"
+    )
+    return PAGE.format(title=escape(title), state=escape(told["trouble"] or "All is well."), rows=rows)

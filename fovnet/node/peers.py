@@ -1,0 +1,97 @@
+"""Who may call a node, and where its reports go: `AE@HOST:PORT` and `AE@NETWORK` as words of the command
+line."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+from fovnet.errors import ConfigError
+
+TITLE = re.compile(r"[!-.0-Z^-~ \]\[]{1,16}")        # printable ASCII without backslash; and without a slash
+ANY = "*"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A DICOM application that is called: its AE title, and where it listens."""
+
+    title: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who may call: an AE title, or "*" for any, from one of these networks."""
+
+    title: str
+    networks: tuple[IPv4Network | IPv6Network, ...]
+
+    def is_at(self, address: str) -> bool:
+        """Whether this caller may be at an address."""
+        found = ip_address(address.partition("%")[0])
+        mapped = getattr(found, "ipv4_mapped", None)
+        return any((mapped or found) in network for network in self.networks)
+
+
+HERE = Caller(ANY, (ip_network("127.0.0.0/8"), ip_network("::1/128")))
+
+
+def title_of(text: str) -> str:
+    """An AE title.  Raises ConfigError "node-title" for what cannot be one (DICOM PS3.5, 6.2)."""
+    if not TITLE.fullmatch(text) or not text.strip():
+        raise ConfigError(
+            "node-title",
+            f"{text!r}: is no AE title, which has 1 to 16 characters of ASCII, not all blank; give one as in "
+            "ARCHIVE",
+        )
+    return text.strip()
+
+
+def peer_of(text: str) -> Peer:
+    """The peer `AE@HOST:PORT`.  Raises ConfigError "node-peer", or as `title_of`."""
+    found = re.fullmatch(r"(.+)@(\[[^]]+\]|[^@:]+):(\d{1,5})", text)
+    if found is None or not 0 < int(found[3]) < 65536:
+        raise ConfigError(
+            "node-peer", f"--to {text}: is no AE@HOST:PORT; give one as in ARCHIVE@pacs.example:4242"
+        )
+    return Peer(title_of(found[1]), found[2].strip("[]"), int(found[3]))
+
+
+def caller_of(text: str) -> Caller:
+    """The caller `AE@NETWORK`: an address, a network such as 10.1.0.0/16, or a host's name.
+
+    Raises ConfigError "node-caller", or as `title_of`.
+    """
+    title, _, where = text.rpartition("@")
+    if not title or not where:
+        raise ConfigError(
+            "node-caller",
+            f"--from {text}: is no AE@NETWORK; give one as in SCANNER@10.1.2.3 or '*@10.1.0.0/16'",
+        )
+    title = title if title == ANY else title_of(title)
+    with suppress(ValueError):
+        return Caller(title, (ip_network(where.strip("[]"), strict=False),))
+    return Caller(title, _addresses(where, f"--from {text}"))
+
+
+def allowed(callers: Sequence[Caller], peer: Peer | None) -> tuple[Caller, ...]:
+    """Who may call: these, or without any those on this machine; and the peer that reports go to, which calls
+    back to commit itself to keep them."""
+    back = () if peer is None else (Caller(peer.title, _addresses(peer.host, f"--to {peer.host}")),)
+    return (*(callers or (HERE,)), *back)
+
+
+def _addresses(host: str, said: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as fault:
+        raise ConfigError(
+            "node-host", f"{said}: no address of {host} is known ({fault.strerror}); give its address itself"
+        ) from fault
+    return tuple(ip_network(str(one[4][0]).partition("%")[0]) for one in found)

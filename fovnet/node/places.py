@@ -1,0 +1,130 @@
+"""The folders of a node, and the moves between them: each is one rename, so that a kill leaves a series
+before or after it and never between.
+
+    incoming/KEY/*.dcm      instances as they arrive; KEY is a hash of the study's and the series' UIDs
+    series/KEY-N/*.dcm      a series at rest, for its Nth answer; removed `keep_h` hours after the answer
+    answers/KEY-N.json      the answer, as `fovnet predict` writes it; stays
+    answered/KEY.json       what the newest answer was made from, each instance with its checksum; stays
+    reports/unsent, stored, delivered/KEY-N.dcm
+                            the structured report: to be sent; with the peer, which has not yet committed
+                            itself to keep it; done (removed with the series)
+    begun/KEY-N             how many processes have ended while this series was being answered
+    unfinished/             files being written; emptied when the node starts
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fovnet.errors import ConfigError
+from fovnet.machine.locks import alone
+from fovnet.records import is_stamped, read_json, write_json
+
+STAMP = "node.json"
+STATES = UNSENT, STORED, DELIVERED = "unsent", "stored", "delivered"
+
+
+@dataclass(frozen=True)
+class Places:
+    """The paths below the folder of a node."""
+
+    folder: Path
+
+    @property
+    def incoming(self) -> Path:
+        return self.folder / "incoming"
+
+    @property
+    def series(self) -> Path:
+        return self.folder / "series"
+
+    @property
+    def answers(self) -> Path:
+        return self.folder / "answers"
+
+    @property
+    def begun(self) -> Path:
+        return self.folder / "begun"
+
+    @property
+    def unfinished(self) -> Path:
+        return self.folder / "unfinished"
+
+    def reports(self, state: str) -> Path:
+        """The folder of reports that are UNSENT, STORED or DELIVERED."""
+        return self.folder / "reports" / state
+
+    def answered(self, key: str) -> Path:
+        """The file on the newest answer of a series."""
+        return self.folder / "answered" / f"{key}.json"
+
+    def record(self, key: str) -> dict[str, object]:
+        """What was answered of a series: `version` and `instances`; version 0 where nothing was."""
+        try:
+            return read_json(self.answered(key))
+        except FileNotFoundError:
+            return {"version": 0, "instances": {}}
+
+    def free_bytes(self) -> int:
+        """What the file system has left for this user."""
+        return shutil.disk_usage(self.folder).free
+
+    def remove(self, folder: Path) -> None:
+        """Takes a folder away in one step, then its files: half of a series would be answered as a whole."""
+        home = Path(tempfile.mkdtemp(dir=self.unfinished))
+        folder.rename(home / folder.name)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def split_name(name: str) -> tuple[str, int]:
+    """KEY and N of a folder called KEY-N."""
+    key, _, version = name.rpartition("-")
+    return key, int(version)
+
+
+def sync(folder: Path) -> None:
+    """Waits until the names in a folder are on the disk: a file's own fsync does not write its name."""
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[Places]:
+    """The folder of a node, made where it is missing, readable by this user alone, and locked while the block
+    runs.
+
+    Raises ConfigError "out-busy" if another node has it, "out-foreign" if it holds anything but a node's.
+    """
+    folder = folder.resolve()
+    if not folder.exists():
+        folder.mkdir(parents=True, mode=0o700)
+    if any(folder.iterdir()) and not is_stamped(folder / STAMP):
+        raise ConfigError(
+            "out-foreign",
+            f"--out {folder}: is not empty, and was not filled by a node; give a folder of its own",
+        )
+    try:
+        lock = alone(folder)
+    except BlockingIOError as taken:
+        raise ConfigError(
+            "out-busy", f"--out {folder}: another node is at work there; give each a folder of its own"
+        ) from taken
+    try:
+        write_json(folder / STAMP, {"what": "the folder of a DICOM node"}, keep_same=True)
+        places = Places(folder)
+        shutil.rmtree(places.unfinished, ignore_errors=True)
+        for home in (places.incoming, places.series, places.answers, places.begun, places.unfinished,
+                     *map(places.reports, STATES)):
+            home.mkdir(parents=True, exist_ok=True)
+        yield places
+    finally:
+        os.close(lock)

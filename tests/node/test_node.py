@@ -1,0 +1,228 @@
+"""A node at work: what arrives is kept and answered once, whoever may call, whatever arrives."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+from ipaddress import ip_network
+from itertools import chain, zip_longest
+
+import pydicom
+import pytest
+from pydicom.uid import ImplicitVRLittleEndian
+from pynetdicom import AE
+from pynetdicom.dimse_primitives import C_STORE
+from pynetdicom.dsutils import encode
+from pynetdicom.sop_class import CTImageStorage, MRImageStorage, Verification
+
+from fovnet.decision.model import Model
+from fovnet.node.door import Limits
+from fovnet.node.inbox import hashed
+from fovnet.node.peers import ANY, Caller, Peer
+from fovnet.node.tls import calling, listening
+from fovnet.records import read_json
+from tests.node.parties import PATIENT, at_work, statuses
+
+# the library leaves sockets whose other end has gone to the garbage collector
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+
+
+def key(images) -> str:
+    return hashed(images[0].StudyInstanceUID, images[0].SeriesInstanceUID)
+
+
+def test_interleaved_series_are_each_answered_once_and_as_by_predict(tmp_path, networks, series) -> None:
+    """One of four is broken, and refused; nothing that is told or kept names a patient."""
+    sent = [series(number) for number in range(4)]
+    for image in sent[3]:
+        image.PixelData = image.PixelData[:100]
+    mixed = [image for image in chain(*zip_longest(*sent)) if image is not None]
+    with at_work(tmp_path / "node", networks) as running:
+        with ThreadPoolExecutor(2) as callers:
+            halves = mixed[::2], mixed[1::2]
+            found = list(callers.map(lambda images: statuses(running.port, images), halves))
+        assert set(chain(*found)) == {0}
+        told = running.until(answered=3, refused=1, reports_unsent=3)
+    answers = {path.stem: read_json(path) for path in running.places.answers.iterdir()}
+    assert answers.keys() == {f"{key(images)}-1" for images in sent}
+    model = Model(networks)
+    for images in sent:
+        here = model.predict(running.places.series / f"{key(images)}-1").to_dict()
+        there = answers[f"{key(images)}-1"]
+        assert {name: there[name] for name in here} == here
+    reports = sorted(running.places.reports("unsent").iterdir())
+    assert {pydicom.dcmread(path).StudyInstanceUID for path in reports} == {
+        str(images[0].StudyInstanceUID) for images in sent[:3]
+    }
+    said = " ".join([*running.lines, json.dumps(told), json.dumps(answers), *map(str, tmp_path.rglob("*"))])
+    assert not any(value in said for value in PATIENT.values()) and "1.2.826" not in " ".join(running.lines)
+
+
+def test_late_instances_are_answered_with_the_earlier_ones_and_repeated_ones_are_not(
+    tmp_path, networks, series
+) -> None:
+    images = series(1)
+    with at_work(tmp_path / "node", networks, keep_h=1e-9) as running:
+        statuses(running.port, images[:8])
+        running.until(answered=1)
+        statuses(running.port, images[4:])
+        running.until(answered=2)
+        statuses(running.port, images[2:10])
+        running.until(unchanged=1)
+    first, second = (read_json(running.places.answers / f"{key(images)}-{n}.json") for n in (1, 2))
+    assert (first["covers"][-1][1], second["covers"][-1][1]) == (7, 11)
+    reports = [pydicom.dcmread(path) for path in running.places.reports("unsent").iterdir()]
+    assert len({report.SOPInstanceUID for report in reports}) == len(reports) == 2
+
+
+def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:
+    """By address, by title, by the title that they call; and other images than MR by their class."""
+    image, far = series(1)[:1], ip_network("192.0.2.0/24")
+    with at_work(tmp_path / "far", networks, callers=(Caller(ANY, (far,)),)) as running:
+        assert statuses(running.port, image) == [None]
+    here = (Caller("SCANNER", (ip_network("127.0.0.0/8"),)), Caller("OTHER", (far,)))
+    with at_work(tmp_path / "here", networks, callers=here) as running:
+        assert statuses(running.port, image, title="OTHER") == [None]
+        assert statuses(running.port, image, called="X") == [None]
+        ae = AE("SCANNER")
+        for wanted in (Verification, CTImageStorage, MRImageStorage):
+            ae.add_requested_context(wanted)
+        association = ae.associate("127.0.0.1", running.port, ae_title="FOVNET")
+        assert [one.abstract_syntax for one in association.rejected_contexts] == [CTImageStorage]
+        assert association.send_c_echo().Status == 0
+        association.release()
+        assert statuses(running.port, image) == [0]
+        assert running.node.told()["strangers"] == 1
+
+
+def test_what_is_no_instance_is_refused_with_the_status_that_says_why(tmp_path, networks, series) -> None:
+    """Without a series, under another UID than announced, and bytes that are no data set; the next is
+    taken."""
+    nameless, other, good = series(1)[:3]
+    del nameless.SeriesInstanceUID
+    with at_work(tmp_path / "node", networks) as running:
+        assert statuses(running.port, [nameless, good]) == [0xA900, 0]
+        ae = AE("SCANNER")
+        ae.add_requested_context(MRImageStorage, ImplicitVRLittleEndian)
+        association = ae.associate("127.0.0.1", running.port, ae_title="FOVNET")
+        data = encode(other, True, True)
+        assert stored(association, other.SOPInstanceUID, data) == 0
+        assert stored(association, good.SOPInstanceUID, data) == 0xA900
+        assert stored(association, good.SOPInstanceUID, b"\x08\x00\x05\x00\xff\xff\xff\x7fISO") >= 0xA900
+        association.release()
+        assert running.until(instances=2)["mismatched"] >= 2
+
+
+def stored(association, uid: str, data: bytes) -> int:
+    """The status of a C-STORE of these bytes, announced under this UID."""
+    request = C_STORE()
+    request.MessageID, request.Priority = 1, 2
+    request.AffectedSOPClassUID, request.AffectedSOPInstanceUID = MRImageStorage, uid
+    request.DataSet = BytesIO(data)
+    association._reactor_checkpoint.clear()
+    association.dimse.send_msg(request, association.accepted_contexts[0].context_id)
+    _, response = association.dimse.get_msg(block=True)
+    association._reactor_checkpoint.set()
+    return response.Status
+
+
+def test_a_full_disk_refuses_and_takes_again_when_there_is_room(tmp_path, networks, series) -> None:
+    images = series(1)
+    with at_work(tmp_path / "node", networks, limits=Limits(reserve_bytes=2**60)) as running:
+        assert statuses(running.port, images[:2]) == [0xA700, 0xA700]
+        assert "disk" in running.node.told()["trouble"]
+    with at_work(tmp_path / "node", networks) as running:
+        assert statuses(running.port, images) == [0] * 12
+        running.until(answered=1)
+
+
+def test_an_instance_beyond_the_limit_ends_its_association_alone(tmp_path, networks, series, write) -> None:
+    good = series(1)
+    large = write.images(write.noise((1200, 1200, 1)))
+    with at_work(tmp_path / "node", networks, limits=Limits(instance_bytes=2**20)) as running:
+        assert statuses(running.port, large) == [None]
+        assert statuses(running.port, good) == [0] * 12
+        assert running.until(answered=1)["too_large"] == 1
+
+
+def test_a_node_goes_on_behind_what_was_written_last(tmp_path, networks, series) -> None:
+    """Of a series that lost its record, and its report, as by a kill before these were written."""
+    images = series(1)
+    with at_work(tmp_path / "node", networks) as running:
+        statuses(running.port, images)
+        running.until(answered=1)
+    name = f"{key(images)}-1"
+    answer, record = running.places.answers / f"{name}.json", running.places.answered(key(images))
+    report = running.places.reports("unsent") / f"{name}.dcm"
+    made = answer.stat().st_mtime_ns, report.stat().st_mtime_ns, report.read_bytes()
+    record.unlink()
+    with at_work(tmp_path / "node", networks) as running:
+        running.until(answered=1)
+    assert (answer.stat().st_mtime_ns, report.stat().st_mtime_ns, report.read_bytes()) == made
+    before = pydicom.dcmread(report).SOPInstanceUID
+    record.unlink()
+    report.unlink()
+    with at_work(tmp_path / "node", networks) as running:
+        running.until(answered=1)
+    assert answer.stat().st_mtime_ns == made[0] and pydicom.dcmread(report).SOPInstanceUID == before
+
+
+def test_a_series_that_ends_every_process_is_refused_at_last(tmp_path, networks, series) -> None:
+    images = series(1)
+    with at_work(tmp_path / "node", networks, rest_s=60.0) as running:
+        statuses(running.port, images)
+    (running.places.incoming / key(images)).rename(running.places.series / f"{key(images)}-1")
+    (running.places.begun / f"{key(images)}-1").write_text("5")
+    with at_work(tmp_path / "node", networks) as running:
+        running.until(refused=1)
+    assert read_json(running.places.answers / f"{key(images)}-1.json")["code"] == "volume-crash"
+
+
+def test_pixels_and_delivered_reports_go_and_answers_stay(tmp_path, networks, series, archive) -> None:
+    peer, port = archive()
+    images = series(1)
+    settings = {"peer": Peer("ARCHIVE", "127.0.0.1", port)}
+    with at_work(tmp_path / "node", networks, **settings) as running:
+        statuses(running.port, images)
+        running.until(answered=1, reports_delivered=1)
+    with at_work(tmp_path / "node", networks, **settings, keep_h=0.0) as running:
+        running.until(reports_delivered=0)
+        running.node.stopped.set()
+    assert not any(running.places.series.iterdir()) and len(list(running.places.answers.iterdir())) == 1
+    assert len(peer.reports) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "reserve", "status"),
+    [("/", 0, 200), ("/health", 0, 200), ("/health", 2**60, 503), ("/x", 0, 404)],
+)
+def test_the_page_tells_how_the_node_is(tmp_path, networks, path: str, reserve: int, status: int) -> None:
+    with at_work(tmp_path / "node", networks, page=0, limits=Limits(reserve_bytes=reserve)) as running:
+        address = next(line for line in running.lines if "page" in line).split("page ")[1].split(";")[0]
+        try:
+            with urllib.request.urlopen(f"{address.rstrip('/')}{path}") as page:
+                found, text = page.status, page.read().decode()
+        except urllib.error.HTTPError as fault:
+            found, text = fault.code, fault.read().decode()
+    assert found == status
+    assert status == 404 or "series" in text
+
+
+def test_with_tls_only_callers_with_a_certificate_are_heard(tmp_path, networks, series, certificates) -> None:
+    image = series(1)[:1]
+    ours = (certificates.cert, certificates.key, certificates.ca)
+    bare = ssl.create_default_context(cafile=certificates.ca)
+    with at_work(tmp_path / "node", networks, tls_in=listening(*ours)) as running:
+        assert statuses(running.port, image, tls_args=(calling(*ours), "127.0.0.1")) == [0]
+        with (
+            socket.create_connection(("127.0.0.1", running.port)) as plain,
+            bare.wrap_socket(plain, server_hostname="127.0.0.1") as nobody,
+            pytest.raises(ssl.SSLError, match="certificate required"),
+        ):
+            nobody.recv(1)          # where TLS 1.3 tells what is missing
+        assert statuses(running.port, image) == [None]
