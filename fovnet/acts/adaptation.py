@@ -127,31 +127,52 @@ class Adaptation:
         training, seed = self.run.settings.training, self.run.settings.seed
         own, others = (self.view(train=those).rows("train") for those in (users, self.replay))
         targets = (pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)).astype(np.float32)
-        place = np.searchsorted(self.before.rows, own)
-        probabilities = self.judge(self.begun_rule).raw(self.before.outputs.of(place))
-        targets[own] = kept_targets(
-            targets[own], probabilities.astype(np.float32), np.asarray(pack.truth[own].any(axis=0))
-        )
+        shown = np.asarray(pack.truth[own].any(axis=0))
+        targets[own] = kept_targets(targets[own], self._said_before(self.before, own), shown)
+        targets[others] = self._said_before(self.before_of_replay, others)
         rows = mixed_rows(pack.volume, own, others, training.epochs * training.slices_per_epoch, OWN, seed)
         validation = drawn(pack.rows("validation"), training.validation_slices, seed)
         return Labelled(targets, rows, validation, pack.placing)
 
+    def _said_before(self, scored: Scored, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(r, k) the probabilities of some rows by the networks as they were."""
+        given = self.judge(self.begun_rule).raw(scored.outputs.of(np.searchsorted(scored.rows, rows)))
+        return given.astype(np.float32)
+
+    @cached_property
+    def model(self) -> Ensemble:
+        """The ensemble that trainings begin with."""
+        return load(self.begun[0], self.run.settings.training.device)
+
     @cached_property
     def before(self) -> Scored:
-        """What the networks said, before any training, of the users' slices and of the check people's."""
-        model = load(self.begun[0], self.run.settings.training.device)
-        return self.scored(model, {*self.shows, *self.check}, "networks as they were")
+        """What its networks say of the users' slices."""
+        return self.scored(self.model, self.shows, "networks as they were, your subjects")
+
+    @cached_property
+    def before_of_check(self) -> Scored:
+        """The same of the simulated people whom no training sees."""
+        return self.scored(self.model, self.check, "networks as they were, simulated people")
+
+    @cached_property
+    def before_of_replay(self) -> Scored:
+        """The same of the slices beside the users' in trainings."""
+        what = "networks as they were, slices to learn beside"
+        return self.scored(self.model, self.replay, what, whole=False)
 
     def judge(self, rule: Rule) -> Judge:
         """What makes answers of outputs.  Novelty is left out: it concerns extents alone, and each training
         would need a reference of its own."""
         return Judge(self.run.vocabulary, rule, None, orientation.load(self.begun[0]))
 
-    def scored(self, model: Ensemble, subjects: Collection[str], what: str) -> Scored:
+    def scored(self, model: Ensemble, subjects: Collection[str], what: str, *, whole: bool = True) -> Scored:
         """What a model's networks say of the slices of these subjects; kept in a file, so that it is computed
-        once."""
+        once.
+
+        whole  also of their volumes turned over, and of dark slices brightened, which answers need
+        """
         view = self.view(test=subjects)
-        known = digest([model.identity, training_fingerprint(view), view.rows("test")])
+        known = digest([model.identity, training_fingerprint(self.view(train=subjects)), whole])
         path = self.run.results.folder / "answers" / f"{known[:16]}.npz"
         with suppress(OSError, ValueError):
             return Scored.read(read_npz(path))
@@ -161,8 +182,9 @@ class Adaptation:
             )
         weights = model.rule.weights
         made = Scored(view.rows("test"), outputs, weights)
-        with self.progress(f"{what}: turned over, brightened") as advance:
-            made = with_turned_and_brightened(model, made, view, advance)
+        if whole:
+            with self.progress(f"{what}: turned over, brightened") as advance:
+                made = with_turned_and_brightened(model, made, view, advance)
         write_npz(path, **made.arrays())
         return made
 

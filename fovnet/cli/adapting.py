@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,7 +65,8 @@ def adapt(
         )
     else:
         run = Run(labels, settings_for(labels, out_folder, model_folder(model), seed))
-    with run.results.held():
+    # of a configuration the workflow holds the results
+    with nullcontext() if config is not None else run.results.held():
         made = adapted(run, workers=workers, progress=progress_bar)
     for on, found in ((USERS, made.users), (SIMULATED_PEOPLE, made.simulated)):
         _show(on, found)

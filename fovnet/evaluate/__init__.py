@@ -11,6 +11,7 @@
     calibration   whether 80 % is right in 80 %
     balanced      balanced accuracy, and its resamples
     paired        the difference of two runs on the same volumes
+    gains         what networks gained by being trained further, by region
     comparison    the same of two evaluations on disk
     ablation      what each step is worth
     networks      the probabilities that this needs
