@@ -38,6 +38,7 @@ from fovnet.errors import CollectionError, ConfigError
 from fovnet.evaluate.gains import COLUMNS, SLICES, Gain, gains, rows_of
 from fovnet.evaluate.tallies import Tally
 from fovnet.net.family.weights import load_facts
+from fovnet.net.jobs.workers import TrainingPool
 from fovnet.net.training.warm_start import warm_start_ensemble
 from fovnet.own_files import refuse_foreign
 from fovnet.records import copy, write_json, write_tsv
@@ -74,7 +75,8 @@ class Adapted:
     """The outcome.
 
     share  of the new weights; 0 where the networks before were kept, and `why` in a sentence
-    users, simulated  what changed, on the users' volumes and on the simulated people's
+    users, simulated  what changed, on the users' volumes and on the simulated people's; where no share
+                      helped, what the least would have changed
     """
 
     share: float
@@ -97,22 +99,26 @@ def adapted(run: Run, *, workers: int = 1, progress: Bar = silent) -> Adapted:
     if run.results.is_to_simulate(run.settings.phantom.subjects):
         simulated(run, workers, progress)
     sliced(run, workers=workers, progress=progress)
-    work = Adaptation(run, workers, progress)
-    refuse_few(len(work.shows), "could be read")
-    return _Folds(work).concluded()
+    with TrainingPool(None, workers) as pool:
+        work = Adaptation(run, pool, progress)
+        refuse_few(len(work.shows), "could be read")
+        made = _Folds(work).concluded()
+    work.forget_others()
+    return made
 
 
 def settings_for(labels: Path, out: Path, begun: Path, seed: int) -> Settings:
     """The settings of `configs/adapt.yaml` for these labels and networks: slices and inputs are those that
     the networks were trained with."""
     facts = facts_of(begun)
-    network = load_facts(begun / facts["members"][0]["weights"])["architecture"]
+    first = facts["members"][0]
+    network = load_facts(begun / first["weights"])["architecture"]
+    head = {} if "head" in first["configuration"] else {"head": network["head"]}
     return parse({
         "results": str(out), "collections": {"labels": str(labels)}, "seed": seed, "phantom": PEOPLE,
         "prepare": {**facts["prepare"], "split": SPLIT},
         "training": {
-            **RECIPE, "begin": str(begun), "inputs": network["inputs"],
-            "head": network["head"], "augmentation": AUGMENTATION,
+            **RECIPE, **head, "begin": str(begun), "inputs": network["inputs"], "augmentation": AUGMENTATION,
         },
         "search": {"space": MEMBERS, "trials": len(facts["members"])},
         "ensemble": {"weights": "equal", "precision": facts.get("precision", "float32")},
@@ -235,12 +241,21 @@ class _Folds:
                 return self._written(tried, SHARES[place], "", changed)
             whys.append(f"with {SHARES[place]:.0%} of the new weights {'; '.join(worse)}")
         if not most:
+            changed[USERS] = self._of_least_share()
             before, least = self.losses.mean(axis=1)[:2]
             whys.append(
                 f"{USERS} were answered no better with any share of the new weights (log loss {before:.3f} "
                 f"before, {least:.3f} with {SHARES[1]:.0%})"
             )
         return self._written(None, 0.0, ". ".join(whys), changed)
+
+    def _of_least_share(self) -> list[Gain]:
+        """What the least share would change on the users' volumes, by the rule as it was."""
+        old, after = self.work.judge(self.work.begun_rule), []
+        for left_out, outputs in zip(self.folds, self.outputs, strict=True):
+            after += self.work.tallied(outputs[1], old, left_out)
+        before = self.work.tallied(self.work.before, old, self.work.shows)
+        return self._gains(before, sorted(after, key=lambda one: one.case.volume_id))
 
     def _changed(self, tried: _Tried, place: int) -> dict[str, Sequence[Gain]]:
         """What the share at this place changes, on the users' volumes and on the simulated people's."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from fovnet.evaluate.tallies import Tally, tally
 from fovnet.net.jobs.further import kept_targets, mixed_rows, trained_further
 from fovnet.net.jobs.training_data import Labelled, drawn, training_fingerprint
 from fovnet.net.jobs.training_job import training_job
+from fovnet.net.jobs.workers import TrainingPool
 from fovnet.net.training.warm_start import warm_start_ensemble, warm_start_networks
 from fovnet.records import digest, read_npz, write_npz
 from fovnet.volume.collection.pack import Pack, VolumeRecord
@@ -44,8 +46,9 @@ class Adaptation:
     """What is worked out once for all folds of a run whose slices are cut."""
 
     run: Run
-    workers: int
+    pool: TrainingPool
     progress: Bar
+    used: set[str] = field(default_factory=set)
 
     @cached_property
     def pack(self) -> Pack:
@@ -111,6 +114,7 @@ class Adaptation:
         data = self._data(pack, users)
         members = warm_start_networks(settings)
         source = digest([training_fingerprint(pack), data.targets[data.train].tobytes().hex(), data.train])
+        self.used.add(source[:12])
         folder = folder / source[:12]
         job = training_job(settings, pack, folder, members)
         job = replace(
@@ -118,9 +122,14 @@ class Adaptation:
         )
         with self.progress(what) as advance:
             return trained_further(
-                job, [one.configuration for one in members], seed=settings.seed, workers=self.workers,
-                progress=advance,
+                self.pool, job, [one.configuration for one in members], seed=settings.seed, progress=advance
             )
+
+    def forget_others(self) -> None:
+        """Remove the trainings of earlier calls, with other labels, that this one did not use."""
+        for folder in (self.run.results.folder / "trainings").iterdir():
+            if folder.name not in self.used:
+                rmtree(folder)
 
     def _data(self, pack: Pack, users: Collection[str]) -> Labelled:
         """Rows and targets of a training on these users."""
@@ -192,7 +201,7 @@ class Adaptation:
         self, trained: Sequence[Mapping[str, Any]], share: float, folder: Path, users: Collection[str]
     ) -> Ensemble:
         """The ensemble, new in its folder, of the members' weights with this share, the rest those of
-        before; its rule is still that of before."""
+        before; it has no rule yet, but the members' weights in the mean."""
         begun, facts = self.begun
         files = {at: begun / one["weights"] for at, one in enumerate(facts["members"])}
         alone = {at for at, one in enumerate(facts["members"]) if one.get("alone")}
@@ -204,7 +213,7 @@ class Adaptation:
             precision=facts.get("precision", "float32"), begun=facts, mixed=(share, files),
             inputs=self.pack.inputs,
         )
-        return load(folder, settings.training.device, rule=self.begun_rule)
+        return load(folder, settings.training.device, rule=Rule(weights=self.begun_rule.weights))
 
     @cached_property
     def begun_rule(self) -> Rule:

@@ -63,7 +63,7 @@ def kept_targets(targets: Floats, before: Floats, shown: NDArray[np.bool_]) -> F
 
 
 def trained_further(
-    job: Job, configurations: Sequence[Mapping[str, Any]], *, seed: int, workers: int,
+    pool: TrainingPool, job: Job, configurations: Sequence[Mapping[str, Any]], *, seed: int,
     progress: Callable[[int, int], Any] = lambda done, total: None,
 ) -> list[dict[str, Any]]:
     """The facts of the networks trained, one for each configuration, as `fovnet.decision.ensemble.assemble`
@@ -78,16 +78,15 @@ def trained_further(
     ]
     done = {one.slot: known for one in proposals if (known := _recorded(job, one.slot, decides))}
     progress(len(done), len(proposals))
-    with TrainingPool(job, workers) as pool:
-        waiting = [(one, pool.submit(one)) for one in proposals if one.slot not in done]
-        for one, future in waiting:
-            outcome = future.result()
-            _refuse_unended(job, one.slot, outcome)
-            done[one.slot] = Trial(one, outcome)
-            facts = {**to_facts(done[one.slot]), "decides": decides}
-            write_json(_record(job, one.slot), facts, settings=one.configuration, seed=seed)
-            forget(weights_of(job.weights, one.slot))
-            progress(len(done), len(proposals))
+    waiting = [(one, pool.submit(one, job=job)) for one in proposals if one.slot not in done]
+    for one, future in waiting:
+        outcome = future.result()
+        _refuse_unended(job, one.slot, outcome)
+        done[one.slot] = Trial(one, outcome)
+        facts = {**to_facts(done[one.slot]), "decides": decides}
+        write_json(_record(job, one.slot), facts, settings=one.configuration, seed=seed)
+        forget(weights_of(job.weights, one.slot))
+        progress(len(done), len(proposals))
     return [
         {
             "slot": slot, "score": done[slot].score, "configuration": dict(one.configuration),

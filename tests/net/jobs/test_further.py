@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis.strategies import floats, integers, lists
 from scipy.special import log_softmax, softmax
 
 from fovnet.net.jobs.further import MOST_KEPT, kept_targets, mixed_rows, trained_further
-from fovnet.net.jobs.workers import Job
+from fovnet.net.jobs.workers import Job, TrainingPool
 from fovnet.net.paths import weights_of
 from fovnet.net.recipe import Ranges, Recipe
 
@@ -75,12 +76,14 @@ def test_what_is_trained_is_not_trained_again_unless_it_is_to_be_another(
     recipe = Recipe(1, 32, Ranges(10, 0.05, 0.05, 0.1, 0.02))
     job = Job(tmp_path / "pixels.npy", tmp_path / "rows.npz", tmp_path / "networks", "gap", "cpu", recipe)
     two: list[dict[str, Any]] = [{**SMALL, "log10_learning_rate": rate} for rate in (-2, -1)]
-    made = trained_further(job, two, seed=1, workers=1)
-    files = [weights_of(job.weights, slot) for slot in (0, 1)]
-    before = [path.stat().st_mtime_ns for path in files]
-    assert [one["slot"] for one in made] == [0, 1] and [Path(one["weights"]) for one in made] == files
-    files[1].unlink()                                       # as if killed before it was trained
-    assert trained_further(job, two, seed=1, workers=1) == made
-    assert files[0].stat().st_mtime_ns == before[0] and files[1].exists()
-    other = trained_further(replace(job, source="other slices"), two, seed=1, workers=1)
+    with TrainingPool(None, 1) as pool:
+        train = partial(trained_further, pool, seed=1)
+        made = train(job, two)
+        files = [weights_of(job.weights, slot) for slot in (0, 1)]
+        before = [path.stat().st_mtime_ns for path in files]
+        assert [one["slot"] for one in made] == [0, 1] and [Path(one["weights"]) for one in made] == files
+        files[1].unlink()                                   # as if killed before it was trained
+        assert train(job, two) == made
+        assert files[0].stat().st_mtime_ns == before[0] and files[1].exists()
+        other = train(replace(job, source="other slices"), two)
     assert files[0].stat().st_mtime_ns > before[0] and other[0]["score"] == made[0]["score"]
