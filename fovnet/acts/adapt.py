@@ -111,14 +111,13 @@ def settings_for(labels: Path, out: Path, begun: Path, seed: int) -> Settings:
     """The settings of `configs/adapt.yaml` for these labels and networks: slices and inputs are those that
     the networks were trained with."""
     facts = facts_of(begun)
-    first = facts["members"][0]
-    network = load_facts(begun / first["weights"])["architecture"]
-    head = {} if "head" in first["configuration"] else {"head": network["head"]}
+    network = load_facts(begun / facts["members"][0]["weights"])["architecture"]
+    shaped = {name: network[name] for name in ("inputs", "head")}
     return parse({
         "results": str(out), "collections": {"labels": str(labels)}, "seed": seed, "phantom": PEOPLE,
         "prepare": {**facts["prepare"], "split": SPLIT},
         "training": {
-            **RECIPE, **head, "begin": str(begun), "inputs": network["inputs"], "augmentation": AUGMENTATION,
+            **RECIPE, **shaped, "begin": str(begun), "augmentation": AUGMENTATION,
         },
         "search": {"space": MEMBERS, "trials": len(facts["members"])},
         "ensemble": {"weights": "equal", "precision": facts.get("precision", "float32")},
