@@ -2,10 +2,15 @@
 
     n  slices of the pack    k  classes    r  rows drawn in one pass    u, o  a user's rows, and the others'
 
-A user's volumes are few and show what they show.  Two things keep the rest from falling apart: most rows are
-others' (Robins (1995), *Catastrophic forgetting, rehearsal and pseudorehearsal*), and on a user's slices a
-class of which there is no example keeps the probability it had (Li & Hoiem (2016), *Learning without
-forgetting*, eq. 2): twenty abdomens say nothing about knees.
+A user's volumes are few and show what they show.  Three things keep the rest from falling apart: most rows
+are others' (Robins (1995), *Catastrophic forgetting, rehearsal and pseudorehearsal*); their targets are what
+the networks said of them before; and on a user's slices a class of which there is no example keeps the
+probability it had (Li & Hoiem (2016), *Learning without forgetting*, eq. 2): twenty abdomens say nothing
+about knees.
+
+With their labels as targets, 6,000 slices of 160 simulated people alone, without any user, took the log loss
+of a real neck from 0.66 to 1.31 and of a real pelvis from 0.13 to 0.36: networks of many runs drift to the
+few people of this one.
 """
 
 from __future__ import annotations
