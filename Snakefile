@@ -9,8 +9,7 @@ include: "workflow/rules/common.smk"
 
 
 rule all:
-    """The report, and all that it rests on: of a job that failed Snakemake removes what it was to make, and misses nothing but what is
-    named here."""
+    """The report and everything it needs: Snakemake removes the outputs of a failed job, and notices only the absence of what is named here."""
     default_target: True
     input:
         [f"{RESULTS}/slices/{name}" for name in ("pixels.npy", "slices.npz", "volumes.json", "manifest.tsv")],

@@ -69,7 +69,7 @@ def is_our_thumbnail(path: Path) -> bool:
 
 
 def is_our_prior(path: Path) -> bool:
-    """Whether a file is of what searches taught."""
+    """Whether a file is a prior that fovnet wrote."""
     return b'"__metadata__":{"fovnet":' in _opening(path)
 
 
@@ -106,5 +106,5 @@ def _foreign(path: Path) -> ConfigError:
     return ConfigError(
         "out-foreign",
         f"--out {path.parent}: {path.name} exists, was not written by fovnet, and would be "
-        "overwritten; give a folder of its own",
+        "overwritten; give another folder",
     )

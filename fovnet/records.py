@@ -61,8 +61,8 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
 
 
 def clear_unfinished(*folders: Path, name: str = "*") -> None:
-    """Removes what a killed run was writing in these folders under this name (a pattern), as it may show what
-    is not wanted any more; to be called where no other run writes now."""
+    """Removes what a killed run was writing in these folders under this name (a pattern), which may show what
+    must not be kept; to be called only while no other run writes there."""
     for begun in (path for folder in folders for path in folder.glob(f".{name}.*.part")):
         if UNFINISHED.fullmatch(begun.name) and not begun.is_dir():
             begun.unlink(missing_ok=True)
@@ -86,7 +86,7 @@ def unwritable(path: Path, *, folder: bool) -> str:
         home = path if folder else path.parent
         home = next(above for above in (home, *home.parents) if above.exists())
         if not home.is_dir():
-            return f"{home} is a file, and no folder"
+            return f"{home} is a file, not a folder"
         with tempfile.TemporaryFile(dir=home):
             return ""
     except (OSError, ValueError) as fault:      # a null character in the name
@@ -123,9 +123,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
-        raise ValueError(f"{path}: brackets within brackets, too deep to be read") from None
+        raise ValueError(f"{path}: nested too deeply to be read") from None
     if not isinstance(facts, dict):
-        raise ValueError(f"{path}: a {type(facts).__name__} where an object of facts was expected")
+        raise ValueError(f"{path}: a {type(facts).__name__} where an object was expected")
     return facts
 
 
@@ -202,7 +202,7 @@ def read_npz(path: Path, most_bytes: int | None = None) -> dict[str, Array]:
     # np.load alone leaves a damaged file open
     with open(path, "rb") as file:
         if file.read(2) != b"PK":
-            raise ValueError("no npz file: it does not begin as a zip archive does")
+            raise ValueError("not an npz file: it does not begin like a zip archive")
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as archive:
@@ -267,7 +267,7 @@ def plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Path):
         return str(value)
-    raise TypeError(f"{type(value).__name__} has no place in a JSON of facts")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 BLANKED = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")

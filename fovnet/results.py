@@ -35,7 +35,8 @@ class Results:
         except BlockingIOError:
             lock.close()
             raise ConfigError(
-                "results-held", f"{self.folder}: another run works here; wait for it, or name other `results`"
+                "results-held", f"{self.folder}: another run is working here; wait for it, or set another "
+                                "`results`"
             ) from None
         return lock
 
@@ -45,7 +46,7 @@ class Results:
         return self.folder / "phantom"
 
     def is_to_simulate(self, subjects: int) -> bool:
-        """Whether simulated people are wanted (`subjects` > 0) and the simulated collection does not exist
+        """Whether simulated people are requested (`subjects` > 0) and the simulated collection does not exist
         yet."""
         return bool(subjects) and not (self.phantom / "volumes.tsv").exists()
 
@@ -61,7 +62,7 @@ class Results:
 
     @property
     def prior(self) -> Path:
-        """What the searches of `search.learn_from` taught."""
+        """The prior from the searches of `search.learn_from`."""
         return self.folder / "prior.safetensors"
 
     @property

@@ -1,5 +1,4 @@
-"""Exceptions that nobody foresaw: their traceback goes into a log file, and what raised them is told in a
-sentence.
+"""Unexpected exceptions: their traceback goes into a log file, and a sentence tells what raised them.
 
 A volume that raises one, at whatever stage, is refused with the code "internal"; the others are answered.
 """
@@ -23,14 +22,15 @@ _LOGS: dict[str, Path] = {}
 
 def internal(path: object, fault: Exception) -> VolumeError:
     """The refusal "internal" of a volume that raised `fault`, whose traceback is then in a log file."""
-    seen = f"fovnet met something it was not written for ({type(fault).__name__})"
-    remedy = "please report it, and convert the volume in another way (dcm2niix) to go on"
+    seen = f"fovnet failed with an unexpected error ({type(fault).__name__})"
+    remedy = "please report it; meanwhile, try converting the volume another way (dcm2niix)"
     return VolumeError("internal", f"{path}: {seen}. The traceback is in {log_of(fault)}; {remedy}.")
 
 
 def log_of(fault: Exception, words: str = "") -> Path:
     """A log file, readable by this user alone, with a traceback and the `words` before it; one for all
-    exceptions that the same lines of code raise: 100,000 volumes that fail alike leave one file a process."""
+    exceptions that the same lines of code raise: 100,000 volumes that fail alike leave one file per
+    process."""
     place = "".join(traceback.format_tb(fault.__traceback__)) + type(fault).__name__
     if place not in _LOGS or not _LOGS[place].exists():
         with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
@@ -41,5 +41,5 @@ def log_of(fault: Exception, words: str = "") -> Path:
 
 
 def is_disk_full(fault: Exception) -> TypeGuard[OSError]:
-    """Whether a disk or a quota is full, which no volume is to blame for."""
+    """Whether a disk or a quota is full, which is not the fault of a volume."""
     return isinstance(fault, OSError) and fault.errno in FULL

@@ -64,13 +64,13 @@ def prior_files(settings: Settings) -> list[str]:
     if named and not Path(named).exists():
         made = f"`fovnet search learn JOURNAL... --config CONFIG --out {named}` makes it"
         raise ConfigError(
-            "prior-missing", f"search.prior: {named} is not there; {made}, or leave search.prior out."
+            "prior-missing", f"search.prior: {named} does not exist; {made}, or leave out search.prior."
         )
     return [named] if named else [str(learned)] * bool(settings.search.learn_from)
 
 
 def lesson_files(settings: Settings) -> list[str]:
-    """Of each search to learn from the file that says what it was.  Raises ConfigError "learn-sources" where
+    """For each search to learn from, the file that identifies it.  Raises ConfigError "learn-sources" where
     there is none."""
     found = []
     for folder in settings.search.learn_from:
@@ -116,8 +116,8 @@ def unnoticed_changes(settings_file: Path, settings: Settings, *, recorded: bool
         None
         if not others
         else (
-            f"{settings.results}: was made elsewhere or by another name, so that Snakemake would not notice "
-            f"that these settings are others now: {', '.join(others)}. Run it where it was made, or remove "
+            f"{settings.results}: was made elsewhere or under another name, so Snakemake would not notice "
+            f"that these settings have changed: {', '.join(others)}. Run it where it was made, or remove "
             f"{settings_file} and say where to begin: --forcerun slice, search, ensemble, tune, evaluate or "
             "report."
         )

@@ -21,15 +21,16 @@ def test_a_folder_that_does_not_exist_is_refused_with_the_name_that_may_be_meant
     (tmp_path / "dats").mkdir()
     (tmp_path / "data.txt").write_text("no folder")
     done = checked(tmp_path)
-    assert done.exit_code != 0 and "fine" not in done.output
-    assert f"collections.mine: {tmp_path / 'data'}: there is no such folder" in str(done.exception)
+    assert done.exit_code != 0 and ": valid." not in done.output
+    assert f"collections.mine: {tmp_path / 'data'}: no such folder" in str(done.exception)
     assert f"'{tmp_path / 'dats'}'?" in str(done.exception)
 
 
 def test_tables_that_are_not_there_yet_are_said_to_be(tmp_path):
     (tmp_path / "data").mkdir()
     done = checked(tmp_path)
-    assert done.exit_code == 3 and "collection mine: there is no" in done.output and "fine" not in done.output
+    assert done.exit_code == 3
+    assert "volumes.tsv does not exist yet" in done.output and ": valid." not in done.output
 
 
 def test_one_folder_under_two_names_is_refused(tmp_path):
@@ -54,7 +55,7 @@ def test_a_collection_is_counted(tmp_path):
     )
     done = checked(tmp_path)
     assert done.exit_code == 3 and "collection mine: 3 volumes of 2 subjects, 1 labelled" in done.output
-    assert "1 of its files is not there" in done.output and "c.nii" in done.output
+    assert "1 of its files is missing" in done.output and "c.nii" in done.output
 
 
 def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_path):
@@ -71,14 +72,14 @@ def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_
     output = " ".join(done.output.split())
     assert (
         done.exit_code == 3
-        and "no labelled subject for test: the 2 there are make 1 train, 1 validation, 0 test" in output
+        and "no labelled subject for test: the 2 there are give 1 train, 1 validation, 0 test" in output
     )
-    assert "no volume is labelled with spine:" in output and "fine" not in output
+    assert "no volume is labelled with spine:" in output and ": valid." not in output
     assert "no train subject is labelled with" in output or "no validation subject is labelled with" in output
     table.write_text(HEADER + "a\ts1\ta.nii\nb\ts2\tb.nii\nc\ts3\tc.nii\n")
     labels.write_text(labels.read_text() + "c\tspine\t0\t3\n")
     done = checked(tmp_path)
-    assert done.exit_code == 0 and "fine" in done.output
+    assert done.exit_code == 0 and ": valid." in done.output
 
 
 def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_said_to_be(tmp_path):
@@ -96,9 +97,9 @@ def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + rows)
     done = checked(tmp_path)
     output = " ".join(done.output.split())
-    assert done.exit_code == 3 and "fine" not in output
-    assert "labelled with abdomen, which lies between regions that one volume shows" in output
-    assert "no volume is labelled with legs, head, spine: that is never learned, nor named" in output
+    assert done.exit_code == 3 and ": valid." not in output
+    assert "labelled with abdomen, which is between regions that one volume shows" in output
+    assert "no volume is labelled with legs, head, spine: it is never learned and never predicted" in output
     apart = "".join(f"{name}\t{'pelvis' if name < 'e' else 'chest'}\t0\t9\n" for name in names)
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + apart)
     assert checked(tmp_path).exit_code == 0, "scans of pelves and of chests may share a collection"
@@ -157,7 +158,7 @@ def test_a_split_given_with_an_unlabelled_volume_counts_for_its_subject(tmp_path
         f"{name}l\thead\t0\t3\n" for name in "abcdef"))
     output = " ".join(checked(tmp_path).output.split())
     assert (
-        "no labelled subject for validation and test: the 6 there are make 6 train, 0 validation, 0 test"
+        "no labelled subject for validation and test: the 6 there are give 6 train, 0 validation, 0 test"
         in output
     )
 
@@ -178,7 +179,7 @@ def test_too_few_simulated_people_are_foreseen(tmp_path):
             f"results: {tmp_path / 'out'}\nphantom: {{subjects: {subjects}}}\n"
         )
         done = CliRunner().invoke(app, ["check", "--config", str(tmp_path / "mine.yaml")])
-        assert done.exit_code == status and ("leave a split without anybody" in done.output) == (status == 3)
+        assert done.exit_code == status and ("leave a split empty" in done.output) == (status == 3)
 
 
 def test_simulated_people_beside_a_collection_are_told_and_hide_no_missing_file(tmp_path):
@@ -189,11 +190,11 @@ def test_simulated_people_beside_a_collection_are_told_and_hide_no_missing_file(
     output = " ".join(done.output.split())
     assert (
         done.exit_code == 3
-        and "1 of its files is not there, the first" in output
+        and "1 of its files is missing, the first" in output
         and "no labelled subject" not in output
     )
     phantom = (
-        "phantom: 20 simulated subjects, 3 volumes each, trained on as the collections are; "
+        "phantom: 20 simulated subjects, 3 volumes each, which are trained on together with the collections; "
         "phantom.subjects: 0 leaves them out"
     )
     assert phantom in output

@@ -34,11 +34,11 @@ def test_an_ensemble_of_any_name_comes_through_a_shell(results: str) -> None:
 @pytest.mark.parametrize("name", ["res ü it's", "a b", "$HOME", "a;b"])
 def test_messages_with_a_command_in_them_can_be_pasted(name: str, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()
-    with pytest.raises(VolumeError, match="twelve hex digits") as series:
+    with pytest.raises(VolumeError, match="twelve hexadecimal digits") as series:
         read(Path(f"{tmp_path / name}#12345"))
     command, = re.findall(r"`(.*?)` show", series.value.sentence)
     assert shlex.split(command) == ["fovnet", "predict", str(tmp_path / name)]
-    with pytest.raises(ModelError, match="came without networks") as model:
+    with pytest.raises(ModelError, match="has no networks") as model:
         shipped_folder(tmp_path / name)
     assert shlex.split(model.value.sentence.partition("then ")[2])[-2:] == ["--out", str(tmp_path / name)]
 

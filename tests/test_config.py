@@ -48,16 +48,16 @@ def test_a_key_that_stands_there_twice_is_refused_with_both_lines(tmp_path: Path
     assert caught.value.code == "config-doubled"
     faulty_lines = [line.strip() for line in caught.value.sentence.splitlines()[1:]]
     assert faulty_lines == [
-        "line 5: search.trials stands in line 3 already",
-        "line 7: seed stands in line 1 already",
+        "line 5: search.trials is in line 3 already",
+        "line 7: seed is in line 1 already",
     ]
 
 
 def test_the_same_key_in_two_sections_is_no_double(tmp_path: Path) -> None:
     assert doubled_keys("a: {x: 1, y: &same [1, 2]}\nb: {x: 2, y: *same}\nc: [{x: 1}, {x: 2}]\n") == []
-    assert doubled_keys("a: [{x: 1,\n x: 2}]") == ["line 2: a.0.x stands in line 1 already"]
+    assert doubled_keys("a: [{x: 1,\n x: 2}]") == ["line 2: a.0.x is in line 1 already"]
     assert doubled_keys("regions: [{name: calf, rung: 0, name: thigh}]") == [
-        "line 1: regions.0.name stands in line 1 already"
+        "line 1: regions.0.name is in line 1 already"
     ]
 
 
@@ -115,15 +115,15 @@ def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
     [
         (
             {"collections": "/scans"},
-            "collections: '/scans': names with a value each are wanted, such as NAME: /scans",
+            "collections: '/scans': expected a name with a value, such as NAME: /scans",
         ),
-        ({"prepare": {"split": [0.8, 0.2]}}, "prepare.split.2: [0.8, 0.2]: a value number 3 is wanted too"),
+        ({"prepare": {"split": [0.8, 0.2]}}, "prepare.split.2: [0.8, 0.2]: value number 3 is missing"),
         (
             {"prepare": {"split": [0.5, 0.25, 0.250002]}},
-            "prepare.split: the fractions add up to 1.000002; 1 is wanted",
+            "prepare.split: the fractions add up to 1.000002; they must add up to 1",
         ),
         ({"results": ""}, "results: '': string should have at least 1 character"),
-        ({"prepare": 3}, "prepare: 3: names with a value each are wanted, such as NAME: 3"),
+        ({"prepare": 3}, "prepare: 3: expected a name with a value, such as NAME: 3"),
     ],
 )
 def test_what_is_of_another_form_is_told_how_to_be_written(raw: dict[str, object], message: str) -> None:
@@ -147,8 +147,8 @@ def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_
 ) -> None:
     (tmp_path / "volume.nii.gz").write_bytes(b"\x1f\x8b\x08\x00")
     (tmp_path / "empty.yaml").touch()
-    for name, seen in ((".", "Is a directory"), ("volume.nii.gz", "is no text"), ("empty.yaml", "is empty")):
-        with pytest.raises(ConfigError, match="is one to start from") as caught:
+    for name, seen in ((".", "Is a directory"), ("volume.nii.gz", "is not text"), ("empty.yaml", "is empty")):
+        with pytest.raises(ConfigError, match="is an example to start from") as caught:
             load(tmp_path / name)
         assert caught.value.code == "config-unreadable" and seen in caught.value.sentence
     with pytest.raises(ConfigError, match="give default, or a YAML file with a list 'regions'"):
@@ -291,11 +291,11 @@ def test_a_number_without_a_point_is_a_number():
         ({"a": [], "b": 7}, "b: 7; give"),
         (
             {"rate": {"log": {"low": 1e-3, "high": 1.001e-3, "levels": 50}}},
-            "rate: levels 50 from 0.001 to 0.001001 are but 2",
+            "rate: levels 50 from 0.001 to 0.001001 are only 2",
         ),
         (
             {"rate": {"log": {"low": 0.1, "high": 1e-3, "levels": 5}}},
-            "rate: from low 0.1 to high 0.001; low has to be the smaller: swap",
+            "rate: from low 0.1 to high 0.001; low must be smaller: swap",
         ),
         ({"rate": {"log": {"low": 1, "high": 9, "levels": 5, "base": 2}}}, "rate.base: 2"),
     ],
@@ -405,20 +405,21 @@ def test_a_method_spends_as_the_table_of_methods_says_unless_told_otherwise(meth
             {"spend": "asha", "stop_below_regret": 0.1}, {},
             "stop_below_regret: with spend asha .*leave it out, or set spend to full",
         ),
-        ({"spend": "asha", "eta": 1}, {}, "eta: 1: of eta trainings one goes on from a rung; set 2 or more"),
+        ({"spend": "asha", "eta": 1}, {}, "eta: 1: one of eta trainings continues from a rung; set 2 or "
+                                          "more"),
         ({"spend": "asha", "least_epochs": 0}, {}, "search.least_epochs: 0: "),
         (
             {"eta": 4}, {},
-            "eta: of trainings that are compared before their end.*leave out, or set spend to asha",
+            "eta: for trainings that are compared before their end.*leave out, or set spend to asha",
         ),
         ({"method": "tpe", "fidelity": "axis"}, {}, "fidelity: axis: method tpe has no model"),
         (
             {"method": "tpe", "spend": "asha", "targets": "raw"}, {},
-            "targets: of a Gaussian process, and method tpe asks none",
+            "targets: for a Gaussian process, but method tpe uses none",
         ),
         (
             {"method": "hyperband", "targets": "raw"}, {},
-            "targets: of a Gaussian process, and method hyperband asks none",
+            "targets: for a Gaussian process, but method hyperband uses none",
         ),
         ({"method": "gp-ts", "choose": "drawn"}, {}, "choose: method gp-ts has no expected improvement"),
         ({"spend": "asha", "reuse": False}, {}, "reuse: false: only hyperband closes brackets"),
@@ -445,8 +446,8 @@ def test_every_method_can_be_configured_beside_the_usual_modelling(method: str) 
 @pytest.mark.parametrize(
     ("training", "ensemble", "message"),
     [
-        ({"augmentation": {"alone": 0.2}}, {}, "have nothing beside the slice to do without"),
-        ({"inputs": ["slice", "millimetres"]}, {"alone": 2}, "never saw slices alone"),
+        ({"augmentation": {"alone": 0.2}}, {}, "have no input beside the slice to leave out"),
+        ({"inputs": ["slice", "millimetres"]}, {"alone": 2}, "never trained on slices alone"),
         (
             {"inputs": ["slice", "millimetres"], "augmentation": {"alone": 0.2}}, {"members": 3, "alone": 3},
             "set at most 2",
@@ -465,15 +466,15 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
     [
         ({"method": "random", "per_second": True}, "per_second: random"),
         ({"method": "gp-ts", "per_second": True}, "per_second: gp-ts"),
-        ({"method": "random", "stop_below_regret": 0.1}, "method random models nothing"),
-        ({"targets": "ranked", "stop_below_regret": 0.1}, "targets ranked know no distances"),
+        ({"method": "random", "stop_below_regret": 0.1}, "method random has no model"),
+        ({"targets": "ranked", "stop_below_regret": 0.1}, "targets ranked give no distances"),
         (
             {"neighbours": {"separable": {}}, "mads": {}},
             "neighbours, mads: method gp-ei does not poll; .*set method to mads or a-mads",
         ),
         (
             {"method": "mads", "mads": {"every": 3, "categories": "fixed"}},
-            "mads.every, mads.categories: of a global search.*to a-mads",
+            "mads.every, mads.categories: for a global search.*to a-mads",
         ),
         (
             {"method": "mads", "neighbours": {"separable": {"too": "next"}}},
@@ -487,7 +488,7 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
         ),
         (
             {"method": "ranking", "ranking": {"loss": "pair", "weight": "one"}},
-            "weight: loss pair weighs no places",
+            "weight: loss pair does not weight places",
         ),
         ({"method": "ranking", "ranking": {"members": 0}}, "search.ranking.members: 0: "),
         (
@@ -497,22 +498,22 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
         ({"learn_from": ["results/one"]}, "learn_from: method gp-ei learns nothing from other searches"),
         (
             {"method": "ranking", "prior": "p", "learn_from": ["results/one"]},
-            "prior, learn_from: .*leave one of them out",
+            "prior, learn_from: .*leave out one of them",
         ),
         (
             {"method": "ranking", "learn_from": ["./results/default/"]},
-            "search.learn_from: results/default .*name other `results`",
+            "search.learn_from: results/default .*set another `results`",
         ),
         (
             {"method": "ensemble-ei", "targets": "raw", "stop_below_regret": 0.1},
-            "search: stop_below_regret: of a Gaussian process",
+            "search: stop_below_regret: for a Gaussian process",
         ),
         (
             {"method": "ensemble-ei", "targets": "raw", "kernel": "squared-exponential"},
-            "search: kernel: of a Gaussian process",
+            "search: kernel: for a Gaussian process",
         ),
-        ({"method": "gp-rgpe"}, "method: gp-rgpe weighs .*; needs search.prior or search.learn_from"),
-        ({"method": "gp-rgpe", "prior": "p", "stop_below_regret": 0.1}, "method gp-rgpe knows no distances"),
+        ({"method": "gp-rgpe"}, "method: gp-rgpe uses .*; set search.prior or search.learn_from"),
+        ({"method": "gp-rgpe", "prior": "p", "stop_below_regret": 0.1}, "method gp-rgpe gives no distances"),
         ({"method": "gp-ei", "prior": "p"}, "prior: method gp-ei learns nothing .*to ranking or gp-rgpe"),
         (
             {"candidates": "all"},
@@ -521,7 +522,7 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
         *(
             (
                 {"method": method, **given},
-                rf"search: {', '.join(given)}: of a Gaussian process, and method {method} asks none; leave "
+                rf"search: {', '.join(given)}: for a Gaussian process, but method {method} uses none; leave "
                 r".* out, or "
                 "set method to gp-ei",
             )
@@ -590,7 +591,7 @@ def test_no_message_about_a_kilobyte_of_aliases_is_longer_than_a_page(
             read()
         assert len(str(caught.value)) < 4000
         if depth >= 7:
-            assert "its aliases (*name) stand for" in caught.value.sentence
+            assert "its aliases (*name) expand to" in caught.value.sentence
 
 
 def test_of_several_unknown_keys_of_regions_the_first_is_named(tmp_path: Path) -> None:
@@ -613,7 +614,7 @@ def test_an_alias_of_itself_has_no_end(tmp_path: Path) -> None:
         "phantom: {subjects: 8}\nsearch: &a {space: [1, {x: *a}]}",
     ):
         file.write_text(held, encoding="utf-8")
-        with pytest.raises(ConfigError, match="stand for inf characters"):
+        with pytest.raises(ConfigError, match="expand to inf characters"):
             load(file)
 
 

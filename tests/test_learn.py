@@ -73,13 +73,13 @@ def test_two_searches_are_learned_from_and_each_is_held_against_the_other(tmp_pa
 def test_the_configuration_names_searches_and_the_file_is_that_of_its_results(tmp_path: Path) -> None:
     file = config(tmp_path, learn_from=[journal(tmp_path / "one")])
     with pytest.raises(
-        SearchError, match=r"nothing is learned yet from .*one; `fovnet search learn --config.*prior-missing"
+        SearchError, match=r"nothing learned yet from .*one; `fovnet search learn --config.*prior-missing"
     ):
         search_prior(load(file), search_space(load(file)))
-    assert "is to learn from" in CliRunner().invoke(app, ["check", "--config", str(file)]).output
+    assert "will learn from" in CliRunner().invoke(app, ["check", "--config", str(file)]).output
     assert learned(file)[0] == 0 and is_our_prior(tmp_path / "mine" / "prior.safetensors")
     assert search_prior(load(file), search_space(load(file))) is not None
-    assert "what earlier ones taught" in CliRunner().invoke(app, ["check", "--config", str(file)]).output
+    assert "a prior from earlier searches" in CliRunner().invoke(app, ["check", "--config", str(file)]).output
 
 
 def test_searches_that_teach_nothing_are_passed_over_by_name_and_alone_refused(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_searches_that_teach_nothing_are_passed_over_by_name_and_alone_refused(t
     )
     status, said, _ = learned(config(tmp_path), few, alike, good)
     assert status == 0
-    assert f"{few}: passed over; 4 configurations of this space with a score, 5 or more are wanted" in said
+    assert f"{few}: passed over; 4 configurations of this space with a score, 5 or more are needed" in said
     assert f"{alike}: passed over; all its scores are equal" in said
     fault = learned(config(tmp_path), few, alike)[2]
     assert all(
@@ -100,11 +100,11 @@ def test_searches_that_teach_nothing_are_passed_over_by_name_and_alone_refused(t
 def test_configurations_that_the_new_space_lacks_are_counted(tmp_path: Path) -> None:
     one = journal(tmp_path / "one", 24)
     status, said, _ = learned(config(tmp_path, space={**SPACE, "log2_filters": [2]}), one)
-    assert status == 0 and f"{one}: 12 configurations left out, not of this space" in said
+    assert status == 0 and f"{one}: 12 configurations left out, not in this space" in said
 
 
 @pytest.mark.parametrize(("words", "fault"), [
-    ([], "no search to learn from; name journals, or give search.learn_from"),
+    ([], "no search to learn from; give journals, or set search.learn_from"),
     (["nowhere"], "nowhere: neither search.json nor search/current.json in it; give a journal"),
 ])
 def test_without_a_search_it_says_what_to_name(words: list[str], fault: str, tmp_path: Path) -> None:

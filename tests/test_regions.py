@@ -70,6 +70,6 @@ def test_heads_may_show_a_face_and_without_any_everything_may() -> None:
 )
 def test_a_word_that_means_two_regions_is_refused(tmp_path: Path, regions: str) -> None:
     (tmp_path / "own.yaml").write_text(regions)
-    with pytest.raises(ConfigError, match="leave it to one of them") as refusal:
+    with pytest.raises(ConfigError, match="keep it in one of them") as refusal:
         vocabulary(str(tmp_path / "own.yaml"))
     assert refusal.value.code == "regions-invalid"

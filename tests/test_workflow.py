@@ -145,10 +145,10 @@ class TestUnnoticedChanges:
         message = unnoticed_changes(
             file, settings(results=results, seed=2, report={"title": "two"}), recorded=recorded
         )
-        assert message is not None and message.startswith(f"{results}: was made elsewhere or by another name")
-        assert (
-            "others now: seed, report." in message and f"remove {file}" in message and "--forcerun" in message
-        )
+        assert message is not None
+        assert message.startswith(f"{results}: was made elsewhere or under another name")
+        assert "have changed: seed, report." in message
+        assert f"remove {file}" in message and "--forcerun" in message
 
     @pytest.mark.parametrize("recorded", [False, True])
     def test_the_same_settings_under_another_name_go_on(self, tmp_path: Path, recorded: bool) -> None:

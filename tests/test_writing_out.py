@@ -91,7 +91,8 @@ def test_what_lies_there_is_told_and_what_is_wanted(name: str, seen: str, tmp_pa
     fault = (
         CliRunner().invoke(app, ["bench", "bound", "--rows", "600", "--out", str(tmp_path / name)]).exception
     )
-    assert seen in str(fault) and "wanted is a table of this command's own columns, or no file" in str(fault)
+    assert seen in str(fault)
+    assert "not a table of this command's own columns, and would be overwritten" in str(fault)
 
 
 def test_an_explanation_is_written_anew(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """What a run does, act by act, from Python or from the command line, which only parses, calls and prints.
 
-    run       `Run`: the settings, and what follows from them, worked out once
+    run       `Run`: the settings, and what follows from them, computed once
     opening   `OpenRun`: the same with its acts as methods; `fovnet.open` gives it
     learn     what earlier searches taught
     adapt     networks trained further on few labelled volumes, by the folds of `adaptation`

@@ -1,4 +1,4 @@
-"""The volumes of the test split answered: spans.tsv and a JSON a volume."""
+"""The answers on the test split: spans.tsv and one JSON per volume."""
 
 from __future__ import annotations
 

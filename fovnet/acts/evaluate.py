@@ -1,4 +1,4 @@
-"""The decisions on the test split held against the truth."""
+"""The decisions on the test split compared with the truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What earlier searches taught, before the search of a run begins."""
+"""The prior from earlier searches, made before the search of a run begins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def learned(
     run: Run, journals: Sequence[tuple[str, Path]], lessons: Lessons, seed: int, progress: Bar = silent,
     log: Callable[[str], None] = lambda line: None,
 ) -> Prior:
-    """The prior that journals, each with its name, teach for the space of a run; `log` gets a sentence on
+    """The prior learned from journals, each with its name, for the space of a run; `log` gets a sentence on
     what is left out.  Raises SearchError as `read_journal` and `learn`."""
     from fovnet.search.learn.earlier_searches import read_journal
     from fovnet.search.learn.training import learn, unusable
@@ -28,7 +28,7 @@ def learned(
     read = [read_journal(journal, axes, name) for name, journal in journals]
     for one in read:
         if one.left_out:
-            log(f"{one.source.name}: {several(one.left_out, 'configuration')} left out, not of this space")
+            log(f"{one.source.name}: {several(one.left_out, 'configuration')} left out, not in this space")
         if why := unusable(one.source):
             log(f"{one.source.name}: passed over; {why}")
     with progress("learning") as advance:

@@ -1,4 +1,4 @@
-"""A run opened: all its acts, one after the other or any alone.
+"""An open run: all its acts, in order or any of them alone.
 
     >>> run = fovnet.open("mine.yaml")                                  # doctest: +SKIP
     >>> run.prepare(); run.search(); run.ensemble()                     # doctest: +SKIP
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class OpenRun(Run):
-    """A run with its acts.  Each leaves its files in the results folder, goes on after a kill where it was,
-    and raises a FovnetError that names what is missing and the command that makes it."""
+    """A run with its acts.  Each writes its files to the results folder, resumes after a kill, and raises a
+    FovnetError that names what is missing and the command that makes it."""
 
     def prepare(self, workers: int = 1, progress: Bar = silent) -> Pack:
         """The slices of all collections; people to be simulated are simulated first."""
@@ -58,7 +58,7 @@ class OpenRun(Run):
         return decided(self)
 
     def evaluate(self) -> Evaluation:
-        """The answers held against the truth, also written to the results folder."""
+        """The answers compared with the truth, also written to the results folder."""
         from fovnet.acts.evaluate import evaluated
 
         return evaluated(self)[0]

@@ -37,7 +37,7 @@ def sliced(
     settings, results = run.settings, run.results
     collections = finished_run.collections_of(settings, results)
     if results.is_to_simulate(settings.phantom.subjects):
-        lacking = f"{results.phantom}: the simulated people of {run.config} are not there yet"
+        lacking = f"{results.phantom}: the simulated people of {run.config} do not exist yet"
         raise ConfigError("phantom-missing", f"{lacking}; make them: {simulating(settings)}")
     with progress("slicing") as advance:
         pack = slice_collections(

@@ -1,4 +1,4 @@
-"""The report: one page that needs nothing else, and the same for programs beside it."""
+"""The report: one self-contained page, and the same content for programs beside it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def reported(run: Run) -> Path:
 
 
 def _records(run: Run) -> RunRecord:
-    """What the page tells besides the evaluation."""
+    """The records of the page besides the evaluation."""
     from fovnet.decision.ensemble import RULE, facts_of, read_rule
     from fovnet.evaluate.ablation import current_ablation
     from fovnet.evaluate.finished_run import manifest_of

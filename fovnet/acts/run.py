@@ -1,5 +1,4 @@
-"""A run: the settings of a configuration and all that follows from them, each worked out when it is first
-asked for."""
+"""A run: the settings of a configuration and all that follows from them, each computed on first use."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from fovnet.volume.collection.pack import Pack
 
 Bar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
-"""Gives, for the name of what is done, a context with a callback (done, total)."""
+"""Gives, for the name of a step, a context with a callback (done, total)."""
 
 
 @contextmanager
@@ -59,7 +58,7 @@ class Run:
 
     @property
     def plan(self) -> SearchPlan:
-        """The search to be run, worked out anew from the files there are."""
+        """The search to be run, computed anew from the existing files."""
         return SearchPlan(self.settings, self.pack)
 
     @property
@@ -125,14 +124,14 @@ class Run:
             mine = {journal}
         if journal not in mine:
             other = (
-                f"{journal}: the last search to end there had other settings of `search` or `training` than "
-                f"{self.config} has"
+                f"{journal}: the last search that finished there had other settings of `search` or "
+                f"`training` than {self.config} has"
             )
             wanted = f"give the run's command, or {with_config('search', self.config)}"
             raise SearchError("search-other-settings", f"{other}, or other slices; {wanted}")
         made = facts_of(self.results.ensemble).get("journal")
         if made not in (None, journal.name):
-            other = f"its members are of the search {made}, and the last to end was {journal.name}"
+            other = f"its members are of the search {made}, but the last to finish was {journal.name}"
             again = with_config("ensemble", self.config)
             raise ModelError(
                 "ensemble-other-search", f"{self.results.ensemble}: {other}; make it again: {again}"

@@ -26,8 +26,8 @@ def searched(run: Run, progress: Bar = silent) -> list[Trial]:
         jobs = f"{run.config}: search.jobs: true, so that each slot is a job"
         raise ConfigError(
             "search-jobs",
-            f"{jobs}; give the `snakemake` command, or set search.jobs: false, which searches anew in a "
-            "journal of its own",
+            f"{jobs}; run the `snakemake` command, or set search.jobs: false to start a new search with its "
+            "own journal",
         )
     choose_device(settings.training.device)
     plan = run.plan
@@ -67,7 +67,7 @@ def conclude(run: Run, journal: Path, trials: list[Trial]) -> None:
 
 
 def write_trials(path: Path, trials: list[Trial]) -> Path:
-    """The path, a table of a row a slot."""
+    """The path, a table of one row per slot."""
     rows = [_row(trial) for trial in trials]
     return write_tsv(path, list(rows[0]), rows)
 

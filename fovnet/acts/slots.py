@@ -27,7 +27,7 @@ def begun(run: Run) -> tuple[Search, Path]:
 
 
 def proposed(run: Run, slot: int) -> Proposal | str:
-    """What a slot trains, from the slots that it has to have seen; or the sentence with which the search ends
+    """What a slot trains, from the slots that it must have seen; or the sentence with which the search ends
     before it."""
     from fovnet.search.jobs.steps import propose
 
@@ -36,7 +36,7 @@ def proposed(run: Run, slot: int) -> Proposal | str:
 
 
 def trained(run: Run, slot: int) -> Trial:
-    """The trial of what was proposed for a slot, recorded whatever the training comes to.  Raises SearchError
+    """The trial of what was proposed for a slot, recorded even if the training fails.  Raises SearchError
     "journal-of-other-slices"."""
     from fovnet.net.jobs.trials import train_slot
 

@@ -1,4 +1,4 @@
-"""Recorded problems, races between search methods, and what is fast, right or robust; a file a benchmark.
+"""Recorded problems, races between search methods, and what is fast, right or robust; one file per benchmark.
 
 Searches on recorded tables:
     tables      finite spaces of which every row was trained

@@ -1,6 +1,6 @@
 """Searchers of other libraries as contestants, with each library's own defaults.
 
-    d  axes        places  (M, d)  a row as one number an axis: its place on [0, 1], or the number of its
+    d  axes        places  (M, d)  a row as one number per axis: its place on [0, 1], or the number of its
         level where it is a category
 
 Of these libraries only scikit-learn is a dependency of fovnet; each is imported when its contestant is run.

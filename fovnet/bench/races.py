@@ -234,7 +234,7 @@ def refuse_unknown(methods: Sequence[str]) -> None:
     for name in methods:
         if name not in METHODS:
             raise ConfigError(
-                "bench-method", f"--method {name}: unknown here; choose among {', '.join(METHODS)}"
+                "bench-method", f"--method {name}: unknown; choose among {', '.join(METHODS)}"
             )
 
 
@@ -290,7 +290,7 @@ def refuse_spending(table: Table, entry: Entry) -> None:
     "search-schedule" for rungs that cannot be."""
     if entry.spends != "full" and table.epochs == 1:
         needed = f"the table has no learning curves, and {entry.contestant} stops trainings early"
-        wanted = f"give curves in {table.name}.npz or {table.name}.curves.npy, or take --spend full"
+        wanted = f"give curves in {table.name}.npz or {table.name}.curves.npy, or use --spend full"
         raise ConfigError("bench-spend", f"{entry.table}: {needed}; {wanted}.")
     if entry.cap(table) < table.epochs:
         raise ConfigError(

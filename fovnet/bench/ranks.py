@@ -229,7 +229,7 @@ def incumbents(path: Path, methods: Sequence[str] = ()) -> Compared:
         arrays = read_npz(path)
     except (OSError, ValueError) as fault:
         raise SearchError(
-            "incumbents-damaged", f"{path}: no npz file that can be read ({fault}); give one of incumbents."
+            "incumbents-damaged", f"{path}: not a readable npz file ({fault}); give one of incumbents."
         ) from None
     keys = arrays.pop("keys", np.empty((0, 3)))
     shapes = {
@@ -239,13 +239,13 @@ def incumbents(path: Path, methods: Sequence[str] = ()) -> Compared:
         wanted = "keys (R, 3) and for each method values (R, T), all of one shape"
         raise SearchError(
             "incumbents-damaged",
-            f"{path}: {wanted} are wanted; keys are {keys.shape}, others {shapes}; save it anew.",
+            f"{path}: {wanted} are needed; keys are {keys.shape}, others {shapes}; save it again.",
         )
     names = _chosen(methods, arrays, f"in {path}")
     values = np.stack([arrays[name].astype(np.float64) for name in names], axis=-1)
     if not ((values >= 0) & (values <= 1)).all():
         raise SearchError(
-            "incumbents-damaged", f"{path}: a value lies beyond 0 and 1; scale each task by its own extremes."
+            "incumbents-damaged", f"{path}: a value is outside 0 to 1; scale each task by its own extremes."
         )
     return Compared(
         names, np.arange(values.shape[1]), _numbered([tuple(key[:2]) for key in keys.tolist()]), 1 - values
@@ -319,7 +319,7 @@ def _runs_in(path: Path) -> Mapping[tuple[str, str, str], Floats]:
         rows = read_tsv(path)
     except FileNotFoundError:
         raise SearchError(
-            "runs-missing", f"{path}: there is none; give folders that `fovnet bench search --out` wrote."
+            "runs-missing", f"{path}: does not exist; give folders that `fovnet bench search --out` wrote."
         ) from None
     except ValueError as fault:
         raise SearchError("runs-damaged", f"{path}: {fault}; run `fovnet bench search` again.") from None
@@ -327,7 +327,7 @@ def _runs_in(path: Path) -> Mapping[tuple[str, str, str], Floats]:
         lacks = f"no column {missing[0]!r}" if rows else "no line"
         raise SearchError(
             "runs-damaged",
-            f"{path}: {lacks}; {', '.join(NEEDED)} are wanted: run `fovnet bench search` again.",
+            f"{path}: {lacks}; {', '.join(NEEDED)} are needed: run `fovnet bench search` again.",
         )
     grouped: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows:

@@ -104,10 +104,10 @@ class Recording:
         if seed != search.seed:
             first = {trial.proposal.row for trial in self.finished() if trial.proposal.slot < count}
             if len(first) < count:
-                wanted = "all are wanted, to be trained again; train them once, without --again"
+                wanted = "all are needed to train them again; first train them once, without --again"
                 raise SearchError(
                     "table-again",
-                    f"{self.journal}: {len(first)} of its first {count} rows are trained, and {wanted}",
+                    f"{self.journal}: {len(first)} of its first {count} rows are trained, but {wanted}",
                 )
             search = replace(search, seed=seed, feasible=np.isin(np.arange(len(search.space)), list(first)))
         return replace(self, search=search, count=count, journal=place)
@@ -147,8 +147,8 @@ def _refuse_side(settings: Settings, side: int, there: int) -> None:
         shown = ", ".join(settings.training.inputs)
         raise ConfigError(
             "table-inputs",
-            f"training.inputs: {shown}; of slices of {side} pixels only `slice` is made: leave the "
-            f"others out, or give --side {there}",
+            f"training.inputs: {shown}; with slices of {side} pixels only `slice` is possible: leave out "
+            f"the others, or give --side {there}",
         )
 
 
@@ -194,7 +194,7 @@ def write_table(path: Path, trials: Sequence[Trial], made: Recording) -> Path:
     if not kept:
         raise SearchError(
             "table-empty",
-            f"{made.journal}: no training has ended in it yet; train some before a table is made",
+            f"{made.journal}: no training has finished in it yet; train some before making a table",
         )
     return write_npz(path, **arrays_of(kept, made))
 

@@ -76,7 +76,7 @@ def factors_of(wanted: Sequence[str], known: Iterable[str]) -> dict[str, frozens
     for arm in wanted or [WITHOUT + name for name in features]:
         if not arm.startswith(WITHOUT):
             raise ConfigError(
-                "bench-arm", f'--arms {arm!r}: wanted is "without NAME" or "without NAME + NAME"'
+                "bench-arm", f'--arms {arm!r}: give "without NAME" or "without NAME + NAME"'
             )
         lacking = left_out(arm.removeprefix(WITHOUT).split(" + "))
         taken = next((arm_without[name] for name in sorted(lacking) if name in arm_without), None)
@@ -134,7 +134,7 @@ def _died(run: _Run) -> dict[str, NDArray[Any]]:
     raise CollectionError(
         "bench-process",
         f"{run.study.scratch / run.name}: the process that trained it died, twice, probably for lack of "
-        "memory. Give fewer --workers; what is done is not done again.",
+        "memory. Give fewer --workers; finished work is not repeated.",
     )
 
 

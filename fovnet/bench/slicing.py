@@ -96,7 +96,7 @@ def _times(path: Path, repeats: int) -> SlicingTime:
     resized = to_ras(volume).voxels.shape
     several = any(note.startswith("frame ") for note in volume.notes)
     floor = None if several else _floor(path, shape, len(stack.pixels))
-    floor_note = "no floor: several frames or files, or a packing of its own"
+    floor_note = "no floor: several frames or files, or an unusual packing"
     monai, monai_note = _monai(path, stack, resized)
     works: dict[str, Callable[[], Any] | None] = {
         "ours": lambda: slice_volume(path), "monai": monai, "floor": floor,

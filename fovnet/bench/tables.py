@@ -107,14 +107,14 @@ def load_table(path: Path) -> Table:
     )
     if not fits:
         wanted = "X (M, d), y and cost (M,), kinds and names (d,)"
-        raise SearchError("table-shape", f"{path}: {wanted} are wanted; found {shapes}, y {loss.shape}.")
+        raise SearchError("table-shape", f"{path}: {wanted} are needed; found {shapes}, y {loss.shape}.")
     for name, kind, column in zip(names.tolist(), kinds.tolist(), X.T, strict=True):
         if kind not in ("ord", "cat"):
             raise SearchError("table-value", f"{path}: kind {kind!r} of column {name!r}; use 'ord' or 'cat'.")
         if not np.isfinite(_numbers(path, str(name), column)).all():
             raise SearchError(
                 "table-value",
-                f"{path}: column {name!r} holds a value that is no number; drop that row or fill it.",
+                f"{path}: column {name!r} holds a value that is not a number; drop that row or fill it.",
             )
     cost = _numbers(path, "cost", cost)
     if not (np.isfinite(cost) & (cost > 0)).all():
@@ -145,7 +145,7 @@ def own_table(path: Path = OWN) -> Path:
     none."""
     if not path.is_file():
         made = "`fovnet bench table --config configs/table-600.yaml --out FILE` records one"
-        absent = f"{path}: this installation came without recorded trainings"
+        absent = f"{path}: this installation has no recorded trainings"
         raise SearchError("table-absent", f"{absent}; give a table, as {made}.")
     return path
 
@@ -155,11 +155,12 @@ def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
         arrays = read_npz(path)
     except FileNotFoundError:
         raise SearchError(
-            "table-missing", f"{path}: there is no such table; give an npz file with {', '.join(NEEDED)}."
+            "table-missing", f"{path}: no such table; give an npz file with {', '.join(NEEDED)}."
         ) from None
     except (OSError, ValueError, zipfile.BadZipFile) as fault:
         raise SearchError(
-            "table-damaged", f"{path}: no npz file without pickles ({fault}); save it anew with numpy.savez."
+            "table-damaged", f"{path}: not an npz file without pickles ({fault}); save it again with "
+                             "numpy.savez."
         ) from fault
     missing = [name for name in NEEDED if name not in arrays]
     if missing:
@@ -180,9 +181,9 @@ def _recorded_curves(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> F
     try:
         return _numbers(beside, "curves", np.load(beside, allow_pickle=False))
     except (OSError, ValueError, EOFError) as fault:
-        tried = "save it anew with numpy.save, or take it away to search without curves"
+        tried = "save it again with numpy.save, or remove it to search without curves"
         raise SearchError(
-            "table-damaged", f"{beside}: no npy file without pickles ({fault}); {tried}."
+            "table-damaged", f"{beside}: not an npy file without pickles ({fault}); {tried}."
         ) from fault
 
 
@@ -198,7 +199,7 @@ def _rule(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str
         )
     if curves.ndim != 2 or len(curves) != len(loss) or curves.shape[1] < 2:
         wanted = f"({len(loss)}, E + 1), a row for each of y, from before the first epoch to the last of E"
-        raise SearchError("table-shape", f"{path}: curves are {curves.shape}; wanted {wanted}.")
+        raise SearchError("table-shape", f"{path}: curves are {curves.shape}, not {wanted}.")
     for rule in rules:
         ends = scores_of(curves, rule)[:, -1]
         off = np.isfinite(loss) & np.isfinite(ends) & ~np.isclose(ends, loss, rtol=1e-3, atol=1e-6)
@@ -220,7 +221,7 @@ def _full_cost(path: Path, arrays: Mapping[str, NDArray[np.generic]], cost: Floa
         found = f"{each.shape}, the least {each.min(initial=np.inf):g}"
         raise SearchError(
             "table-value",
-            f"{path}: epoch_seconds are {found}; {len(cost)} positive numbers are wanted, or none.",
+            f"{path}: epoch_seconds are {found}; {len(cost)} positive numbers are needed, or none.",
         )
     return each * epochs
 
@@ -230,7 +231,7 @@ def _numbers(path: Path, name: str, values: NDArray[np.generic]) -> Floats:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise SearchError(
-            "table-value", f"{path}: {name} is of type {values.dtype}; numbers are wanted."
+            "table-value", f"{path}: {name} is of type {values.dtype}; they must be numbers."
         ) from None
 
 

@@ -238,7 +238,7 @@ def _beside(own: list[float], other: list[float], images: int) -> dict[str, Any]
     was not run."""
     if not other:
         missing = dict.fromkeys(("monai_images_per_second", "ratio", "ratio_low", "ratio_high"))
-        return {**missing, "note": "MONAI is not installed here: its pipeline was not run"}
+        return {**missing, "note": "MONAI is not installed: its pipeline was not run"}
     ratios = np.array(other) / np.array(own)
     return {
         "monai_images_per_second": float(images / np.median(other)), "ratio": float(np.median(ratios)),

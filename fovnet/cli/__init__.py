@@ -2,7 +2,7 @@
 exits, or reads sys.argv.
 
 Exit status: 0 done; 1 a bug, with its traceback in a log file; 2 wrong usage, settings or input; 3 some
-volumes were refused and the others processed; 130 stopped by Ctrl-C; 141 what read the output has ended
+volumes were refused and the others processed; 130 stopped by Ctrl-C; 141 the reader of the output has ended
 (`fovnet codes | head -1`).
 """
 
@@ -57,15 +57,15 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Which part of the body does an MRI volume show?  From volumes to regions, extents in millimetres, "
+    help="Which part of the body does an MRI volume show?  Regions, their extents in millimetres, and an "
          "honest confidence.",
     epilog="Exit status: 0 done; 1 a bug, its traceback in a log file; 2 wrong usage, settings or input; 3 "
-           "done, but for what was refused "
-    "or is lacking; 130 stopped by Ctrl-C; 141 what read the output ended first.",
+           "done, except for what was refused or is missing; 130 stopped by Ctrl-C; 141 the reader of the "
+           "output ended first.",
 )
 bench = typer.Typer(
     no_args_is_help=True,
-    help="Measure: searches, trainings, decisions, the simulator, and what answers are worth.",
+    help="Benchmarks: searches, trainings, decisions, the simulator, and how reliable answers are.",
 )
 for verbs in (
     bench_searches.verbs, bench_thesis.verbs, bench_speed.verbs, bench_answers.verbs, bench_screening.verbs,
@@ -96,7 +96,7 @@ def main() -> None:
     """Run the command line; expected failures give a sentence and status 2, bugs a log file, an apology and
     status 1.
 
-    If what reads the output has ended, it ends quietly: what is left to write goes to the null device.
+    If the reader of the output has ended, it ends quietly: the remaining output goes to the null device.
     """
     outputs = select.poll()
     for stream in (1, 2):
@@ -118,7 +118,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    """Runs the command line and exits, but for a broken pipe, which it raises."""
+    """Runs the command line and exits; raises only a broken pipe."""
     for stream in (sys.stdout, sys.stderr):         # file names may not be valid UTF-8
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -140,7 +140,7 @@ def _run() -> None:
         if not fault.filename and not full:
             _apologise(fault)
         wanted = (
-            "make room and give the same command again [disk-full]"
+            "free some space and run the same command again [disk-full]"
             if full
             else "give a path that can be read and written [file]"
         )
@@ -150,14 +150,14 @@ def _run() -> None:
         status = STOPPED
     except MemoryError:
         _show_error(
-            "not enough memory; give the same command with fewer workers, or with less running beside it "
-            "[memory]"
+            "not enough memory; run the same command with fewer workers, or with fewer other programs "
+            "running [memory]"
         )
         sys.exit(2)
     except Exception as fault:
         _apologise(fault)
     if status == STOPPED:
-        err.print("stopped; the same command goes on from here")
+        err.print("stopped; the same command resumes from here")
         _leave_for_certain()
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -194,7 +194,7 @@ def _apologise(fault: Exception) -> NoReturn:
     """Writes the traceback of an exception to a log file, apologises, and exits with status 1."""
     log = log_of(fault, " ".join(sys.argv))
     err.print("bug ", style=LOUD, end="")
-    err.print("Sorry: fovnet met something it was not written for.")
+    err.print("Sorry: fovnet failed with an unexpected error.")
     err.print(f"The traceback is in {log}; please report it.")
     sys.exit(1)
 
@@ -209,7 +209,7 @@ def _explain(fault: Exception) -> None:
         return
     message = getattr(fault, "format_message", fault.__str__)().rstrip(".")
     message += "" if message.endswith("?") else ";"
-    _show_error(f"{words}: {message} `{words} --help` says what it takes [usage]")
+    _show_error(f"{words}: {message} `{words} --help` lists the options [usage]")
 
 
 def _show_error(sentence: str) -> None:

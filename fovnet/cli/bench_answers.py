@@ -17,21 +17,22 @@ verbs = typer.Typer()
 @verbs.command("robustness")
 def bench_robustness(
     out_file: Annotated[
-        Path, file_out(table_of("fovnet.bench.robustness"), "A TSV file, a row a change and count.")
+        Path, file_out(table_of("fovnet.bench.robustness"), "A TSV file with one row per change and count.")
     ],
     model: ModelFolder = None,
     collection: Annotated[
         Path | None,
-        GivenBy(help="A folder of volumes.tsv and regions.tsv, of a few volumes; else simulated people."),
+        GivenBy(help="A folder with volumes.tsv and regions.tsv of a few volumes; default: simulated "
+                     "people."),
     ] = None,
     each: Annotated[
         int, typer.Option(min=1, help="Simulated people, and volumes of each kind without a body.")
     ] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, other people and changes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the people and changes.")] = 1,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
-    """Change volumes and ask again: in other light, cropped, half dark, in noise, turned, shuffled; and no
-    body at all."""
+    """Measure robustness: predict volumes again with changed brightness, cropped, half dark, noisy, turned or
+    shuffled, and volumes without a body."""
     from fovnet.bench.robustness import COLUMNS, of_collection, people, robustness
     from fovnet.decision.ensemble import load
     from fovnet.records import write_tsv
@@ -57,20 +58,22 @@ def bench_engines(
     model: ModelFolder = None,
     slices: Annotated[
         Path | None,
-        GivenBy(help="A folder of slices, as `fovnet slice` makes it: are its decisions the same?"),
+        GivenBy(help="A folder of slices made by `fovnet slice`: checks whether its decisions are the same."),
     ] = None,
     batch: Annotated[
-        list[int] | None, typer.Option("--batch", min=1, help="Slices at once; may be repeated. [32, 128]")
+        list[int] | None, typer.Option("--batch", min=1,
+            help="Batch size in slices; may be repeated. [32, 128]")
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Turns of each engine; medians are reported.")] = 7,
+    repeats: Annotated[int, typer.Option(min=1, help="Repeats per engine; medians are reported.")] = 7,
     most: Annotated[
         int | None,
         typer.Option(
-            min=1, show_default=False, help="Volumes of --slices to decide on, evenly chosen. [1000]"
+            min=1, show_default=False, help="Number of volumes of --slices to decide on, evenly spaced. "
+                                            "[1000]"
         ),
     ] = None,
 ) -> None:
-    """Measure the engines that are installed: loading, slices a second beside torch's, and whether they
+    """Measure the installed engines: loading time, slices per second compared with torch, and whether they
     agree."""
     from fovnet.bench.engines import COLUMNS, engine_times
     from fovnet.errors import ConfigError
@@ -109,10 +112,10 @@ def bench_decide(
         list[int] | None,
         typer.Option("--slices", min=2, help="Slices of a body; may be repeated. [200, 600, 2000]"),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are reported.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Of the noise.")] = 0,
+    repeats: Annotated[int, typer.Option(min=1, help="Repeats of each way; medians are reported.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the noise.")] = 0,
 ) -> None:
-    """Measure deciding: milliseconds a volume beside the same recursions as textbooks write them."""
+    """Measure deciding: milliseconds per volume, compared with textbook versions of the same recursions."""
     from fovnet.bench.deciding import COLUMNS, deciding_times
     from fovnet.records import write_tsv
 
@@ -136,7 +139,8 @@ def bench_intervals(
     out_file: Annotated[
         Path,
         file_out(
-            table_of("fovnet.bench.coverage"), "A TSV file: how often each kind of interval held the truth."
+            table_of("fovnet.bench.coverage"),
+                "A TSV file: how often each kind of interval contained the truth."
         ),
     ],
     subjects: Annotated[
@@ -144,13 +148,13 @@ def bench_intervals(
     ] = None,
     studies: Annotated[int, typer.Option(min=20, help="Simulated studies of each size.")] = 1000,
     correlation: Annotated[
-        float, typer.Option(min=0.01, max=0.9, help="Of two slices of one body being wrong.")
+        float, typer.Option(min=0.01, max=0.9, help="Correlation of two slices of one body being wrong.")
     ] = 0.2,
     bootstrap: Annotated[int, typer.Option(min=100)] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
-    """Simulate studies whose truth is known: how often do 95 % intervals hold it, when the slices of one body
-    are alike?"""
+    """Simulate studies with a known truth: how often do 95 % intervals contain it when slices of one body are
+    correlated?"""
     from dataclasses import asdict
 
     from fovnet.bench.coverage import COLUMNS, coverage
@@ -164,7 +168,7 @@ def bench_intervals(
             )
         )
     shown = titled(
-        f"share of {studies} studies whose 95 % interval holds the truth; * as the evaluation makes it",
+        f"share of {studies} studies whose 95 % interval contains the truth; * as used in the evaluation",
         "statistic", "bodies", "interval", "held", "", "median width",
     )
     for row in rows:
@@ -179,20 +183,21 @@ def bench_intervals(
 
 @verbs.command("accuracy")
 def bench_accuracy(
-    pack: Annotated[Path, Given(help="A folder of labelled slices, as `fovnet slice` makes it.")],
+    pack: Annotated[Path, Given(help="A folder of labelled slices made by `fovnet slice`.")],
     out_file: Annotated[
         Path, file_out(table_of("fovnet.bench.plain"), "A TSV file for the losses of every training.")
     ],
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda; the plain loop runs there too.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda; also for the plain loop.")] = "auto",
     seeds: Annotated[
-        int, typer.Option(min=2, help="Trainings of each configuration in each way, from the same weights.")
+        int, typer.Option(min=2, help="Number of trainings of each configuration in each way, from the same "
+                                      "weights.")
     ] = 5,
     epochs: Annotated[int, typer.Option(min=1)] = 3,
     slices_per_epoch: Annotated[int, typer.Option(min=64)] = 800,
     validation_slices: Annotated[int, typer.Option(min=32)] = 400,
 ) -> None:
-    """Show that speed costs no accuracy: validation losses beside those of a plain float32 loop that augments
-    slice by slice."""
+    """Check that speed costs no accuracy: compare validation losses with those of a plain float32 loop that
+    augments slice by slice."""
     from fovnet.bench.plain import COLUMNS, Budget, compare, pairs_of
     from fovnet.net.jobs.training_data import labelled_rows
     from fovnet.records import write_tsv

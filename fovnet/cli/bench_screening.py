@@ -12,30 +12,31 @@ from fovnet.cli.screen import out, progress_bar, show_table, titled
 
 verbs = typer.Typer()
 Collection = Annotated[
-    Path | None, GivenBy(help="A labelled collection of real volumes to be judged on too.")
+    Path | None, GivenBy(help="A labelled collection of real volumes to evaluate on as well.")
 ]
 SlicesPerEpoch = Annotated[int, typer.Option(min=32)]
 Epochs = Annotated[int, typer.Option(min=1)]
-Scratch = Annotated[Path | None, GivenBy(help="Where volumes and networks are kept; else beside the table.")]
+Scratch = Annotated[Path | None, GivenBy(help="Folder for volumes and networks; default: beside the table.")]
 Seed = Annotated[int, typer.Option(min=0)]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 
 
 @verbs.command("screening")
 def bench_screening(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.screening"), "A TSV file, a row a feature.")],
+    out_file: Annotated[Path, file_out(table_of("fovnet.bench.screening"),
+        "A TSV file with one row per feature.")],
     collection: Collection = None,
     arms: Annotated[
         list[str] | None,
         typer.Option(
             "--arms",
-            help='"without NAME", "without NAME + NAME"; may be repeated. Without, each feature alone.',
+            help='"without NAME", "without NAME + NAME"; may be repeated. Default: each feature alone.',
             show_default=False,
         ),
     ] = None,
     subjects: Annotated[
         int,
-        typer.Option(min=8, help="Simulated people of each training, and as many others to be judged on."),
+        typer.Option(min=8, help="Number of simulated people per training, and of others to evaluate on."),
     ] = 40,
     epochs: Epochs = 6,
     slices_per_epoch: SlicesPerEpoch = 4000,
@@ -44,9 +45,9 @@ def bench_screening(
     workers: Workers = 1,
     device: Device = "auto",
 ) -> None:
-    """Measure what all features of the simulator are worth at once: small networks that each do without half
-    of them, by a screening design of at least 16 trainings (64 for 25 features, 18 GB of scratch).  Killed,
-    the same command goes on."""
+    """Measure the contribution of all features of the simulator at once, with small networks that each leave
+    out half of them: a screening design of at least 16 trainings (64 for 25 features, 18 GB of scratch). If
+    killed, the same command resumes."""
     from fovnet.bench.screening import COLUMNS, factors_of, screened
     from fovnet.bench.simulated_training import Study
     from fovnet.evaluate.balanced import balanced_resampled
@@ -63,8 +64,8 @@ def bench_screening(
     write_tsv(out_file, COLUMNS, rows)
     trainings = rows[0]["trainings"]
     shown = titled(
-        "what leaving a feature out changes of the balanced accuracy of slices, volumes alike (95 %; "
-        f"{trainings} trainings)",
+        "change of the balanced accuracy of slices when a feature is left out, volumes weighted equally (95 "
+        f"%; {trainings} trainings)",
         "left out",
         "simulated people",
         "labelled collection",

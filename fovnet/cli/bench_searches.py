@@ -36,12 +36,12 @@ RANKS = {
     "critical.png": is_our_picture,
 }
 TABLES_HELP = (
-    "Tables of recorded trainings, npz files with X, kinds, y, cost, names, and perhaps curves; else the one "
-    "that comes with the package."
+    "Tables of recorded trainings: npz files with X, kinds, y, cost, names and, optionally, curves; "
+    "default: the one that comes with the package."
 )
 SCENARIO_HELP = (
-    "memory, steep, unestimated, diverging-rows, diverging-rates, killed or rates-and-kills, one or several; "
-    "else all."
+    "memory, steep, unestimated, diverging-rows, diverging-rates, killed or rates-and-kills, one or "
+    "several; default: all."
 )
 
 
@@ -54,56 +54,63 @@ def bench_search(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="A method, or several, other libraries' too, perhaps with a way to spend, as gp-ei+asha; "
-                 "else gp-ei and random."
+            help="One or several methods, also of other libraries, optionally with a way to spend, such as "
+                 "gp-ei+asha; default: gp-ei and random."
         ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; else 20.")
+        int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; default: 20.")
     ] = None,
     draws: Annotated[
-        int, typer.Option(min=1, help="Most trainings of a run; a goal missed is counted so.")
+        int, typer.Option(min=1, help="Maximum number of trainings of a run; a missed goal counts as this "
+                                      "many.")
     ] = 150,
     epochs: Annotated[
         int | None,
-        typer.Option(min=1, help="Most epochs of a run with learning curves; else those of --draws."),
+        typer.Option(min=1, help="Maximum number of epochs of a run with learning curves; default: those of "
+                                 "--draws."),
     ] = None,
     spend: Annotated[
         str | None,
-        typer.Option(help="full, hyperband, asha, or the baseline one-epoch; else the method's own."),
+        typer.Option(help="full, hyperband, asha, or the baseline one-epoch; default: the method's own."),
     ] = None,
-    eta: Annotated[int, typer.Option(help="Of how many trainings on a rung one goes on.")] = 3,
-    least_epochs: Annotated[int, typer.Option(help="Epochs of the first rung, at least.")] = 1,
+    eta: Annotated[int, typer.Option(help="One of this many trainings on a rung continues.")] = 3,
+    least_epochs: Annotated[int, typer.Option(help="Minimum epochs of the first rung.")] = 1,
     reuse: Annotated[
-        bool, typer.Option(help="hyperband may take up what an earlier bracket stopped.")
+        bool, typer.Option(help="Whether hyperband may continue trainings that an earlier bracket stopped.")
     ] = True,
     fidelity: Annotated[
-        str, typer.Option(help="Scores of stopped trainings that a model sees: latest, or all, as an axis.")
+        str, typer.Option(help="Which scores of stopped trainings a model sees: latest, or all of them, as "
+                               "an axis.")
     ] = "latest",
     choose: Annotated[
-        str, typer.Option(help="The row of gp-ei: best, or drawn in proportion to its promise.")
+        str, typer.Option(help="The row gp-ei chooses: best, or drawn in proportion to its expected "
+                               "improvement.")
     ] = "best",
     initial: Annotated[
         int | None,
-        typer.Option(min=1, help="Draws spread over the space before a model is asked; else a few."),
+        typer.Option(min=1, help="Number of draws spread over the space before a model is used; default: a "
+                                 "few."),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Trainings at a time, in virtual time.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Parallel trainings, in virtual time.")] = 1,
     lead: Annotated[
-        float, typer.Option(min=0, max=1, help="How far they may run ahead of the results; 1: never wait.")
+        float, typer.Option(min=0, max=1, help="How far workers may run ahead of the results; 1: never wait.")
     ] = 0.15,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
     targets: Annotated[
-        str | None, typer.Option(help="What of the scores is modelled: half-ranked, ranked, raw.")
+        str | None, typer.Option(help="How scores are modelled: half-ranked, ranked, raw.")
     ] = None,
     kernel: Annotated[str, typer.Option(help="matern52 or squared-exponential.")] = "matern52",
     hyperparameters: Annotated[str, typer.Option(help="map or sampled.")] = "map",
     ranking: Annotated[
         list[str] | None,
-        typer.Option(help="A setting of search.ranking, or several: acquisition=mean-rank, hidden=[64, 64]."),
+        typer.Option(help="One or several settings of search.ranking: acquisition=mean-rank, hidden=[64, "
+                          "64]."),
     ] = None,
     prior: Annotated[
         list[Path] | None,
-        GivenBy(help="A file of `bench learn`, for methods that take one; or several, for runs in turn."),
+        GivenBy(help="A file written by `bench learn`, for methods that use one; or several, for successive "
+                     "runs."),
     ] = None,
     thesis: Annotated[
         bool,
@@ -113,13 +120,14 @@ def bench_search(
         ),
     ] = False,
 ) -> None:
-    """Replay search methods on recorded trainings: draws until the best row, and until the good ones; with
-    learning curves the epochs until these stand trained to the end.
+    """Replay search methods on recorded trainings: draws until the best row and until good ones; with
+    learning curves, the epochs until these are fully trained.
 
     Other libraries run with their own defaults: optuna-gp and optuna-tpe (`pip
     install optuna`), hyperopt-tpe (`pip install hyperopt`), scikit-learn-gp;
     with learning curves optuna-tpe+hyperband, optuna-tpe+halving and dehb.
-    With --prior: mean-place, by the places in earlier searches alone, and fsbo (needs torch), a deep kernel.
+    With --prior also mean-place, which uses only the places in earlier searches, and fsbo, a deep kernel
+    (needs torch).
     """
     from fovnet.bench.races import (
         Entry,
@@ -167,21 +175,23 @@ def bench_table(
     config: ConfigFile,
     out_file: Annotated[
         Path,
-        file_out(_is_recording, "The npz file that `bench search` replays.", "a table of this command's"),
+        file_out(_is_recording, "The npz file that `bench search` replays.",
+            "a table that this command wrote"),
     ],
-    side: Annotated[int, typer.Option(min=1, help="Pixels to which the slices are averaged.")] = 32,
+    side: Annotated[int, typer.Option(min=1, help="Side in pixels to which the slices are averaged.")] = 32,
     done: Annotated[
-        bool, typer.Option("--done", help="Train nothing: a table of the trainings that have ended.")
+        bool, typer.Option("--done", help="Train nothing: write a table of the finished trainings.")
     ] = False,
     again: Annotated[
-        int | None, typer.Option(min=1, help="Train so many of the rows again instead, for their noise.")
+        int | None, typer.Option(min=1, help="Train this many of the rows again instead, to measure noise.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Of --again; else the configuration's, for the same bits.")
+        int | None, typer.Option(min=0,
+            help="Seed of --again; default: the configuration's, which gives identical results.")
     ] = None,
 ) -> None:
     """Record a table of trained networks: `search.trials` rows drawn from the configuration's space, each
-    trained to its end, with their learning curves; goes on where it was after a kill."""
+    trained to its end, with their learning curves; resumes after a kill."""
     from collections import Counter
 
     from fovnet.bench.recording import recording, write_table
@@ -189,7 +199,7 @@ def bench_table(
 
     if seed is not None and again is None:
         raise ConfigError(
-            "table-again", f"--seed {seed}: it is that of --again; give both, or set `seed` in {config}"
+            "table-again", f"--seed {seed}: only used with --again; give both, or set `seed` in {config}"
         )
     settings = opened(config).settings
     made = recording(settings, pack_to_train_on(settings, config), side)
@@ -212,15 +222,16 @@ def bench_learn(
     tables: Annotated[list[Path], Given(help="Recorded tables of the same axes, each an earlier search.")],
     out_file: Annotated[Path, file_out(is_our_prior, "The file for `bench search --prior`.", "a prior")],
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Trials of a search of each table; else all rows.")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Of the training; each is a list of one table.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the training, and of the searches.")] = 1,
+        int | None, typer.Option(min=1, help="Trials of one search per table; default: all rows.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of the training, each on one table.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the training and of the searches.")] = 1,
     context: Annotated[bool | None, typer.Option(
         "--context/--no-context", show_default=False,
-        help="Networks that are told what a search has seen so far; else where the tables are large.",
+        help="Use networks that are shown what a search has seen so far; default: if the tables are large.",
     )] = None,
 ) -> None:
-    """Learn from recorded tables, or from searches of them, what a search of another should try first."""
+    """Learn from recorded tables, or from searches on them, what a search on another table should try
+    first."""
     from fovnet.bench.lessons import sources_of
     from fovnet.search.learn.training import Lessons, learn
     from fovnet.search.prior import write_prior
@@ -243,24 +254,24 @@ def bench_ranks(
     incumbents: Annotated[
         Path | None,
         GivenBy(
-            help="Published runs instead: an npz file of keys, and of each method the best value so far, 1 "
-                 "the best of all."
+            help="Published runs instead: an npz file with keys and, for each method, the best value so far "
+                 "(1 is the best of all)."
         ),
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="A method with its setting, as in ranks.tsv, or several; else all."),
+        typer.Option(help="One or several methods with their settings, as in ranks.tsv; default: all."),
     ] = None,
 ) -> None:
-    """Rank search methods on many tables: mean ranks and regrets by draw, with intervals that resample
-    tables, and which differences between methods are significant."""
+    """Rank search methods on many tables: mean ranks and regrets by draw, with intervals from resampling
+    tables, and the significance of differences between methods."""
     from fovnet.bench import ranks
     from fovnet.bench.figures.ranks import critical_figure, ranks_figure
     from fovnet.drawing.canvas import save_png
     from fovnet.records import write_tsv
 
     if bool(runs) == (incumbents is not None):
-        raise ConfigError("ranks-runs", "folders of runs or --incumbents FILE: give one of the two")
+        raise ConfigError("ranks-runs", "give either folders of runs or --incumbents FILE")
     compared = (
         ranks.replays(runs, method or ()) if runs else ranks.incumbents(incumbents or Path(), method or ())
     )
@@ -288,20 +299,20 @@ def bench_ranks(
 def bench_sorting(
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.sorting"), "A TSV file for the numbers.")],
     rate: Annotated[
-        list[float] | None, typer.Option(min=0, help="A rate of the training, or several; else 0.001.")
+        list[float] | None, typer.Option(min=0, help="One or several learning rates; default: 0.001.")
     ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
 ) -> None:
-    """Train the networks of `ranking` to sort numbers, and compare with the study of sorting in the thesis
-    that the method comes from."""
+    """Train the networks of `ranking` to sort numbers, and compare with the sorting study in the thesis that
+    introduced the method."""
     from fovnet.bench.sorting import COLUMNS, compared
     from fovnet.records import write_tsv
 
     with progress_bar("sorting") as advance:
         lines = list(compared(rate or [0.001], processes, advance))
     write_tsv(out_file, COLUMNS, lines)
-    title = "share of lists sorted without a fault"
-    shown = titled(title, "numbers a list", "epochs", "between", "rate", "here", "thesis")
+    title = "share of lists sorted without an error"
+    shown = titled(title, "numbers per list", "epochs", "between", "rate", "here", "thesis")
     for line in lines:
         between, near = f"{line['low']:g} and {line['high']:g}", "" if line["near"] else " *"
         cells = [f"{line[key]:g}" for key in ("size", "epochs")]
@@ -320,7 +331,7 @@ def bench_bound(
         Path | None, file_out(table_of("fovnet.bench.bounds"), "A TSV file for the same numbers.")
     ] = None,
 ) -> None:
-    """Say how many draws random search needs until it has probably drawn one of the best rows."""
+    """Compute how many draws random search needs until it has probably drawn one of the best rows."""
     from fovnet.bench.bounds import CERTAINTIES, COLUMNS, SHARES, bounds
     from fovnet.records import write_tsv
 
@@ -341,7 +352,8 @@ def bench_bound(
 def bench_propose(
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.pace"), "A TSV file for the numbers.")],
     trials: Annotated[
-        list[int] | None, typer.Option(min=2, max=30_000, help="Trials known in the end; or several numbers.")
+        list[int] | None, typer.Option(min=2, max=30_000,
+            help="Final number of known trials; or several numbers.")
     ] = None,
     method: Annotated[str, typer.Option(help="A search method.")] = "gp-ei",
     diverged: Annotated[
@@ -349,7 +361,7 @@ def bench_propose(
     ] = 0.0,
     seed: Annotated[int, typer.Option(min=0)] = 0,
 ) -> None:
-    """Measure what a proposal costs over the paper's 34,300 rows: seconds on one core, refits counted, and
+    """Measure the cost of a proposal over the paper's 34,300 rows: seconds on one core, including refits, and
     memory."""
     from fovnet.bench.pace import COLUMNS, paces
     from fovnet.bench.races import refuse_unknown
@@ -360,7 +372,7 @@ def bench_propose(
         measured = list(paces(method, trials or [300, 1000], seed, diverged, advance))
     write_tsv(out_file, COLUMNS, [vars(pace) for pace in measured])
     shown = titled(
-        f"{method}: seconds a proposal over {measured[0].rows:,} rows",
+        f"{method}: seconds per proposal over {measured[0].rows:,} rows",
         "trials known",
         "proposals (refits)",
         "median",
@@ -385,7 +397,7 @@ def bench_edge(
     out_folder: Annotated[Path, folder_out(WALKS, "Where edge.tsv and walks.tsv are written.")],
     scenario: Annotated[list[str] | None, typer.Option(help=SCENARIO_HELP)] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="A search method, or several; else gp-ei and random.")
+        list[str] | None, typer.Option(help="One or several search methods; default: gp-ei and random.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Problems of each scenario.")] = 40,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
@@ -428,8 +440,8 @@ def bench_edge(
     show_table(shown)
     if lost := sum(not one.found for _, one in made):
         out.print(
-            f"{lost} of {len(made)} searches never drew it: the machine ended it each time it was tried; "
-            "they count with all rows"
+            f"{lost} of {len(made)} searches never drew it: the machine stopped it each time it was tried; "
+            "they count as all rows"
         )
     out.print(f"{out_folder / 'edge.tsv'}")
 
@@ -444,23 +456,24 @@ def bench_another_model(
         ),
     ],
     method: Annotated[
-        list[str] | None, typer.Option(help="A search method, or several; else a-mads and random.")
+        list[str] | None, typer.Option(help="One or several search methods; default: a-mads and random.")
     ] = None,
     trials: Annotated[
-        int, typer.Option(min=1, help="Trainings of each search, about two seconds each.")
+        int, typer.Option(min=1, help="Number of trainings per search, about two seconds each.")
     ] = 60,
-    seeds: Annotated[int, typer.Option(min=1, help="Searches of each method, with seeds 0, 1, ...")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="Searches per method, with seeds 0, 1, ...")] = 3,
     start: Annotated[str, typer.Option(help="The configuration tried first: good, or bad.")] = "good",
     thesis: Annotated[
         bool,
         typer.Option(
-            "--thesis", help="mads and a-mads: optimisers in a cycle, the next with its usual rate."
+            "--thesis", help="mads and a-mads: optimisers form a cycle, and a change sets the usual rate of "
+                             "the next one."
         ),
     ] = False,
     processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
 ) -> None:
     """Search another model, an autoencoder that tells interrupted digits from complete ones, as an example of
-    a space of one's own: a journal for each search, which `fovnet search explain` explains."""
+    a custom space: a journal for each search, which `fovnet search explain` explains."""
     from fovnet.bench.another_model import COLUMNS, STARTS, Task, searches
     from fovnet.bench.races import refuse_unknown
     from fovnet.records import write_tsv

@@ -30,23 +30,25 @@ def bench_train(
     ],
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     repeats: Annotated[
-        int, typer.Option(min=1, help="Epochs of each pipeline, in turn; medians are reported.")
+        int, typer.Option(min=1, help="Epochs of each pipeline, alternating; medians are reported.")
     ] = 5,
     budget_seconds: Annotated[
-        float, typer.Option(min=1.0, help="Of each configuration; those that need more are left out.")
+        float, typer.Option(min=1.0, help="Time limit per configuration; those predicted to need more are "
+                                          "left out.")
     ] = 12.0,
     memory_gb: Annotated[
         float, typer.Option(min=0.1, help="Configurations predicted to need more are left out.")
     ] = 4.0,
     loader_workers: Annotated[
-        int | None, typer.Option(min=0, help="Of MONAI's; else the cores less one, 8 at most.")
+        int | None, typer.Option(min=0,
+            help="Loader workers of MONAI; default: one fewer than the cores, at most 8.")
     ] = None,
     pack: Annotated[
-        Path | None, GivenBy(help="A folder of slices, as `fovnet slice` makes it; else slices are drawn.")
+        Path | None, GivenBy(help="A folder of slices made by `fovnet slice`; default: random slices.")
     ] = None,
 ) -> None:
-    """Measure training: images per second beside a pipeline as the MONAI tutorials write it, memory, and
-    where a step's time goes."""
+    """Measure training: images per second compared with a pipeline from the MONAI tutorials, memory, and the
+    time spent in each part of a step."""
     from fovnet.bench.figures.throughput import throughput_figure
     from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
     from fovnet.drawing.canvas import save_png
@@ -87,10 +89,10 @@ def bench_slice(
     out_file: Annotated[
         Path, file_out(table_of("fovnet.bench.slicing"), "A TSV file for the times of every file.")
     ],
-    repeats: Annotated[int, typer.Option(min=1, help="Turns of each way; medians are reported.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Repeats of each way; medians are reported.")] = 5,
 ) -> None:
-    """Measure slicing: milliseconds a file beside MONAI's transforms, and beside bare unpacking with one
-    resize."""
+    """Measure slicing: milliseconds per file, compared with MONAI's transforms and with plain unpacking plus
+    one resize."""
     from fovnet.bench.slicing import COLUMNS, medians, slicing_times
     from fovnet.errors import VolumeError
     from fovnet.records import write_tsv
@@ -137,7 +139,7 @@ def bench_predict(
         file_out(table_of("fovnet.bench.predicting"), "A TSV file for the times of every file and engine."),
     ],
     paths: Annotated[
-        list[Path] | None, Given(help="Volumes; without, one is simulated.", show_default=False)
+        list[Path] | None, Given(help="Volumes; default: one simulated volume.", show_default=False)
     ] = None,
     shape: Annotated[
         tuple[int, int, int] | None,
@@ -146,16 +148,16 @@ def bench_predict(
         ),
     ] = None,
     model: ModelFolder = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Turns; medians are reported.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Repeats; medians are reported.")] = 5,
     engine: Annotated[
-        list[str] | None, typer.Option(help="One, or several; without, all installed.", show_default=False)
+        list[str] | None, typer.Option(help="Engine; may be repeated. Default: all.", show_default=False)
     ] = None,
     beside: Annotated[
-        int, typer.Option(min=0, help="Busy processes beside which all is measured once more.")
+        int, typer.Option(min=0, help="Number of busy processes beside which everything is measured again.")
     ] = 0,
 ) -> None:
-    """Measure prediction: volumes a second, milliseconds of each stage and peak memory, with every engine
-    that is installed."""
+    """Measure prediction: volumes per second, milliseconds of each stage and peak memory, for every installed
+    engine."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
     from fovnet.errors import ConfigError, VolumeError
     from fovnet.net.inference.engines import refuse_unknown
@@ -166,8 +168,8 @@ def bench_predict(
     if paths and shape:
         raise ConfigError(
             "bench-shape",
-            f"--shape {' '.join(map(str, shape))}: describes the simulated volume, and {paths[0]} is "
-            "measured instead; leave one of the two out",
+            f"--shape {' '.join(map(str, shape))}: describes the simulated volume, but {paths[0]} is "
+            "measured instead; leave out one of the two",
         )
     with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as advance:
         files = paths or [simulated(Path(place) / "simulated.nii.gz", shape or (320, 250, 72))]
@@ -177,7 +179,8 @@ def bench_predict(
         raise VolumeError("bench-nothing", f"none of {len(files)} could be answered: {_first_notes(rows)}")
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     shown = titled(
-        f"milliseconds a volume on the CPU, median of {repeats}", "file", "voxels", "engine", *STAGES, "all",
+        f"milliseconds per volume on the CPU, median of {repeats}",
+        "file", "voxels", "engine", *STAGES, "all",
         "gzip and numpy", "volumes / s", "peak MB",
     )
     for row in measured:
@@ -202,8 +205,8 @@ def bench_predict(
 def _beside(rows: Sequence[Any], beside: int, repeats: int) -> Table:
     """The table of times with and without neighbours."""
     shown = titled(
-        f"milliseconds a volume alone and beside {several(beside, 'busy process', 'busy processes')}, in "
-        f"turn, {repeats} times",
+        f"milliseconds per volume, alone and beside {several(beside, 'busy process', 'busy processes')}, "
+        f"alternating, {repeats} times",
         "file", "engine", "threads", "alone: median", "least", "beside: median", "least", "ratio of medians",
     )
     for row in rows:

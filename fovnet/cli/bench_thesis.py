@@ -37,18 +37,21 @@ def bench_thesis(
     out_folder: Annotated[Path, folder_out(FILES, "Where thesis.md, tables, pictures and runs are written.")],
     table: Annotated[
         Path | None,
-        Given(help="A table of recorded trainings; else the package's own.", show_default=False),
+        Given(help="A table of recorded trainings; default: the package's own.", show_default=False),
     ] = None,
     method: Annotated[list[str] | None, typer.Option(
-        help="A method, or several, as in `bench search`; thesis is gp-ei set as there; else all.")] = None,
-    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each, from spread rows; else 100.")] = None,
-    draws: Annotated[int | None, typer.Option(min=1, help="Most trainings of a run; else all.")] = None,
+        help="One or several methods, as in `bench search`; `thesis` is gp-ei with the thesis's settings; "
+             "default: all.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs per method; default: 100.")] = None,
+    draws: Annotated[int | None, typer.Option(min=1,
+        help="Maximum number of trainings of a run; default: all.")] = None,
     jobs: Workers = 1,
 ) -> None:
-    """Repeat a thesis's experiment on recorded trainings: what every search method needs until the best
-    network and good ones, beside the thesis's numbers and chance, and what the table teaches about its space.
+    """Repeat a thesis's experiment on recorded trainings: how much every search method needs until the best
+    network and good ones, compared with the thesis's numbers and with chance, and what the table shows about
+    its space.
 
-    Killed, the same call goes on: finished runs are kept in OUT/runs.
+    If killed, the same command resumes: finished runs are kept in OUT/runs.
     """
     from fovnet.bench import teaching, thesis
     from fovnet.bench.races import refuse_methods

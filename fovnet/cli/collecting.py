@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from fovnet.volume.adapters.gathered import Gathered
 
 collect = typer.Typer(no_args_is_help=True, help=(
-    "Make the tables of a collection from a tree of volumes as it was published.\n\n"
-    "Status 3 where a volume, table or sidecar of it could not be read; aside.tsv names each."
+    "Write the tables of a collection from a data set as published.\n\n"
+    "Status 3 if a volume, table or sidecar could not be read; aside.tsv names each."
 ))
 
 
@@ -25,7 +25,7 @@ def _folder_there(tree: Path) -> Path:
     """`tree`.  Raises CollectionError "collect-missing" if it is not a folder."""
     if not tree.is_dir():
         raise CollectionError(
-            "collect-missing", f"{tree}: there is no such folder; give the top folder of the tree"
+            "collect-missing", f"{tree}: no such folder; give the top folder of the tree"
         )
     return tree
 
@@ -34,13 +34,13 @@ Tree = Annotated[Path, Given(callback=_folder_there, help="The top folder of the
 Tables = Annotated[
     Path, FolderOut("--out", help="Where volumes.tsv, aside.tsv and, with labels, regions.tsv are written.")
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Write over tables that lie there already.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite existing tables.")]
 
 
 @collect.command("bids")
 def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """The anatomical MR images of a BIDS data set, sub-01/anat/sub-01_T1w.nii.gz and on, with what their
-    sidecars say; unlabelled."""
+    """The anatomical MR images of a BIDS data set (sub-01/anat/sub-01_T1w.nii.gz, ...), with facts from their
+    sidecars; unlabelled."""
     from fovnet.volume.adapters.bids import gather_bids
 
     _collected(gather_bids(tree), tree, out_folder, replace)
@@ -64,17 +64,15 @@ def collect_organs(
     tree: Tree,
     out_folder: Tables,
     labels: Annotated[
-        Path | None, GivenBy(help="What numbered labels mean: a table of number and name.")
+        Path | None, GivenBy(help="The meaning of numbered labels: a table of number and name.")
     ] = None,
     replace: Replace = False,
 ) -> None:
-    """Volumes with organ masks beside them (segmentations/<organ>.nii.gz): the organs tell the regions.
+    """Volumes with organ masks beside them (segmentations/<organ>.nii.gz): regions follow from the organs.
 
-    A folder a case, with one image and its masks: segmentations/ with a file an
-    organ under TotalSegmentator's names, or numbered masks in
-    segmentations.nii.gz with --labels. An organ cut off by the edge of the
-    volume gives no limit; where masks leave a slice undecided the volume has no
-    rows.
+    One folder per case, with one image and its masks: segmentations/ with one file per organ under
+    TotalSegmentator's names, or numbered masks in segmentations.nii.gz with --labels. An organ cut off by the
+    edge of the volume gives no limit; if masks leave a slice undecided, the volume gets no rows.
     """
     from fovnet.volume.adapters.masked import gather_masked
 
@@ -83,7 +81,7 @@ def collect_organs(
 
 @collect.command("totalsegmentator")
 def collect_totalsegmentator(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """The TotalSegmentator MRI data set as published, s0001/mri.nii.gz with s0001/segmentations and on,
+    """The TotalSegmentator MRI data set as published (s0001/mri.nii.gz with s0001/segmentations, ...),
     labelled by its organs."""
     from fovnet.volume.adapters.totalsegmentator import gather_totalsegmentator
 
@@ -92,7 +90,7 @@ def collect_totalsegmentator(tree: Tree, out_folder: Tables, replace: Replace = 
 
 @collect.command("spider")
 def collect_spider(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """SPIDER as published: lumbar spines, images/1_t1.mha and on, overview.csv."""
+    """SPIDER as published: lumbar spines (images/1_t1.mha, ..., overview.csv)."""
     from fovnet.volume.adapters.spider import gather_spider
 
     _collected(gather_spider(tree), tree, out_folder, replace)
@@ -100,7 +98,7 @@ def collect_spider(tree: Tree, out_folder: Tables, replace: Replace = False) -> 
 
 @collect.command("chaos")
 def collect_chaos(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """CHAOS as published: the MR series, Train_Sets/MR/1/T1DUAL/DICOM_anon/InPhase and on; unlabelled."""
+    """CHAOS as published: the MR series (Train_Sets/MR/1/T1DUAL/DICOM_anon/InPhase, ...); unlabelled."""
     from fovnet.volume.adapters.chaos import gather_chaos
 
     _collected(gather_chaos(tree), tree, out_folder, replace)
@@ -108,7 +106,7 @@ def collect_chaos(tree: Tree, out_folder: Tables, replace: Replace = False) -> N
 
 @collect.command("ixi")
 def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
-    """IXI as published: heads, IXI002-Guys-0828-T1.nii.gz and on."""
+    """IXI as published: heads (IXI002-Guys-0828-T1.nii.gz, ...)."""
     from fovnet.volume.adapters.ixi import gather_ixi
 
     _collected(gather_ixi(tree), tree, out_folder, replace)

@@ -20,10 +20,10 @@ verbs = typer.Typer()
 
 @verbs.command()
 def ensemble(config: ConfigFile) -> None:
-    """Make members of the best trials, and let them score the validation and test slices once.
+    """Make an ensemble of the best trials, and predict the validation and test slices once.
 
-    The network that checks in which direction slices run needs 50 volumes of
-    the training split and 99 of the validation split; else there is no check.
+    The network that checks the direction of the slices needs 50 volumes in the training split and 99 in the
+    validation split; with fewer there is no such check.
     """
     run = opened(config)
     made = run.ensemble(progress_bar)
@@ -36,14 +36,14 @@ def _counted(made: Assembled) -> str:
     """The number of members and, if it is smaller than requested, the reason."""
     if made.members == made.wanted:
         return several(made.members, "member")
-    why = f"{made.better} of {made.trials} trials went to the end and beat guessing (loss {made.guess:.2f})"
+    why = f"{made.better} of {made.trials} trials ran to the end and beat guessing (loss {made.guess:.2f})"
     return f"{several(made.members, 'member')} of {made.wanted} wanted, for {why}"
 
 
 @verbs.command()
 def tune(config: ConfigFile) -> None:
-    """Choose temperature, smoothing and thresholds of the decision on the validation split, and when to
-    abstain."""
+    """Choose the temperature, smoothing and thresholds of the decision, and when to abstain, on the
+    validation split."""
     run = opened(config)
     made = run.tune()
     rule, abstention = made.rule, made.abstention
@@ -59,7 +59,7 @@ def tune(config: ConfigFile) -> None:
     held = (
         f"shown by {seen}"
         if abstention["promised"]
-        else f"{seen} were too few, or erred too much, to promise it for others"
+        else f"not shown for new people: {seen} are too few, or make too many errors"
     )
     out.print(f"extents are sure from confidence {rule.min_confidence:.2f} on, {wrong}: {held}")
     for sentence in _bars_in_words(made.statements):
@@ -73,14 +73,14 @@ def _bars_in_words(statements: Mapping[str, Any]) -> Iterator[str]:
         found = statements[kind]
         wrong = f"at most {100 * statements['stated_error']:.3g}% of these wrong on average over people"
         seen = several(found["subjects"], "validation subject")
-        held = f"shown by {seen}" if found["promised"] else f"{seen} did not suffice to promise it for others"
-        said = f"a region is said to be {words} from probability {found['min_confidence']:.2f} on"
+        held = f"shown by {seen}" if found["promised"] else f"not shown for new people: {seen} are too few"
+        said = f"a region counts as {words} from probability {found['min_confidence']:.2f}"
         yield f"{said}, {wrong}: {held}"
 
 
 @verbs.command()
 def decide(config: ConfigFile) -> None:
-    """Decide on the volumes of the test split: spans.tsv and a JSON a volume."""
+    """Decide on the volumes of the test split: spans.tsv and one JSON per volume."""
     made = opened(config).decide()
     for row in made.refused:
         err.print(f"refused {row['volume_id']}: {row['message']} [{row['code']}]")

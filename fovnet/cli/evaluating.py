@@ -30,8 +30,8 @@ def evaluate(config: ConfigFile) -> None:
 
 @verbs.command()
 def ablate(config: ConfigFile) -> None:
-    """Say what each step is worth, on the test split: reading the probabilities, mixing the members,
-    searching the network."""
+    """Measure what each step contributes, on the test split: the decision, the mean of the members, the
+    search."""
     from fovnet.decision.ensemble import read_rule
     from fovnet.evaluate.ablation import SHOWN, ablate, made_from, write_ablation
     from fovnet.evaluate.networks import networks_of
@@ -55,7 +55,7 @@ def ablate(config: ConfigFile) -> None:
         results.evaluation, found, made_from=made_from(results), settings=settings.evaluate.model_dump()
     )
     shown = titled(
-        "test split; below each figure what the step changes, with its 95 % interval over subjects",
+        "test split; below each figure its change by the step, with a 95 % interval over subjects",
         "",
         "arm",
         *(name.removeprefix("border_").replace("_", " ") for name, _ in SHOWN),
@@ -88,19 +88,19 @@ tables have all."""
 
 MEASURES = (
     "Volumes are matched by path, else by volume_id. Measures: slice_error is the share of slices given a "
-    "wrong region, raw by the "
-    "networks alone and decided in the answer, where a slice with a spine is judged by that alone; "
-    "slice_error_any_label counts "
-    "false labels beside a spine too; slice_error_not_dark leaves out slices without signal. "
+    "wrong region, raw by the networks alone, decided in the answer; a slice with a spine is judged by the "
+    "spine alone; "
+    "slice_error_any_label also counts false labels beside a spine; slice_error_not_dark leaves out slices "
+    "without signal. "
     "presence_f1_weighted is the F1 of "
     "naming the regions of a volume, weighted by how many volumes show each; exact_set the share of volumes "
     "with exactly the right "
-    "regions. far_confusion_slices and far_confusion_volumes count those called a region that does not touch "
-    "the true one.\n\n"
-    "Where labels name the spine alone, the regions it crosses are not held against an answer.\n\n"
-    "Of answers given region by region: statements_decided is the share that are yes or no, "
-    "statements_wrong the share of these that are wrong, yes_wrong and no_wrong of each kind, and "
-    "surely_found the share of the regions shown that have a yes."
+    "regions. far_confusion_slices and far_confusion_volumes count those given a region not adjacent to the "
+    "true one.\n\n"
+    "If labels name only the spine, the regions it crosses do not count as errors.\n\n"
+    "For answers by region: statements_decided is the share that are yes or no, statements_wrong the share "
+    "of these that are wrong, yes_wrong and no_wrong the same for each kind, and surely_found the share of "
+    "the regions shown that have a yes."
 )
 """What the help of `examine` ends with."""
 
@@ -118,11 +118,11 @@ def examine(
     regions: Annotated[
         str, typer.Option(help="The regions the ensemble knows: default, or a YAML file.")
     ] = "default",
-    bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
+    bootstrap: Annotated[int, typer.Option(min=100, help="Bootstrap resamples of the subjects.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
-    """Hold the answers of `predict` against what a labelled collection says is true; status 3 where labelled
-    volumes have no answer."""
+    """Compare the answers of `predict` with a labelled collection; status 3 if labelled volumes have no
+    answer."""
     from fovnet.config.regions import vocabulary
     from fovnet.evaluate.answers import answered_cases, by_name_alone, refuse_other_regions, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
@@ -169,16 +169,17 @@ def _show_unmatched(lacking: Sequence[str], beyond: Sequence[str], alone: Sequen
     name alone."""
     if lacking:
         counted = several(len(lacking), "labelled volume")
-        out.print(f"{counted} without an answer, set aside or not given: {', '.join(lacking)}")
+        out.print(f"{counted} without an answer (set aside, or not given): {', '.join(lacking)}")
     if beyond:
         out.print(
-            f"{several(len(beyond), 'answer')} on no labelled volume, by path or volume_id: "
+            f"{several(len(beyond), 'answer')} for no labelled volume, by path or volume_id: "
             f"{', '.join(beyond)}"
         )
     if alone:
         counted = several(len(alone), "volume")
         out.print(
-            f"{counted} answered by name alone, on another file than the labelled one: {', '.join(alone)}"
+            f"{counted} matched by name only, answered from another file than the labelled one: "
+            f"{', '.join(alone)}"
         )
 
 
@@ -190,23 +191,23 @@ def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
         if out_folder.resolve() == folder.resolve():
             raise ConfigError(
                 "out-in-inputs",
-                f"--out {out_folder}: there lie the {what}, which would be written over or mixed up; give a "
-                "folder of its own",
+                f"--out {out_folder}: holds the {what}, which would be overwritten or mixed up; give "
+                "another folder",
             )
 
 
 @verbs.command()
 def compare(
     first: Annotated[Path, Given(help="A results folder, or the folder `evaluation` in it.")],
-    second: Annotated[Path, Given(help="Another one, on the same volumes and the same truth.")],
+    second: Annotated[Path, Given(help="Another one, on the same volumes with the same truth.")],
     out_folder: Annotated[
         Path | None, FolderOut("--out", help="Where comparison.json and comparison.tsv are written.")
     ] = None,
-    bootstrap: Annotated[int, typer.Option(min=100, help="Resamples of the subjects.")] = 1000,
+    bootstrap: Annotated[int, typer.Option(min=100, help="Bootstrap resamples of the subjects.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
-    """Compare two runs on the same volumes: second minus first, with intervals that resample the subjects of
-    both at once."""
+    """Compare two runs on the same volumes: second minus first, with intervals from resampling the subjects
+    of both together."""
     from fovnet.evaluate.comparison import compare, verdict, write_comparison
 
     found = compare(first, second, bootstrap=bootstrap, seed=seed)
@@ -229,14 +230,14 @@ def compare(
 
 @verbs.command()
 def report(config: ConfigFile) -> None:
-    """Write the report: one page that needs nothing else."""
+    """Write the report: one self-contained page."""
     from fovnet.evaluate.ablation import current_ablation
 
     run = opened(config)
     page, results = run.report(), run.results
     if (results.evaluation / "ablation.json").exists() and current_ablation(results) is None:
         out.print(
-            "the ablation is one of other networks, another rule or other labels, and left out; `fovnet "
-            "ablate` makes it anew"
+            "the ablation is left out: it was made with other networks, another rule or other labels; "
+            "`fovnet ablate` makes it again"
         )
     out.print(f"report: {page}")

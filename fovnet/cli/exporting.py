@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 export = typer.Typer(
     no_args_is_help=True,
-    help="Hand on what `predict` answered (DICOM SR, BIDS, relabelled copies, a table of headers), or the "
+    help="Export the answers of `predict` (DICOM SR, BIDS, relabelled copies, a table of headers) or the "
          "networks.",
 )
 
 EXPECTED = {
     "export-no-images": "not from DICOM", "export-refused": "refused by predict",
-    "export-unsure": "not answered surely", "export-none": "showing none of the regions",
+    "export-unsure": "without a sure answer", "export-none": "showing none of the regions",
 }
 """Reasons that are frequent in an archive: only counted, because a sentence for each would hide the
 others."""
@@ -45,18 +45,17 @@ others."""
 @export.command("sr")
 def export_sr(
     answers: Answers,
-    folder: Annotated[Path, FolderOut("--out", help="Where a DICOM file a volume is written.")],
+    folder: Annotated[Path, FolderOut("--out", help="Output folder: one DICOM file per volume.")],
     regions: Regions = "default",
 ) -> None:
-    """DICOM Comprehensive 3D SR (TID 1500): a measurement group a span, in the source's study, referring to
-    its images.
+    """DICOM Comprehensive 3D SR (TID 1500): one measurement group per span, in the source's study, referring
+    to its images.
 
     Each group has the region's SNOMED CT code, the heights of both ends and the
-    probability. Of an answer given region by region, a region that is surely
-    shown has a group with heights; one that may be shown, one without, whose
-    Certainty of Finding is "Possible"; one that is surely not shown, none. What
-    is not sure of a volume stands in the series description: (partly),
-    (uncertain), (extents unsure). Reports name the patient, as their source does.
+    probability. For answers by region: a region answered yes has a group with heights; an unsure region that
+    may be shown has one without, with Certainty of Finding "Possible"; a region answered no has none. The
+    series description tells what is not sure: (partly), (uncertain), (extents unsure). Reports name the
+    patient, as their sources do.
     """
     from fovnet.report.exports.copies import refuse_beside_sources
     from fovnet.report.exports.structured import write_report
@@ -68,16 +67,15 @@ def export_sr(
 @export.command("copies")
 def export_copies(
     answers: Answers,
-    folder: Annotated[Path, FolderOut("--out", help="Where a folder of DICOM files a volume is written.")],
+    folder: Annotated[Path, FolderOut("--out", help="Output folder: one folder of DICOM files per volume.")],
     regions: Regions = "default",
 ) -> None:
     """Copies of the DICOM sources with Body Part Examined and Anatomic Region as predicted; the sources are
-    not touched.  They name people.
+    not changed. Copies name the patient.
 
-    Only answers with status ok are copied, of which every region is decided;
-    these may still be wrong. Where heights choose the term (a spine beside what
-    it crosses, regions without a term together), they have to be sure too.
-    Copies have new UIDs, and keep the original attributes.
+    Only volumes with status ok, with every region decided, are copied; their answers may still be wrong. If
+    the term depends on heights (a spine beside what it crosses, regions without a common term), these must be
+    sure too. Copies have new UIDs and keep the original attributes.
     """
     from fovnet.report.exports.copies import refuse_beside_sources, write_copies
 
@@ -90,11 +88,11 @@ def export_bids(
     answers: Answers, folder: Annotated[Path, FolderOut("--out", help="The derivative's folder.")],
     regions: Regions = "default",
 ) -> None:
-    """A BIDS derivative: a JSON with the spans and what is said of each region for every volume, and BodyPart
-    where the status is ok.
+    """A BIDS derivative: one JSON per volume with the spans and the answer on each region, and BodyPart if
+    the status is ok.
 
-    A volume without a BIDS name becomes a subject of its own. Refused volumes
-    are written too; the exit status is 0 all the same.
+    A volume without a BIDS name becomes a subject of its own. Refused volumes are written too; the exit
+    status is still 0.
     """
     from fovnet.config.regions import vocabulary
     from fovnet.report.exports.answers import read_answers
@@ -117,21 +115,20 @@ def export_headers(
     table: Annotated[Path, file_out(table_of("fovnet.report.exports.headers"), "The table to write.")],
     regions: Regions = "default",
 ) -> None:
-    """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3
-    where sources are gone.
+    """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3 if
+    sources are missing.
 
     Columns: header (Body Part Examined), meant (the regions it names),
-    predicted (those of the spans, where unsure a guess), verdict; shows and
-    unsure, where the answer was given region by region. Verdicts: disagree (no
-    region in common); shows none; part (some in common); header names no region
-    (a shoulder); header not understood; header empty; no answer (every region
+    predicted (those of the spans, a guess where unsure), verdict; and, for answers by region, shows and
+    unsure. Verdicts: disagree (no region in common); shows none; part (some in common); header names no
+    region (a shoulder); header not understood; header empty; no answer (every region
     that the header names is unsure, or it names none and none is surely shown;
     without answers by region, the volume is uncertain); source gone or changed;
     agree (a header that names the spine alone agrees with a spine, whatever
     regions that crosses).
 
-    A header is called wrong only where a sure answer speaks against it: of
-    what is unsure, it is taken to be right.
+    A header is called wrong only if a sure answer contradicts it; where the answer is unsure, the header is
+    taken to be right.
     """
     from fovnet.config.regions import vocabulary
     from fovnet.report.exports.answers import read_answers
@@ -175,7 +172,7 @@ def export_shipped(
     ],
 ) -> None:
     """The ensemble that comes with the package, from a finished run: at most 15 MB, with its card and
-    checksums, naming nobody."""
+    checksums, without names of people."""
     from fovnet.decision.shipped import ship
 
     made = ship(Results(results), folder)
@@ -215,5 +212,5 @@ def _refuse_in_answers(answers: Path, folder: Path) -> None:
     answers."""
     if answers.resolve() == folder.resolve():
         raise ConfigError(
-            "export-in-answers", f"--out {folder}: these are the answers; give a folder of its own"
+            "export-in-answers", f"--out {folder}: is the folder of answers; give another folder"
         )

@@ -23,8 +23,8 @@ def path_of_word(text: str) -> Path:
     if not text:
         raise ConfigError(
             "path-empty",
-            "'': an empty path, as a shell's variable that is not set leaves; give a file or a folder ('.' "
-            "for this one)",
+            "'': an empty path, perhaps from an unset shell variable; give a file or a folder ('.' for this "
+            "one)",
         )
     return Path(text)
 
@@ -64,7 +64,7 @@ def file_out(
         if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):  # noqa: PTH113  (as _to_write)
             raise ConfigError(
                 "out-other-file",
-                f"--out {path}: there lies {_seen(path)}; wanted is {wanted}, or no file; give another "
+                f"--out {path}: is {_seen(path)}, not {wanted}, and would be overwritten; give another "
                 "name, or remove it",
             )
         return path
@@ -93,7 +93,7 @@ def _seen(path: Path) -> str:
     return (
         f"a table of {len(columns)} columns, the first {columns[0][:40]!r}"
         if len(columns) > 1
-        else "a file that is no table"
+        else "no table"
     )
 
 
@@ -109,21 +109,19 @@ Given, GivenBy = (
     partial(kind, parser=path_of_word, metavar="PATH") for kind in (typer.Argument, typer.Option)
 )
 ENGINE_HELP = (
-    "auto, torch or onnx: what computes the networks; auto: the fastest that is installed.  The answers are "
-    "the same."
+    "auto, torch or onnx: the library that computes the networks; auto: the fastest installed. The answers "
+    "are the same."
 )
 ConfigFile = Annotated[
-    Path, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")
+    Path, GivenBy("--config", help="YAML file; see configs/ of the repository for examples.")
 ]
 WITHOUT_HELP = (
-    "A feature that is not varied, such as masks; may be repeated. A wrong name is answered with what was "
-    "meant, or with all."
+    "A feature to leave out, such as masks; may be repeated. An unknown name lists all features."
 )
 ModelFolder = Annotated[
     Path | None,
     GivenBy(
-        help="An ensemble folder, as a workflow run leaves it; without, the networks that come with the "
-             "package.",
+        help="The ensemble folder of a workflow run; default: the networks that come with the package.",
         show_default=False,
     ),
 ]
@@ -131,7 +129,8 @@ Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does no
 Answers = Annotated[Path, Given(help="The folder that `fovnet predict --out` wrote.")]
 Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
 INCLUDE_HELP = (
-    "DICOM series that are set aside, to be read all the same: localizer,derived,phase,single,repeat."
+    "Kinds of DICOM series that are set aside by default, to read anyway: "
+    "localizer,derived,phase,single,repeat."
 )
 
 

@@ -42,7 +42,7 @@ verbs = typer.Typer()
 
 @verbs.command()
 def check(config: ConfigFile) -> None:
-    """Say whether a configuration is valid, what it comes to, and what its collections lack; status 3 where
+    """Check a configuration: whether it is valid, what it will do, and what its collections lack; status 3 if
     they lack something."""
     from fovnet.volume.collection.tables import refuse_shared_names
 
@@ -54,7 +54,7 @@ def check(config: ConfigFile) -> None:
     folders = {name: Path(folder) for name, folder in settings.collections.items()}
     tables = {name: _table_of(config, name, folder, words) for name, folder in folders.items()}
     lacking = [
-        f"collection {name}: there is no {folders[name] / 'volumes.tsv'} yet"
+        f"collection {name}: {folders[name] / 'volumes.tsv'} does not exist yet"
         for name, table in tables.items()
         if table is None
     ]
@@ -63,9 +63,9 @@ def check(config: ConfigFile) -> None:
     lacking += _lacking_in_tables(settings, there, words) + _lacking_in_simulated(settings, words)
     every = ", all of which will be tried" if fit <= settings.search.trials else ""
     out.print(
-        f"{config}: {'valid, but see below' if lacking else 'fine'}.  {len(space):,} configurations, {fit:,} "
-        f"within the limits{every}, starting at row {row:,}; classes {', '.join(words.classes)}; results in "
-        f"{settings.results}"
+        f"{config}: {'valid, but see below' if lacking else 'valid'}.  {len(space):,} configurations, "
+        f"{fit:,} within the limits{every}, starting at row {row:,}; classes {', '.join(words.classes)}; "
+        f"results in {settings.results}"
     )
     if begun := warm_start_ensemble(settings):
         out.print(_begun(settings, *begun))
@@ -86,7 +86,7 @@ def check(config: ConfigFile) -> None:
 def _lacking_in_tables(
     settings: Settings, there: Mapping[str, Collection], words: Vocabulary
 ) -> list[str]:
-    """A sentence on each thing that the collections lack: files, people of a split, labels."""
+    """A sentence for each thing that the collections lack: files, people in a split, labels."""
     from fovnet.volume.collection.preflight import between_labelled, empty_splits, missing_files
 
     lacking = missing_files(there)
@@ -98,7 +98,7 @@ def _lacking_in_tables(
 
 
 def _lacking_in_simulated(settings: Settings, words: Vocabulary) -> list[str]:
-    """A sentence on each thing that the simulated people lack, if there are any: a split, a name for their
+    """A sentence for each thing that the simulated people lack, if there are any: a split, a name for their
     labels."""
     from fovnet.regions import DEFAULT
     from fovnet.volume.collection.split import shares
@@ -107,11 +107,11 @@ def _lacking_in_simulated(settings: Settings, words: Vocabulary) -> list[str]:
     if not subjects:
         return []
     if 0 in shares(subjects, fractions=settings.prepare.split):
-        lacking.append(f"phantom.subjects: {subjects} leave a split without anybody; 8 are a beginning")
+        lacking.append(f"phantom.subjects: {subjects} leave a split empty; give at least 8")
     if strange := [name for name in DEFAULT.classes if name not in words.classes]:
         lacking.append(
             f"phantom.subjects: simulated people are labelled {', '.join(strange)} too, which "
-            f"{settings.regions} has not; subjects: 0 leaves them out"
+            f"{settings.regions} does not have; subjects: 0 leaves them out"
         )
     return lacking
 
@@ -127,14 +127,14 @@ def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words:
         inner = [name for name in away if is_inner(there, words, name)]
         outer = [name for name in away if name not in inner]
         notes += (
-            [f"no volume is labelled with {', '.join(outer)}: that is never learned, nor named"]
+            [f"no volume is labelled with {', '.join(outer)}: it is never learned and never predicted"]
             if outer
             else []
         )
         notes += (
             [
-                f"no volume is labelled with {', '.join(inner)}: that is never learned, and named all the "
-                "same, for a slice or so, in a volume that shows what lies below and above"
+                f"no volume is labelled with {', '.join(inner)}: it is never learned, but still predicted, "
+                "for about one slice, in a volume that shows the regions below and above it"
             ]
             if inner
             else []
@@ -144,8 +144,8 @@ def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words:
         volume_id, below, above, first, last = found[0]
         notes.append(
             f"{several(len(found), 'stretch', 'stretches')} without a row between two regions, the first "
-            f"{first:g} to {last:g} in {volume_id}, between {below} and {above}: that counts as none, which "
-            "no decision says there; is a row missing?"
+            f"{first:g} to {last:g} in {volume_id}, between {below} and {above}: these count as none, which "
+            "is never decided between regions; is a row missing?"
         )
     for sentence in notes:
         out.print(sentence)
@@ -163,9 +163,9 @@ def _show_too_few_subjects(settings: Settings, tables: Mapping[str, Collection])
     wanted = fewest_people(stated, settings.decision.at_risk)
     if 0 < validating < wanted:
         out.print(
-            f"{several(validating, 'validation subject')}: too few to promise at most {stated:.3g} of the "
-            f"slices wrong among answers, which takes {wanted}; the bar is then where they themselves err no "
-            "more"
+            f"{several(validating, 'validation subject')}: too few to promise that at most {stated:.3g} of "
+            f"the slices are wrong in sure answers ({wanted} are needed); the bar will only keep the error "
+            "on these subjects within that"
         )
 
 
@@ -179,7 +179,7 @@ def _begun(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
         if known == here
         else (
             f"{sentence}; they know slices {known:g} mm apart, here {here:g} mm: "
-            f"prepare.target_spacing_mm: {known:g} gives them what they know"
+            f"prepare.target_spacing_mm: {known:g} matches their training"
         )
     )
 
@@ -191,13 +191,13 @@ def _taught(settings: Settings, space: Space) -> str:
     prior = search_prior(settings, space) if files and Path(files[0]).exists() else None
     if prior is None:
         return (
-            "search.learn_from: `fovnet search learn` is to learn from "
+            "search.learn_from: `fovnet search learn` will learn from "
             f"{', '.join(settings.search.learn_from)}"
             if lessons
             else ""
         )
     rows = ", ".join(f"{one.name} ({several(one.scored, 'configuration')})" for one in prior.sources)
-    return f"the search begins with what earlier ones taught, {files[0]}: {rows}"
+    return f"the search begins with a prior from earlier searches, {files[0]}: {rows}"
 
 
 def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Collection | None:
@@ -209,7 +209,7 @@ def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Colle
         near = nearest_name(folder, folder=True)
         wanted = near or f"name the folder of your collection in {config}"
         raise ConfigError(
-            "collection-missing", f"{config}: collections.{name}: {folder}: there is no such folder; {wanted}"
+            "collection-missing", f"{config}: collections.{name}: {folder}: no such folder; {wanted}"
         )
     return (
         None if folder.is_dir() and not (folder / "volumes.tsv").exists() else read_collection(folder, words)
@@ -222,7 +222,7 @@ def _simulated(settings: Settings, *, beside: bool) -> str:
     people = several(settings.phantom.subjects, "simulated subject")
     sentence = f"phantom: {people}, {settings.phantom.volumes_per_subject} volumes each"
     return (
-        f"{sentence}, trained on as the collections are; phantom.subjects: 0 leaves them out"
+        f"{sentence}, which are trained on together with the collections; phantom.subjects: 0 leaves them out"
         if beside
         else sentence
     )
@@ -249,8 +249,8 @@ def cost(
         Path | None, file_out(_is_of_prices, "A TSV file: weights, operations, memory, seconds of every row.")
     ] = None,
 ) -> None:
-    """Say what every configuration of the space takes, before any is trained: weights, operations, memory,
-    seconds."""
+    """Predict the cost of every configuration of the space before any is trained: weights, operations,
+    memory, seconds."""
     from fovnet.net.cost.prices import quantiles, search_seconds, table
     from fovnet.records import write_tsv
     from fovnet.report.content.wording import duration
@@ -272,12 +272,13 @@ def cost(
     start = priced.space.row_of(start_configuration(settings))
     figures = (
         f"{priced.cost.weights[start]:,.0f} weights, {priced.cost.forward_flop[start] / 1e6:,.0f} million "
-        f"operations a slice, {priced.memory[start] / 1e6:,.0f} MB, {duration(float(priced.seconds[start]))}"
+        f"operations per slice, {priced.memory[start] / 1e6:,.0f} MB, "
+        f"{duration(float(priced.seconds[start]))}"
     )
     out.print(f"The start, row {start:,}: {figures}{'' if priced.fits[start] else '; it does not fit'}.")
     whole = duration(search_seconds(priced, options.trials, options.workers))
     out.print(
-        f"{options.trials} trials, {options.workers} at a time: about {whole}, were they a fair sample of "
+        f"{options.trials} trials, {options.workers} at a time: about {whole}, if they are a fair sample of "
         "those that fit."
     )
     if out_file is not None:
@@ -288,30 +289,30 @@ def cost(
 def calibrate(
     config: ConfigFile,
     again: Annotated[
-        bool, typer.Option("--again", help="Measure anew, though there is a calibration.")
+        bool, typer.Option("--again", help="Measure again, even if there is a calibration.")
     ] = False,
     trials_of: Annotated[
         Path | None,
         GivenBy(
             "--from",
-            help="A results folder whose finished trials, of the same training, are taken into the fit.",
+            help="A results folder whose finished trials, with the same training, are used in the fit.",
         ),
     ] = None,
     check: Annotated[
         int,
         typer.Option(
-            min=0, help="Train so many other networks for a moment, and compare with what is predicted."
+            min=0, help="Train this many other networks briefly, and compare with the predictions."
         ),
     ] = 0,
     side: Annotated[
         int,
         typer.Option(
-            min=1, help="Of the slices, in pixels; 32 for `bench table`, if nothing else is to follow."
+            min=1, help="Side of the slices in pixels; 32 if only for `bench table`."
         ),
     ] = 128,
 ) -> None:
-    """Measure the device for the cost model, in about a minute: calibration.json in the results folder; one
-    that is there is kept."""
+    """Measure the device for the cost model, in about a minute: calibration.json in the results folder; an
+    existing one is kept."""
     from dataclasses import asdict
 
     from fovnet.net.cost.calibration import read_calibration, with_trials, write_calibration
@@ -325,11 +326,12 @@ def calibrate(
     if again or not path.exists():
         write_calibration(path, _calibrated(settings, side), **provenance)
     elif trials_of is None:
-        out.print("kept as it is, for predictions order the clock of a search; --again measures anew")
+        out.print("existing calibration kept, because its predictions order the clock of a search; --again "
+                  "measures again")
     if settings.search.speed != "measure":
         out.print(
-            "search.speed is given in numbers, and the search goes by those; `speed: measure` goes by what "
-            "is measured here"
+            "the search uses the numbers given in search.speed; set `speed: measure` to use these "
+            "measurements"
         )
     known = read_calibration(path)
     if trials_of is not None:
@@ -396,6 +398,6 @@ def _check_predictions(settings: Settings, known: Calibration, count: int, path:
             continue
         low, high = wilson_interval(sum(near), len(near))
         out.print(
-            f"{what}: {sum(near)}/{len(near)} within {limit:.0%} of what was measured ({low:.0%}-{high:.0%})"
+            f"{what}: {sum(near)}/{len(near)} within {limit:.0%} of the measurement ({low:.0%}-{high:.0%})"
         )
     out.print(f"{path}")

@@ -36,42 +36,42 @@ verbs = typer.Typer()
 
 
 PATHS_AND_ANSWERS = (
-    "Volumes are named by files, folders, trees or zip archives. Where one of these holds several, "
-    "PLACE#DIGITS names one "
-    "(found.tsv).\n\n"
+    "Give volumes as files, folders, trees or zip archives. If one of these holds several volumes, "
+    "PLACE#DIGITS names one (see found.tsv).\n\n"
     "An answer is kept while its file's path and content, the model, fovnet's version and --no-faces are the "
-    "same; spans.tsv and answers.tsv are "
-    "written when all is answered. Volumes are called as their files are, and of several t1 the later ones "
-    "t1-2, t1-3. A later "
-    "run's t1 replaces an earlier one's: give each batch a folder of its own. --workers reads ahead within 4 "
+    "same; spans.tsv and answers.tsv are written when all volumes are answered. Volumes are named after "
+    "their files; if several are called t1, the later ones become t1-2, t1-3. A later run's t1 replaces an "
+    "earlier one's: give each batch its own folder. --workers reads ahead within 4 "
     "GiB.\n\n"
-    "`fovnet export` hands the answers on; `fovnet export headers` compares them with what DICOM headers say."
+    "`fovnet export` writes the answers in other formats; `fovnet export headers` compares them with the "
+    "DICOM headers."
 )
 """What the help of `predict` ends with."""
 
 
 @verbs.command(epilog=PATHS_AND_ANSWERS)
 def predict(
-    paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
+    paths: Annotated[list[Path], Given(help="Volumes, or folders of volumes.")],
     out_folder: Annotated[
-        Path, FolderOut("--out", help="Where spans.tsv, and a JSON and a picture a volume are written.")
+        Path, FolderOut("--out", help="Output folder: answers.tsv, spans.tsv, and a JSON, a picture and a "
+                                      "page per volume.")
     ],
     model: ModelFolder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     pictures: Annotated[bool, typer.Option(help="Draw a picture of every volume.")] = True,
     pages: Annotated[
-        bool, typer.Option(help="Write a page of every volume, and index.html over all of them.")
+        bool, typer.Option(help="Write a page for every volume, and index.html, which lists them.")
     ] = True,
     faces: Annotated[
         bool,
         typer.Option(
-            help="Without: slices that may show a head (2 % sure or more) are covered in pictures and pages, "
-            "and uncovered ones of earlier runs deleted."
+            help="--no-faces covers slices that may show a head (probability 2 % or more) in pictures and "
+                 "pages, and deletes uncovered ones of earlier runs."
         ),
     ] = True,
     include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
     show_ids: Annotated[
-        bool, typer.Option("--show-ids", help="Real ids of patient, study and series in found.tsv.")
+        bool, typer.Option("--show-ids", help="Write real ids of patient, study and series to found.tsv.")
     ] = False,
     workers: Annotated[
         int,
@@ -81,8 +81,8 @@ def predict(
     ] = 1,
     engine: Annotated[str, typer.Option(help=ENGINE_HELP)] = "auto",
 ) -> None:
-    """Say which regions new volumes show; one broken file never stops the rest, and a killed run goes on with
-    the same command."""
+    """Predict which regions new volumes show; one broken file never stops the rest, and a killed run resumes
+    with the same command."""
     from fovnet.decision.ensemble import load
     from fovnet.decision.predict import predict as predicted
     from fovnet.machine.allocation import keep_freed_memory
@@ -119,8 +119,8 @@ def predict(
 
 @verbs.command()
 def codes() -> None:
-    """List what `code` may say in spans.tsv: a tab-separated table of code, the status it goes with, what it
-    means, what to try, and which statements on regions a doubt makes unsure."""
+    """List all values of `code` in spans.tsv, as a tab-separated table: code, status, meaning, what to try,
+    and which answers on regions become unsure."""
     from fovnet.decision.checks.check import Check
     from fovnet.report.content.doubt_words import CODES
 
@@ -178,7 +178,7 @@ def _show_replaced(folder: Path, fresh: list[tuple[str, Source]]) -> None:
             f"earlier answers on other files of the same names are replaced ({len(other):,}: "
             f"{', '.join(other[:3])}"
         )
-        err.print(f"{message}{', ...' if other[3:] else ''}); a folder for each batch keeps them")
+        err.print(f"{message}{', ...' if other[3:] else ''}); to keep them, give each batch its own folder")
 
 
 def _show_found(folder: Path, found: Found, included: list[str], show_ids: bool) -> None:
@@ -197,7 +197,7 @@ def _show_passed(files: list[Path]) -> None:
     links = [path for path in files if os.path.isdir(path)]  # noqa: PTH112  (is_dir raises without permission)
     if links:
         err.print(
-            f"{several(len(links), 'linked folder')} passed over ({links[0]}{', ...' if links[1:] else ''}): "
+            f"{several(len(links), 'linked folder')} skipped ({links[0]}{', ...' if links[1:] else ''}): "
             "name the folders themselves"
         )
     files = [path for path in files if path not in links]
@@ -205,7 +205,7 @@ def _show_passed(files: list[Path]) -> None:
         endings = Counter(path.suffix.lower() or "without ending" for path in files)
         counted = ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(5))
         first = f"the first {files[0]}" if files[1:] else str(files[0])
-        err.print(f"{several(len(files), 'file')} passed over, no volume by name or content: {counted}"
+        err.print(f"{several(len(files), 'file')} skipped, not volumes by name or content: {counted}"
                   f"{', ...' if len(endings) > 5 else ''}; {first}")
     for (kind, remedy), count in Counter(filter(None, map(unread_image, files))).items():
         err.print(f"of these {count:,}: {kind}. {remedy}")
@@ -264,11 +264,11 @@ def _write_found(folder: Path, series: list[dict[str, Any]], included: list[str]
     unread = sum(row["kind"] == "unreadable" for row in series)
     aside = Counter(row["kind"] for row in series if row["kind"] not in ("volume", "unreadable", *included))
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
-    details = (f", of them set aside: {counted}" if aside else "") + (
+    details = (f", of which set aside: {counted}" if aside else "") + (
         f"; {several(unread, 'object')} could not be read" if unread else ""
     )
     copies = sum(row.get("copies", 0) for row in series)
-    details += f"; {several(copies, 'image')} left out as copies of others" if copies else ""
+    details += f"; {several(copies, 'image')} left out as duplicates" if copies else ""
     out.print(f"{len(series) - unread} DICOM series found{details}: {folder / 'found.tsv'}")
 
 
@@ -281,8 +281,8 @@ def _write_answers(folder: Path, volumes: list[Rows], networks: Ensemble) -> boo
         write(folder, networks.vocabulary.classes[:-1], volumes)
     else:
         err.print(
-            "these networks were tuned by an earlier fovnet: no answers region by region, which `fovnet "
-            "tune` of their run gives"
+            "these networks were tuned by an earlier fovnet and give no answers by region; run `fovnet "
+            "tune` in their run to get them"
         )
     return networks.rule.by_region
 

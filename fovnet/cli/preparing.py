@@ -27,31 +27,34 @@ def phantom(
         ),
     ],
     subjects: Annotated[int | None, typer.Option(min=1, help="Else 8.")] = None,
-    volumes: Annotated[int | None, typer.Option(min=1, help="Volumes of each subject; else 3.")] = None,
+    volumes: Annotated[int | None, typer.Option(min=1, help="Volumes of each subject; default: 3.")] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     workers: Workers = 1,
     without: Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)] = None,
     labels: Annotated[
-        Path | None, GivenBy("--from", help="Scan your own segmentation instead: a label volume.")
+        Path | None, GivenBy("--from", help="Simulate scans of your own segmentation instead: a label "
+                                            "volume.")
     ] = None,
     tissues: Annotated[
-        Path | None, GivenBy(help="What its labels are: a TSV; label, tissue (or pd, t1_ms, t2_ms).")
+        Path | None, GivenBy(help="Its labels: a TSV of label, tissue (or pd, t1_ms, t2_ms).")
     ] = None,
     regions: Annotated[
-        Path | None, GivenBy(help="Where its regions are: a TSV of region, from_mm, to_mm (or slices).")
+        Path | None, GivenBy(help="Its regions: a TSV of region, from_mm, to_mm (or slices).")
     ] = None,
-    count: Annotated[int | None, typer.Option(min=1, help="Volumes made of it; else 20.")] = None,
+    count: Annotated[int | None, typer.Option(min=1,
+        help="Number of volumes to simulate from it; default: 20.")] = None,
     subject: Annotated[
-        str, typer.Option(help="Its person's subject_id; else its file's name. Others in the folder stay.")
+        str, typer.Option(help="The subject_id of its person; default: the file name. Other subjects in the "
+                               "folder are kept.")
     ] = "",
 ) -> None:
-    """Simulate a labelled collection of MRI volumes of whole bodies and parts of them, or of a segmentation
-    of your own.
+    """Simulate a labelled collection of MRI volumes of whole bodies and body parts, or of your own
+    segmentation.
 
-    The table of --tissues has a row a label, with columns label and tissue
+    The table of --tissues has one row per label, with columns label and tissue
     (such as 0 air, 1 muscle, 5 liver), or label, pd, t1_ms and t2_ms; that of
-    --regions has columns region, from_mm and to_mm. Each segmentation is one
-    subject: give several, one after the other, with the same folder.
+    --regions has columns region, from_mm and to_mm. Each segmentation is one subject: for several, run the
+    command once for each, with the same folder.
     """
     from fovnet.phantom.collection import simulate_collection, unlisted
 
@@ -59,8 +62,8 @@ def phantom(
         if subjects or volumes or workers > 1:
             raise ConfigError(
                 "phantom-from",
-                f"--from {labels}: has one subject, scanned in one process; --count says how many volumes "
-                "are made of it, leave --subjects, --volumes and --workers out",
+                f"--from {labels}: is one subject, scanned in one process; set the number of volumes with "
+                "--count, and leave out --subjects, --volumes and --workers",
             )
         _phantom_of_labels(folder, labels, tissues, regions, subject, count or 20, seed, without or [])
         return
@@ -68,8 +71,8 @@ def phantom(
         option = tissues or regions or (f"--subject {subject}" if subject else f"--count {count}")
         raise ConfigError(
             "phantom-from",
-            f"{option}: describes a segmentation, and none is given; name it with --from, or leave {option} "
-            "out",
+            f"{option}: describes a segmentation, but none is given; name it with --from, or leave out "
+            f"{option}",
         )
     people, each = subjects or 8, volumes or 3
     with progress_bar("simulating") as advance:
@@ -80,8 +83,8 @@ def phantom(
     others = unlisted(table)
     if others:
         err.print(
-            f"{folder}: {several(others, 'volume')} of an earlier simulation, not in the tables, stay in its "
-            "folder volumes"
+            f"{folder}: {several(others, 'volume')} of an earlier simulation, no longer in the tables, "
+            "remain in its folder volumes"
         )
     out.print(f"{several(people * each, 'volume')} of {several(people, 'subject')}: {table}")
 
@@ -100,30 +103,30 @@ def _phantom_of_labels(
     if subject and not names_a_file(subject):
         raise ConfigError(
             "phantom-subject",
-            f"--subject {subject!r}: becomes part of file names; give a name without slashes "
-            "and without a dot in front",
+            f"--subject {subject!r}: becomes part of file names; give a name without slashes that does not "
+            "begin with a dot",
         )
     if not labels.exists():
-        raise ConfigError("phantom-labels", f"--from {labels}: there is no such file; give a label volume")
+        raise ConfigError("phantom-labels", f"--from {labels}: no such file; give a label volume")
     if tissues is None:
         raise ConfigError(
             "phantom-tissues",
-            f"--from {labels}: give --tissues, a TSV that says what each label is (label, tissue)",
+            f"--from {labels}: also give --tissues, a TSV of the tissue of each label (label, tissue)",
         )
     with progress_bar("simulating") as advance:
         given = read_labels(labels, tissues, regions, subject)
         earlier = made_of(folder, given.name)
         table = simulate_labels(given, folder, count=count, seed=seed, without=without, progress=advance)
     people = len({row["subject_id"] for row in read_tsv(table)})
-    place = f", in the place of {earlier} that {given.name} had (--subject names another)" if earlier else ""
+    place = f", in the place of {earlier} that {given.name} had (--subject: another name)" if earlier else ""
     out.print(
         f"{several(count, 'volume')} of {labels}{place}: {table}, which has {several(people, 'subject')}"
     )
     own = sorted({region for region, _, _ in given.spans if region_named(region, DEFAULT) is None})
     if own:
         out.print(
-            f"{', '.join(own)}: not of fovnet's own regions ({', '.join(DEFAULT.classes)}); `regions:` of a "
-            "configuration names a file that has them"
+            f"{', '.join(own)}: not among fovnet's own regions ({', '.join(DEFAULT.classes)}); set "
+            "`regions:` in the configuration to a file that has them"
         )
 
 

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 verbs = typer.Typer()
 slot = typer.Typer(
     no_args_is_help=True,
-    help="Search slot by slot, one command each, as a cluster does; the trials are those of `search`.",
+    help="Search slot by slot, one command each, as on a cluster; the trials are the same as those of "
+         "`search`.",
 )
 searching = typer.Typer(
-    help="Search the network space: propose, train, learn, propose; goes on where it was after a kill."
+    help="Search the network space: propose, train, learn, propose; resumes after a kill."
 )
 Slot = Annotated[int, typer.Option(min=0, help="Which slot, counted from 0.")]
 
@@ -50,7 +51,7 @@ def search(
         Path | None, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")
     ] = None,
 ) -> None:
-    """Search the network space: propose, train, learn, propose; goes on where it was after a kill."""
+    """Search the network space: propose, train, learn, propose; resumes after a kill."""
     if context.invoked_subcommand is not None:
         if config is not None:
             raise ConfigError(
@@ -61,7 +62,7 @@ def search(
     if config is None:
         raise ConfigError(
             "search-config",
-            "fovnet search: --config is missing; name a YAML file, or try `fovnet search --help`",
+            "fovnet search: --config is missing; give a YAML file, or see `fovnet search --help`",
         )
     _search(config)
 
@@ -72,12 +73,12 @@ def explain(
     out_file: Annotated[
         Path | None,
         file_out(
-            _is_explanation, "Where the JSON is written; else explain.json in the journal.",
+            _is_explanation, "Output JSON; default: explain.json in the journal.",
             "an explanation of a search",
         ),
     ] = None,
 ) -> None:
-    """Explain a search afterwards: convergence, forecasts, what mattered, what failed."""
+    """Explain a finished search: convergence, forecasts, what mattered, what failed."""
     from dataclasses import asdict
 
     from fovnet.records import write_json
@@ -108,7 +109,7 @@ def compare(
         Path, file_out(is_our_picture, "A PNG file for the picture.", "a picture that fovnet drew")
     ],
 ) -> None:
-    """Draw searches side by side: the lowest score of each over the epochs that it had spent."""
+    """Draw searches side by side: the lowest score of each against the epochs spent."""
     from fovnet.drawing.canvas import save_png
     from fovnet.report.figures.side_by_side import course, courses_figure
     from fovnet.search.journal import read_search, read_trials
@@ -136,16 +137,16 @@ def learn(
     sources: Annotated[
         list[Path] | None,
         Given(
-            help="Journals of searches, or results folders whose searches are done; else those of "
+            help="Journals of searches, or results folders whose searches are done; default: those of "
                  "search.learn_from.",
             show_default=False,
         ),
     ] = None,
     out_file: Annotated[
-        Path | None, file_out(is_our_prior, "Else prior.safetensors in the results folder.", "a prior")
+        Path | None, file_out(is_our_prior, "Default: prior.safetensors in the results folder.", "a prior")
     ] = None,
     steps: Annotated[
-        int, typer.Option(min=1, help="Of the training; each sees a list of up to 100 rows.")
+        int, typer.Option(min=1, help="Steps of the training; each uses a list of up to 100 rows.")
     ] = 20_000,
     seed: Annotated[int, typer.Option(min=0, help="Of the training.")] = 1,
     context: Annotated[
@@ -153,17 +154,16 @@ def learn(
         typer.Option(
             "--context/--no-context",
             show_default=False,
-            help="Networks that know what the new search has seen; else given three searches of 300 rows "
-                 "each.",
+            help="Use networks that are shown what the new search has seen; default: if there are three "
+                 "searches of 300 rows each.",
         ),
     ] = None,
 ) -> None:
     """Learn from earlier searches what a new one should try first.
 
     --config is that of the new search; configurations of earlier ones
-    that its space does not have are left out. It has search.method:
-    ranking, and as search.prior the file that is written here; or
-    search.learn_from, and the workflow does this step by itself.
+    that its space does not have are left out. Set there search.method: ranking and, as search.prior, the file
+    written here; or set search.learn_from, and the workflow runs this step itself.
     """
     from fovnet.acts.learn import learned
     from fovnet.search.learn.training import Lessons
@@ -173,7 +173,7 @@ def learn(
     folders = sources or [Path(folder) for folder in run.settings.search.learn_from]
     if not folders:
         raise ConfigError(
-            "learn-sources", f"{config}: no search to learn from; name journals, or give search.learn_from"
+            "learn-sources", f"{config}: no search to learn from; give journals, or set search.learn_from"
         )
     journals = [(str(folder), _journal_of(folder)[0]) for folder in dict.fromkeys(folders)]
     prior = learned(run, journals, Lessons(steps=steps, context=context), seed, progress_bar, err.print)
@@ -183,7 +183,7 @@ def learn(
 
 
 def _taught(prior: Prior) -> Table:
-    """What each source gave, and how well the others foretold it."""
+    """What each source contributed, and how well the others predicted it."""
     shown = titled(
         "what was learned", "search", "configurations", "Kendall's tau, held out", "place of its best row"
     )
@@ -220,16 +220,16 @@ def train(
     ],
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", help="axis=level, several times; else search.start is trained."),
+        typer.Option("--set", help="axis=level, may be repeated; default: search.start."),
     ] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Else training.epochs.")] = None,
     training_seed: Annotated[
         int | None,
-        typer.Option("--seed", min=0, max=2**64 - 1, help="Of the training; a trial's own repeats it."),
+        typer.Option("--seed", min=0, max=2**64 - 1,
+            help="Seed of the training; a trial's own seed repeats that trial."),
     ] = None,
 ) -> None:
-    """Train one configuration by hand; status 3 where it does not complete.  Killed, the same command goes
-    on."""
+    """Train one configuration; status 3 if it does not complete. If killed, the same command resumes."""
     from fovnet.net.training.train import choose_device
     from fovnet.report.content.wording import settings as described
 
@@ -241,7 +241,7 @@ def train(
     replaced = training.replaces()
     if replaced is not None:
         err.print(
-            f"{out_folder}: the network there, of another training ({described(replaced)}), is replaced"
+            f"{out_folder}: replaces the network of another training ({described(replaced)})"
         )
     amount = (
         f"{several(training.job.recipe.epochs, 'epoch')} of "
@@ -274,14 +274,14 @@ def _search(config: Path) -> None:
 
 @slot.command("begin")
 def slot_begin(config: ConfigFile) -> None:
-    """Begin a search whose slots run one by one: everything that is decided before the first."""
+    """Begin a search whose slots run as separate jobs: all decisions before the first slot."""
     search, journal = slots.begun(opened(config))
     out.print(f"{search.feasible.sum():,} of {len(search.space):,} configurations fit: {journal}")
 
 
 @slot.command("propose")
 def slot_propose(config: ConfigFile, slot: Slot) -> None:
-    """Decide what a slot trains, from the slots that it has to have seen; writes proposal-0007.json."""
+    """Propose what a slot trains, from the slots it must have seen; writes proposal-0007.json."""
     decided = slots.proposed(opened(config), slot)
     out.print(
         decided
@@ -292,7 +292,7 @@ def slot_propose(config: ConfigFile, slot: Slot) -> None:
 
 @slot.command("train")
 def slot_train(config: ConfigFile, slot: Slot) -> None:
-    """Train what was proposed for a slot; writes slot-0007.json, whatever the training comes to."""
+    """Train the proposal of a slot; writes slot-0007.json, even if the training fails."""
     trial = slots.trained(opened(config), slot)
     out.print(
         " ".join(
@@ -303,7 +303,7 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
 
 @slot.command("gather")
 def slot_gather(config: ConfigFile) -> None:
-    """End a search whose slots are all finished: trials.tsv, for the ensemble and the report."""
+    """End a search whose slots are all finished; writes trials.tsv, for the ensemble and the report."""
     run = opened(config)
     _show_search(run, slots.gathered(run))
 
@@ -311,9 +311,10 @@ def slot_gather(config: ConfigFile) -> None:
 @verbs.command()
 def propose(
     run: Annotated[Path, Given(help="A search's journal, or a results folder whose search is done.")],
-    slot: Annotated[int, typer.Option(min=0, help="Which slot to work out anew from what it had seen.")],
+    slot: Annotated[int, typer.Option(min=0, help="The slot to propose again from what it had seen.")],
 ) -> None:
-    """Work out what a search proposes for a slot; a finished slot gives its recorded proposal again."""
+    """Compute what a search proposes for a slot; for a finished slot this gives its recorded proposal
+    again."""
     from fovnet.search.journal import replay
     from fovnet.search.trial import proposal_facts
 

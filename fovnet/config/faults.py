@@ -27,9 +27,9 @@ def place(fault: Any) -> str:
 def wanted(fault: Any) -> str:
     """What is wanted instead of the value, and how to write it if pydantic's message does not say so."""
     if fault["type"] in ("dict_type", "model_type") and isinstance(fault["input"], str | int | float):
-        return f"names with a value each are wanted, such as NAME: {str(fault['input'])[:LONGEST_SHOWN]}"
+        return f"expected a name with a value, such as NAME: {str(fault['input'])[:LONGEST_SHOWN]}"
     if fault["type"] == "missing" and isinstance(fault["loc"][-1], int):
-        return f"a value number {fault['loc'][-1] + 1} is wanted too"
+        return f"value number {fault['loc'][-1] + 1} is missing"
     return f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
 
 

@@ -26,7 +26,7 @@ def _whole(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
     """The fractions, if they add up to 1 within 1e-6.  Raises ValueError."""
     if abs(sum(fractions) - 1) > 1e-6:
         raise ValueError(
-            f"the fractions add up to {sum(fractions):.8g}; 1 is wanted, as of [0.5, 0.25, 0.25]"
+            f"the fractions add up to {sum(fractions):.8g}; they must add up to 1, as in [0.5, 0.25, 0.25]"
         )
     return fractions
 
@@ -142,8 +142,8 @@ class Settings(Section):
             )
         if (self.training.begin is None) == (self.search.space == MEMBERS):
             raise ValueError(
-                f"training.begin and search.space: {MEMBERS} go together: which networks are trained "
-                "further, and that these are; set both or neither"
+                f"training.begin and search.space: {MEMBERS} go together (which networks are trained "
+                "further, and that only these are trained); set both or neither"
             )
         if self.training.begin is None and self.ensemble.blend < 1:
             raise ValueError(
@@ -152,11 +152,12 @@ class Settings(Section):
         if self.ensemble.alone >= self.ensemble.members:
             raise ValueError(
                 f"ensemble.alone: {self.ensemble.alone} of {self.ensemble.members} members; at least one "
-                f"must see all that it is shown: set at most {self.ensemble.members - 1}"
+                f"must use all inputs: set at most {self.ensemble.members - 1}"
             )
         if self.ensemble.alone and not self.training.augmentation.alone:
-            raise ValueError("ensemble.alone: networks that never saw slices alone cannot predict them; set "
-                             "training.augmentation.alone as well, to 0.25 for instance, or leave it out")
+            raise ValueError("ensemble.alone: networks never trained on slices alone cannot predict them; "
+                             "set training.augmentation.alone as well, to 0.25 for instance, or leave it "
+                             "out")
         if self.search.spends != "full" and self.training.early_stopping.envelope is not None:
             raise ValueError(
                 f"training.early_stopping.envelope: search.spend {self.search.spends} stops trainings by "
@@ -164,7 +165,8 @@ class Settings(Section):
             )
         if any(Path(folder).resolve() == Path(self.results).resolve() for folder in self.search.learn_from):
             raise ValueError(
-                f"search.learn_from: {self.results} is where this search itself goes; name other `results`"
+                f"search.learn_from: {self.results} is the results folder of this search itself; set "
+                "another `results`"
             )
         if self.search.least_epochs > self.training.epochs:
             raise ValueError(

@@ -34,7 +34,7 @@ def vocabulary(name: str) -> Vocabulary:
         raise ConfigError(
             "regions-invalid",
             f"{name}: {key}: unknown key; {nearest(str(key), ('regions',))} (only neighbouring rungs may "
-            "touch, and nothing else is a setting)",
+            "touch; there are no other settings)",
         )
     if not isinstance(entries, list) or not entries:
         raise ConfigError(
@@ -48,7 +48,7 @@ def _readable(text: str) -> str:
     ValueError for other characters."""
     text = unicodedata.normalize("NFC", text).strip()
     if "\\" in text or not text.isprintable():
-        raise ValueError("no tab, line break or backslash is wanted")
+        raise ValueError("must not contain a tab, line break or backslash")
     return text
 
 
@@ -67,11 +67,11 @@ class RegionEntry(Section):
 
 
 ENTRY_WANTED = {
-    "name": "up to 64 characters are wanted, a letter or digit among them, no tab, line break or backslash",
-    "colour": "'#' and six digits from 0 to f, in quotes, are wanted",
-    "sct": "a SNOMED CT concept is wanted, 6 to 16 digits",
-    "body_part": "a DICOM code string is wanted: up to 16 capitals, digits, blanks and _",
-    "meaning": "up to 64 characters are wanted, as DICOM has them, no backslash among them",
+    "name": "give up to 64 characters, with at least one letter or digit and no tab, line break or backslash",
+    "colour": "give '#' and six hexadecimal digits, in quotes",
+    "sct": "give a SNOMED CT concept of 6 to 16 digits",
+    "body_part": "give a DICOM code string: up to 16 capitals, digits, blanks and _",
+    "meaning": "give up to 64 characters without a backslash, as in DICOM",
 }
 
 
@@ -123,7 +123,7 @@ def _checked(source: str, regions: list[Region]) -> list[Region]:
             raise ConfigError(
                 "regions-invalid",
                 f"{source}: {shared[0]!r} means {one.name!r} and {other.name!r} (name, body_part or "
-                "synonyms; capitals and _ do not count); leave it to one of them",
+                "synonyms; case and _ are ignored); keep it in one of them",
             )
     if rungs != list(range(len(rungs))) or not rungs:
         raise ConfigError(

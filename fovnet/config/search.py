@@ -24,7 +24,7 @@ FORMS = ("numbers", "word")         # of `speed`
 IMPROVING = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
 POLLING = ("mads", "a-mads")
 TAUGHT = ("ranking", "gp-rgpe")
-REGRETLESS = {"random": "method random models nothing", "gp-rgpe": "method gp-rgpe knows no distances"}
+REGRETLESS = {"random": "method random has no model", "gp-rgpe": "method gp-rgpe gives no distances"}
 LATER: Mapping[str, Any] = {
     "candidates": 24, "spend": None, "eta": 3, "least_epochs": 1, "reuse": True, "fidelity": "latest",
     "choose": "best", "neighbours": {}, "mads": None, "ranking": None, "prior": None, "learn_from": [],
@@ -93,11 +93,12 @@ class Ranking(Section):
         """A rate that stays high makes of a last bit another row: `fovnet.maths.scorers.train`."""
         if self.rate_end > self.rate / LEAST_FALL:
             raise ValueError(
-                f"rate_end: {self.rate_end:g} is more than a {LEAST_FALL}th of rate {self.rate:g}, and other "
-                f"machines would then propose other rows; set {self.rate / LEAST_FALL:g} or less"
+                f"rate_end: {self.rate_end:g} is more than a {LEAST_FALL}th of rate {self.rate:g}, so that "
+                f"other machines would propose other rows; set {self.rate / LEAST_FALL:g} or less"
             )
         if self.weight != "log" and self.loss != "list":
-            raise ValueError(f"weight: loss {self.loss} weighs no places; leave it out, or set loss to list")
+            raise ValueError(f"weight: loss {self.loss} does not weight places; leave it out, or set loss "
+                             "to list")
         return self
 
 
@@ -178,7 +179,7 @@ class Search(Section):
         if given and self.method in ("grid", "tpe", "hyperband", "ranking", "ensemble-ei", *POLLING):
             which = "it" if len(given) == 1 else "them"
             raise ValueError(
-                f"{', '.join(given)}: of a Gaussian process, and method {self.method} asks none; leave "
+                f"{', '.join(given)}: for a Gaussian process, but method {self.method} uses none; leave "
                 f"{which} out, or set method to gp-ei"
             )
         if self.candidates != 24 and self.method != "tpe":
@@ -191,13 +192,13 @@ class Search(Section):
     def _what_the_method_can_do(self) -> Search:
         if self.per_second and self.method not in IMPROVING:
             raise ValueError(
-                f"per_second: {self.method} expects no improvement that seconds could be held against; leave "
-                "it out, or set method to gp-ei"
+                f"per_second: {self.method} computes no expected improvement to divide by seconds; leave it "
+                "out, or set method to gp-ei"
             )
         if self.stop_below_regret is not None and (self.method in REGRETLESS or self.targets == "ranked"):
-            what = REGRETLESS.get(self.method, "targets ranked know no distances")
+            what = REGRETLESS.get(self.method, "targets ranked give no distances")
             raise ValueError(
-                f"stop_below_regret: {what}, so that what is left to gain is unknown; leave it out, or set "
+                f"stop_below_regret: {what}, so the remaining gain is unknown; leave it out, or set "
                 "method to gp-ei and targets to half-ranked"
             )
         return self
@@ -218,8 +219,8 @@ class Search(Section):
         ]
         if of_search and self.method == "mads":
             raise ValueError(
-                f"mads.{', mads.'.join(of_search)}: of a global search, and mads has none; leave out, or set "
-                "method to a-mads"
+                f"mads.{', mads.'.join(of_search)}: for a global search, but mads has none; leave out, or "
+                "set method to a-mads"
             )
         return self
 
@@ -236,17 +237,18 @@ class Search(Section):
                 f"set method to {' or '.join(TAUGHT)}"
             )
         if not given and self.method == "gp-rgpe":
-            raise ValueError("method: gp-rgpe weighs what earlier searches taught; needs search.prior or "
+            raise ValueError("method: gp-rgpe uses what earlier searches taught; set search.prior or "
                              "search.learn_from, or set method to gp-ei")
         if len(given) > 1:
-            raise ValueError("prior, learn_from: a prior is given and to be learned; leave one of them out")
+            raise ValueError("prior, learn_from: a prior is both given and to be learned; leave out one of "
+                             "them")
         return self
 
     @model_validator(mode="after")
     def _what_goes_with_the_spending(self) -> Search:
         if self.eta < 2:
             raise ValueError(
-                f"eta: {self.eta}: of eta trainings one goes on from a rung; set 2 or more, 3 is usual"
+                f"eta: {self.eta}: one of eta trainings continues from a rung; set 2 or more, 3 is usual"
             )
         if self.choose == "drawn" and self.method not in IMPROVING:
             raise ValueError(
@@ -255,15 +257,15 @@ class Search(Section):
             )
         if self.fidelity == "axis" and not self.method.startswith("gp-"):
             raise ValueError(
-                f"fidelity: axis: method {self.method} has no model to see rungs; leave it out, or set "
-                "method to gp-ei"
+                f"fidelity: axis: method {self.method} has no model that could use rungs; leave it out, or "
+                "set method to gp-ei"
             )
         of_rungs = [
             key for key in ("eta", "least_epochs", "reuse", "fidelity") if getattr(self, key) != LATER[key]
         ]
         if self.spends == "full" and of_rungs:
             raise ValueError(
-                f"{', '.join(of_rungs)}: of trainings that are compared before their end, and spend full "
+                f"{', '.join(of_rungs)}: for trainings that are compared before their end, but spend full "
                 "trains each to its end; leave out, or set spend to asha"
             )
         if self.spends != "hyperband" and not self.reuse:
@@ -272,7 +274,7 @@ class Search(Section):
             )
         if self.spends != "full" and self.stop_below_regret is not None:
             raise ValueError(
-                f"stop_below_regret: with spend {self.spends} scores are of trainings before their end, "
-                "which say nothing of what is left to gain; leave it out, or set spend to full"
+                f"stop_below_regret: with spend {self.spends} scores are of unfinished trainings, which say "
+                "nothing about the remaining gain; leave it out, or set spend to full"
             )
         return self

@@ -43,14 +43,14 @@ class Range(Section):
     def _levels_apart(self) -> Range:
         if self.low >= self.high:
             raise ValueError(
-                f"from low {self.low:g} to high {self.high:g}; low has to be the smaller: swap them, or give "
+                f"from low {self.low:g} to high {self.high:g}; low must be smaller: swap them, or give "
                 "other ends"
             )
         apart = len(set(even_ratios(self.low, self.high, self.levels)))
         if apart < self.levels:
             raise ValueError(
-                f"levels {self.levels} from {self.low:g} to {self.high:g} are but {apart} once they have "
-                f"four digits; give at most {apart}, or ends farther apart"
+                f"levels {self.levels} from {self.low:g} to {self.high:g} are only {apart} different ones "
+                f"when rounded to four digits; give at most {apart}, or ends farther apart"
             )
         return self
 

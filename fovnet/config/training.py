@@ -104,7 +104,7 @@ class Training(Section):
     def _something_to_leave_out(self) -> Training:
         if self.augmentation.alone and (self.inputs[0] != "slice" or len(self.inputs) == 1):
             raise ValueError(
-                f"augmentation.alone: networks that are shown {', '.join(self.inputs)} have nothing beside "
-                "the slice to do without; leave it out, or set inputs to [slice, millimetres]"
+                f"augmentation.alone: networks with the inputs {', '.join(self.inputs)} have no input "
+                "beside the slice to leave out; remove it, or set inputs to [slice, millimetres]"
             )
         return self

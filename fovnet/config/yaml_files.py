@@ -17,7 +17,7 @@ MOST_BY_ALIASES = 100_000
 
 
 def read_yaml(
-    path: Path, like: str = "configs/demo.yaml of the repository is one to start from"
+    path: Path, like: str = "configs/demo.yaml of the repository is an example to start from"
 ) -> dict[str, Any]:
     """The mapping in a YAML file; `like` is the hint in messages.
 
@@ -31,17 +31,17 @@ def read_yaml(
     except FileNotFoundError:
         raise ConfigError("config-missing", f"{path}: no such file; {like}") from None
     except UnicodeDecodeError:
-        raise ConfigError("config-unreadable", f"{path}: is no text, wanted a YAML file; {like}") from None
+        raise ConfigError("config-unreadable", f"{path}: is not text; give a YAML file; {like}") from None
     except OSError as error:
         raise ConfigError(
-            "config-unreadable", f"{path}: {error.strerror or error}, wanted a YAML file; {like}"
+            "config-unreadable", f"{path}: {error.strerror or error}; give a YAML file; {like}"
         ) from None
     except (ValueError, RecursionError) as error:
         # a date such as 2024-02-31, a number of thousands of digits, endless nesting
         message = " ".join(str(error).split())
         raise ConfigError(
             "config-unreadable",
-            f"{path}: holds a value that YAML cannot mean ({message}); put text in quotes",
+            f"{path}: has a value that is not valid YAML ({message}); put text in quotes",
         ) from None
     except yaml.YAMLError as error:
         message = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
@@ -51,7 +51,7 @@ def read_yaml(
                                             + "\n".join(f"  {fault}" for fault in doubled))
     if not isinstance(raw, dict):
         held = "is empty" if raw is None else f"holds a {type(raw).__name__}"
-        raise ConfigError("config-unreadable", f"{path}: {held}, wanted 'key: value' lines; {like}")
+        raise ConfigError("config-unreadable", f"{path}: {held}; it must have 'key: value' lines; {like}")
     return raw
 
 
@@ -74,8 +74,8 @@ def _refuse_expansion(path: Path, text: str) -> None:
     if made > len(text) + MOST_BY_ALIASES:
         raise ConfigError(
             "config-unreadable",
-            f"{path}: its aliases (*name) stand for {made:,.0f} characters, at most {MOST_BY_ALIASES:,} "
-            "are wanted; write the values out",
+            f"{path}: its aliases (*name) expand to {made:,.0f} characters (limit {MOST_BY_ALIASES:,}); "
+            "write the values out",
         )
 
 
@@ -98,7 +98,7 @@ def doubled_keys(text: str) -> list[str]:
                 line, path = key.start_mark.line + 1, (*where, str(key.value))
                 identity = (key.tag, str(key.value))
                 if isinstance(key, yaml.ScalarNode) and identity in first:
-                    found.append(f"line {line}: {'.'.join(path)} stands in line {first[identity]} already")
+                    found.append(f"line {line}: {'.'.join(path)} is in line {first[identity]} already")
                 first.setdefault(identity, line)
                 walk(value, path)
 

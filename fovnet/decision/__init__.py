@@ -7,7 +7,7 @@
     ensemble          the networks with their rule
     judge             an answer from their outputs
     chain             the order of the body, decoded: spans, borders, confidences
-    checks            a file a doubt
+    checks            one file per doubt
     doubts            their list
     rule              the settings of the decision
     fitting           how they are chosen on the validation split
@@ -17,7 +17,7 @@
     scores            what the members say of the slices of a run
     statements        what is said of each region: yes, no or unsure
     answer            as rows and JSON
-    answers_table     a row a volume, a few columns a region
+    answers_table     one row per volume, a few columns a region
     kept              which earlier answers are still valid
     decided           what a run's decisions were made from
     bundle            the ensemble as a MONAI Bundle

@@ -37,13 +37,11 @@ COLUMNS = (
 class Answer:
     """The answer on one volume: its status and message, and the decision behind it (None when refused).
 
-    status   "ok" if of every region it is sure whether it is shown, "partly" if of some, "uncertain" if of
-             none, or "refused"; by an ensemble whose rule says nothing region by region, "ok" or "uncertain"
-             by the doubts
+    status   "ok" if every region has a sure answer, "partly" if some have, "uncertain" if none has, or
+    "refused"; for an ensemble whose rule gives no answers by region, "ok" or "uncertain" by the doubts
     doubts   why it is not trusted, and "none" where nothing is shown        signs  what was measured besides
-             the decision
-    statements  one for each region, on min_extent_mm of it; empty by such an ensemble, or where it was
-             refused
+    the decision
+    statements  one for each region, on min_extent_mm of it; empty for such an ensemble, or if refused
     """
 
     volume_id: str
@@ -59,7 +57,7 @@ class Answer:
 
     @property
     def are_extents_sure(self) -> bool:
-        """Whether nothing is doubted of the volume as a whole, its spans and their ends included."""
+        """Whether there is no doubt about the volume as a whole, including its spans and their ends."""
         return self.decision is not None and not are_reasons(self.doubts)
 
     @property
@@ -91,8 +89,8 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     volume.
 
     `confidence` is the span's, or the volume's if it has none; `volume_confidence` is the volume's without
-    black margins, the same in all its rows; `code` as `Answer.codes`; `extents` is "sure" where nothing of
-    the volume is doubted, else "unsure", and "" where it was refused.
+    black margins, the same in all its rows; `code` as `Answer.codes`; `extents` is "sure" if there is no
+    doubt about the volume, "unsure" if there is, and "" if it was refused.
     """
     sure = given.decision.sure if given.decision else None
     head = bare_row(given) | {"volume_confidence": sure}
@@ -102,7 +100,7 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
 
 
 def bare_row(given: Answer) -> dict[str, Any]:
-    """The cells of spans.tsv that every row of a volume has; all that a refused one has."""
+    """The cells of spans.tsv that every row of a volume has; a refused volume has no others."""
     return {
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message,
         "code": given.codes,
@@ -162,7 +160,7 @@ def facts(
 
 
 def _said(given: Answer) -> dict[str, Any]:
-    """What is said of a volume, refused or not, as JSON."""
+    """The answer on a volume, refused or not, as JSON."""
     return {
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes,
         "message": given.message,

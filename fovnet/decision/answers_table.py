@@ -1,4 +1,4 @@
-"""The table of answers, answers.tsv: one row a volume, and of each region what is said of it.
+"""The table of answers, answers.tsv: one row per volume, with the answer on each region.
 
     volume_id, path, status, shows, unsure, message, code, volume_confidence
     of each region R   R            yes, no or unsure         R_probability  that 10 mm of it are shown
@@ -37,8 +37,8 @@ class Rows:
         return cls(list(body["rows"]), tuple(cells.get(name) for name in columns(regions)))
 
     def statements(self, regions: Sequence[str]) -> tuple[Statement, ...]:
-        """What is said of each of these regions, in the order of the table, without the doubts; empty where
-        nothing is said region by region."""
+        """The answer on each of these regions, in the order of the table, without the doubts; empty without
+        answers by region."""
         cells = dict(zip(columns(regions), self.answer, strict=False))
         return tuple(_statement(region, cells) for region in regions if cells.get(region))
 

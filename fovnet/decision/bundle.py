@@ -82,13 +82,13 @@ def write_bundle(model: Path, folder: Path) -> Path:
         or (any(folder.iterdir()) and not (folder / "configs" / "metadata.json").is_file())
     ):
         raise ModelError(
-            "bundle-exists", f"{folder}: is there already and holds no bundle; name a new folder"
+            "bundle-exists", f"{folder}: exists and is not a bundle; give a new folder"
         )
     models = folder / "models"
     if model.resolve().is_relative_to(models.resolve()):
         raise ModelError(
             "bundle-of-itself",
-            f"{model}: is the model of the bundle {folder}, which would be replaced; name another folder",
+            f"{model}: is the model of the bundle {folder}, which would be replaced; give another folder",
         )
     ensemble = load(model, "cpu")
     wanted = [
@@ -195,14 +195,16 @@ INFERENCE: dict[str, Any] = {
 
 README = """# fovnet {version} as a MONAI Bundle
 
-Which regions of the body an MRI volume shows, from which millimetre to which, and how sure that is. Not for diagnosis.
+Which regions of the body an MRI volume shows, from which millimetre to which, and how sure that is. Not for
+diagnosis.
 
     pip install fire        # beside fovnet, from its clone or its wheel, which brings monai
-    python -m monai.bundle run --config_file configs/inference.json --bundle_root . --dataset_dir /path/to/volumes --output_dir answers
+    python -m monai.bundle run --config_file configs/inference.json --bundle_root . --dataset_dir
+    /path/to/volumes --output_dir answers
 
-`answers/spans.tsv` has a row a region; a JSON a volume holds everything. `fovnet predict VOLUMES --model models --out answers` gives the
-same, with pages and pictures. `network_def` is the ensemble as one network from slices to probabilities; the weights are safetensors,
-and nothing here is a pickle.
+`answers/spans.tsv` has one row per region; one JSON per volume holds everything. `fovnet predict VOLUMES --model
+models --out answers` gives the same, with pages and pictures. `network_def` is the ensemble as one network
+from slices to probabilities; the weights are safetensors, and nothing here is a pickle.
 """
 
 

@@ -61,7 +61,7 @@ def refuse_other_decisions(results: Results) -> None:
     if made_from is None:
         raise ModelError(
             "decisions-unfinished",
-            f"{results.decisions}: deciding was stopped half-way; decide again: fovnet decide",
+            f"{results.decisions}: deciding was interrupted; decide again: fovnet decide",
         )
     now = decided_from(results)
     other = [name for name in now if made_from.get(name) != now[name]]

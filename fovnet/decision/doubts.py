@@ -84,12 +84,12 @@ def doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
 def concerned(
     regions: Sequence[About], decision: Decision, signs: Signs, rule: Rule
 ) -> list[tuple[str, ...]]:
-    """Of each of these regions the codes of the doubts that make a statement on it unsure, in the order of
-    CHECKS."""
+    """For each of these regions, the codes of the doubts that make the statement on it unsure, in the order
+    of CHECKS."""
     raised = [check for check in CHECKS if any(_sentences(check, decision, signs, rule))]
-    lame = [(check, _value(check, decision, signs)) for check in raised]
+    found = [(check, _value(check, decision, signs)) for check in raised]
     return [
-        tuple(dict.fromkeys(check.code for check, value in lame if check.concerns.lames(value, rule, one)))
+        tuple(dict.fromkeys(check.code for check, value in found if check.concerns.affects(value, rule, one)))
         for one in regions
     ]
 

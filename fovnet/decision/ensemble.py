@@ -177,7 +177,7 @@ class Ensemble:
         )
         if shape != wanted:
             raise ModelError(
-                "weights-misfit", f"the networks' outputs are {shape} numbers, wanted are {wanted}; {AGAIN}"
+                "weights-misfit", f"the networks' outputs have the shape {shape}, not {wanted}; {AGAIN}"
             )
         if self.orientation is not None:
             self.orientation.turns(np.broadcast_to(noise, (1, 3, 3, SIDE, SIDE)))
@@ -207,7 +207,7 @@ def _refuse_overflow(what: str, numbers: NDArray[np.floating]) -> None:
     if not np.isfinite(numbers).all():
         raise ModelError(
             "model-overflow",
-            f"the networks' {what} are no finite numbers here: weights are damaged, or training diverged; "
+            f"the networks' {what} are not finite here: the weights are damaged, or the training diverged; "
             f"{AGAIN}, or use another model",
         )
 
@@ -245,7 +245,7 @@ def assemble(
     if not members:
         raise ModelError(
             "ensemble-empty",
-            "no trial completed, so there is no member; trials.tsv in the search's folder says why each "
+            "no trial completed, so there are no members; trials.tsv in the search's folder says why each "
             "failed: allow more memory, more time or more trials",
         )
     _refuse_unusable([Path(member["weights"]) for member in members], inputs)
@@ -363,8 +363,8 @@ def facts_of(folder: Path) -> dict[str, Any]:
         seen = f"no readable {FACTS} in it" if folder.is_dir() else "no such folder"
         raise ModelError(
             "model-missing",
-            f"{folder}: {seen}; give the folder `ensemble` of a workflow run; a verb that can do "
-            "without a model takes the networks that come with the package",
+            f"{folder}: {seen}; give the folder `ensemble` of a workflow run; if the option may be left "
+            "out, the default is the networks of the package",
         ) from None
 
 
@@ -375,7 +375,7 @@ def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
     for region in regions:
         if not re.fullmatch("#[0-9a-fA-F]{6}", str(region.colour)):
             raise ValueError(
-                f"the colour of {region.name!r} is {region.colour!r}; # and six digits are wanted"
+                f"the colour of {region.name!r} is {region.colour!r}; give # and six digits"
             )
         texts = (region.name, region.sct, region.body_part, region.level, region.meaning, *region.synonyms)
         if not all(isinstance(text, str) for text in texts) or not isinstance(region.rung, int | None):
@@ -390,7 +390,7 @@ def _slicing_of(facts: Mapping[str, Any]) -> Slicing:
     for name, usual in asdict(Slicing()).items():
         value = getattr(slicing, name)
         if isinstance(value, bool) != isinstance(usual, bool) or not 0 <= value <= MOST:
-            raise ValueError(f"{name} is {value!r}, a value like {usual!r} is wanted")
+            raise ValueError(f"{name} is {value!r}, not a value like {usual!r}")
     return slicing
 
 
@@ -464,7 +464,7 @@ def _loaded(folder: Path, facts: Mapping[str, Any], where: torch.device, rule: R
             "model-damaged", f"{folder / FACTS}: not as fovnet writes it ({fault!r}); {AGAIN}"
         ) from fault
     if not files:
-        raise ModelError("model-damaged", f"{folder / FACTS}: it names no network; {AGAIN}")
+        raise ModelError("model-damaged", f"{folder / FACTS}: it names no networks; {AGAIN}")
     members = [_member(folder, name, sha256, where, vocabulary.classes, wanted) for name, sha256 in files]
     inputs_of(members)
     read = None if rule else facts_in(folder, RULE) if (folder / RULE).exists() else None
@@ -475,13 +475,13 @@ def _loaded(folder: Path, facts: Mapping[str, Any], where: torch.device, rule: R
     for name, judged in ((novelty.FILE, rule.least_novelty), (orientation.FILE, rule.least_upright)):
         if judged and not os.path.lexists(folder / name):
             raise ModelError(
-                "model-part-missing", f"{folder / name}: missing, and {RULE} judges by it; {AGAIN}"
+                "model-part-missing", f"{folder / name}: missing, but needed by {RULE}; {AGAIN}"
             )
     known, bearing = novelty.load(folder), orientation.load(folder)
     if rule.least_novelty and known and not len(known.known):
         raise ModelError(
             "novelty-damaged",
-            f"{folder / novelty.FILE}: without validation slices, and {RULE} judges by them; {AGAIN}",
+            f"{folder / novelty.FILE}: without validation slices, but {RULE} needs them; {AGAIN}",
         )
     sums = {
         name: checksum(path)
@@ -503,7 +503,7 @@ def _member(
 
     path = part(folder, name, MOST_NETWORK_BYTES)
     if not path.exists() or checksum(path) != sha256:
-        raise ModelError("weights-damaged", f"{path}: missing, or not the file that {FACTS} names; {AGAIN}")
+        raise ModelError("weights-damaged", f"{path}: missing, or not the file recorded in {FACTS}; {AGAIN}")
     network, trained = load_network(path, where)
     refuse_other_inputs(path, trained, classes, wanted)
     return network

@@ -85,7 +85,7 @@ class Prediction:
         known = self._facts["classes"][:-1]
         if region not in known:
             raise ConfigError(
-                "region-unknown", f"{region!r}: is no region of this model, which has {', '.join(known)}"
+                "region-unknown", f"{region!r}: is not a region of this model, which has {', '.join(known)}"
             )
         found = (one[what] for one in self._facts.get("statements", ()) if one["region"] == region)
         return next(found, unknown)
@@ -150,8 +150,8 @@ class Model:
         return next(self._answers(volumes, 1))
 
     def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
-        """The answers on many volumes, each yielded once computed, in the order of the paths; a folder stands
-        for all its volumes, sorted.
+        """The answers on many volumes, each yielded once computed, in the order of the paths; a folder means
+        all its volumes, sorted.
 
         paths  files and folders, or a single one
 
@@ -161,7 +161,7 @@ class Model:
         """
         if jobs < 1:
             raise ConfigError(
-                "jobs-invalid", f"jobs={jobs}: at least 1 is wanted; 1 reads the volumes in this process"
+                "jobs-invalid", f"jobs={jobs}: must be at least 1; 1 reads the volumes in this process"
             )
         # a string is one path, not its letters
         named = [paths] if isinstance(paths, str | PathLike) else paths

@@ -66,7 +66,7 @@ class Familiar:
         if features.shape[1] != self.features:
             raise ModelError(
                 "novelty-damaged",
-                f"{FILE}: made for {self.features} features, the networks have {features.shape[1]}; copy "
+                f"{FILE}: made for {self.features} features, but the networks have {features.shape[1]}; copy "
                 "the whole folder again, or run `fovnet ensemble`",
             )
         mixed = (_mixed(np.asarray(features, dtype=np.float64)) - self.centre) / self.scale
@@ -82,7 +82,7 @@ class Familiar:
                   "given": (self.given.size,), "known": self.given.shape}
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
-                raise ValueError(f"{name} has the shape {getattr(self, name).shape}, wanted is {shape}")
+                raise ValueError(f"{name} has the shape {getattr(self, name).shape}, not {shape}")
         for name in FLOATS:
             if not np.isfinite(getattr(self, name)).all():
                 raise ValueError(f"{name} is not all finite numbers")

@@ -77,7 +77,7 @@ class Orientation:
         if not np.isfinite(scores).all():
             raise ModelError(
                 "model-overflow",
-                f"{FILE}: its outputs are no finite numbers here; copy the whole folder again",
+                f"{FILE}: its outputs are not finite here; copy the whole folder again",
             )
         return np.asarray(
             log_softmax(sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1])), axis=1)

@@ -114,7 +114,7 @@ class Scored:
         if len(wanted) and (places[-1] >= len(self.rows) or not np.array_equal(self.rows[places], wanted)):
             raise ModelError(
                 "probabilities-stale",
-                f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again",
+                f"{record.volume_id}: its slices have no scores; run `fovnet ensemble` again",
             )
         return places
 
@@ -140,11 +140,6 @@ def _example(pack: Pack, scored: Scored, index: int) -> Example:
     turned = None if outputs.turned is None else mean(outputs.turned, weights)
     stack = pack.stack(index)
     return Example(mean(outputs.members, weights), stack.z_mm, _truth(pack, index), turned, stack.edges_mm)
-
-
-def subjects_of(pack: Pack, split: str) -> list[str]:
-    """The subject of each of these volumes."""
-    return [pack.records[index].subject for index in _readable(pack, split)]
 
 
 def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:

@@ -43,7 +43,7 @@ def part(folder: Path, name: Any, most: int = MOST_BYTES) -> Path:
         raise ModelError("model-file", f"{folder}: {why}; {AGAIN}") from fault
     if not inside:
         remedy = "copy the folder with its links replaced by files (cp -rL)"
-        raise ModelError("model-outside", f"{folder}: its part {name!r} leads out of it; {remedy}")
+        raise ModelError("model-outside", f"{folder}: its part {name!r} leads outside it; {remedy}")
     if seen and not stat.S_ISREG(seen.st_mode):
         raise ModelError("model-file", f"{path}: not a plain file; {AGAIN}")
     if seen and seen.st_size > most:
@@ -67,7 +67,7 @@ def refuse_not_finite(path: Path, facts: Mapping[str, Any]) -> None:
         name, value = waiting.pop()
         if isinstance(value, float) and not math.isfinite(value):
             raise ModelError(
-                "model-damaged", f"{path}: {name} is {value}, a finite number is wanted; {AGAIN}"
+                "model-damaged", f"{path}: {name} is {value}, not a finite number; {AGAIN}"
             )
         if isinstance(value, dict):
             waiting += value.items()
@@ -94,10 +94,10 @@ def refuse_altered(folder: Path, used: Mapping[str, str]) -> None:
     lines = [SUM.fullmatch(line) for line in path.read_text(encoding="utf-8").splitlines()]
     listed = {line[2]: line[1] for line in lines if line}
     if not all(lines) or len(listed) < len(lines):
-        wanted = "a checksum and a name a line, as sha256sum writes them"
+        wanted = "lines of a checksum and a name, as written by sha256sum"
         raise ModelError("model-altered", f"{path}: not {wanted}; {AGAIN}")
     for name in sorted(used.keys() - listed.keys()):
-        remedy = f"remove it if it is not the model's, or {AGAIN}"
+        remedy = f"remove it if it is not part of the model, or {AGAIN}"
         raise ModelError("model-altered", f"{folder / name}: not listed in {SUMS}; {remedy}")
     for name, wanted in listed.items():
         place = part(folder, name)

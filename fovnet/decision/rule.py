@@ -162,7 +162,7 @@ class Rule:
         if self.weights and len(self.weights) != members:
             raise ModelError(
                 "rule-other-members",
-                f"{source}: weighs {len(self.weights)} members and there are {members}; "
+                f"{source}: weights {len(self.weights)} members, but there are {members}; "
                 "run `fovnet ensemble` and `fovnet tune` again",
             )
         return np.array(self.weights) if self.weights else np.full(members, 1.0 / members)
@@ -181,5 +181,5 @@ def _are_numbers(values: Any, count: int | None = None) -> bool:
 def _unsound(source: Path, name: str, seen: Any, wanted: str) -> ModelError:
     return ModelError(
         "rule-invalid",
-        f"{source}: {name} is {seen!r}, wanted is {wanted}; copy the folder again, or run `fovnet tune`",
+        f"{source}: {name} is {seen!r}, not {wanted}; copy the folder again, or run `fovnet tune`",
     )

@@ -45,7 +45,7 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
     if not (folder / FACTS).is_file():
         raise ModelError(
             "model-absent",
-            f"{folder}: this installation came without networks; give --model FOLDER, the folder `ensemble` "
+            f"{folder}: this installation has no networks; give --model FOLDER, the folder `ensemble` "
             "of a workflow run, or make them once: make shipped, then fovnet export shipped results/shipped "
             f"--out {shlex.quote(str(folder))}",
         )
@@ -87,8 +87,8 @@ def _refuse_foreign(folder: Path) -> None:
     ):
         raise ModelError(
             "shipped-other-folder",
-            f"{folder}: holds other files than an ensemble that was exported before; give a folder "
-            "of its own, a new one for instance",
+            f"{folder}: has files other than those of an exported ensemble; give another folder, for "
+            "instance a new one",
         )
 
 

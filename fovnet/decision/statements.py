@@ -32,9 +32,9 @@ PERHAPS = 0.2
 SOME_UNSURE = Code(
     code="regions-unsure",
     words="some regions unsure",
-    meaning="whether these regions are shown is neither probable nor improbable enough to be said; the "
-            "message names each with its probability",
-    to_try="look at the picture, mostly at its ends; the regions that are said are as sure as stated",
+    meaning="these regions are neither probable nor improbable enough for an answer; the message names each "
+            "with its probability",
+    to_try="look at the picture, mostly at its ends; the other regions are as sure as stated",
     status="partly",
 )
 """Of an answer of which some statements are unsure, but not because of a doubt."""
@@ -82,9 +82,9 @@ def statements(
     chances = probabilities(decision.presence, rule, len(vocabulary.chain))
     found = []
     regions = vocabulary.classes[:-1]
-    abouts = [_about(decision, column) for column in range(len(regions))]
-    lamed = concerned(abouts, decision, signs, rule)
-    for region, chance, codes in zip(regions, chances.tolist(), lamed, strict=True):
+    abouts = [_about(decision, column, chance) for column, chance in enumerate(chances.tolist())]
+    concerning = concerned(abouts, decision, signs, rule)
+    for region, chance, codes in zip(regions, chances.tolist(), concerning, strict=True):
         lower, upper = _ends(decision, region)
         answer = UNSURE if codes else said(chance, rule, lower, upper)
         found.append(Statement(region, answer, chance, codes, lower, upper))
@@ -146,14 +146,14 @@ def said(chance: float, rule: Rule, lower: End | None, upper: End | None) -> str
     return NO if 1.0 - chance >= rule.no_bar and extent_mm < rule.min_extent_mm else UNSURE
 
 
-def _about(decision: Decision, column: int) -> About:
-    """The region of a column, with the rows of its spans, or where it has none the row at which it is most
-    probable."""
+def _about(decision: Decision, column: int, chance: float) -> About:
+    """The region of a column, shown with this chance; its rows are those of its spans, or where it has none
+    the one at which it is most probable."""
     rows = decision.decided[:, column]
     if rows.any():
-        return About(True, rows)
+        return About(True, rows, chance)
     likeliest = np.arange(len(rows)) == decision.smoothed[:, column].argmax()
-    return About(False, likeliest)
+    return About(False, likeliest, chance)
 
 
 def _ends(decision: Decision, region: str) -> tuple[End, End] | tuple[None, None]:

@@ -99,7 +99,7 @@ def exact(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rul
 
 
 def intersections(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
-    """The thesis's decision: borders only where two adjacent curves cross; it knows no heights."""
+    """The thesis's decision: borders only where two adjacent curves cross, without heights."""
     return decide(
         p, z_mm, vocabulary, replace(rule, method="intersections", heights=()), edges_mm=edges_mm
     ).decided

@@ -86,8 +86,8 @@ class Case:
 
     @property
     def is_answered(self) -> bool:
-        """Whether nothing is doubted of the volume as a whole: its slices then err as rarely as the rule
-        states."""
+        """Whether there is no doubt about the volume as a whole: its slices are then wrong as rarely as the
+        rule states."""
         return self.status == "ok" if self.extents_sure is None else self.extents_sure
 
 
@@ -121,7 +121,7 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
         if case.volume_id in seen:
             raise CollectionError(
                 "evaluate-volume-twice",
-                f"{case.volume_id}: listed twice among the evaluated volumes, wanted once. Give each volume "
+                f"{case.volume_id}: listed twice among the evaluated volumes. Give each volume "
                 "its own volume_id.",
             )
         seen.add(case.volume_id)
@@ -130,8 +130,8 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
         refused = f" ({len(cases)} refused)" if cases else ""
         raise CollectionError(
             "evaluate-nothing",
-            f"The evaluated split holds no labelled volume with slices{refused}, at least one is wanted. "
-            "Label more volumes in regions.tsv, or give the test split a larger share of the subjects.",
+            f"The evaluated split holds no labelled volume with slices{refused}. Label more volumes in "
+            "regions.tsv, or give the test split a larger share of the subjects.",
         )
 
 
@@ -147,8 +147,8 @@ def check_splits(manifest: Iterable[Listed]) -> None:
         if first != one.split:
             raise CollectionError(
                 "evaluate-split-leak",
-                f"{one.subject_id}: this subject has volumes in the splits {first!r} and {one.split!r}, one "
-                "split is wanted, because the figures would be too good. Correct subject_id in volumes.tsv "
+                f"{one.subject_id}: this subject has volumes in the splits {first!r} and {one.split!r}, "
+                "which would make the figures too good. Correct subject_id in volumes.tsv "
                 "and prepare the collection again.",
             )
 
@@ -158,14 +158,14 @@ def _check_case(case: Case, vocabulary: Vocabulary) -> None:
     if case.status not in STATUSES:
         raise CollectionError(
             "evaluate-status",
-            f"{case.volume_id}: status {case.status!r}, one of {', '.join(STATUSES)} is wanted. Predict it "
+            f"{case.volume_id}: status {case.status!r}, not one of {', '.join(STATUSES)}. Predict it "
             "again.",
         )
     if case.status == "refused":
         if slices:
             raise CollectionError(
                 "evaluate-status",
-                f"{case.volume_id}: refused, yet it has {slices} slices, none are wanted. Predict it again.",
+                f"{case.volume_id}: refused, yet it has {slices} slices. Predict it again.",
             )
         return
     for name, array, shape in (
@@ -178,14 +178,14 @@ def _check_case(case: Case, vocabulary: Vocabulary) -> None:
         if np.shape(array) != shape:
             raise CollectionError(
                 "evaluate-lengths",
-                f"{case.volume_id}: {name} has shape {np.shape(array)}, {shape} is wanted (its slices, the "
+                f"{case.volume_id}: {name} has shape {np.shape(array)}, not {shape} (its slices, the "
                 "vocabulary's classes). Prepare and predict this volume again, with one vocabulary.",
             )
     if case.calibrated is not None and np.shape(case.calibrated) != (slices, classes):
         raise CollectionError(
             "evaluate-lengths",
-            f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated)}, "
-            f"{(slices, classes)} is wanted. Decide again.",
+            f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated)}, not "
+            f"{(slices, classes)}. Decide again.",
         )
     _check_values(case)
 
@@ -204,12 +204,12 @@ def _check_values(case: Case) -> None:
         if not np.isfinite(array).all():
             raise CollectionError(
                 "evaluate-not-finite",
-                f"{case.volume_id}: {name} holds a value that is not finite, wanted 0 to 1. Predict it "
+                f"{case.volume_id}: {name} holds a value that is not a number from 0 to 1. Predict it "
                 "again.",
             )
     if not (np.diff(case.z_mm) > 0).all():
         raise CollectionError(
             "evaluate-heights",
-            f"{case.volume_id}: z_mm does not rise from slice to slice, wanted feet to head. Prepare it "
+            f"{case.volume_id}: z_mm does not increase from slice to slice (feet to head). Prepare it "
             "again.",
         )

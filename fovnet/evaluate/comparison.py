@@ -94,7 +94,7 @@ def _volumes(path: Path) -> dict[str, Volume]:
     except (OSError, ValueError, KeyError, TypeError):
         raise CollectionError(
             "compare-missing",
-            f"{path}: holds no readable {FILE}; give the folder `evaluation` of a workflow run, or its "
+            f"{path}: has no readable {FILE}; give the folder `evaluation` of a workflow run, or its "
             "results folder",
         ) from None
 
@@ -113,28 +113,28 @@ def _refuse_others(
         )
         raise CollectionError(
             "compare-volumes",
-            f"{alone[0]}: evaluated in {where} alone (so are {counts}), the same volumes are wanted in both. "
-            "Evaluate both runs on one split, with `identifiers` alike.",
+            f"{alone[0]}: evaluated in {where} alone (so are {counts}); both must have the same volumes. "
+            "Evaluate both runs on one split, with the same `identifiers`.",
         )
     if not ours:
         raise CollectionError(
             "compare-volumes",
-            f"{first}: no volume was answered, at least one is wanted. Evaluate another split.",
+            f"{first}: no volume was answered. Evaluate another split.",
         )
     for name in sorted(ours):
         (one, _), (other, _) = ours[name], theirs[name]
         if one["subject_id"] != other["subject_id"]:
             raise CollectionError(
                 "compare-subjects",
-                f"{name}: of subject {one['subject_id']} in {first}, of {other['subject_id']} in {second}, "
-                "one subject is wanted. Evaluate both with the same tables and `identifiers`.",
+                f"{name}: of subject {one['subject_id']} in {first}, of {other['subject_id']} in {second}. "
+                "Evaluate both with the same tables and `identifiers`.",
             )
         digests = {one.get("truth_sha256") or "", other.get("truth_sha256") or ""}
         if _truth(*ours[name]) != _truth(*theirs[name]) or ("" not in digests and len(digests) > 1):
             raise CollectionError(
                 "compare-truth",
-                f"{name}: what is true of it differs between {first} and {second}, the same truth is wanted. "
-                "Slice and evaluate both with the same tables and the same `prepare`.",
+                f"{name}: its truth differs between {first} and {second}. Slice and evaluate both with the "
+                "same tables and the same `prepare`.",
             )
 
 

@@ -30,8 +30,8 @@ Floats = NDArray[np.float64]
 class VolumeRow:
     """One volume: its true regions, the predicted ones, and its wrong slices before and after the decision.
 
-    extents  "sure" where nothing of the volume is doubted, else "unsure"; "" where it was refused
-    shows, unsure  the regions that are said to be shown, and those of which that is not sure
+    extents  "sure" if there is no doubt about the volume, else "unsure"; "" if it was refused
+    shows, unsure  the regions with the answer yes, and those with unsure
     spans  numbers of right, true and predicted ones;  doubts  codes;  truth_sha256  of heights and labels, by
         which a comparison checks
     that two evaluations had the same truth
@@ -60,7 +60,8 @@ class VolumeRow:
 
     @property
     def is_answered(self) -> bool:
-        """Whether nothing is doubted of the volume as a whole, as `Case.is_answered`; False when refused."""
+        """Whether there is no doubt about the volume as a whole, as `Case.is_answered`; False when
+        refused."""
         return self.extents == "sure"
 
     @property
@@ -97,7 +98,7 @@ class Evaluation:
     """All measures of one set of labelled volumes.
 
     everything   all volumes that were not refused, the doubted ones with the answer they would have given
-    answered     those of which nothing is doubted as a whole; None when there are none
+    answered     those without a doubt about the whole volume; None when there are none
     handling     shares of volumes refused and abstained from
     confusions   (k, k) counts by stage, rows true, columns predicted
     reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as far as every

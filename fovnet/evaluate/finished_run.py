@@ -51,8 +51,8 @@ def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> Non
     if any(record.shown_id and record.shown_id != names.shown(record.volume_id) for record in pack.records):
         raise ConfigError(
             "identifiers-changed",
-            f"{results.slices}: its volumes are named otherwise than {KEY_FILE} and `identifiers` say "
-            "now; give the run's command again (snakemake), which names them anew and trains nothing",
+            f"{results.slices}: its volumes have other names than {KEY_FILE} and `identifiers` give now; "
+            "run the run's command again (snakemake), which renames them and trains nothing",
         )
 
 

@@ -63,8 +63,8 @@ def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str
                 raise CollectionError(
                     "evaluate-tuned-on-test",
                     f"{leaked[0]}: in the test split, and {file} was made from this subject's volumes "
-                    f"({split}; {len(leaked)} such subjects), none is wanted, because the figures would be "
-                    "too good. Run `fovnet ensemble` and `fovnet tune` again on this split.",
+                    f"({split}; {len(leaked)} such subjects), which would make the figures too good. Run "
+                    "`fovnet ensemble` and `fovnet tune` again on this split.",
                 )
 
 
@@ -88,6 +88,6 @@ def check_tables(pack: Pack, collections: Mapping[str, Path], vocabulary: Vocabu
                 raise CollectionError(
                     "evaluate-truth-changed",
                     f"{record.name_in_reports}: {folder} labels {int((cut != now).any(axis=1).sum())} of its "
-                    f"{len(cut)} slices otherwise than when they were cut, the same labels are wanted. Run "
-                    "`fovnet slice` again, and what follows it.",
+                    f"{len(cut)} slices differently from when they were cut. Run `fovnet slice` again, and "
+                    "the steps after it.",
                 )

@@ -40,7 +40,7 @@ def networks_of(
         raise ModelError(
             "probabilities-stale",
             f"{ensemble}: {len(members)} members, of which {kept.shape[0]} scored {kept.shape[1]} slices, "
-            f"where {len(rows)} are wanted; run `fovnet ensemble` again",
+            f"not {len(rows)}; run `fovnet ensemble` again",
         )
     trial = _trained(trials, start)
     place = next(

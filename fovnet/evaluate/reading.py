@@ -105,21 +105,22 @@ def _decision_on(record: VolumeRecord, z_mm: NDArray[np.float64], path: Path) ->
         decision = read_json(path)
     except (OSError, ValueError):
         raise CollectionError(
-            "decision-missing", f"{path}: no readable decision of this test volume; run `fovnet decide` again"
+            "decision-missing", f"{path}: not a readable decision on this test volume; run `fovnet decide` "
+                                "again"
         ) from None
     if decision.get("status") == "refused":
         return decision
     if len(decision["z_mm"]) != len(z_mm):
         raise CollectionError(
             "decision-stale",
-            f"{path}: {len(decision['z_mm'])} slices, where the pack has {len(z_mm)}; run `fovnet decide` "
+            f"{path}: {len(decision['z_mm'])} slices, but the pack has {len(z_mm)}; run `fovnet decide` "
             "again",
         )
     same_file = decision.get("checksum", record.checksum) == record.checksum
     if not same_file or not np.allclose(decision["z_mm"], z_mm, atol=1e-3):
         raise CollectionError(
             "decision-stale",
-            f"{path}: decided on another file, or on other slices of it, than the pack has; run `fovnet "
+            f"{path}: decided on another file than the pack has, or on other slices of it; run `fovnet "
             "decide` again",
         )
     return decision

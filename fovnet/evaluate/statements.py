@@ -1,4 +1,4 @@
-"""What is said of each region, held against its labels: how many statements are decided, and how many of
+"""The answers by region, compared with the labels: how many statements are decided, and how many of
 these are wrong.
 
     r  regions (chain and side regions, without none)    c  volumes

@@ -14,7 +14,7 @@ def cores() -> int:
     """The cores that this process may run on; fewer if a variable of GIVEN says so, or if its container may
     use less processor time; 1 or more."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    # OMP_NUM_THREADS may be a list, one number a level
+    # OMP_NUM_THREADS may be a list, one number per level
     given = (os.environ.get(name, "").partition(",")[0].strip() for name in GIVEN)
     wanted = [int(number) for number in given if number.isdecimal() and int(number)]
     share = math.floor(min(allowed, processor_share()))

@@ -124,8 +124,8 @@ def _refuse_to_begin_without_processes() -> None:
     except BrokenProcessPool:
         raise ConfigError(
             "processes-none",
-            "no process could be started to read ahead; a script that wants more than one begins its work "
-            'under `if __name__ == "__main__":`, or does with one (jobs=1)',
+            "no process could be started to read ahead; a script that uses more than one must start its work "
+            'under `if __name__ == "__main__":`, or use one (jobs=1)',
         ) from None
 
 

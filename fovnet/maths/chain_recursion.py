@@ -76,7 +76,7 @@ class Runs(Protocol):
 
 
 class Weighed(Runs, Protocol):
-    """Runs whose weights can also be had one by one."""
+    """Runs whose weights are also available one by one."""
 
     def kinds(self, r: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
         """(m,) log-weights of the runs of rung r from b[i] to e[i] > b[i]: one at an end of the path, and an

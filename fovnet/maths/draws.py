@@ -104,12 +104,12 @@ def _none_good(rows: int, good: int, draws: int) -> tuple[int, int]:
 
 def _decimal(value: float, name: str) -> Fraction:
     if not 0.0 < value < 1.0:
-        raise ValueError(f"{name} {value}: a number between 0 and 1 was wanted, neither included")
+        raise ValueError(f"{name} {value}: must be a number between 0 and 1, exclusive")
     return Fraction(repr(float(value)))
 
 
 def _refuse_counts(rows: int, good: int) -> None:
     if not 1 <= good <= rows:
         raise ValueError(
-            f"{good} good rows among {rows}: at least one, and no more than there are, was wanted"
+            f"{good} good rows among {rows}: must be at least one and at most all"
         )

@@ -45,7 +45,7 @@ def wilson_interval(right: float, total: float, level: float = 0.95) -> tuple[fl
     total.  Brown et al. (2001), eq. 4.
     """
     if not 0 <= right <= total:
-        raise ValueError(f"{right} right out of {total}: a count between 0 and the total was wanted")
+        raise ValueError(f"{right} right out of {total}: must be a count between 0 and the total")
     if total == 0:
         return 0.0, 1.0
     z = float(ndtri(0.5 + level / 2))

@@ -21,9 +21,9 @@ def end_of(fault: Exception) -> End:
     """
     message = (str(fault).strip().splitlines() or [""])[0]
     if is_disk_full(fault):
-        where = f"{fault.filename or 'the results'}: no room on the disk ({fault.strerror})"
+        where = f"{fault.filename or 'the results'}: no space left on the disk ({fault.strerror})"
         raise SearchError(
-            "disk-full", f"{where}; make some, and give the same command again: it goes on from here"
+            "disk-full", f"{where}; free some, and run the same command again: it resumes from here"
         ) from fault
     if is_starved(fault):
         return End("out_of_memory", message or "out of memory")

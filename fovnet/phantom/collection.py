@@ -92,7 +92,7 @@ def simulate_collection(
         raise CollectionError(
             "nothing-to-simulate",
             f"{out}: {subjects} subjects with {volumes_per_subject} volumes each leave nothing to simulate. "
-            "Ask for at least 1 of both.",
+            "Give at least 1 of each.",
         )
     refuse_other_tables(out)
     jobs = [(out, number, volumes_per_subject, seed, lacking) for number in range(1, subjects + 1)]
@@ -136,7 +136,7 @@ def only_writer(out: Path) -> Iterator[None]:
         place = alone(out)
     except BlockingIOError:
         raise CollectionError(
-            "phantom-held", f"{out}: another simulation writes here; wait for it, or give another folder"
+            "phantom-held", f"{out}: another simulation is writing here; wait for it, or give another folder"
         ) from None
     try:
         clear_unfinished(out, out / "volumes")
@@ -176,7 +176,7 @@ def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
     ):
         raise CollectionError(
             "phantom-other-tables",
-            f"{table}: lies there, and is not what this command makes; give another folder.",
+            f"{table}: exists, and was not made by this command; give another folder.",
         )
 
 

@@ -22,25 +22,25 @@ ANATOMY: Mapping[str, str] = {
                "twelve; spots in white matter",
     "tissue structure": "muscle has septa and streaks of fat, fat has fasciae and vessels, a breast has "
                         "strands of gland",
-    "fat in places": "fat that lies more on the belly, the flanks, the back or the thighs, rolls, trunks "
+    "fat in places": "more fat on the belly, the flanks, the back or the thighs, rolls, trunks "
                      "from round to square and flat",
     "builds": "a wall of the abdomen from 1 to 4 cm thick, much or little psoas, back and buttocks, narrow "
               "waists, lean trunks up to twice "
     "as wide as deep",
-    "cross-sections": "trunks flat or round, lenses or boxes across, at the hips otherwise than at the waist",
+    "cross-sections": "trunks flat or round, lens- or box-shaped in cross-section, different at the hips "
+                      "and the waist",
     "organs high and low": "kidneys from the iliac crest to 9 cm above it, right lobes of the liver of 10 to "
-                           "20 cm, colons that hang, ribs "
-    "that end 1 to 9 cm above the crest",
+                           "20 cm, sagging colons, ribs that end 1 to 9 cm above the crest",
     "open walls": "straight muscles of the abdomen apart from the flat ones, which are crescents at the "
                   "sides and end before the loin",
     "kinds of breasts": "breasts of 50 to 1500 ml, hanging as cones, columns, drops or mounds, in a coil or "
                         "between plates, from nearly "
     "all fat to nearly all gland, with uneven muscle behind them, armpits, masses, cysts and clips",
-    "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes its flesh aside, and "
-                      "fields of view about it",
-    "true places": "what moves in a scan moves about the place that its labels tell, flaws run along the "
-                   "slices of a turned field, boxes "
-    "lie about points of small bodies too, and each muscle of a leg is moved and grown for itself",
+    "masses in legs": "in one person of six a mass of 2 to 15 cm in a leg that pushes tissue aside, and "
+                      "fields of view around it",
+    "true places": "motion stays around the labelled position, artefacts run along the slices of a turned "
+                   "field, boxes are also placed in small bodies, and each muscle of a leg is moved and "
+                   "scaled separately",
     "borders as measured": "shoulders drawn up as in people who lie, 2 to 3 cm above the tops of the "
                            "lungs, ischia 7 to 10 cm below the hip joint, apices, crests and domes that "
                            "differ along the spine",
@@ -56,7 +56,7 @@ SCANNING: Mapping[str, str] = {
                                "heart across its axis",
     "organs closely": "one volume in twelve is of kidneys, a liver, a rectum, great vessels, a calf or the "
                       "like, which fills the picture",
-    "fields by the body": "fields that end with the skin or leave much air on one side, one organ in "
+    "fields by the body": "fields that end at the skin or leave much air on one side, one organ in "
                           "pictures of any size from 9 to 42 cm",
     "thin slabs": "coronal and sagittal stacks a few centimetres deep, slabs of 3 to 12 slices, wide gaps, "
                   "localisers, voxels of 6 mm",
@@ -65,10 +65,10 @@ SCANNING: Mapping[str, str] = {
     "coils most sensitive near the skin",
     "free contrasts": "tissues of any brightness, gamma, inverted scales, diffusion, angiography, contrast "
                       "agent early and late",
-    "coil fall-off": "surface coils that hear one side or the middle only, and smooth fields of brightness "
-                     "left uncorrected",
-    "coils about breasts": "hanging breasts are heard by small elements round them: white skin, grey depth, "
-                           "a dark chest",
+    "coil fall-off": "surface coils sensitive on one side or in the middle only, and uncorrected smooth "
+                     "brightness variation",
+    "coils about breasts": "hanging breasts are imaged by small coil elements around them: white skin, grey "
+                           "depth, a dark chest",
     "artefacts": "wrap-around, ghosts, motion, chemical shift, metal, ringing, spikes, noisy lines, filters, "
                  "noise little to very much, "
     "echo-planar images pulled out of shape",
@@ -82,8 +82,8 @@ SCANNING: Mapping[str, str] = {
 
 BODILESS: Mapping[str, str] = {
     "things of many kinds": "two of three volumes without a body show vessels, phantoms of quality control, "
-                            "fruit, animals or a hand, in any coil, plane and sequence, with flaws, instead "
-                            "of noise or a plain bottle",
+                            "fruit, animals or a hand, in any coil, plane and sequence, with artefacts, "
+                            "instead of noise or a plain bottle",
 }
 """Variation of volumes without a body: names and a sentence each."""
 

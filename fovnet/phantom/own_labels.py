@@ -92,8 +92,8 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subjec
         seen = f"{values.ndim} axes" if values.ndim != 3 else "fractions"
         raise VolumeError(
             "labels-not-whole",
-            f"{labels}: has {seen}; wanted are three axes of whole numbers, a label each voxel. "
-            "Save the segmentation without interpolation.",
+            f"{labels}: has {seen}; it must have three axes of whole numbers, one label per voxel. Save the "
+            "segmentation without interpolation.",
         )
     table = _table(tissues)
     there = np.unique(values.astype(np.int64))
@@ -102,13 +102,12 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subjec
         listed = ", ".join(map(str, missing[:20])) + (" and more" if len(missing) > 20 else "")
         raise VolumeError(
             "labels-unnamed",
-            f"{labels}: {tissues} has no row for label {listed}. Add a row each: label, tissue.",
+            f"{labels}: {tissues} has no row for label {listed}. Add a row for each: label, tissue.",
         )
     if all(table[label].pd <= DARK for label in there.tolist()):
         raise VolumeError(
             "labels-empty",
-            f"{labels}: every label in it is air, after {tissues}; at least one tissue is wanted. Is it the "
-            "right table?",
+            f"{labels}: all its labels are air according to {tissues}. Is it the right table?",
         )
     index = np.searchsorted(there, values.astype(np.int64)).astype(np.uint16)
     spans = () if regions is None else _spans(regions, values.shape, affine)
@@ -144,8 +143,8 @@ def _table(path: Path) -> dict[int, Tissue]:
         try:
             label, tissue = int(row["label"]), known[row["tissue"]] if row.get("tissue") else _own_tissue(row)
         except (KeyError, ValueError) as fault:
-            wanted = f"wanted are label and tissue (one of {', '.join(known)}), or label, pd, t1_ms and t2_ms"
-            what = f"{fault} is no column or tissue" if isinstance(fault, KeyError) else fault
+            wanted = f"give label and tissue (one of {', '.join(known)}), or label, pd, t1_ms and t2_ms"
+            what = f"{fault} is not a column or tissue" if isinstance(fault, KeyError) else fault
             raise CollectionError("tissues-invalid", f"{path}, line {number}: {what}; {wanted}") from None
         if label in table:
             raise CollectionError(
@@ -199,7 +198,7 @@ def _spans(
         faults = ["no row names a region"]
     if faults:
         wanted = (
-            f"wanted are region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the "
+            f"give region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the "
             "lower one first"
         )
         raise CollectionError("regions-invalid", f"{path}, {'; '.join(faults)}; {wanted}")
@@ -217,8 +216,8 @@ def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> N
             raise CollectionError(
                 "regions-invalid",
                 f"{path}: {below[0]} from {below[1]:g} to {below[2]:g} mm, {above[0]} from "
-                f"{above[1]:g} to {above[2]:g} mm; regions follow one another from the feet up, "
-                "none begins before the one below has ended",
+                f"{above[1]:g} to {above[2]:g} mm; regions must follow one another from the feet up, "
+                "without overlap",
             )
 
 
@@ -258,7 +257,7 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
         rows = read_tsv(path)
     except FileNotFoundError:
         raise CollectionError(
-            code, f"{path}: there is no such file; give a TSV of that name, or another"
+            code, f"{path}: no such file; give a TSV"
         ) from None
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError(code, f"{path}: not readable as a tab-separated table ({fault})") from None
@@ -266,14 +265,13 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
     if path.suffix.lower() in (".yaml", ".yml"):
         raise CollectionError(
             code,
-            f"{path}: is YAML, which a configuration's `regions` wants; wanted here is a TSV with a row a "
-            "stretch",
+            f"{path}: is YAML, as for `regions` of a configuration; here a TSV with one row per stretch is "
+            "needed",
         )
     if len(columns) == 1 and "," in columns[0]:
         raise CollectionError(
             code,
-            f"{path}: its one column is called {columns[0]!r}; wanted are several, with tabs between them. "
-            "Save it as TSV.",
+            f"{path}: it has one column, {columns[0]!r}; columns must be separated by tabs. Save it as TSV.",
         )
     return rows
 

@@ -32,9 +32,9 @@ from fovnet.search.trial import Proposal, Trial, from_facts, to_facts
 
 PRIOR = "prior.safetensors"
 OTHER_PREDICTIONS = (
-    "its search began with other predictions (predicted_seconds), and they order its clock: put the "
-    "calibration.json back that it began with, or the numbers of search.speed; or give another results "
-    "folder to search anew."
+    "its search began with other predictions (predicted_seconds), which order its clock: restore the "
+    "calibration.json that it began with, or the numbers of search.speed; or give another results folder to "
+    "start a new search."
 )
 
 
@@ -157,7 +157,7 @@ def read_header(folder: Path) -> dict[str, Any]:
         raise SearchError("journal-header", f"{folder}: no search.json in it; {wanted}.") from None
     except (OSError, ValueError) as fault:
         raise SearchError(
-            "journal-header", f"{folder}: search.json is unreadable ({fault}); restore it or search anew."
+            "journal-header", f"{folder}: search.json is unreadable ({fault}); restore it or search again."
         ) from fault
 
 
@@ -216,7 +216,7 @@ def read_search(folder: Path) -> Search:
     except (OSError, EOFError, BadZipFile, ValueError, KeyError, TypeError) as fault:
         raise SearchError(
             "journal-header",
-            f"{folder}: search.json or search.npz is no journal's ({fault!r}); the search's own "
+            f"{folder}: search.json or search.npz does not belong to a journal ({fault!r}); the search's own "
             "command writes a lost search.npz again.",
         ) from fault
     refuse_another_search(folder, search)
@@ -246,5 +246,5 @@ def _propose(folder: Path, search: Search, earlier: list[Proposal], trials: dict
         raise SearchError(
             "slot-unfinished",
             f"{folder}: slot {len(earlier)} waits for slot {missing}, which is not finished; run that one "
-            "first, or ask for an earlier slot",
+            "first, or choose an earlier slot",
         ) from missing

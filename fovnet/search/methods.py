@@ -54,4 +54,4 @@ METHODS: Mapping[str, Method] = {
 POLLING_METHODS = ("mads", "a-mads")
 
 FIRST_SLOTS: Mapping[str, int] = {"tpe": STARTUPS, "mads": 3, "a-mads": 3}
-"""Slots without a model before it is asked, where a method's are not given by `few`."""
+"""Number of first slots without a model, if a method's is not given by `few`."""

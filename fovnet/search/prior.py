@@ -56,7 +56,7 @@ class EarlierSearch:
 class Prior:
     """The parsed file, and its bytes.
 
-    facts  fovnet's version, settings, seed, number of steps, and how well held-out sources were foretold
+    facts  fovnet's version, settings, seed, number of steps, and how well held-out sources were predicted
     """
 
     axes: tuple[Axis, ...]
@@ -105,12 +105,12 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
     except FileNotFoundError:
         makes = f"`fovnet search learn JOURNAL... --config CONFIG --out {path}` makes it"
         raise SearchError(
-            "prior-missing", f"{path}: there is no such prior; {makes}, or leave search.prior out."
+            "prior-missing", f"{path}: no such prior; {makes}, or leave out search.prior."
         ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as fault:
         raise SearchError(
             "prior-damaged",
-            f"{path}: no readable prior ({fault}); learn it again with `fovnet search learn`.",
+            f"{path}: not a readable prior ({fault}); learn it again with `fovnet search learn`.",
         ) from fault
     if other := difference(prior.axes, axes):
         again = "learn it again for this space with `fovnet search learn`"
@@ -120,7 +120,7 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
 
 def parsed(data: bytes) -> Prior:
     """The prior of a file's bytes.  Raises ValueError, KeyError, TypeError, AttributeError or SafetensorError
-    for what is none."""
+    for anything else."""
     tensors = load(data)
     told = _metadata(data)
     axes = tuple(Axis.from_facts(facts) for facts in told.pop("axes"))

@@ -176,7 +176,7 @@ class Run:
             path = slot_path(self.book.folder, len(self.proposals))
             raise SearchError(
                 "slot-contradiction",
-                f"{path}: not what this search does there; remove it to repeat the slot.",
+                f"{path}: not the trial that this search has in this slot; remove it to repeat the slot.",
             )
 
     def _notes(self) -> list[str]:

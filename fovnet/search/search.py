@@ -125,8 +125,8 @@ class Search:
             raise SearchError(
                 "search-seconds",
                 f"row {row} of the space, {self.space.configuration(row)}, is predicted to take "
-                f"{self.predicted_seconds[row]:g} seconds, a number above 0 is wanted: give search.speed "
-                "other numbers, or measure it with `fovnet calibrate --again`.",
+                f"{self.predicted_seconds[row]:g} seconds, but must be above 0: give search.speed other "
+                "numbers, or measure it with `fovnet calibrate --again`.",
             )
 
     @property
@@ -199,7 +199,7 @@ def propose_slot(
     move = (spend or SPENDS[search.schedule.kind])(book)
     if move is None:
         all_tried = f"every feasible configuration, {begun(earlier)} in all, has been tried"
-        remedy = "ask for no more trials, or give search.space more levels, or larger limits"
+        remedy = "ask for fewer trials, or give search.space more levels or larger limits"
         raise SearchError("space-exhausted", f"{all_tried}; {remedy}.")
     if isinstance(move, GoOn):
         return proposal_for(search, earlier, (seen, pending), move, earlier[move.slot].row)

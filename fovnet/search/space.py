@@ -207,7 +207,7 @@ class Space:
 
 
 def places_of(space: Space) -> Floats:
-    """(M, d) every row as one number an axis: its place on [0, 1], or the number of its level where the axis
+    """(M, d) every row as one number per axis: its place on [0, 1], or the number of its level where the axis
     is categorical."""
     columns = [
         axis.columns[level, 0] if axis.kind == "ordinal" else level

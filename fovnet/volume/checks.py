@@ -65,7 +65,7 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
         raise VolumeError(
             "volume-geometry",
             f"{source}: the first voxel lies {farthest_mm:.4g} mm from the scanner's centre; up to "
-            f"{FARTHEST_MM:g} mm are believed. Check the header's unit, or convert the series again.",
+            f"{FARTHEST_MM:g} mm are accepted. Check the header's unit, or convert the series again.",
         )
     directions = vox_to_ras[:3, :3] / spacing
     cosine = float(np.abs(np.triu(directions.T @ directions, 1)).max())
@@ -91,7 +91,7 @@ def refuse_plane(volume: Volume) -> None:
         reach = f"{sides_mm.max():,.0f} mm long and up to {pixels:,.0f} pixels wide"
         seen = f"{times(shape)} voxels of {voxels} mm, {reach}"
         remedy = "Check the header's spacings, or convert the series again"
-        believed = f"{LONGEST_MM:,.0f} and {MOST_PIXELS:,} are believed"
+        believed = f"{LONGEST_MM:,.0f} and {MOST_PIXELS:,} are accepted"
         raise VolumeError("volume-geometry", f"{volume.source}: {seen}; {believed}. {remedy}.")
     if min(columns, rows) < 2:
         raise VolumeError(
@@ -195,12 +195,12 @@ def refuse_modality(source: str, modality: str) -> None:
     if code in ("CT", "CTA"):
         raise VolumeError(
             "volume-ct",
-            f"{source}: the header says modality {modality}, and fovnet reads MR. Give an MR series.",
+            f"{source}: the header says modality {modality}; fovnet reads MR. Give an MR series.",
         )
     if code in OTHER_MODALITIES:
         raise VolumeError(
             "volume-modality",
-            f"{source}: the header says modality {modality}, and fovnet reads MR. Give an MR series.",
+            f"{source}: the header says modality {modality}; fovnet reads MR. Give an MR series.",
         )
 
 

@@ -121,8 +121,8 @@ def rest_notes(path: Path, grid: Grid, rest_bytes: int | None) -> tuple[str, ...
     if rest_bytes % frame_bytes:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: {rest_bytes:,} bytes follow the {grid.bytes:,} of {times(grid.sizes)} voxels, none "
-            "are wanted: the header seems to name too small a grid. Export it again.",
+            f"{path}: {rest_bytes:,} bytes follow the {grid.bytes:,} of {times(grid.sizes)} voxels, but "
+            "none should: the header seems to give too small a grid. Export it again.",
         )
     return (
         f"as many bytes follow as {rest_bytes // frame_bytes:,} more frames would take, which the header "

@@ -126,8 +126,8 @@ def skip(path: Path, stream: BinaryIO, count: int) -> None:
     if not 0 <= count <= MAX_BEHIND:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: the header lets the voxels begin after {count:,} bytes; 0 to {MAX_BEHIND:,} are "
-            "believed. Export it again.",
+            f"{path}: according to the header the voxels begin after {count:,} bytes; 0 to {MAX_BEHIND:,} "
+            "are accepted. Export it again.",
         )
     while count:
         got = len(stream.read(min(PIECE, count)))

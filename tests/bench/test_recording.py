@@ -149,7 +149,7 @@ def test_a_table_of_a_part_has_what_has_ended_and_not_what_the_machine_ended(
     ]
     table = load_table(write_table(tmp_path / "part.npz", part, recorded))
     assert np.isfinite(table.loss).tolist() == [True, False, False] and table.lasts.tolist() == [2, 2, 1]
-    with pytest.raises(FovnetError, match="no training has ended"):
+    with pytest.raises(FovnetError, match="no training has finished"):
         write_table(tmp_path / "none.npz", part[:1], recorded)
 
 

@@ -86,7 +86,7 @@ def test_the_textbooks_network_is_the_same_function(
 
 def test_the_figure_does_without_monai() -> None:
     row = Throughput(
-        5, 1, 4, 3, False, 4, 100, 50.0, 64, 900.0, 4.4, 0.1, 0.08, 60.0, note="MONAI is not installed here"
+        5, 1, 4, 3, False, 4, 100, 50.0, 64, 900.0, 4.4, 0.1, 0.08, 60.0, note="MONAI is not installed"
     )
     assert (
         png(throughput_figure([row, Throughput(5, 1, 256, 5, False, 4, 100, 5e4, note="left out")]), dpi=50)[

@@ -278,7 +278,7 @@ def test_what_an_archive_holds_beside_its_series_is_reported_and_counts(
     series = write.save(tmp_path / "series", write.images(write.noise()))
     (series / "brain.nii").write_bytes(image(1).to_bytes())
     output = predict(model, tmp_path / "out", write.zipped(tmp_path / "study.zip", series))
-    assert "brain.nii: of an archive only DICOM is read" in output
+    assert "brain.nii: only DICOM is read from archives" in output
     assert "1 volume, 0 refused, 1 object in archives could not be read" in output
     assert "1 DICOM series found; 1 object could not be read" in output
     rows = read_tsv(tmp_path / "out" / "spans.tsv")

@@ -31,7 +31,7 @@ def test_decisions_that_were_cut_short_are_no_whole_even_where_the_rule_is_again
     assert not (results.decisions / "b.json").exists()
     begin_decisions(results)
     assert not (results.decisions / TABLE).exists()
-    with pytest.raises(ModelError, match=r"stopped half-way.*decisions-unfinished"):
+    with pytest.raises(ModelError, match=r"interrupted.*decisions-unfinished"):
         refuse_other_decisions(results)
     conclude_decisions(results, {"a"}, settings={}, seed=1)
     refuse_other_decisions(results)

@@ -222,7 +222,7 @@ def test_regions_that_are_rather_others_are_doubted_though_nearly_every_slice_is
         assert ("other-regions" in codes(decision)) == (decision.set_probability < 0.5)
     assert codes(sets[0.001]) == codes(sets[0.97]) == []
     (doubt,) = [one for one in doubts(sets[0.45], FINE, RULE) if one.code == "other-regions"]
-    assert "a region more, or one less" in doubt.sentence and "pelvis" in doubt.sentence
+    assert "one region more or one fewer" in doubt.sentence and "pelvis" in doubt.sentence
 
 
 @given(spine=floats(0.3, 0.9), rest=floats(0.0, 1.0))

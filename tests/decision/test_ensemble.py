@@ -285,7 +285,7 @@ def test_a_rule_for_another_number_of_members_names_its_file(folder: Path) -> No
     save_rule(folder, replace(RULE, weights=(0.2, 0.3, 0.5)), {}, settings={}, seed=1)
     with pytest.raises(
         ModelError,
-        match=rf"{folder / 'decision.json'}: weighs 3 members and there are 2;.*rule-other-members",
+        match=rf"{folder / 'decision.json'}: weights 3 members, but there are 2;.*rule-other-members",
     ):
         load(folder, "cpu")
 

@@ -75,7 +75,7 @@ def test_the_members_weights_are_the_rules_and_another_number_is_refused(bodies:
         judge.raw(outputs), (outputs.members[0].astype(float) + outputs.members[2]) / 2, rtol=1e-6
     )
     np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(outputs), outputs.members.mean(axis=0, dtype=float))
-    with pytest.raises(ModelError, match="weighs 2 members and there are 3"):
+    with pytest.raises(ModelError, match="weights 2 members, but there are 3"):
         Judge(DEFAULT, Rule(weights=(0.5, 0.5))).raw(outputs)
 
 

@@ -124,7 +124,7 @@ def test_regions_are_listed_feet_to_head_whatever_their_order_in_a_file(
 
 
 def test_no_process_at_all_is_refused(model: fovnet.decision.model.Model, scans: Path) -> None:
-    with pytest.raises(ConfigError, match=r"jobs=0: at least 1 is wanted"):
+    with pytest.raises(ConfigError, match=r"jobs=0: must be at least 1"):
         model.predict_many([scans], jobs=0)
 
 
@@ -180,8 +180,8 @@ def corner(image: Any, flipped: tuple[int, ...]) -> np.ndarray:
         (np.ones((6, 6, 6), dtype=complex), np.eye(4), "volume-complex", "the image given"),
         (np.ones((6, 6, 6)), np.zeros((4, 4)), "volume-", "the image given|affine"),
         (np.array([["a"]]), np.eye(4), "volume-type", "no NIfTI file can hold it"),
-        ([[1, 2]], np.eye(4), "volume-format", "list: this is no volume"),
-        (None, None, "volume-format", "NoneType: this is no volume"),
+        ([[1, 2]], np.eye(4), "volume-format", "list: not a volume"),
+        (None, None, "volume-format", "NoneType: not a volume"),
     ],
 )
 def test_what_is_no_volume_in_memory_is_refused_by_name(

@@ -13,7 +13,7 @@ import torch
 from fovnet.decision.chain.spans import decide
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.packed import SCORED, Scored, decisions, examples, shown_volumes, subjects_of
+from fovnet.decision.packed import SCORED, Scored, decisions, examples, shown_volumes
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
@@ -219,7 +219,7 @@ def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sl
         with pytest.raises(ModelError, match="not among the scored ones"):
             found.of(pack, index)
     refused = replace(pack, records=(*pack.records[:2], replace(pack.records[2], status="refused")))
-    assert subjects_of(refused, "test") == [] and subjects_of(pack, "test") == ["made/p2"]
+    assert shown_volumes(refused, found, "test") == []
     assert len(examples(refused, found, "validation")) == 1
 
 

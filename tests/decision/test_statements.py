@@ -14,7 +14,14 @@ from hypothesis.strategies import floats, integers, sampled_from
 from fovnet.decision import answers_table
 from fovnet.decision.answer import Answer, answer, facts, table_rows
 from fovnet.decision.chain.spans import Decision, decide
-from fovnet.decision.checks import members_disagree, noisy_air, phantom, too_dark, unlike_training
+from fovnet.decision.checks import (
+    members_disagree,
+    noisy_air,
+    phantom,
+    too_dark,
+    too_few_slices,
+    unlike_training,
+)
 from fovnet.decision.checks.unlike_training import Novelty
 from fovnet.decision.dark_slices import Hidden
 from fovnet.decision.doubts import CHECKS, Signs
@@ -83,15 +90,18 @@ def test_a_doubt_about_the_whole_leaves_nothing_sure_and_one_about_a_part_the_re
     noisy = {noisy_air.CHECK.code: True}
     assert {said.answer for said in made(one, noisy).values()} == {UNSURE}
     assert {said.doubts for said in made(one, noisy).values()} == {("noisy-air",)}
-    # what may be a bottle of water shows no head, but perhaps no abdomen either
-    bottle = made(one, {phantom.CHECK.code: True})
-    assert [bottle[name].answer for name in ("abdomen", "chest", "head")] == [UNSURE, UNSURE, NO]
+    # what may be a bottle of water shows no head, but perhaps no abdomen either; a body surely seen is one
+    for line, wanted in (((0.4, 0.0, 0.0), UNSURE), ((1.0, 0.0, 0.0), YES)):
+        bottle = made(one, {phantom.CHECK.code: True}, replace(RULE, chain_line=line))
+        assert [bottle[name].answer for name in ("abdomen", "chest", "head")] == [wanted, wanted, NO]
     strange = {unlike_training.CHECK.code: Novelty(0.01, np.full(20, 0.01))}
     assert made(one, strange) == made(one)
     # the members disagree along the chest alone, so much that their mean over the volume is low
     agreed = np.repeat([0.95, 0.3], 10)
     torn = made(one, {members_disagree.CHECK.code: agreed})
-    assert torn["abdomen"].answer == YES and torn["chest"].answer == UNSURE
+    assert [torn[name].answer for name in ("abdomen", "chest", "head")] == [YES, UNSURE, NO]
+    # so few slices that where the regions end cannot be told
+    assert made(one, {too_few_slices.CHECK.code: too_few_slices.Slab(2, 9.0)}) == made(one)
     # dark slices hide something: what is seen is there, and what is not may be
     hidden = made(one, {too_dark.CHECK.code: Hidden("head", 40.0)})
     seen = [hidden[name].answer for name in ("abdomen", "chest", "head", "legs")]
@@ -100,7 +110,8 @@ def test_a_doubt_about_the_whole_leaves_nothing_sure_and_one_about_a_part_the_re
 
 def test_every_check_says_in_words_which_regions_it_concerns() -> None:
     assert {check.concerns.words for check in CHECKS} == {
-        "every region", "regions shown", "regions not shown", "regions where they disagree", "extents alone",
+        "every region", "regions not shown", "regions shown where they disagree",
+        "regions shown with a probability below 0.99", "extents alone",
     }
 
 

@@ -126,7 +126,7 @@ def until_the_disk_is_full(job_: Job, journal: Path) -> None:
                 os.kill(workers[0], signal.SIGKILL)
             return future
 
-        with pytest.raises(SearchError, match="no room on the disk") as stopped:
+        with pytest.raises(SearchError, match="no space left on the disk") as stopped:
             go_on(search(), trials=40, journal=journal, submit=submit)
     assert stopped.value.code == "disk-full" and limited and killed
 

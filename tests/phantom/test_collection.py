@@ -203,7 +203,7 @@ def test_a_folder_that_another_simulation_writes_to_is_left_to_it(tmp_path: Path
     """Of two at once one would write the regions of the other's volumes."""
     with (
         only_writer(tmp_path / "held"),
-        pytest.raises(CollectionError, match="another simulation writes here") as refused,
+        pytest.raises(CollectionError, match="another simulation is writing here") as refused,
     ):
         simulate_collection(tmp_path / "held", subjects=1, volumes_per_subject=1)
     assert refused.value.code == "phantom-held" and not list((tmp_path / "held").iterdir())
@@ -287,7 +287,7 @@ def test_ctrl_c_stops_the_simulation_of_people_whom_nobody_wants_any_more(tmp_pa
         stderr = running.communicate()[1]
     assert (
         running.returncode == 130
-        and "stopped; the same command goes on from here" in stderr
+        and "stopped; the same command resumes from here" in stderr
         and "Traceback" not in stderr
     )
     assert len(list((tmp_path / "out").rglob("*.nii.gz"))) < 100

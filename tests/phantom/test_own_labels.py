@@ -156,7 +156,7 @@ def test_regions_that_are_not_fovnets_own_are_reported(
         "the tables are read with what headers say"
     )
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nshank\t20\t60\n")
-    assert "shank: not of fovnet's own regions" in CliRunner().invoke(app, [*line, "--count", "1"]).output
+    assert "shank: not among fovnet's own regions" in CliRunner().invoke(app, [*line, "--count", "1"]).output
 
 
 def test_regions_may_be_written_in_capitals(files: tuple[Path, Path, Path]) -> None:
@@ -164,7 +164,7 @@ def test_regions_may_be_written_in_capitals(files: tuple[Path, Path, Path]) -> N
     files[2].write_text("region\tfrom_mm\tto_mm\nABDOMEN\t-30\t20\nChest\t20\t70\n")
     assert [region for region, _, _ in read_labels(*files).spans] == ["abdomen", "chest"]
     files[2].write_text("region\tfrom_mm\tto_mm\nChest\t-30\t20\nABDOMEN\t20\t70\n")
-    with pytest.raises(CollectionError, match=r"regions follow one another from the feet up"):
+    with pytest.raises(CollectionError, match=r"regions must follow one another from the feet up"):
         read_labels(*files)
     files[2].write_text("region\tfrom_mm\tto_mm\n\t-30\t20\n")
     with pytest.raises(CollectionError, match=r"line 2: no region is named"):
@@ -208,7 +208,7 @@ def test_regions_that_overlap_or_lie_the_other_way_up_are_refused(
 ) -> None:
     files[2].write_text(f"region\tfrom_mm\tto_mm\n{rows}\n")
     with pytest.raises(
-        CollectionError, match=r"regions follow one another from the feet up.*regions-invalid"
+        CollectionError, match=r"regions must follow one another from the feet up.*regions-invalid"
     ):
         read_labels(*files)
     files[2].write_text(
@@ -273,7 +273,7 @@ def test_labels_that_the_table_lacks_are_named(files: tuple[Path, Path, Path]) -
 def test_a_table_with_commas_is_reported_as_such(files: tuple[Path, Path, Path]) -> None:
     files[1].write_text("label,tissue\n0,air\n7,muscle\n")
     with pytest.raises(
-        CollectionError, match=r"'label,tissue'; wanted are several, with tabs.*tissues-invalid"
+        CollectionError, match=r"'label,tissue'; columns must be separated by tabs.*tissues-invalid"
     ):
         read_labels(*files)
 

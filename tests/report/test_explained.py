@@ -122,24 +122,24 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
 @pytest.mark.parametrize(
     ("way", "words"),
     [
-        ("done", "all trials that were asked for are done"),
+        ("done", "all requested trials are done"),
         *((method, f"{method} asks no model of the scores") for method in ("random", "grid", "tpe", "mads")),
         ("mads", "were tried: one of the others may be better"),
         ("mads, no score", "Without a score there is no centre to poll around"),
         ("mads, every row", "neighbours, one level or one category away, were tried: none is better"),
-        ("under way", "the same search command goes on from here"),
+        ("under way", "the same search command resumes it"),
         ("nothing yet", "No trial is finished"),
-        ("no score", "No trial came to a score"),
+        ("no score", "No trial has a score"),
         ("one score", "Fewer than two trials have a score"),
         ("ranks", "knows only ranks"),
         ("all equal", "scores are all equal"),
         ("every row", "the method chose their order, and nothing else"),
         ("asha", "Of the epochs of 7 full trainings asked for, those of 7 are spent"),
-        ("asha", "predicts where they end only with search.fidelity: axis"),
+        ("asha", "predicts their final scores only with search.fidelity: axis"),
         ("asha, along an axis", "fell inside the 95 % band"),
         ("asha under way", "after 1, 3 and 9 epochs (asha): of 5 configurations begun none went to the end"),
-        ("asha, one slot", "No two trainings that went to the end can be compared"),
-        ("hyperband", "so many stood in the same order before: after 1 epoch "),
+        ("asha, one slot", "No two trainings that ran to the end can be compared"),
+        ("hyperband", "already in the same order: after 1 epoch "),
     ],
 )
 def test_what_is_special_is_said(way, words):
@@ -150,7 +150,7 @@ def test_what_is_special_is_said(way, words):
 @pytest.mark.parametrize("method", ["ranking", "ensemble-ei"])
 def test_of_networks_it_is_said_why_they_have_foretold_nothing(method):
     first = " ".join(sentences(run(method, 3, score)))
-    assert "the model is asked after the first" in first and "no model of the scores" not in first
+    assert "the model is used after the first" in first and "no model of the scores" not in first
     _, _, outcome, changes = WAYS["asha"]
     of_rungs = " ".join(sentences(run(method, 8, outcome, **changes)))
     assert "the model saw trainings of different lengths." in of_rungs and "fidelity" not in of_rungs
@@ -160,7 +160,7 @@ def test_what_is_left_to_gain_is_said_only_where_all_scores_are_of_whole_trainin
     for way in ("done", "asha"):
         method, slots, outcome, changes = WAYS[way]
         said = " ".join(sentences(run(method, slots, outcome, **changes)))
-        assert ("for as good as the best" in said) == ("regret" in said) == (way == "done")
+        assert ("to be as good as the best" in said) == ("regret" in said) == (way == "done")
 
 
 def test_the_page_of_a_schedule_shows_what_was_spent_on_what(make_page):
@@ -215,7 +215,7 @@ def test_a_number_has_a_true_minus_and_a_word_its_hyphen():
 def test_a_model_that_foretells_nothing_is_not_to_be_believed(planted_search):
     explanation = planted_search.explanation()
     for explained, words in (
-        (-0.2, "guesswork"), (0.3, "a hint, no more"), (0.8, "each left out in turn. Of its"),
+        (-0.2, "guesswork"), (0.3, "only a hint"), (0.8, "each left out in turn. Single axes"),
     ):
         text = " ".join(
             sentences(replace(explanation, matter=replace(explanation.matter, explained=explained)))
@@ -226,8 +226,8 @@ def test_a_model_that_foretells_nothing_is_not_to_be_believed(planted_search):
 @pytest.mark.parametrize(
     ("inside", "of", "verdict"),
     [
-        (40, 100, "surer than it should be"), (95, 100, "agrees with it"), (100, 100, "could be narrower"),
-        (2, 3, "agrees with it"), (1, 3, "surer than it should be"), (71, 71, "agrees with it"),
+        (40, 100, "overconfident"), (95, 100, "agrees with it"), (100, 100, "could be narrower"),
+        (2, 3, "agrees with it"), (1, 3, "overconfident"), (71, 71, "agrees with it"),
         (72, 72, "could be narrower"),
     ],
 )

@@ -383,7 +383,7 @@ def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_pa
         answered(tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0))
     )
     assert answer.status == "uncertain" and structured_report(answer, DEFAULT).CompletionFlag == "PARTIAL"
-    with pytest.raises(ModelError, match="only a prediction with status ok") as refusal:
+    with pytest.raises(ModelError, match="only an answer with status ok") as refusal:
         write_copies(answer, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-unsure" and not (tmp_path / "copies").exists()
 
@@ -892,7 +892,7 @@ def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom
     monkeypatch.chdir(answers)
     elsewhere = CliRunner().invoke(app, line)
     assert elsewhere.exit_code == 3 and "1 source gone or changed" in elsewhere.output
-    assert "counts from the folder where predict ran" in elsewhere.output
+    assert "the path is relative to the folder where predict ran" in elsewhere.output
 
 
 def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_path, write):
@@ -1062,7 +1062,8 @@ def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran
         assert isinstance(inside, ConfigError) and inside.code == "export-in-answers"
     monkeypatch.chdir(tmp_path / "answers")
     elsewhere = CliRunner().invoke(app, ["export", "sr", str(answers), "--out", str(tmp_path / "sr")])
-    assert elsewhere.exit_code == 3 and "counts from the folder where predict ran" in elsewhere.output
+    assert elsewhere.exit_code == 3
+    assert "the path is relative to the folder where predict ran" in elsewhere.output
     assert elsewhere.output.endswith("0 of 1 volume: nothing written (1 named above)\n")
 
 
@@ -1115,7 +1116,7 @@ def test_an_archive_that_was_moved_is_told_so(tmp_path, write, classic):
         write_report(answer, DEFAULT, tmp_path / "sr")
     assert (
         fault.value.code == "volume-missing"
-        and "study.zip to hold that series. If it was moved" in fault.value.sentence
+        and "study.zip does not exist. If it was moved" in fault.value.sentence
     )
 
 
@@ -1198,7 +1199,7 @@ class TestAnswersRegionByRegion:
     def test_a_header_is_written_from_the_yes_alone_and_only_if_all_is_decided(self, tmp_path, kidneys):
         assert combined_term(said(kidneys, ["pelvis", "abdomen"]), DEFAULT).body_part == "ABDOMENPELVIS"
         partly = said(kidneys, ["abdomen"], ["chest"])
-        with pytest.raises(ModelError, match="only a prediction with status ok"):
+        with pytest.raises(ModelError, match="only an answer with status ok"):
             write_copies(partly, DEFAULT, tmp_path / "copies")
         assert not (tmp_path / "copies").exists()
 
@@ -1212,7 +1213,7 @@ class TestAnswersRegionByRegion:
         if body_part:
             assert combined_term(doubted, DEFAULT).body_part == body_part
             return
-        with pytest.raises(ModelError, match="heights that are in doubt") as fault:
+        with pytest.raises(ModelError, match="heights in doubt") as fault:
             combined_term(doubted, DEFAULT)
         assert fault.value.code == "export-unsure"
         assert combined_term(replace(doubted, are_extents_sure=True), DEFAULT)

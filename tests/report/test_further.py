@@ -66,7 +66,7 @@ class TestAblation:
         assert (
             'id="ablation"' not in without
             and "#ablation" not in without
-            and "What each step is worth" not in without
+            and "What each step contributes" not in without
         )
 
 
@@ -87,7 +87,7 @@ def test_headers_are_told_in_rates_and_one_by_one(evaluation):
     assert header_rates(evaluation).rows == header_rows(evaluation).rows == ()
 
 
-@pytest.mark.parametrize(("promised", "wanted"), [(True, "holds for new people"), (False, "was not shown")])
+@pytest.mark.parametrize(("promised", "wanted"), [(True, "holds for new people"), (False, "not be shown")])
 def test_what_the_bar_promises_is_said_as_it_is(promised, wanted):
     told = Abstention(stated_error=0.05, min_confidence=0.83, subjects=20, promised=promised)
     words = promise_words(told)

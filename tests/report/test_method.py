@@ -19,7 +19,7 @@ HEIGHTS = (None, Height(216.0, 16.0), None, None, None)
     [
         (
             {}, Rule(), ("found by Gaussian-process", "smoothed along the body", "anatomical order"),
-            ("from it", "usually lie"),
+            ("from it", "usual height"),
         ),
         (
             {"training": {"begin": "shipped"}, "search": {"space": "members"}}, Rule(),
@@ -35,7 +35,7 @@ HEIGHTS = (None, Height(216.0, 16.0), None, None, None)
             ("from it, the same at a", "pixel and the volume’s"), (),
         ),
         ({}, Rule(sigma_mm=0.0), ("calibrated on the validation split. ",), ("smoothed",)),
-        ({}, Rule(heights=HEIGHTS), ("about as high as they usually lie",), ()),
+        ({}, Rule(heights=HEIGHTS), ("near their usual heights",), ()),
         (
             {}, Rule(method="intersections"), ("curves of two adjacent regions cross",),
             ("most probable", "usually"),
@@ -51,7 +51,7 @@ def test_answers_are_predicted_from_what_networks_are_shown_and_the_rule_knows()
     assert predictors(settings_of({}), Rule()) == "the pixels of axial slices and nothing else"
     settings = settings_of({"training": {"inputs": ["slice", "sections"]}})
     text = predictors(settings, Rule(heights=HEIGHTS))
-    assert text.endswith("sagittal and coronal section, and how high regions usually lie")
+    assert text.endswith("sagittal and coronal section, and the usual heights of regions")
 
 
 def test_people_are_called_simulated_where_all_are_and_collections_where_some_are(make_page, pictured):
@@ -72,7 +72,7 @@ def test_what_is_said_beside_a_spine_stands_in_the_answer(make_page, planted):
     ]
     sentence = make_page(cases, bootstrap=100).answer.sentence
     assert "0.0\N{NO-BREAK SPACE}% of 60 slices" in sentence.replace("in 0.0", "0.0")
-    assert "with all that is predicted beside it, 30.0\N{NO-BREAK SPACE}% are wrong" in sentence
+    assert "counting all that is predicted beside it, 30.0\N{NO-BREAK SPACE}% are wrong" in sentence
 
 
 def test_one_border_half_a_metre_off_does_not_press_the_others_together():

@@ -215,8 +215,8 @@ class TestWithPartsMissing:
         cases = [planted.case(["head"] * 4, volume_id="a"), planted.case(["head"] * 4, volume_id="b")]
         empty = {"manifest": [], "trials": [], "members": [], "versions": {}, "hashes": {}, "labels": {}}
         words = " ".join(read(pour(make_page(cases, explanation=None, **empty))).words)
-        assert "No search belongs to this report" in words and "No volume was refused" in words
-        assert "No pictures" in words and "No border" in words
+        assert "This report includes no search" in words and "No volume was refused" in words
+        assert "No pictures" in words and "no border between" in words
 
     def test_one_subject(self, make_page, planted):
         cases = [planted.case(["legs", "pelvis"], volume_id=name, subject_id="one") for name in "ab"]
@@ -235,7 +235,7 @@ class TestWithPartsMissing:
 
     def test_all_uncertain(self, make_page, planted):
         cases = [planted.case(["head"], volume_id="a", status="uncertain")]
-        assert "a doubt about 1 volume" in make_page(cases).answer.sentence
+        assert "doubts about 1 volume" in make_page(cases).answer.sentence
 
     def test_a_subject_in_two_splits_stops_the_report(self, make_page, planted):
         rows = [Listed(volume_id=name, subject_id="p", split=name) for name in ("train", "test")]
@@ -287,7 +287,7 @@ def test_networks_trained_further_are_not_called_found_by_a_search(page, html, m
     """Nor the other way round; both the page and the card say so."""
     further = make_page(bootstrap=100, configuration=FURTHER)
     assert (
-        "Each went on from a network of another ensemble" in pour(further)
+        "Each continued from a network of another ensemble" in pour(further)
         and "another ensemble" not in page.search.sentence
     )
     paragraphs = [card(one)[0].paragraphs[0] for one in (page, further)]

@@ -92,23 +92,23 @@ def test_it_is_said_who_was_right_and_who_chose(good, reversed_order):
     words = teaching(taught(search, trials))
     assert f"learned from 1 earlier search: results/first ({SIZE} configurations with a score)" in words
     assert (
-        f"The best configuration found stands at place {taught(search, trials).place_of_best} of {SIZE} in it"
+        f"The best configuration found is at place {taught(search, trials).place_of_best} of {SIZE} in it"
         in words
     )
     told = teaching(taught(*reversed_order))
     slots = [one.proposal.slot for one in reversed_order[1] if one.proposal.step == "gp-ei"]
-    assert f"{len(slots)} slots ({slots[0]}–{slots[-1]}) the process did, and chose in its place" in told
+    assert f"{len(slots)} slots ({slots[0]}–{slots[-1]}) the process did, and was used instead" in told
 
 
 def test_a_guard_that_is_off_is_said_to_be():
     search, trials = run(-LOSSES, 9, ranking=Ranking(guard=False))
     assert {one.proposal.step for one in trials} == {""}
-    assert "could not choose: search.ranking.guard is off" in teaching(taught(search, trials))
+    assert "was not used: search.ranking.guard is off" in teaching(taught(search, trials))
 
 
 def test_before_four_scores_are_known_nothing_is_judged(good):
     search, trials = good
-    assert "No slot knew four different scores" in teaching(taught(search, trials[:3]))
+    assert "No slot had four different scores" in teaching(taught(search, trials[:3]))
     none = taught(search, [])
     assert none.place_of_best is None and none.tau is None and none.verdicts == ()
     assert taught(replace(search, prior=None), trials) is None

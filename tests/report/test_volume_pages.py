@@ -161,7 +161,7 @@ class TestVolumePage:
         words = " ".join(" ".join(read(write_volume_page(tmp_path / "a.html", page)).words).split())
         assert (
             "uncertain Best guess: legs to head" in words
-            and "probability 0.87" in words
+            and "regions is 0.87" in words
             and "The networks disagree." in words
         )
         assert "90 mm to 112 mm" in words and "at least as unusual" in words
@@ -403,8 +403,8 @@ class TestIndex:
         assert [row[:2] for row in page.aside.rows] == [("single", "2/5"), ("localizer", "1/5")]
         assert page.aside.rows[0][2].startswith("40.0")
         words = " ".join(read(write_index(tmp_path / "index.html", page)).words)
-        assert "found and not read" in words
-        assert "found and not read" not in " ".join(
+        assert "found but not read" in words
+        assert "found but not read" not in " ".join(
             read(write_index(tmp_path / "i.html", index_of([[spans_row("a")]], tmp_path))).words
         )
 
@@ -538,7 +538,7 @@ class TestAnswerOnAPage:
         about_regions = words.index("In doubt: head they disagree")
         assert about_regions < words.index("In doubt: where regions begin and end not sure enough")
         assert "head unsure 0.60 10 mm (4 mm to 19 mm) 90 mm the networks disagree" in words
-        assert "Where the regions begin and end is not sure." in words
+        assert "It is not sure where the regions begin and end." in words
 
     def test_only_what_is_unsure_is_drawn_as_a_guess(self, case, tmp_path):
         body = body_of(case, status="partly", statements=said(**PARTLY), extents_sure=True)

@@ -96,6 +96,18 @@ class TestScale:
         assert [text.get_text() for text in drawn(body).axes[2].texts] == [span.region for span in body.spans]
 
 
+def test_regions_that_are_unsure_are_pale_and_true_ones_never(body):
+    """All of them are where the whole answer is a guess."""
+
+    def pale(**more):
+        boxes = [box for box in drawn(body, truth=body.spans, **more).axes[2].patches if box.get_alpha()]
+        return [box.get_y() for box in boxes]
+
+    bottoms = [span.from_mm for span in body.spans]
+    assert pale() == [] and pale(unsure=[body.spans[1].region]) == bottoms[1:2]
+    assert pale(guessed=True) == bottoms
+
+
 @pytest.mark.parametrize(
     "names", [["head"], ["none"] * 6, ["spine"] * 12, ["spine+chest"] * 6 + ["chest"] * 6]
 )

@@ -75,7 +75,7 @@ def test_a_whole_space_is_searched_to_its_last_row_and_then_refused(method):
     trials = path(search, lambda proposal: Outcome("completed", score=float(proposal.row % 7)), len(SMALL))
     assert sorted(trial.proposal.row for trial in trials) == list(range(len(SMALL)))
     with pytest.raises(
-        SearchError, match=r"ask for no more trials, or give search.space more levels.*space-exhausted"
+        SearchError, match=r"ask for fewer trials, or give search.space more levels.*space-exhausted"
     ):
         propose_slot(search, [trial.proposal for trial in trials], dict(enumerate(trials)))
 

@@ -78,7 +78,7 @@ def test_a_file_cut_off_anywhere_is_refused_by_name(prior, tmp_path):
     damaged = tmp_path / "prior.safetensors"
     for length in np.linspace(0, len(prior.data) - 1, 40).astype(int):
         damaged.write_bytes(prior.data[:length])
-        with pytest.raises(SearchError, match=r"prior\.safetensors: no readable prior .*prior-damaged"):
+        with pytest.raises(SearchError, match=r"prior\.safetensors: not a readable prior .*prior-damaged"):
             read_prior(damaged, SPACE.axes)
 
 
@@ -115,7 +115,7 @@ def test_weights_and_sources_that_cannot_be_are_refused(prior, change, says, tmp
             {FACTS: json.dumps(_metadata(prior.data))},
         )
     )
-    with pytest.raises(SearchError, match=rf"no readable prior .*{says}.*prior-damaged"):
+    with pytest.raises(SearchError, match=rf"not a readable prior .*{says}.*prior-damaged"):
         read_prior(file, SPACE.axes)
 
 
@@ -157,7 +157,7 @@ def test_a_prior_that_is_not_there_says_how_it_is_made(tmp_path):
 
 def test_sources_of_few_rows_or_of_one_loss_teach_nothing():
     few, alike = source(loss_of(CENTRES[0]), np.arange(4)), source(np.ones(SIZE))
-    assert unusable(few) == "4 configurations of this space with a score, 5 or more are wanted"
+    assert unusable(few) == "4 configurations of this space with a score, 5 or more are needed"
     assert unusable(alike) == "all its scores are equal" and unusable(SOURCES[0]) == ""
     with pytest.raises(
         SearchError, match=r"a search: 4 config.*a search: all its scores are equal.*prior-no-sources"

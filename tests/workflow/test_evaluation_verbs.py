@@ -72,7 +72,7 @@ def test_an_ablation_of_another_rule_is_no_part_of_the_report(
     assert {path.stem for path in (results / "decisions").glob("*.json")} == {
         row["volume_id"] for row in read_tsv(results / "decisions" / "spans.tsv")
     }
-    assert "`fovnet ablate` makes it anew" in shell("fovnet", "report", "--config", config).stdout
+    assert "`fovnet ablate` makes it again" in shell("fovnet", "report", "--config", config).stdout
     assert 'id="ablation"' not in results.joinpath("report.html").read_text()
 
 
@@ -191,7 +191,7 @@ def test_a_network_that_was_lost_is_trained_again_once_its_slot_is_removed(
     assert told.returncode == 2 and slot.name in told.stderr
     slot.unlink()
     told = shell("fovnet", "ensemble", "--config", config, check=False)
-    assert told.returncode == 2 and "is gone, of a search that has finished" in told.stderr, (
+    assert told.returncode == 2 and "of a finished search is missing" in told.stderr, (
         "the best trial was left out without a word"
     )
     (lost.parent.parent / "search.npz").write_bytes(b"")

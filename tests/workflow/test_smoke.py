@@ -95,7 +95,7 @@ def test_a_run_refuses_what_it_could_not_notice_and_results_that_another_has(
     )
     settings = (smoke / "config.yaml").read_bytes()
     for seed, told in (
-        (raw.get("seed", 1) + 1, "these settings are others now: seed"),
+        (raw.get("seed", 1) + 1, "these settings have changed: seed"),
         (raw.get("seed", 1), "Nothing to be done"),
     ):
         (tmp_path / "moved.yaml").write_text(yaml.safe_dump({**raw, "results": str(smoke), "seed": seed}))
@@ -106,7 +106,7 @@ def test_a_run_refuses_what_it_could_not_notice_and_results_that_another_has(
     )
     with Results(smoke).held():
         done = shell(*words, check=False)
-        assert "another run works here" in done.stdout + done.stderr and done.returncode != 0
+        assert "another run is working here" in done.stdout + done.stderr and done.returncode != 0
     assert (smoke / "config.yaml").read_bytes() == settings
     (tmp_path / "moved.yaml").write_text(yaml.safe_dump({**raw, "results": str(tmp_path / "moved.yaml")}))
     done = shell(*words, "-n", check=False)
@@ -416,16 +416,16 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         (["slot", "propose", "--config", str(ROOT / "configs/smoke.yaml"), "--slot", "0"], "journal-header"),
         (
             ["slice"],
-            "fovnet slice: Missing option '--config'; `fovnet slice --help` says what it takes [usage]",
+            "fovnet slice: Missing option '--config'; `fovnet slice --help` lists the options [usage]",
         ),
         (
             ["sliec"],
-            "fovnet: No such command 'sliec'. Did you mean 'slice'? `fovnet --help` says what it takes "
+            "fovnet: No such command 'sliec'. Did you mean 'slice'? `fovnet --help` lists the options "
             "[usage]",
         ),
         (
             ["cost", "--confg", "x"],
-            "No such option: --confg (Possible options: --config); `fovnet cost --help` says what it takes "
+            "No such option: --confg (Possible options: --config); `fovnet cost --help` lists the options "
             "[usage]",
         ),
         (["bench", "bound", "--rows", "0"], "[usage]"),

@@ -6,7 +6,7 @@ Before the search, if search.speed is "measure": calibrate the device.
 
 
 rule calibrate:
-    """Measure the device for the predictions of the search; a calibration that is there is kept, whatever asks for it."""
+    """Measure the device for the predictions of the search; an existing calibration is kept."""
     output: update(f"{RESULTS}/calibration.json")      # update: without it, Snakemake removes the file before the job
     params:
         file=SETTINGS_FILE,

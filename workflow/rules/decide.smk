@@ -1,7 +1,7 @@
 """
 Act 4: decide.
     NEEDS  {RESULTS}/probabilities.npz, {RESULTS}/ensemble/ensemble.json, {RESULTS}/slices/
-    GIVES  {RESULTS}/ensemble/decision.json;    {RESULTS}/decisions/    spans.tsv and a JSON a volume, of the test split
+    GIVES  {RESULTS}/ensemble/decision.json;    {RESULTS}/decisions/    spans.tsv and one JSON per volume, of the test split
 """
 
 

@@ -7,7 +7,7 @@ Act 3: ensemble.
 
 
 rule ensemble:
-    """The best trials' networks become members; what they say of the validation and test slices is computed once."""
+    """The best trials' networks become members; their predictions on the validation and test slices are computed once."""
     input:
         trials=f"{RESULTS}/search/trials.tsv",
         pixels=f"{RESULTS}/slices/pixels.npy",

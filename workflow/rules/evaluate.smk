@@ -19,7 +19,7 @@ rule evaluate:
 
 
 rule ablate:
-    """Say what each step is worth, from the raw probabilities to the ensemble; ask for it by name, as nothing else needs it."""
+    """Measure what each step contributes, from the raw probabilities to the ensemble; request it by name, as nothing else needs it."""
     input:
         spans=f"{RESULTS}/decisions/spans.tsv",
         probabilities=f"{RESULTS}/probabilities.npz",

@@ -7,7 +7,7 @@ Act 2: search.
 
 
 rule search:
-    """Train one network after another where the search expects most; a killed job goes on from its own journal."""
+    """Train one network after another where the search expects most; a killed job resumes from its own journal."""
     input:
         pixels=f"{RESULTS}/slices/pixels.npy",
         slices=f"{RESULTS}/slices/slices.npz",

@@ -46,7 +46,7 @@ def slots_so_far(_):
 
 
 checkpoint begin:
-    """Decide all that is decided before the first slot.
+    """Make all decisions before the first slot.
 
     Repeated where more trials are asked for, or the slices were cut anew.  Where it then decides the same, no slot is repeated: this is
     why it is a checkpoint, and why nothing depends on its larger files, whose content Snakemake would not compare.
@@ -72,7 +72,7 @@ checkpoint begin:
 
 
 checkpoint propose:
-    """Decide what a slot trains, from the slots that it has to have seen."""
+    """Decide what a slot trains, from the slots that it must have seen."""
     input:
         facts=f"{JOURNAL}/search.json",
         seen=what_it_waits_for,

@@ -1,4 +1,4 @@
-"""Reasons not to trust an answer, a file a doubt: code, words, measure, bar and sentence.
+"""Reasons not to trust an answer, one file per doubt: code, words, measure, bar and sentence.
 
     check  what each of them has
 """

@@ -46,23 +46,24 @@ class Known:
 
 @dataclass(frozen=True)
 class About:
-    """A region that something is said of: whether it is in the answer, and its rows (s,) there, or the one at
-    which it is most probable."""
+    """A region of a statement: whether it is in the answer, its rows (s,) there, or the row at which it is
+    most probable, and the probability that it is shown."""
 
     shown: bool
     rows: NDArray[np.bool_]
+    chance: float
 
 
 @dataclass(frozen=True)
 class Concern(Generic[Value]):
-    """Which statements a doubt makes unsure, for people, and whether that on a region is among them."""
+    """Which statements a doubt makes unsure, in words, and whether the statement on a region is one of
+    them."""
 
     words: str
-    lames: Callable[[Value, Rule, About], bool]
+    affects: Callable[[Value, Rule, About], bool]
 
 
 WHOLE = Concern[Any]("every region", lambda value, rule, about: True)
-PRESENCE = Concern[Any]("regions shown", lambda value, rule, about: about.shown)
 ABSENCE = Concern[Any]("regions not shown", lambda value, rule, about: not about.shown)
 EXTENTS = Concern[Any]("extents alone", lambda value, rule, about: False)
 

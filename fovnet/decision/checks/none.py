@@ -1,4 +1,4 @@
-"""No region is shown: an answer, and no reason to doubt it."""
+"""No region is shown: an answer, not a reason for doubt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The very set of regions in the answer is less likely than not."""
+"""The exact set of regions in the answer is less likely than not."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def sentences(decision: Decision, rule: Rule) -> Iterator[str]:
     if decision.spans and decision.set_probability < EVEN:
         chance, _ = below(decision.set_probability, EVEN)
         only = f"{chance} that it shows {listed(span.region for span in decision.spans)} and nothing else"
-        yield f"more likely than not, it shows a region more, or one less: {only}"
+        yield f"more likely than not, it shows one region more or one fewer: {only}"
 
 
 CHECK = Check(
     code="other-regions",
-    words="rather a region more or less",
+    words="perhaps one region more or less",
     meaning="the exact set of predicted regions is less likely than not",
     to_try="look at both ends of the volume, where regions begin and end",
     concerns=EXTENTS,

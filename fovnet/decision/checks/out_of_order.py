@@ -1,4 +1,4 @@
-"""Neighbouring slices do not resemble each other: they are shuffled, or lie as they were acquired.
+"""Neighbouring slices do not resemble each other: they are shuffled, or in the order of acquisition.
 
     disorder  dissimilarity of neighbouring slices: about 2 if shuffled, near 0 for a body in thin slices
     passes    interleaved passes of the acquisition, stored one after the other; 1 if in their order
@@ -69,8 +69,8 @@ def _standardised(pixels: NDArray[np.uint8]) -> Floats:
 CHECK = Check(
     code="out-of-order",
     words="slices perhaps out of order",
-    meaning="neighbouring slices resemble each other no more than slices in any order do, or they lie as "
-            "they were acquired, in interleaved passes",
+    meaning="neighbouring slices resemble each other no more than slices in any order do, or they are in "
+            "the order of acquisition, in interleaved passes",
     to_try="convert the series again, sorted by position and not by file name or instance number",
     measure=measure,
     concerns=WHOLE,

@@ -1,4 +1,8 @@
-"""So few slices, or so thin a slab, that nothing could contradict an answer."""
+"""So few slices, or so thin a slab, that nothing could contradict an answer.
+
+What is said of its regions is as sure as in other volumes: of 77 statements on 439 simulated volumes 75 were
+right.  Where they end is not.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fovnet.decision.checks.check import WHOLE, Check, Known
+from fovnet.decision.checks.check import EXTENTS, Check, Known
 from fovnet.decision.rule import OBSERVATION_MM, Rule
 
 FEWEST, LEAST_OBSERVATIONS = 5, 2.0
@@ -45,6 +49,6 @@ CHECK = Check(
             "contradict an answer",
     to_try="predict a series of the same visit that covers more",
     measure=measure,
-    concerns=WHOLE,
+    concerns=EXTENTS,
     sentences=sentences,
 )

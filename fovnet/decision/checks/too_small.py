@@ -1,4 +1,4 @@
-"""The picture is much smaller than any that the networks were validated on."""
+"""The picture is much smaller than all that the networks were validated on."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def sentences(extent_mm: float, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="too-small",
     words="smaller than what the networks know",
-    meaning="along no axis does the picture reach three quarters as far as that of the smallest volume "
-            "that the networks were validated on: an animal, a small part, or voxel sizes in another unit",
-    to_try="check the voxel sizes; networks trained on such volumes know them",
+    meaning="along every axis the picture is shorter than three quarters of the smallest volume that the "
+            "networks were validated on: an animal, a small part, or voxel sizes in another unit",
+    to_try="check the voxel sizes; if they are right, use networks trained on such volumes",
     measure=measure,
     bar="least_extent_mm",
     fit=fit,

@@ -1,4 +1,4 @@
-"""By the pictures slices do not run from feet to head, as the header has it (`orientation.py`)."""
+"""Judging by the pictures, slices do not run from feet to head as the header says (`orientation.py`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ FAINT = 0.001       # a probability below it is not written as 0.0 %
 
 @dataclass(frozen=True)
 class Axes:
-    """The body's orientation by the pictures, and whether the header states the directions of its axes."""
+    """The body's orientation judged by the pictures, and whether the header states the directions of its
+    axes."""
 
     bearing: Bearing
     stated: bool = True
@@ -51,13 +52,13 @@ def sentences(axes: Axes, rule: Rule) -> Iterator[str]:
         percent, wanted = below(upright, rule.least_upright, 1)
         share = percent if upright >= FAINT else f"under {FAINT:.1%}"
         stated = f"{share} that slices run from feet to head, as the header has it, at least {wanted} wanted"
-        yield f"its axes look wrong: {stated}; by the picture rather from {axes.bearing.rather}"
+        yield f"its axes look wrong: {stated}; judging by the picture, rather from {axes.bearing.rather}"
 
 
 CHECK = Check(
     code="turned",
     words="axes perhaps wrong",
-    meaning="by the pictures slices do not run from feet to head, as the header has it: their extents "
+    meaning="judging by the pictures, slices do not run from feet to head as the header says: the extents "
             "would be along another axis; nothing was turned",
     to_try="check the orientation in a viewer, and convert the original series again",
     measure=measure,

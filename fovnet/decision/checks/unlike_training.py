@@ -1,6 +1,6 @@
 """The volume looks unlike the training slices, in the networks' features (`novelty.py`).
 
-It leaves what is said of each region as it is: of 77 such statements on simulated people and real volumes
+It leaves the statements on regions unchanged: of 77 such statements on simulated people and real volumes
 none was wrong, and of 207 volumes that show no body, of kinds never trained on, as many surely show a region
 with it as without.
 """
@@ -50,9 +50,8 @@ def sentences(seen: Novelty, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="unlike-training",
     words="unlike what the networks know",
-    meaning="fewer of the slices that the networks were validated on look as unusual as this volume's than "
-            "the ensemble asks for",
-    to_try="look at the picture; networks trained on such volumes, or trained further on them, know them",
+    meaning="too few of the slices that the networks were validated on look as unusual as this volume's",
+    to_try="look at the picture; for such volumes, use networks trained (or trained further) on them",
     measure=measure,
     bar="least_novelty",
     fit=fit,

@@ -203,8 +203,8 @@ def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
     if mine != theirs:
         raise SearchError(
             "calibration-other-inputs",
-            f"{calibration.name}: measured with {mine}, and the trials have {theirs}; measure "
-            "anew with --again",
+            f"{calibration.name}: measured with {mine}, but the trials have {theirs}; measure again with "
+            "--again",
         )
     timed = [_Kept(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes]
     return _of(rows, timed, calibration.name, whole)
@@ -240,5 +240,5 @@ def read_calibration(path: Path) -> Calibration:
     except (OSError, json.JSONDecodeError, ValueError, KeyError, TypeError) as fault:
         raise SearchError(
             "calibration-damaged",
-            f"{path}: unreadable ({fault}); restore it, or remove it and calibrate anew",
+            f"{path}: unreadable ({fault}); restore it, or remove it and calibrate again",
         ) from None

@@ -57,7 +57,7 @@ def fitted(trained: Timings, validated: Timings | None = None) -> Device:
     """
     if len(trained) < FEWEST:
         raise ValueError(
-            f"{len(trained)} timed trainings; {FEWEST} or more are wanted, as many as a device has prices"
+            f"{len(trained)} timed trainings; {FEWEST} or more are needed, as many as a device has prices"
         )
     share = Device(1.0, 1.0, 1.0).validation_share
     found = _at_best(trained, share)

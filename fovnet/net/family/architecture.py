@@ -87,11 +87,11 @@ class Architecture:
             ("classes", self.classes, 1, 1000), ("widen", self.widen, 1, 2), ("stride", self.stride, 1, 2),
         ):
             if isinstance(level, bool) or not isinstance(level, int) or not least <= level <= most:
-                raise ValueError(f"{what} {level!r}; a whole number from {least} to {most} is wanted")
+                raise ValueError(f"{what} {level!r}; must be a whole number from {least} to {most}")
         if self.inputs != in_order(self.inputs):
             raise ValueError(
-                f"inputs {', '.join(self.inputs) or 'none'}; wanted are some of {', '.join(INPUTS)}, each "
-                "once, in this order"
+                f"inputs {', '.join(self.inputs) or 'none'}; give some of {', '.join(INPUTS)}, each once, "
+                "in this order"
             )
 
     @property

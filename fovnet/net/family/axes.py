@@ -112,7 +112,7 @@ def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
 def _refuse_impossible(name: str, level: Any) -> None:
     is_possible, wanted = LEVELS[name]
     if not is_possible(level):
-        raise SearchError("space-level", f"search.space: {name} = {level!r}; {wanted} is wanted.")
+        raise SearchError("space-level", f"search.space: {name} = {level!r}; give {wanted}.")
 
 
 def _number(level: Any) -> bool:

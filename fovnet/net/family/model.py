@@ -191,7 +191,7 @@ def _initialise(model: nn.Module, generator: torch.Generator | None) -> None:
 
     He et al. (2015), eq. 10: signals then keep their size from layer to layer.  With 2 in both of a pair they
     doubled at each: ten convolutions made them 1,000 times as strong.  Of 316 recorded separable networks 62
-    then diverged, now 23, and most of them learned best at a tenth of the learning rate that plain ones want.
+    then diverged, now 23, and most of them learned best at a tenth of the learning rate that plain ones need.
     """
     for name, layer in model.named_modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):

@@ -89,13 +89,13 @@ def refuse_other_inputs(
     if not {"classes", "slices"} <= facts.keys():
         raise ModelError(
             "weights-unmarked",
-            f"{path}: names neither its classes nor its slices; search again with this fovnet",
+            f"{path}: does not name its classes or its slices; search again with this fovnet",
         )
     if list(facts["classes"]) != list(classes):
         mine, wanted = (", ".join(names) for names in (facts["classes"], classes))
         raise ModelError(
             "weights-other-classes",
-            f"{path}: its classes are {mine}, wanted are {wanted}; search again, or name its regions",
+            f"{path}: its classes are {mine}, not {wanted}; search again, or give its regions",
         )
     trained = facts["slices"]
     for name in sorted(trained.keys() | slices.keys()):
@@ -103,7 +103,7 @@ def refuse_other_inputs(
             message = f"trained on slices with {name} = {trained.get(name)}, these have {slices.get(name)}"
             raise ModelError(
                 "weights-other-slices",
-                f"{path}: {message}; cut them alike, or search again on slices like these",
+                f"{path}: {message}; cut them in the same way, or search again on slices like these",
             )
 
 
@@ -157,7 +157,7 @@ def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
         if not counts and not (tensor.is_floating_point() and bool(torch.isfinite(tensor).all())):
             raise ModelError(
                 "weights-misfit",
-                f"{path}: {name} holds {tensor.dtype}, not all of it finite numbers; search again",
+                f"{path}: {name} ({tensor.dtype}) has values that are not finite; search again",
             )
 
 

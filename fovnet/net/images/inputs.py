@@ -150,7 +150,8 @@ def _source(pixels: Tensor, rows: Tensor, kinds: Sequence[str], placed: Placed |
     if tuple(kinds) != ("slice",) and (placed is None or ("sections" in kinds and placed.through is None)):
         raise ModelError(
             "inputs-unplaced",
-            f"networks that see {', '.join(kinds)} need the sizes and the places of the slices; give both",
+            f"networks with the inputs {', '.join(kinds)} need the sizes and the positions of the slices; "
+            "give both",
         )
     own = normalised(pixels.index_select(0, rows))
     if placed is None or "neighbours" not in kinds:
@@ -271,6 +272,6 @@ def inputs_of(members: Sequence[nn.Module]) -> tuple[str, ...]:
         listed = " and ".join(sorted(", ".join(each) for each in kinds))
         raise ModelError(
             "members-other-inputs",
-            f"networks of one ensemble are shown {listed}; take the networks of one search",
+            f"the networks of the ensemble have different inputs, {listed}; use the networks of one search",
         )
     return kinds.pop() if kinds else ("slice",)

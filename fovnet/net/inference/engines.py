@@ -128,7 +128,7 @@ def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> 
     if name != "torch" and device.type != "cpu":
         raise ConfigError(
             "engine-device",
-            f"engine {name} computes on the CPU, and the device is {device}; use --device cpu, or torch",
+            f"engine {name} computes on the CPU, but the device is {device}; use --device cpu, or torch",
         )
     return _made(name, members)
 
@@ -172,7 +172,7 @@ def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
     ):
         message = (
             f"engine {engine.name} {engine.version}: its probabilities differ from torch's by {off:.2g}, "
-            f"{AGREE:g} is allowed"
+            f"more than {AGREE:g}"
         )
         raise ModelError("engine-differs", f"{message}, or its features do; use the engine torch")
 
@@ -183,7 +183,7 @@ def _package(package: str, engine: str) -> Any:
     except (ImportError, OSError) as fault:     # OSError: it is installed, and a library it needs is not
         raise ModelError(
             "engine-missing",
-            f"engine {engine}: the package {package} is not usable here ({fault}); "
+            f"engine {engine}: the package {package} cannot be used here ({fault}); "
             f"pip install 'fovnet[{engine}]' (in a clone '.[{engine}]'), or use the engine torch",
         ) from fault
 

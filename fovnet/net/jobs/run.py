@@ -50,8 +50,8 @@ def _refuse_slices_of_other_settings(settings: Settings, results: Results, pack:
         if made.get(name, value) != value:
             raise ConfigError(
                 "slices-other-settings",
-                f"{results.slices}: made with {name} = {made[name]}, and the configuration says "
-                f"{value}; give the one that made them, another `results`, or `fovnet slice` again",
+                f"{results.slices}: made with {name} = {made[name]}, but the configuration says {value}; "
+                "use the configuration that made them, set another `results`, or run `fovnet slice` again",
             )
 
 
@@ -92,7 +92,7 @@ def finished_search(results: Results) -> tuple[Path, list[Trial]]:
         if slot not in trials:
             gone = slot_path(journal, slot)
             raise SearchError(
-                "slot-missing", f"{gone}: is gone, of a search that has finished; {to_repeat(gone)}"
+                "slot-missing", f"{gone}: of a finished search is missing; {to_repeat(gone)}"
             )
     return journal, [trials[slot] for slot in range(count)]
 
@@ -111,8 +111,8 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
     if read_json(current).get("training_sha256") not in alike:
         raise SearchError(
             "calibration-training",
-            f"{current}: its training is another than the configured one, or was made by an earlier "
-            "fovnet (`fovnet search` records it now); calibrate without --from",
+            f"{current}: its training differs from the configured one, or was made by an earlier fovnet "
+            "(`fovnet search` records it now); calibrate without --from",
         )
     return journal
 

@@ -86,14 +86,14 @@ def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
             )
         if name.strip() in levels:
             raise ConfigError(
-                "train-set", f"--set {change}: {name.strip()} is set twice; leave one of them out"
+                "train-set", f"--set {change}: {name.strip()} is set twice; leave out one of them"
             )
         try:
             levels[name.strip()] = number_in_words(yaml.safe_load(level))
         except (yaml.YAMLError, ValueError, RecursionError):
             raise ConfigError(
                 "train-set",
-                f"--set {change}: {level!r} is no level of an axis; give a number or a word, for instance "
+                f"--set {change}: {level!r} is not a level of an axis; give a number or a word, for instance "
                 "--set log2_filters=4",
             ) from None
     return changed(start_configuration(settings), levels)
@@ -276,8 +276,8 @@ class SearchPlan:
         if source_of(journal) != self.fingerprint:
             raise SearchError(
                 "journal-of-other-slices",
-                f"{journal}: begun for other slices than those in {self.pack.folder}; `fovnet slot begin` "
-                "begins it anew",
+                f"{journal}: begun for slices other than those in {self.pack.folder}; `fovnet slot begin` "
+                "starts it again",
             )
 
 
@@ -321,7 +321,7 @@ def search_prior(settings: Settings, space: Space) -> Prior | None:
     if path and settings.search.learn_from and not path.exists():
         raise SearchError(
             "prior-missing",
-            f"{path}: nothing is learned yet from {', '.join(settings.search.learn_from)}; `fovnet search "
+            f"{path}: nothing learned yet from {', '.join(settings.search.learn_from)}; `fovnet search "
             "learn --config CONFIG` does that, or leave search.learn_from out.",
         )
     return read_prior(path, space.axes) if path else None

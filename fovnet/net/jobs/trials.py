@@ -46,7 +46,7 @@ def train_slot(job: Job, journal: Path, slot: int) -> Trial:
 def forget_recorded(journal: Path) -> None:
     """Remove the checkpoints of all recorded trials: each is three times as large as its network.
 
-    For a search that is over; if more is asked of it, what it goes on with is trained from the first epoch,
+    For a search that is over; if it is extended, trainings that continue start again from the first epoch,
     to the same result.
     """
     _forget(journal / "networks", journal, needed=())

@@ -221,9 +221,9 @@ def _data_of(job: Job, device: torch.device) -> Data:
     stamps = stamp_of(job.pixels), stamp_of(job.rows)
     # `slice_collections` keeps the date of unchanged bytes
     if job.stamp is not None and stamps[0][:2] != job.stamp[:2]:
-        reason = "was written anew while the search ran, and what is learned from it would be of other slices"
+        reason = "was written again while the search ran, so the search would use other slices"
         raise SearchError(
-            "slices-replaced", f"{job.pixels}: {reason}; give the search's command again once they are cut"
+            "slices-replaced", f"{job.pixels}: {reason}; run the search's command again once they are cut"
         )
     return _resident(job.pixels, job.rows, stamps, device, job.kinds)
 

@@ -124,12 +124,12 @@ def choose_device(name: str) -> torch.device:
     if device.type not in ("cpu", "cuda") or (device.type == "cuda" and not torch.cuda.is_available()):
         raise ConfigError(
             "device-missing",
-            f"device {name!r} is not here; this torch {torch.__version__} can use auto or cpu; "
-            "cuda wants a GPU and a build of torch for it",
+            f"device {name!r} is not available; this torch {torch.__version__} can use auto or cpu; cuda "
+            "needs a GPU and a build of torch for it",
         )
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ConfigError("device-missing", f"device {name!r} is not here; GPUs are counted from cuda:0 to "
-                                            f"cuda:{torch.cuda.device_count() - 1}")
+        raise ConfigError("device-missing", f"device {name!r} does not exist; GPUs are numbered from cuda:0 "
+                                            f"to cuda:{torch.cuda.device_count() - 1}")
     return device
 
 

@@ -98,7 +98,7 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
         if checksum(member.weights) != member.sha256:
             raise ModelError(
                 "weights-damaged",
-                f"{member.weights}: not the file that ensemble.json beside it names; copy the whole folder "
+                f"{member.weights}: not the file recorded in ensemble.json beside it; copy the whole folder "
                 "again",
             )
         here = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
@@ -132,8 +132,8 @@ def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> B
     if not alike:
         raise ModelError(
             "begin-none-fits",
-            f"training.begin: no network there is of the architecture {body}; change no axis but the "
-            "learning rate and the batch, or begin without",
+            f"training.begin: no network there has the architecture {body}; change only the learning rate "
+            "and the batch, or leave out training.begin",
         )
 
     def apart(member: Beginning) -> tuple[float, float]:
@@ -210,7 +210,7 @@ def warm_start_ensemble(settings: Settings) -> tuple[Path, dict[str, Any]] | Non
     if folder.resolve() == Results(Path(settings.results)).ensemble.resolve():
         raise ConfigError(
             "begin-in-results",
-            f"training.begin: {begin}: is what this run replaces; give its results another folder",
+            f"training.begin: {begin}: is the ensemble that this run would replace; set another `results`",
         )
     return folder, facts_of(folder)
 

@@ -1,4 +1,4 @@
-"""What each step of decision and ensemble is worth: arms of an ablation, each against the one before."""
+"""What each step of decision and ensemble contributes: arms of an ablation, each against the one before."""
 
 from __future__ import annotations
 

@@ -58,13 +58,13 @@ def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
     volumes = several(whole.volumes, "labelled test volume")
     people = _people(whole.subjects, {row.collection for row in evaluation.volumes}, simulated)
     words = [
-        f"In {volumes} of {people} who took no part in training, fovnet named a wrong region in "
+        f"In {volumes} of {people} not seen in training, fovnet named a wrong region in "
         f"{decided.value} of {whole.slices:,} slices ({_interval(decided)}); the networks alone, before the "
         f"decision, in {raw.value}."
     ]
     if beside is not None and shown(beside).value != decided.value:
-        wrong = f"with all that is predicted beside it, {shown(beside).value} are wrong"
-        words.append(f"There a slice with a spine is judged by that alone; {wrong}.")
+        wrong = f"counting all that is predicted beside it, {shown(beside).value} are wrong"
+        words.append(f"A slice with a spine is judged by the spine alone; {wrong}.")
     if exact is not None and exact.numerator is not None:
         right = f"{exact.numerator:.0f} of {several(exact.denominator, 'volume')}"
         words.append(f"It found exactly the regions shown in {right}")
@@ -75,7 +75,7 @@ def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
     doubted = sum(row.extents == "unsure" for row in evaluation.volumes)
     unsure = several(doubted, "volume") if doubted else "no volume"
     refused = several(whole.refused, "volume") if whole.refused else "none"
-    words.append(f"It has a doubt about {unsure} as a whole and refused {refused}.")
+    words.append(f"It has doubts about {unsure} as a whole and refused {refused}.")
     return " ".join(words)
 
 
@@ -90,7 +90,7 @@ def _by_collection(evaluation: Evaluation, simulated: Collection[str]) -> str:
     groups = [group for group in evaluation.subgroups if group.attribute == COLLECTION and group.volumes]
     if len(groups) == 1:
         made = ", which is simulated" if groups[0].value in simulated else ""
-        return f"All of these volumes belong to the collection {groups[0].value}{made}."
+        return f"All of these volumes are from the collection {groups[0].value}{made}."
     words = []
     for group in groups:
         error = shown(group.find("slice_error", "decided"))

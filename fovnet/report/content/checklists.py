@@ -19,9 +19,9 @@ SECTIONS = {
     "answer": "The answer", "use": "Intended use", "inputs": "What went in",
     "people": "Who is in which split", "reference": "Reference standard", "slices": "Slice by slice",
     "borders": "Where one region ends", "volumes": "Volume by volume",
-    "statements": "What is said of each region", "subgroups": "Subgroups",
-    "calibration": "Is the confidence honest?", "risk": "Answering less, erring less",
-    "ablation": "What each step is worth", "failures": "Failures", "search": "The search",
+    "statements": "Answers by region", "subgroups": "Subgroups",
+    "calibration": "Is the confidence honest?", "risk": "Fewer answers, fewer errors",
+    "ablation": "What each step contributes", "failures": "Failures", "search": "The search",
     "explained": "The search, explained", "running": "Time and memory", "method": "Method in short",
     "limits": "What this report cannot say", "provenance": "Provenance",
 }
@@ -48,7 +48,7 @@ class Item(NamedTuple):
     remark: str = ""
 
 
-AUTHORS = "the authors of a study have to say it"
+AUTHORS = "for the authors of a study"
 NOT_UPDATED = "none was updated: the networks were trained from nothing"
 
 CLAIM = (
@@ -58,11 +58,11 @@ CLAIM = (
     ),
     Item(
         "2", "summary of design, methods, results, conclusions", "answer",
-        "results; the rest of an abstract is the authors’ to write",
+        "results; the rest of an abstract is left to the authors",
     ),
     Item(
         "3", "background, intended use and role", "use",
-        "use and role only; the background is the authors’ to write",
+        "use and role only; the background is left to the authors",
     ),
     Item("4", "aims, objectives and hypotheses", "", AUTHORS),
     Item("5", "prospective or retrospective", "", AUTHORS),
@@ -106,7 +106,7 @@ CLAIM = (
     ),
     Item(
         "30", "robustness or sensitivity", "subgroups",
-        "and, where the ablation was run, what each step is worth",
+        "and, if the ablation was run, what each step contributes",
     ),
     Item(
         "31", "explainability, interpretability", "failures",
@@ -132,11 +132,11 @@ CLAIM = (
     Item("41", "implications for practice", "use"),
     Item(
         "42", "full protocol or further technical detail", "provenance",
-        "the complete configuration; a study protocol is the authors’",
+        "the complete configuration; a study protocol is left to the authors",
     ),
     Item(
         "43", "availability of software, model, data", "provenance",
-        "versions and hashes; where they can be had is the authors’ to say",
+        "versions and hashes; where to get them is left to the authors",
     ),
     Item("44", "funding and other support, role of funders", "", AUTHORS),
 )
@@ -148,7 +148,7 @@ TRIPOD = (
     ),
     Item(
         "2", "abstract, by its own list", "answer",
-        "results; the rest of an abstract is the authors’ to write",
+        "results; the rest of an abstract is left to the authors",
     ),
     Item("3a", "context, rationale, earlier models", "", AUTHORS),
     Item("3b", "target population, purpose, users", "use"),
@@ -164,7 +164,7 @@ TRIPOD = (
     Item("6c", "treatments received", "", "not recorded, and without bearing on which region is shown"),
     Item(
         "7", "preparation and quality checks of data", "method",
-        "the same for everybody; what is refused stands under “What went in”",
+        "the same for everybody; refused volumes are under “What went in”",
     ),
     Item(
         "8a", "definition of the outcome, how and when assessed", "reference",
@@ -177,7 +177,7 @@ TRIPOD = (
     Item("9c", "who assessed predictors", "method", "nobody: pixels"),
     Item(
         "10", "sample size", "",
-        "counts are given under “What went in”; how they were arrived at is the authors’ to say",
+        "counts are given under “What went in”; how they were chosen is left to the authors",
     ),
     Item("11", "missing data", "people", "counted, not imputed"),
     Item("12a", "how the data were used and partitioned", "people"),
@@ -197,13 +197,14 @@ TRIPOD = (
     Item("14", "fairness", "subgroups", "by the recorded attributes; no step to improve it is taken"),
     Item(
         "15", "output of the model, and its thresholds", "method",
-        "the thresholds themselves stand with the decision’s settings",
+        "the thresholds are under the settings of the decision",
     ),
     Item("16", "differences between training and evaluation data", "people"),
     Item("17", "ethical approval and consent", "", AUTHORS),
     Item("18a", "funding", "", AUTHORS),
     Item("18b", "conflicts of interest", "", AUTHORS),
-    Item("18c", "protocol", "provenance", "the complete configuration; a study protocol is the authors’"),
+    Item("18c", "protocol", "provenance", "the complete configuration; a study protocol is left to the "
+                                          "authors"),
     Item("18d", "registration", "", AUTHORS),
     Item("18e", "sharing of data", "", AUTHORS),
     Item("18f", "sharing of code", "provenance", "fovnet’s version; configuration and hashes"),
@@ -228,7 +229,7 @@ TRIPOD = (
         "27a", "poor or missing input at use", "inputs",
         "what is refused and why; doubts under “Volume by volume”",
     ),
-    Item("27b", "what users have to do, and what expertise they need", "use"),
+    Item("27b", "what users must do, and the expertise they need", "use"),
     Item("27c", "next steps of research", "", AUTHORS),
 )
 

@@ -53,15 +53,15 @@ def cohort_of(evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[
 def _sentence(manifest: Sequence[Listed]) -> str:
     """Numbers of volumes and subjects, and how volumes are named."""
     if not manifest:
-        return "No list of prepared volumes was handed to this report."
+        return "This report has no list of prepared volumes."
     subjects = len({one.subject_id for one in manifest})
     hashed = (
-        " Volumes are named by hashes; slices/manifest.tsv, which stays with the data, tells them (column "
-        "shown_id)."
+        " Volumes are named by hashes; slices/manifest.tsv, which stays with the data, has the names "
+        "(column shown_id)."
     )
     return (
         f"{several(len(manifest), 'volume')} of {several(subjects, 'subject')}. All volumes of one subject "
-        f"stand in the same split; this was checked.{hashed if any(one.hashed for one in manifest) else ''}"
+        f"are in the same split; this was checked.{hashed if any(one.hashed for one in manifest) else ''}"
     )
 
 

@@ -1,4 +1,5 @@
-"""The chapter on confidence: whether it is calibrated, and what answering only the surest volumes saves."""
+"""The chapter on confidence: whether it is calibrated, and how many errors are avoided by answering only the
+surest volumes."""
 
 from __future__ import annotations
 
@@ -169,13 +170,13 @@ def promise_words(abstention: Abstention, risk: Measure | None = None) -> str:
     split (`risk`)."""
     stated, subjects = percent(abstention.stated_error), several(abstention.subjects, "subject")
     words = (
-        f"Extents are sure from confidence {abstention.min_confidence:.2f} on, chosen on {subjects} of the "
+        f"Extents are sure from a confidence of {abstention.min_confidence:.2f}, chosen on {subjects} of the "
         f"validation split for an error of at most {stated} of the slices answered, on average over people. "
     )
     if abstention.promised:
         words += "A test over subjects shows that this holds for new people like them."
     else:
-        words += "That was not shown for new people: the subjects are too few, or the errors too many."
+        words += "This could not be shown for new people: there are too few subjects, or too many errors."
     if risk is None or risk.value is None:
         return words
     seen = shown(risk)

@@ -100,11 +100,11 @@ def ending(explanation: Explanation) -> str:
         *one.notes,
     ]
     if one.done >= one.asked and not one.ended:
-        words.append("It stopped because all trials that were asked for are done.")
+        words.append("It stopped because all requested trials are done.")
     elif not one.ended:
-        words.append("It is under way, or was interrupted: the same search command goes on from here.")
+        words.append("It is running, or was interrupted: the same search command resumes it.")
     if one.more_than_asked:
-        words.append("It had gone on before, when more was asked for; what follows is of all these trials.")
+        words.append("It had continued before, with more trials requested; what follows covers all of them.")
     if one.begun >= one.feasible:
         chose = "begun: the method chose their order, and how long each was trained" if one.spending else (
             "trained: the method chose their order, and nothing else"
@@ -137,7 +137,7 @@ def convergence(explanation: Explanation) -> str:
     """When the best score was reached, what training took, and what further trials may gain."""
     best = next((step for step in explanation.steps if step.slot == explanation.best_slot), None)
     if best is None:
-        return "No trial came to a score: there is nothing to converge to."
+        return "No trial has a score: there is no convergence."
     last = explanation.steps[-1]
     spread = [
         step.score for step in explanation.steps if step.slot < explanation.initial and step.score is not None
@@ -175,7 +175,8 @@ def convergence(explanation: Explanation) -> str:
             f"the prediction; corrected by the trials before each, {refined.count}."
         )
         if left:
-            words.append(f"What is still to come takes about {duration(left)}, if it is like what is done.")
+            words.append(f"The remaining trials take about {duration(left)}, if they are like the finished "
+                         "ones.")
     return " ".join(words)
 
 
@@ -192,19 +193,19 @@ def _regrets(explanation: Explanation) -> Iterator[str]:
     if matter is None or explanation.spending is not None:
         return
     if matter.remaining_regret is None:
-        yield "The model knows only ranks: it cannot say what is still to be gained."
+        yield "The model knows only ranks: the remaining gain is unknown."
     else:
         meaning = (
-            "how much lower than the best one tried the lowest of all untried configurations may be expected "
-            "to be, at most"
+            "an upper bound of how much lower the best untried configuration is expected to be than the "
+            "best one tried"
         )
         yield f"At the end it is {_gain(matter.remaining_regret)}: {meaning}." if with_regret else (
             f"The expected regret at the end is {_gain(matter.remaining_regret)}: {meaning}."
         )
     yield (
-        f"The model takes {matter.as_good:,} of the {explanation.feasible:,} configurations that fit for as "
-        "good as the best, up to what two trainings of one configuration differ by: if it is right, trials "
-        f"drawn by lot would come to the first of them after {matter.random_draws:,.1f} on average."
+        f"The model takes {matter.as_good:,} of the {explanation.feasible:,} configurations that fit to be "
+        "as good as the best, up to the difference between two trainings of one configuration: if so, "
+        f"random trials would reach the first of them after {matter.random_draws:,.1f} on average."
     )
 
 
@@ -215,7 +216,7 @@ def _slot(explanation: Explanation) -> str:
 
 def _since(count: int, slot: str) -> list[str]:
     return (
-        [f"{several(count, slot)} after it brought nothing better."]
+        [f"{several(count, slot)} after it found nothing better."]
         if count
         else [f"No {slot} came after it."]
     )
@@ -224,7 +225,7 @@ def _since(count: int, slot: str) -> list[str]:
 def descending(course: Descent) -> str:
     """How a direct search came to its answer, step by step, and whether a neighbour of it may be better."""
     counts = ", ".join(f"{count} by {STEPS[step]}" for step, count in course.steps)
-    words = [f"It chose its configurations so: {counts}."] if counts else []
+    words = [f"How it chose its configurations: {counts}."] if counts else []
     one = course.certificate
     if one is None:
         return " ".join([*words, "Without a score there is no centre to poll around."])
@@ -243,12 +244,13 @@ def descending(course: Descent) -> str:
 STEPS = {
     "start": "the start", "spread": "being spread over the space", "poll": "polls around the best",
     "search": "global search", "extended poll": "polls around a good one of another category",
-    "speculative": "going as far again", "restart": "polls around others, the smallest used up",
+    "speculative": "going as far again", "restart":
+        "polls around others, after the smallest poll was exhausted",
 }
 
 
 UNJUDGED = (
-    "No slot knew four different scores before it, from which on a Gaussian process is held against it."
+    "No slot had four different scores before it, the minimum for a comparison with a Gaussian process."
 )
 
 
@@ -257,18 +259,18 @@ def teaching(one: Taught) -> str:
     instead."""
     names = ", ".join(f"{name} ({several(rows, 'configuration')} with a score)" for name, rows in one.sources)
     words = [
-        f"It began with an order of all configurations, the most promising first, learned from "
+        "It began with an order of all configurations, the most promising first, learned from "
         f"{several(len(one.sources), 'earlier search', 'earlier searches')}: {names}."
     ]
     if one.place_of_best is not None:
         words.append(
-            f"The best configuration found stands at place {one.place_of_best:,} of {one.of:,} in it."
+            f"The best configuration found is at place {one.place_of_best:,} of {one.of:,} in it."
         )
     if one.tau is not None:
         share = percent(0.5 + 0.5 * one.tau)
         words.append(
-            f"Of two configurations with a score it had put the better one first {share} of the time; by "
-            "chance it would be half."
+            f"Of two configurations with a score it ranked the better one first {share} of the time; chance "
+            "would give half."
         )
     return " ".join([*words, *(_guarding(one) if one.verdicts else [UNJUDGED])])
 
@@ -278,17 +280,16 @@ def _guarding(one: Taught) -> Iterator[str]:
     last, judged = one.verdicts[-1], several(len(one.verdicts), "slot")
     worse = [each.slot for each in one.verdicts if (each.guarded if one.guard else each.prior > each.process)]
     yield (
-        f"Before each of {judged}, four or more scores being known, it was held against a Gaussian process "
-        "that predicts each score from the others: which of them puts fewer pairs of scores in the wrong "
-        "order?"
+        f"Before each of {judged}, with four or more known scores, it was compared with a Gaussian process "
+        "that predicts each score from the others: which of them orders fewer pairs of scores wrongly?"
     )
     if not worse:
-        yield "The learned order was never the worse of the two, and always followed."
+        yield "The learned order was never worse, and was always used."
     elif one.guard:
-        yield f"In {several(len(worse), 'slot')} ({_ranges(worse)}) the process did, and chose in its place."
+        yield f"In {several(len(worse), 'slot')} ({_ranges(worse)}) the process did, and was used instead."
     else:
         yield (
-            f"In {several(len(worse), 'slot')} ({_ranges(worse)}) the process did, but could not choose: "
+            f"In {several(len(worse), 'slot')} ({_ranges(worse)}) the process did, but was not used: "
             "search.ranking.guard is off."
         )
     yield (
@@ -330,7 +331,7 @@ def spending(spent: Spending) -> str:
         f"{percent(spent.on_failed / max(1, spent.epochs))} on failures.",
         *_order_kept(spent),
         *_passed_over(spent),
-        "Whether a training that was never taken up would have ended better is not known.",
+        "Whether a stopped training would have ended better is unknown.",
     ]
     return " ".join(words)
 
@@ -345,11 +346,11 @@ def _order_kept(spent: Spending) -> Iterator[str]:
     ]
     if shares:
         yield (
-            "Of pairs of trainings that both went to the end so many stood in the same order before: "
+            "Share of pairs of trainings run to the end that were already in the same order: "
             f"{', '.join(shares)}."
         )
     else:
-        yield "No two trainings that went to the end can be compared on an earlier rung."
+        yield "No two trainings that ran to the end can be compared on an earlier rung."
 
 
 def _passed_over(spent: Spending) -> Iterator[str]:
@@ -366,7 +367,7 @@ def _their(count: int) -> str:
 
 
 NETWORKS = ("ranking", "ensemble-ei")
-"""Methods whose model is no Gaussian process."""
+"""Methods whose model is not a Gaussian process."""
 
 
 def honesty(explanation: Explanation) -> str:
@@ -375,8 +376,8 @@ def honesty(explanation: Explanation) -> str:
     if not forecasts.slots:
         if explanation.spending and explanation.method.startswith("gp-"):
             return (
-                "No score was forecast: the model saw trainings of different lengths, and predicts where "
-                "they end only with search.fidelity: axis, after the first slots."
+                "No score was forecast: the model saw trainings of different lengths, and predicts their "
+                "final scores only with search.fidelity: axis, after the first slots."
             )
         if explanation.spending and explanation.method in NETWORKS:
             return "No score was forecast: the model saw trainings of different lengths."
@@ -384,14 +385,14 @@ def honesty(explanation: Explanation) -> str:
             return f"No score was forecast: {explanation.method} asks no model of the scores."
         spread = several(explanation.initial, "slot")
         return (
-            f"No score was forecast: the model is asked after the first {spread}, once a trial has a score."
+            f"No score was forecast: the model is used after the first {spread}, once a trial has a score."
         )
     words = []
     if forecasts.inside.total:
         measured = _shown(forecasts.inside)
         words.append(
             f"{measured.count} scores, {measured.value} ({measured.interval}), fell inside the 95 % band "
-            f"that was forecast before their training{_verdict(forecasts.inside)}."
+            f"forecast before their training{_verdict(forecasts.inside)}."
         )
     if forecasts.below or forecasts.above:
         words.append(f"{forecasts.below} lay below their band, {forecasts.above} above.")
@@ -408,7 +409,7 @@ def _verdict(share: Share) -> str:
     """Whether the count inside the band is improbably small or large for a coverage of STATED: a one-sided
     binomial tail below RARE."""
     if binom.cdf(share.count, share.total, STATED) < RARE:
-        return ": too few, the model was surer than it should be"
+        return ": too few, the model was overconfident"
     if binom.sf(share.count - 1, share.total, STATED) < RARE:
         return ": more than stated, the bands could be narrower"
     return ", which agrees with it"
@@ -430,14 +431,14 @@ def mattering(explanation: Explanation) -> str:
         for place, axis in enumerate(ranked[:3])
     )
     words.append(
-        "Of its variance over all configurations single axes make "
-        f"{percent(sum(axis.share or 0.0 for axis in ranked))}{alone}."
+        f"Single axes explain {percent(sum(axis.share or 0.0 for axis in ranked))} of its variance over all "
+        f"configurations{alone}."
     )
     if pair is not None and _counts(pair.share):
         whole = percent(sum(one.share or 0.0 for one in matter.pairs))
-        words.append(f"Two axes together make {whole}, first of all {_both(pair)} {percent(pair.share)}.")
+        words.append(f"Pairs of axes explain {whole}, above all {_both(pair)} {percent(pair.share)}.")
     if _counts(matter.higher):
-        words.append(f"The remaining {percent(matter.higher)} take three axes or more.")
+        words.append(f"The remaining {percent(matter.higher)} needs three axes or more.")
     if not matter.full_grid:
         words.append(
             "The space lacks some combinations: shares of single axes overlap, and those of pairs are not "
@@ -452,9 +453,9 @@ def _trust(matter: Matter) -> str:
     if matter.explained < 0.1:
         return (
             f"The final model has no predictive value (leave-one-out: {_signed(matter.explained)} of the "
-            f"variance of {matter.scores} scores): what follows is guesswork."
+            f"variance of {matter.scores} scores): the following is guesswork."
         )
-    kept = "" if matter.explained >= 0.5 else "; what follows is a hint, no more"
+    kept = "" if matter.explained >= 0.5 else "; the following is only a hint"
     return (
         f"The final model predicts {_signed(matter.explained)} of the variance of {matter.scores} scores, "
         f"each left out in turn{kept}."
@@ -467,8 +468,8 @@ def failing(explanation: Explanation) -> str:
         return f"No {_slot(explanation)} failed." if explanation.finished else "No trial is finished."
     kinds = ", ".join(_kind(group) for group in explanation.failure_groups)
     return (
-        f"{len(explanation.failures)} of {several(explanation.finished, _slot(explanation))} came to no "
-        f"score: {kinds}."
+        f"{len(explanation.failures)} of {several(explanation.finished, _slot(explanation))} have no score: "
+        f"{kinds}."
     )
 
 

@@ -102,8 +102,8 @@ def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
         f"{len(ranked):,} of {several(counted, 'volume')} failed: {other:,} with a wrong set of regions, "
         f"{len(ranked) - other:,} with the right regions and at least {percent(WRONG_SHARE)} of the slices "
         f"wrong. {sure:,} of them were answered without a doubt, {len(ranked) - sure:,} with one. Those "
-        "without come first, the surest before the others: how sure of just these regions, or, where they "
-        f"are right, of the slices. {pictured:,} are pictured."
+        "without come first, in order of confidence: in exactly these regions or, if they are right, in "
+        f"the slices. {pictured:,} are pictured."
     )
 
 

@@ -77,7 +77,7 @@ def predictors(settings: Settings, rule: Rule) -> str:
     """The predictors of an answer, in words."""
     shown = "sections" in settings.training.inputs
     sections = " and of the volume’s sagittal and coronal section," if shown else ""
-    heights = " and how high regions usually lie" if any(rule.heights) else " and nothing else"
+    heights = " and the usual heights of regions" if any(rule.heights) else " and nothing else"
     return f"the pixels of axial slices{sections}{heights}"
 
 
@@ -104,7 +104,7 @@ def _decoding(rule: Rule) -> str:
             "The decision then puts a border only where the curves of two adjacent regions cross, as the "
             "thesis does"
         )
-    usual = ", about as high as they usually lie" if any(rule.heights) else ""
+    usual = ", near their usual heights" if any(rule.heights) else ""
     return (
         "The decision then takes the most probable sequence in which regions are contiguous, in anatomical "
         f"order, each at most once{usual}"
@@ -117,9 +117,9 @@ def _intervals(evaluation: Evaluation) -> str:
     used = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     return (
         f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed "
-        f"{evaluation.seed}), so that slices and volumes of one person travel together. Where each subject "
-        "gives at most one observation they are Wilson’s; at 0 % and at 100 % they are Wilson’s over "
-        f"subjects. A subgroup of fewer than {FEWEST_SUBJECTS} subjects is marked “too few”, and one subject "
+        f"{evaluation.seed}), so that slices and volumes of one person stay together. If each subject gives "
+        "at most one observation, and at 0 % and 100 %, they are Wilson intervals over subjects. A "
+        f"subgroup of fewer than {FEWEST_SUBJECTS} subjects is marked “too few”, and one subject "
         f"gives no interval. In this report: {used}."
     )
 

@@ -23,7 +23,7 @@ from fovnet.words import several
 
 STAGE_NAMES = {"raw": "networks alone", "smoothed": "after smoothing", "decided": "after the decision"}
 
-NO_REGION = "named no region (no doubt of its own)"
+NO_REGION = "named no region (not counted as a doubt)"
 """The code "none" in the table of doubts."""
 
 HEADERS = {
@@ -185,7 +185,7 @@ def borders_table(evaluation: Evaluation) -> Table:
         "border_within_10_mm": f"within {AGREEMENT_MM:.0f} mm",
         "border_missed": "missed",
         "border_invented": "invented",
-        "border_interval_holds": "90 % intervals that hold the true height",
+        "border_interval_holds": "90 % intervals that contain the true height",
         "border_interval_median_mm": "width of these intervals, median",
     }
     measured = {one.name for one in whole.measures}
@@ -223,7 +223,7 @@ def handling_table(evaluation: Evaluation) -> Table:
     handled = {measure.name: shown(measure) for measure in evaluation.handling}
     spans, beside = whole.find("span_f1", "decided"), whole.find("slice_error_any_label", "decided")
     return Table(
-        ("counted in volumes, unless it says slices", "value"),
+        ("counted in volumes, unless stated otherwise", "value"),
         (
             ("exactly the right regions", shown(whole.find("exact_set", "decided"))),
             (
@@ -233,11 +233,11 @@ def handling_table(evaluation: Evaluation) -> Table:
             ("F1 of presence, weighted by region", shown(whole.find("presence_f1_weighted", "decided"))),
             *([("F1 of spans: the region found, in about the right place", shown(spans))] if spans else []),
             (
-                "some slice called a region that does not touch the true one",
+                "a slice given a region not adjacent to the true one",
                 shown(whole.find("far_confusion_volumes", "decided")),
             ),
-            *([("slices with any false label, beside a spine too", shown(beside))] if beside else []),
-            ("with a doubt about the volume as a whole", handled["abstained"]),
+            *([("slices with any false label, also beside a spine", shown(beside))] if beside else []),
+            ("with a doubt about the whole volume", handled["abstained"]),
             ("refused", handled["refused"]),
         ),
         name="handling",

@@ -70,13 +70,13 @@ def reference_words(vocabulary: Vocabulary) -> tuple[str, ...]:
     return (
         "The reference is the table regions.tsv of each collection: from which slice to which a volume shows "
         "a region. A slice outside every row shows none. A volume may show a side region, such as spine, "
-        "beside those that it crosses.",
+        "beside the regions that it crosses.",
         "The lines between regions are drawn at bony or air-filled landmarks, which every MR contrast shows; "
-        "where organs overlap them, the landmark decides."
+        "if organs overlap them, the landmark decides."
         if known
-        else "This vocabulary is the collection’s own; its landmarks are not recorded here.",
-        f"People who draw the same line differ by about {AGREEMENT_MM:.0f} mm: a border within that distance "
-        "is counted as agreement.",
+        else "This vocabulary is custom; its landmarks are not recorded here.",
+        f"People who draw the same line differ by about {AGREEMENT_MM:.0f} mm: a border within that "
+        "distance counts as agreement.",
         "Who labelled each collection, with which tool, how often, and with what agreement among readers is "
         "not recorded in these files; labels of a simulated collection are computed from the simulated "
         "anatomy and have no reader.",

@@ -19,8 +19,7 @@ SHORT_LIST = 10
 """Trials in the short list, shown first."""
 
 FURTHER = (
-    " Each went on from a network of another ensemble, with that one's configuration: nothing was searched "
-    "for."
+    " Each continued from a network of another ensemble, with its configuration: there was no search."
 )
 
 HEADER = ("trial", "status", "configuration", "score", "epochs", "time", "predicted", "device", "message")
@@ -109,7 +108,7 @@ def _lacking(members: int, wanted: int) -> str:
     if members >= wanted:
         return ""
     had = f"{several(members, 'member')} of {wanted} asked for"
-    return f"{had}: no more trials went to their end and did better than guessing."
+    return f"{had}: no more trials ran to the end and beat guessing."
 
 
 def rule_table(rule: Rule, vocabulary: Vocabulary) -> Table:
@@ -123,7 +122,7 @@ def rule_table(rule: Rule, vocabulary: Vocabulary) -> Table:
 
 def _sentence(trainings: Sequence[Training], ranked: Sequence[Training], *, further: bool) -> str:
     if not trainings:
-        return "No search belongs to this report." + (FURTHER if further else "")
+        return "This report includes no search." + (FURTHER if further else "")
     failed = len(trainings) - len(ranked)
     ended = f"{failed:,} of them failed" if failed else "none failed"
     words = f"{several(len(trainings), 'trial')}, {ended}."

@@ -92,17 +92,17 @@ def _promises(by_region: ByRegion) -> str:
     stated = percent(by_region.stated_error)
     bars = ((YES, by_region.yes), (NO, by_region.no))
     return (
-        f"The bars were chosen on the validation split so that of each kind at most {stated} are wrong, on "
+        f"The bars were chosen on the validation split so that at most {stated} of each kind are wrong, on "
         f"average over people. {' '.join(_promise(kind, bar) for kind, bar in bars)}"
     )
 
 
 def _promise(kind: str, bar: RegionBar) -> str:
     known = f"{several(bar.subjects, 'subject')} and {several(bar.statements, 'statement')}"
-    first = f"“{kind.capitalize()}” is said from a probability of {bar.min_confidence:.2f} on ({known}): "
+    first = f"“{kind.capitalize()}” is the answer from a probability of {bar.min_confidence:.2f} ({known}): "
     if bar.promised:
         return f"{first}a test over subjects shows that this holds for new people like them."
-    return f"{first}that this holds for new people was not shown; subjects are too few, or errors too many."
+    return f"{first}this could not be shown for new people: there are too few subjects, or too many errors."
 
 
 def _table(evaluation: Evaluation) -> Table:

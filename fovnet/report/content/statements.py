@@ -9,8 +9,8 @@ USE = (
     "To sort, index and route MRI volumes by the body regions they show: finding series in an archive, "
     "choosing the processing that fits, checking that the field of view covers what was ordered, adding the "
     "body part where the header lacks it.",
-    "For people who keep or use an archive of images; a person can check every answer against its picture, "
-    "and has to check what is marked unsure.",
+    "For people who keep or use an image archive; a person can check every answer against its picture, and "
+    "must check what is marked unsure.",
 )
 
 NOT_FOR = (
@@ -18,20 +18,20 @@ NOT_FOR = (
     "modalities other than MRI",
     "anatomy that the training collections lack: small children, animals, amputations, prone or decubitus "
     "positions, unless they are listed below",
-    "judging a scanner or a site whose images no collection below is like",
+    "scanners or sites whose images are unlike all collections below",
 )
 
 LIMITS = (
-    "Figures on a simulated collection say that the method works, not how well it works on a scanner: read "
-    "the subgroup of the collection that is like yours, and where there is none, there is no figure.",
-    "The intervals tell how the figures would vary with other subjects of the same collections; they know "
-    "nothing of other hospitals.",
+    "Figures on a simulated collection show that the method works, not how well it works on a scanner: look "
+    "for a subgroup of a collection like yours; if there is none, there is no figure for it.",
+    "The intervals tell how the figures would vary with other subjects of the same collections; they say "
+    "nothing about other hospitals.",
     "The labels are taken to be right. A reader’s own variation, and errors in the table, count as errors of "
     "fovnet.",
-    "The test split was not looked at in training, search or tuning; whoever changes settings after reading "
-    "this report, and evaluates again on the same split, has looked at it.",
+    "The test split was not looked at in training, search or tuning; changing settings after reading this "
+    "report and evaluating again on the same split breaks this.",
     "The confidence was calibrated on the validation split; on images of another kind it may be wrong "
-    "without notice.",
+    "without warning.",
 )
 
 REFERENCES = (

@@ -87,9 +87,8 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Sto
         if wanted and classes and classes != wanted:
             raise CollectionError(
                 "answers-other-regions",
-                f"{folder}: {facts['volume_id']} was answered with the classes "
-                f"{', '.join(classes)}, and --regions has {', '.join(wanted)}; give the "
-                "--regions of its ensemble",
+                f"{folder}: {facts['volume_id']} was answered with the classes {', '.join(classes)}, but "
+                f"--regions has {', '.join(wanted)}; give the --regions of its ensemble",
             )
     return [_stored_answer(facts) for facts in found]
 

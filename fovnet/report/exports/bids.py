@@ -30,9 +30,9 @@ DESCRIPTION = "dataset_description.json"
 NAMED = re.compile(r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)")
 IGNORED = "*_desc-fovnet_*.json\n"
 """Content of .bidsignore: the validator reports an error for a sidecar whose image is in another data set."""
-README = """Body regions that fovnet {version} saw in MRI volumes: a JSON a volume, `BodyPart` where every region is sure, `FovnetStatus`,
-`FovnetAnswers` region by region, `FovnetSpans` in scanner millimetres (`FovnetExtents`: sure or unsure), and in `Sources` the image.
-The images stay where they are.  Not for diagnosis.
+README = """Body regions that fovnet {version} saw in MRI volumes: one JSON per volume, `BodyPart` if every
+region is sure, `FovnetStatus`, `FovnetAnswers` region by region, `FovnetSpans` in scanner millimetres
+(`FovnetExtents`: sure or unsure), and the image in `Sources`. The images are not moved.  Not for diagnosis.
 """
 SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
 
@@ -133,8 +133,8 @@ def _refuse_other_dataset(path: Path) -> None:
     if "fovnet" not in made_by:
         raise ConfigError(
             "bids-other-dataset",
-            f"--out {path.parent}: {path.name} lies there, of a data set that fovnet has not made, and "
-            "would be written over; give a folder of its own, such as derivatives/fovnet",
+            f"--out {path.parent}: {path.name} exists, is of a data set that fovnet did not make, and would "
+            "be overwritten; give another folder, such as derivatives/fovnet",
         )
 
 

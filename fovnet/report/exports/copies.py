@@ -42,7 +42,7 @@ from fovnet.volume.dicom.pixels import with_transfer_syntax
 NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
 ALL_LETTERS = (UTF_8, "GB18030")
 THROUGH = 0.8       # share of the height of all spans: a spine along a head is no spine acquisition
-BY_HAND = "Look at the volume, and correct its header by hand if need be."
+BY_HAND = "Look at the volume, and correct its header by hand if necessary."
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
 SIDES = ("Laterality", "ImageLaterality")
 STRUCTURE = "PrimaryAnatomicStructureSequence"
@@ -64,8 +64,8 @@ def refuse_beside_sources(answers: Path, folder: Path) -> None:
         if within and (answer.images is not None or answer.status == "refused"):
             raise ConfigError(
                 "copies-beside-sources",
-                f"--out {folder}: {answer.path} lies in it or holds it, and what is written there "
-                "would be taken for sources; give a folder of their own, beside them",
+                f"--out {folder}: overlaps with the sources in {answer.path}, and the copies would be taken "
+                "for sources; give a separate folder",
             )
 
 
@@ -130,7 +130,7 @@ def _write(answer: StoredAnswer, source: Original, path: Path, relabel: Callable
         # unusual header values raise any exception, whose text may contain a name
         raise ModelError(
             "export-header",
-            f"{answer.path}: {answer.volume_id} has a header of which no copy can be made "
+            f"{answer.path}: {answer.volume_id} has a header that cannot be copied "
             f"({type(fault).__name__}). Correct the series in its archive.",
         ) from fault
 
@@ -162,8 +162,8 @@ def _refuse_other_places(answer: StoredAnswer, source: Original) -> None:
     if others:
         raise ModelError(
             "export-other-places",
-            f"{source.item}: {len(others)} of its {len(places)} frames lie beside {answer.volume_id}; "
-            "the header speaks of all. Split it into one object a volume, and predict those.",
+            f"{source.item}: {len(others)} of its {len(places)} frames are outside {answer.volume_id}, but "
+            "the header applies to all. Split it into one object per volume, and predict those.",
         )
 
 
@@ -195,8 +195,8 @@ def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
     if answer.status != "ok":
         raise ModelError(
             "export-unsure",
-            f"{answer.volume_id}: which regions it shows is not sure ({answer.message}); only a prediction "
-            f"with status ok is written into a header. {BY_HAND}",
+            f"{answer.volume_id}: its regions are not sure ({answer.message}); only an answer with status "
+            f"ok is written into a header. {BY_HAND}",
         )
     if not names:
         raise ModelError(
@@ -214,7 +214,7 @@ def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
     if not answer.are_extents_sure and len(names) > 1 and (together is None or chain < names):
         raise ModelError(
             "export-unsure",
-            f"{answer.volume_id}: its term depends on heights that are in doubt ({answer.message}). "
+            f"{answer.volume_id}: its term depends on heights in doubt ({answer.message}). "
             f"{BY_HAND}",
         )
     if term is None:

@@ -17,7 +17,7 @@ def refuse_foreign(path: Path) -> None:
     """Raises ModelError "export-foreign" if there is a file at `path` that fovnet did not write."""
     if path.exists() and not is_our_dicom(path):
         raise ModelError(
-            "export-foreign", f"{path}: lies there, and was not written by fovnet; give another --out."
+            "export-foreign", f"{path}: exists, and was not written by fovnet; give another --out."
         )
 
 
@@ -29,8 +29,8 @@ def refuse_other_series(path: Path, header: Any) -> None:
     if before is not None and before != _series_of(header):
         raise ModelError(
             "export-other-study",
-            f"{path}: lies there, on a volume of the same name from another study or series, and would "
-            "be written over; give each batch an --out of its own, or remove it.",
+            f"{path}: exists, is about a volume of the same name from another study or series, and would be "
+            "overwritten; give each batch its own --out, or remove it.",
         )
 
 
@@ -47,8 +47,8 @@ def withdraw(paths: Iterable[Path], source: Path) -> None:
         if before not in there:
             raise ModelError(
                 "export-stays",
-                f"{path}: lies there, on a volume of the same name, and {source} has no answer to take its "
-                "place; remove it if it is on that, else give each batch an --out of its own.",
+                f"{path}: exists, is about a volume of the same name, and {source} has no answer to replace "
+                "it; remove it if it is about that volume, otherwise give each batch its own --out.",
             )
     for path, _ in ours:
         path.unlink()

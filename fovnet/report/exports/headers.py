@@ -116,7 +116,7 @@ def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabula
     """
     if path.exists() and not _is_table(path):
         raise ConfigError(
-            "headers-other-file", f"--out {path}: lies there, and is no table of headers; give another name."
+            "headers-other-file", f"--out {path}: exists, and is not a table of headers; give another name."
         )
     rows = [
         {

@@ -85,13 +85,13 @@ def _objects(answer: StoredAnswer) -> dict[str, set[Item]]:
     except OSError as fault:
         raise ModelError(
             "export-unreadable",
-            f"{answer.path}: {answer.volume_id} was answered from it, and it cannot be read "
-            f"({fault.strerror}). Give it back its permissions, and export again.",
+            f"{answer.path}: {answer.volume_id} was answered from it, but it cannot be read "
+            f"({fault.strerror}). Restore its permissions, and export again.",
         ) from fault
     lacking = [uid for uid in wanted if uid not in objects]
     if lacking or not same:
         how = f"{len(lacking)} of {len(wanted)} images" if lacking else "the files"
-        why = "are not there any more" if lacking else "have changed since"
+        why = "are missing" if lacking else "have changed since"
         raise ModelError(
             "export-changed",
             f"{answer.path}: {how} that {answer.volume_id} was answered from {why}. Predict it again.",
@@ -113,8 +113,8 @@ def images_answered(answer: StoredAnswer) -> Images:
     if not place.is_absolute() and not os.path.exists(place):  # noqa: PTH110  (Path.exists raises where it may not look)
         raise ModelError(
             "export-elsewhere",
-            f"{answer.path}: not found from {Path.cwd()}, and counts from the folder where predict ran. "
-            "Give the command there.",
+            f"{answer.path}: not found from {Path.cwd()}; the path is relative to the folder where predict "
+            "ran. Run the command there.",
         )
     return answer.images
 
@@ -124,7 +124,7 @@ def refuse_unanswered(answer: StoredAnswer) -> None:
     if answer.status == "refused":
         raise ModelError(
             "export-refused",
-            f"{answer.volume_id} was refused, so there is no answer to hand on: {answer.message}",
+            f"{answer.volume_id} was refused, so there is no answer to export: {answer.message}",
         )
 
 

@@ -312,6 +312,6 @@ def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
         # unusual header values raise any exception, whose text may contain a name
         raise ModelError(
             "export-header",
-            f"{answer.path}: {answer.volume_id} has a header of which no report can be made "
+            f"{answer.path}: {answer.volume_id} has a header from which no report can be made "
             f"({type(fault).__name__}). Correct the series in its archive.",
         ) from fault

@@ -99,7 +99,7 @@ def forecast_figure(scored: Sequence[Prediction]) -> Figure:
         ends = _room(every, axis.get_xscale())
         axis.plot(ends, ends, color=FAINT, linewidth=0.8, dashes=(4, 3), zorder=0)
         axis.set(xlim=ends, ylim=ends)
-        axis.set(xlabel="score that came", ylabel="score that was forecast")
+        axis.set(xlabel="actual score", ylabel="forecast score")
         axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=2)
         return figure
 

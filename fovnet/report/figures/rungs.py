@@ -27,7 +27,7 @@ see."""
 
 
 def rungs_figure(spent: Spending) -> Figure | None:
-    """Above, one line a configuration over virtual time, each slot a bar in the colour of its rung; below,
+    """Above, one line per configuration over virtual time, each slot a bar in the colour of its rung; below,
     the score at each slot's end, joined along a training.  None before the first slot has ended."""
     timed = [one for one in spent.slots if one.ends is not None]
     if not timed:

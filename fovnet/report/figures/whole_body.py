@@ -8,7 +8,7 @@ After the full-body figures in Bertrand, *Hyper-parameter optimization in deep l
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from textwrap import wrap
 
 import numpy as np
@@ -41,6 +41,7 @@ def volume_figure(
     truth: Sequence[Stretch] | None = None,
     message: str = "",
     guessed: bool = False,
+    unsure: Collection[str] = (),
     notes: str = "",
 ) -> Figure:
     """One volume from feet (bottom) to head: coronal view, probability curves, the predicted spans, and the
@@ -50,8 +51,8 @@ def volume_figure(
     the axis of scanner heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the
     smoothed. Millimetres are drawn true to scale unless the stack is much wider than tall; the figure then
     states the stretch. `guessed`: the answer is uncertain; the spans are pale and labelled "guess", and the
-    message, the reason, is red. `notes` on what else was done to the volume are below it. An empty volume
-    gives its title and message alone.
+    message, the reason, is red. Spans of regions that are `unsure` are pale too. `notes` on what else was
+    done to the volume are below it. An empty volume gives its title and message alone.
     """
     with house_style():
         if not len(z_mm):
@@ -72,7 +73,8 @@ def volume_figure(
             ("guess" if guessed else "predicted", spans),
             *([("true", truth)] if truth is not None else []),
         ]
-        _show_bars(axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low), guessed=guessed)
+        pale = {span.region for span in spans} if guessed else unsure
+        _show_bars(axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low), pale=pale)
         for axis in axes:
             axis.set_ylim(low, high)
         _show_borders(axes, edges_within(spans, low, high))
@@ -202,17 +204,17 @@ def _show_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
 
 def _show_bars(
     axis: Axes, bars: Sequence[tuple[str, Sequence[Stretch]]], vocabulary: Vocabulary, points_per_mm: float,
-    guessed: bool,
+    pale: Collection[str],
 ) -> None:
-    """One column per answer; the chain on its left, side regions such as spine on its right.  The first is
-    pale if guessed."""
+    """One column per answer; the chain on its left, side regions such as spine on its right.  In the first,
+    the predicted one, some regions are pale."""
     for place, (_, spans) in enumerate(bars):
         lanes, count = lanes_of(spans, vocabulary)
         width = 0.9 / count
         axis.add_patch(Rectangle((place - 0.45, -1e6), 0.9, 2e6, facecolor="#f1f3f5", linewidth=0))
         for span, lane in zip(spans, lanes, strict=True):
-            colour, pale = vocabulary.colour(span.region), guessed and place == 0
-            _span_box(axis, place - 0.45 + lane * width, width, span, colour, points_per_mm, pale)
+            colour, is_pale = vocabulary.colour(span.region), place == 0 and span.region in pale
+            _span_box(axis, place - 0.45 + lane * width, width, span, colour, points_per_mm, is_pale)
     axis.set_xlim(-0.5, len(bars) - 0.5)
     axis.set_xticks(range(len(bars)), [name for name, _ in bars])
     axis.tick_params(axis="both", length=0)

@@ -31,8 +31,8 @@ def card(page: Page) -> tuple[Part, ...]:
             (
                 f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial MRI "
                 f"slices, {page.search.origin}, with a rule that turns slice probabilities into regions with "
-                "extents in millimetres. Licence of the program: Apache-2.0; the weights have the terms of "
-                "the data they were trained on.",
+                "extents in millimetres. Licence of the program: Apache-2.0; the weights are under the "
+                "terms of the data they were trained on.",
             ),
             (page.search.members, page.search.rule, page.provenance.versions, page.provenance.hashes),
         ),
@@ -60,7 +60,7 @@ def card(page: Page) -> tuple[Part, ...]:
         Part(
             "Ethical considerations",
             (
-                "Head images can show a face. Ids are hashed unless plain ones were asked for, and pictures "
+                "Head images can show a face. Ids are hashed unless plain ones are requested, and pictures "
                 "can be left out or their heads covered (report.gallery, report.faces). Nothing is sent "
                 "anywhere.",
             ),

@@ -43,7 +43,7 @@ def refuse_others(folder: Path) -> None:
     run = Results(folder.resolve().parent)
     if folder.resolve() == run.decisions and (run.ensemble / "ensemble.json").exists():
         raise ConfigError(
-            "out-foreign", f"--out {folder}: holds what a workflow run decided; give another folder"
+            "out-foreign", f"--out {folder}: holds the decisions of a workflow run; give another folder"
         )
     for name in (TABLE, ANSWERS, "found.tsv"):
         refuse_foreign(folder / name, is_our_table)
@@ -138,17 +138,18 @@ def _draw(
     believed = (decision.decided, one.raw, decision.smoothed)
     pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
     spans = stretches([row for row in body["rows"] if row.get("region")])
+    name, made = one.answer.volume_id, one.answer.statements
+    unsure = unsure_regions(made, [span.region for span in spans], one.answer.status)
     if pictures:
         why = "; ".join(doubt.sentence for doubt in one.answer.doubts)
         notes = [*body.get("notes", ()), *([] if faces else ["slices that may show a face are covered"])]
         figure = volume_figure(
-            one.answer.volume_id, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed,
-            spans, vocabulary, message=why, guessed=one.answer.status == "uncertain", notes="; ".join(notes),
+            name, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans,
+            vocabulary, message=why, guessed=one.answer.status == "uncertain", unsure=unsure,
+            notes="; ".join(notes),
         )
-        save_png(figure, folder / f"{one.answer.volume_id}.png")
+        save_png(figure, folder / f"{name}.png")
     if pages:
-        name, made = one.answer.volume_id, one.answer.statements
-        unsure = unsure_regions(made, [span.region for span in spans], one.answer.status)
         small = thumbnail(pixels, stack.z_mm, stack.side_mm, spans, unsure, vocabulary)
         save_thumbnail(folder / thumbnail_name(name), small)
         write_volume_page(folder / page_name(name), volume_page(body, pixels, vocabulary, faces=faces))
@@ -158,8 +159,8 @@ def _refuse_gone(folder: Path, number: int) -> None:
     if not folder.is_dir() or folder.stat().st_ino != number:
         raise ConfigError(
             "out-gone",
-            f"--out {folder}: was removed or replaced while volumes were answered, and answers with it; give "
-            "the same command again",
+            f"--out {folder}: was removed or replaced, with the answers in it, while volumes were being "
+            "answered; run the same command again",
         )
 
 
@@ -177,8 +178,8 @@ def claimed(folder: Path) -> Iterator[Callable[[], None]]:
     except BlockingIOError as taken:
         raise ConfigError(
             "out-busy",
-            f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each run a "
-            "folder of its own",
+            f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each run its "
+            "own folder",
         ) from taken
     try:
         refuse_others(folder)

@@ -148,7 +148,7 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     sure = _sure(body, vocabulary)
     best = "Best guess" if guess else "Shows"
     whole = body.get("set_probability")
-    exact = f" That exactly these regions are shown has probability {whole:.2f}." if whole is not None else ""
+    exact = f" The probability of exactly these regions is {whole:.2f}." if whole is not None else ""
     return f"{best}: {regions}, from {low} to {high} of {heights_of(body)} height{sure}.{exact}"
 
 
@@ -160,11 +160,11 @@ def _extent(body: Mapping[str, Any]) -> str:
         low, high = (_mm(end(span[name] for span in spans)) for end, name in ends)
         words = [f"Found from {low} to {high} of {heights_of(body)} height."]
     if not body.get("extents_sure", True):
-        words.append("Where the regions begin and end is not sure.")
+        words.append("It is not sure where the regions begin and end.")
     if body.get("set_probability") is not None:
         shown = listed(span["region"] for span in spans)
         exactly = f"exactly {shown}" if shown else "none of the regions"
-        words.append(f"That it shows {exactly} has probability {body['set_probability']:.2f}.")
+        words.append(f"The probability that it shows {exactly} is {body['set_probability']:.2f}.")
     return " ".join(words)
 
 
@@ -257,7 +257,7 @@ def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
 MEASURED = {
     "novelty": "share of validation slices at least as unusual (small: unlike anything seen)",
     "agreement": "agreement of the networks (1: all predict the same)",
-    "upright": "probability that slices run from feet to head, as the header has it, by the picture alone",
+    "upright": "probability, from the picture alone, that slices run from feet to head as in the header",
     "flipped_gain": "log-evidence for the reversed body order (below 0: it fits worse)",
 }
 """Numbers of the answer, and their meaning; missing ones are left out."""

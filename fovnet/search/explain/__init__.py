@@ -6,5 +6,5 @@
     spent        what was spent on which trainings, where they are compared before their end
     taught       what earlier searches taught it, and whether that was right
 
-Behind these doors: `corrected_seconds`, predicted times held against measured ones.
+Behind these doors: `corrected_seconds`, predicted times compared with measured ones.
 """

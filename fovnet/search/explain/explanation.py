@@ -203,7 +203,7 @@ class Explanation:
 
     @property
     def more_than_asked(self) -> bool:
-        """Whether it had gone on before, when more was requested."""
+        """Whether it had run further before, when more was requested."""
         return self.done > self.asked or (self.ends_after is not None and self.finished > self.ends_after)
 
     @property

@@ -38,7 +38,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Rung:
-    """The trainings that ended at one rung, and what became of them.
+    """The trainings that ended at one rung, and what happened to them.
 
     spent   epochs of these slots alone, as the budget counts them: a failure for all that it was to have
     pairs   of trainings with a score both here and at the end;  alike  those that ended in the same order
@@ -66,7 +66,7 @@ class Stopped:
 
 @dataclass(frozen=True)
 class Spending:
-    """What was spent, in epochs, and what came of it.
+    """What was spent, in epochs, and the results.
 
     begun, ended    rows begun, and trained to their end with a score
     full_trainings  the epochs spent, in those of a full training

@@ -1,4 +1,4 @@
-"""What a search was taught by earlier ones, whether that was right, and where it was not followed."""
+"""What a search learned from earlier ones, whether that was right, and where it was not followed."""
 
 from __future__ import annotations
 

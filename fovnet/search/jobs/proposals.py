@@ -42,12 +42,12 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
         decided: Proposal | str = str(facts["ends"]) if "ends" in facts else proposal_of(facts["proposal"])
     except FileNotFoundError:
         raise SearchError(
-            "proposal-missing", f"{path}: not there; `fovnet slot propose --slot {slot}` makes it."
+            "proposal-missing", f"{path}: does not exist; `fovnet slot propose --slot {slot}` makes it."
         ) from None
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise SearchError(
             "proposal-missing",
-            f"{path}: no readable proposal ({fault!r}); `fovnet slot propose --slot {slot}` makes it",
+            f"{path}: not a readable proposal ({fault!r}); `fovnet slot propose --slot {slot}` makes it",
         ) from fault
     if source is not None and facts.get("source") != source:
         raise SearchError(
@@ -108,7 +108,7 @@ def _clock(folder: Path) -> Clock:
         return Clock(header["workers"], header["first_slots"], header["lead"])
     except KeyError as fault:
         raise SearchError(
-            "journal-header", f"{folder}: search.json lacks {fault}; remove the folder to search anew."
+            "journal-header", f"{folder}: search.json lacks {fault}; remove the folder to search again."
         ) from None
 
 

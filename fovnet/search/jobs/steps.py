@@ -133,7 +133,7 @@ def source_of(folder: Path) -> str:
     if not isinstance(source, str):
         raise SearchError(
             "journal-header",
-            f"{folder}: its search was begun in one process; give `fovnet slot begin` a folder of its own.",
+            f"{folder}: its search was begun in one process; give `fovnet slot begin` another folder.",
         )
     return source
 
@@ -159,12 +159,12 @@ def _finished(folder: Path, proposal: Proposal) -> Trial:
         ) from None
     except (ValueError, KeyError, TypeError) as fault:
         raise SearchError(
-            "slot-damaged", f"{path}: unreadable ({fault}); remove it, and its slot is done again"
+            "slot-damaged", f"{path}: unreadable ({fault}); remove it to repeat the slot"
         ) from fault
     if trial.proposal != proposal:
         raise SearchError(
             "slot-contradiction",
-            f"{path}: not the trial that was proposed; remove it, and its slot is done again",
+            f"{path}: not the trial that was proposed; remove it to repeat the slot",
         )
     return trial
 

@@ -96,7 +96,7 @@ def unusable(source: EarlierSearch) -> str:
     if len(source.losses) < FEWEST:
         return (
             f"{several(len(source.losses), 'configuration')} of this space with a score, {FEWEST} or more "
-            "are wanted"
+            "are needed"
         )
     return "all its scores are equal" if source.losses[0] == source.losses[-1] else ""
 

@@ -1,5 +1,5 @@
 """ensemble-ei: the free row of greatest expected improvement under an ensemble of small networks, each of
-which tells a normal distribution for every row.
+which predicts a normal distribution for every row.
 
 Source: Lakshminarayanan et al., *Simple and scalable predictive uncertainty estimation using deep ensembles*
 (2017).  The networks are new at every slot, so that no proposal depends on the course of an earlier fit.
@@ -57,7 +57,7 @@ def foretold(view: View, belief: Belief, chances: Chances, row: int) -> Forecast
 
     Members agree too much: on four recorded tables 62 % of 224 scores fell within ±1.96 deviations, and the
     regret that they expected was half of the actual one.  So the band is widened as in `ranking.forecast` (it
-    then held 83 % of 280, that of gp-ei 88 %), and no regret is told.
+    then held 83 % of 280, that of gp-ei 88 %), and no regret is given.
     """
     asked = -(belief.mean[0, row] + BAND * np.sqrt(belief.variance[0, row]))
     known = np.tile(-belief.target.values, (3, 1))

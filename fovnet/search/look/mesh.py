@@ -214,7 +214,7 @@ def refuse_neighbours(space: Space, polling: Polling) -> None:
             return axes[name]
         near = get_close_matches(name, axes, n=1)
         hint = f"did you mean '{near[0]}'?" if near else f"its axes are {', '.join(axes)}"
-        raise ConfigError("config-invalid", f"{where}: {name} is no axis of the space; {hint}")
+        raise ConfigError("config-invalid", f"{where}: {name} is not an axis of the space; {hint}")
 
     for rule in polling.neighbours:
         where = f"search.neighbours.{rule.axis}"
@@ -222,7 +222,8 @@ def refuse_neighbours(space: Space, polling: Polling) -> None:
         for name, level in rule.reset:
             if name == rule.axis:
                 raise ConfigError(
-                    "config-invalid", f"{where}.reset: {name} itself, by which these differ; reset other axes"
+                    "config-invalid", f"{where}.reset: {name} is the axis in which these differ; reset "
+                                      "other axes"
                 )
             if level not in (levels := known(name, f"{where}.reset")):
                 wanted = f"its levels are {', '.join(map(str, levels))}"

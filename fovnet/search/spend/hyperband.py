@@ -31,8 +31,8 @@ def hyperband(book: Book) -> Move | None:
 
 
 def _reusable(book: Book, bracket: int, rung: int) -> list[Entry]:
-    """The slots stopped below this rung in older brackets that are closed: a bracket may take them up where
-    it begins.  Older ones must have no further move, as they have when it is this bracket's turn.
+    """The slots stopped below this rung in older, closed brackets: a bracket may continue them where it
+    begins.  Older ones must have no further move, as they have when it is this bracket's turn.
 
     With a model that proposes many good rows at once, of which one is trained to the end, a search that lost
     the others for good missed the best of 1,000 rows in ten runs of twenty; with this it never did.

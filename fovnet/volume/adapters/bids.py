@@ -46,19 +46,19 @@ def gather_bids(tree: Path) -> Gathered:
     except (OSError, ValueError) as fault:
         people = {}
         gathered.leave(
-            table, f"{table}: no readable UTF-8 table ({fault}); volumes are taken without site and sex",
+            table, f"{table}: not a readable UTF-8 table ({fault}); volumes are taken without site and sex",
             BROKEN,
         )
     for name in NOT_RAW:
         if (tree / name).is_dir():
             gathered.leave(
-                tree / name, "no raw data of this set; point at a data set inside it to collect that"
+                tree / name, "not raw data of this data set; name a data set inside it to collect that"
             )
     for subject in sorted(path for path in tree.glob("sub-*") if path.is_dir()):
         if people and subject.name not in people:
             gathered.leave(
                 subject,
-                "its participant has no line in participants.tsv; its volumes are taken without site and sex",
+                "its participant is not in participants.tsv; its volumes are taken without site and sex",
             )
         for session in (subject, *sorted(path for path in subject.glob("ses-*") if path.is_dir())):
             for folder in sorted(
@@ -86,7 +86,7 @@ def _add_folder(
             reason = f"{suffix}: a map or a mask, or a kind that BIDS does not list among MR images"
         elif not folder.is_relative_to(tree / subject):
             reason = (
-                f"its name says {subject or 'no subject'}, and it lies in {folder.relative_to(tree).parts[0]}"
+                f"its name says {subject or 'no subject'}, but it is in {folder.relative_to(tree).parts[0]}"
             )
         if reason:
             gathered.leave(path, reason)
@@ -126,7 +126,7 @@ def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[
                 faults.append(
                     Aside(
                         sidecar, BROKEN,
-                        f"{sidecar}: no readable JSON ({fault}); images are taken without it", "sidecar",
+                        f"{sidecar}: not a readable JSON ({fault}); images are taken without it", "sidecar",
                     )
                 )
     about = {name: _text(facts[key]) for key, name in OF_SIDECAR.items() if facts.get(key) not in (None, "")}

@@ -29,7 +29,7 @@ def gather_chaos(tree: Path) -> Gathered:
         {path for path in (tree, *tree.rglob("*")) if path.is_dir() and path.name in ("MR", "CT")}
     ):
         if folder.name == "CT":
-            gathered.leave(folder, "CT, and fovnet reads MR")
+            gathered.leave(folder, "CT; fovnet reads MR")
             continue
         for subject in sorted(path for path in folder.iterdir() if path.is_dir()):
             _add_subject(gathered, subject)
@@ -52,7 +52,7 @@ def _add_subject(gathered: Gathered, subject: Path) -> None:
         gathered.add(row)
         gathered.leave(
             series,
-            f"{len(images)} DICOM files without a height that could be known here: the pictures in Ground do "
-            "not say which slice they show",
+            f"{len(images)} DICOM files whose heights are unknown: the pictures in Ground do not say which "
+            "slice they show",
             NOT_LABELLED,
         )

@@ -51,7 +51,7 @@ def _leave(gathered: Gathered, path: Path) -> None:
     try:
         if is_archive(path):
             survey(path)
-        gathered.leave(path, "no DICOM; name it in a table of its own")
+        gathered.leave(path, "not DICOM; list it in a separate table")
     except VolumeError as fault:
         gathered.refuse(path, fault)
 
@@ -84,7 +84,7 @@ def _attributes(path: Path, series: str) -> dict[str, str]:
         (one.frames[0] for one in survey(split_address(path)[0]).series if one.is_called(series)), None
     )
     if frame is None:
-        raise VolumeError("volume-series", f"{path}: the series {series} is there no longer. Collect again.")
+        raise VolumeError("volume-series", f"{path}: the series {series} no longer exists. Collect again.")
     tesla = frame.facts.field_strength or 0.0
     tesla = tesla / 1e4 if tesla > GAUSS else tesla
     columns = {

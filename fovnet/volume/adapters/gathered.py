@@ -63,7 +63,7 @@ class Gathered:
         if volume.volume_id.casefold() in self.taken:
             why = f"its name {volume.volume_id!r} is that of {self.taken[volume.volume_id.casefold()]}"
             self.aside.append(
-                Aside(volume.path, LEFT_OUT, f"{why}: the same once more, or to be called otherwise")
+                Aside(volume.path, LEFT_OUT, f"{why}: a duplicate, or it needs another name")
             )
             return
         self.taken[volume.volume_id.casefold()] = volume.path
@@ -93,7 +93,7 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
         raise CollectionError(
             "collection-exists",
             f"{out}: {' and '.join(present)} of an earlier run, perhaps corrected by hand, would be "
-            "written over. Give another folder, or --replace.",
+            "overwritten. Give another folder, or --replace.",
         )
     rows = [
         {"path": _written(one.path, out), "kind": one.kind, "code": one.code, "reason": one.reason}
@@ -102,9 +102,9 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
     write_tsv(out / "aside.tsv", ("path", "kind", "code", "reason"), rows)
     if not gathered.volumes:
         why = (
-            f"{out / 'aside.tsv'} says why of {len(rows)}"
+            f"{out / 'aside.tsv'} gives the reasons for {len(rows)}"
             if rows
-            else "nothing in it is laid out as this verb expects (see --help)"
+            else "nothing in it has the layout that this command expects (see --help)"
         )
         raise CollectionError(
             "collect-nothing",

@@ -64,8 +64,7 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
             listed = ", ".join(path.name for path in images) or "none"
             gathered.leave(
                 case,
-                f"{len(images)} images beside the masks ({listed}), one is wanted: the one they were drawn "
-                "on",
+                f"{len(images)} images beside the masks ({listed}); keep only the one they were drawn on",
             )
             continue
         add_case(
@@ -94,7 +93,8 @@ def leave_unmasked(gathered: Gathered, tree: Path) -> None:
         if FOLDER not in path.relative_to(tree).parts[:-1] and path.parent not in with_masks:
             gathered.leave(
                 path,
-                f"no masks beside it: a folder {FOLDER} with one file an organ, or {' or '.join(NUMBERED)}",
+                f"no masks beside it: expected a folder {FOLDER} with one file per organ, or "
+                f"{' or '.join(NUMBERED)}",
             )
 
 
@@ -116,8 +116,8 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
     rungs, reason = regions_of(organs, grid.slices, grid.wide_mm)
     if not organs:
         reason = (
-            "none of its masks is called as an organ that marks a region; name them as TotalSegmentator "
-            "does, such as liver, hip_left"
+            "none of its masks is named after an organ that marks a region; use TotalSegmentator's names, "
+            "such as liver, hip_left"
         )
     if reason:
         gathered.leave(volume.path, reason, NOT_LABELLED)
@@ -145,7 +145,7 @@ def _leave_misspelt(gathered: Gathered, path: Path, name: str) -> None:
     meant."""
     near = [] if organ_called(name) else get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE)
     if near:
-        gathered.leave(path, f"{name!r} is no organ that marks a region; is {SPELLED[near[0]]!r} meant?")
+        gathered.leave(path, f"{name!r} is not an organ that marks a region; is {SPELLED[near[0]]!r} meant?")
 
 
 def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered) -> dict[str, Extent | None]:
@@ -165,8 +165,8 @@ def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
     if not names:
         raise CollectionError(
             "collect-labels",
-            f"{path}: numbered labels, and no table that says what the numbers mean. Give --labels "
-            "TABLE: number, tab, name.",
+            f"{path}: numbered labels without a table of their names. Give --labels TABLE: number, tab, "
+            "name.",
         )
     voxels, spacing_mm = mask_in_ras(path, grid)
     numbers: dict[str, list[int]] = {}
@@ -196,8 +196,8 @@ def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float6
     if not own.is_same_as(grid):
         raise VolumeError(
             "mask-grid",
-            f"{path}: {own.shape} voxels, or at other places than the {grid.shape} of the image it is to "
-            "explain. Resample it to the image's grid (nearest neighbour).",
+            f"{path}: {own.shape} voxels, or at other positions than the {grid.shape} of its image. "
+            "Resample it to the image's grid (nearest neighbour).",
         )
     try:
         image: Any = nibabel.load(path)
@@ -210,7 +210,7 @@ def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float6
         # a damaged file: nibabel passes on any exception of the libraries it uses
         raise VolumeError("volume-corrupt", f"{path}: damaged ({fault}). Copy it again.") from fault
     raise VolumeError(
-        "mask-frames", f"{path}: {frames} frames, and a mask has one. Save one frame, or a mask an organ."
+        "mask-frames", f"{path}: {frames} frames, but a mask has one. Save one frame, or one mask per organ."
     )
 
 
@@ -230,6 +230,6 @@ def _label_names(table: Path) -> dict[int, str]:
         raise CollectionError(
             "collect-labels",
             f"{table}: none of its {len(names)} names marks a region, for instance liver or hip_left. "
-            "Name the labels as TotalSegmentator does.",
+            "Use TotalSegmentator's names.",
         )
     return names

@@ -144,7 +144,7 @@ def regions_of(
     if (low > high).any():
         return nowhere, f"its organs contradict each other in slices {_slices(low > high)}"
     if (low < high).any():
-        return nowhere, f"no organ tells where a region ends in slices {_slices(low < high)}"
+        return nowhere, f"no organ shows where a region ends in slices {_slices(low < high)}"
     return low, ""
 
 

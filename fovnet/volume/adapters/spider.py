@@ -44,8 +44,8 @@ def gather_spider(tree: Path) -> Gathered:
                 path,
                 VolumeError(
                     "mask-grid",
-                    f"{path}: {grid.shape} voxels, its mask has {mask.shape}, or they lie "
-                    "elsewhere. Fetch both again.",
+                    f"{path}: {grid.shape} voxels, its mask has {mask.shape}, or they have other positions. "
+                    "Download both again.",
                 ),
             )
             continue

@@ -42,7 +42,7 @@ def gather_totalsegmentator(tree: Path) -> Gathered:
             }
             add_case(gathered, VolumeRow(case.name, case.name, case / IMAGE, attributes=attributes), case, {})
     if not facts:
-        gathered.leave(tree / META, "not there or empty, so there is nothing about sites and scanners")
+        gathered.leave(tree / META, "missing or empty, so sites and scanners are unknown")
     return gathered
 
 

@@ -46,7 +46,7 @@ def read(path: Path) -> dict[str, Array]:
     sealed = path.read_bytes()
     content, seal = sealed[:-SEAL_BYTES], sealed[-SEAL_BYTES:]
     if seal != _seal(path, content):
-        raise ValueError(f"{path}: its checksum is another than when it was written")
+        raise ValueError(f"{path}: its checksum differs from when it was written")
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 

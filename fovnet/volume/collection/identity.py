@@ -59,7 +59,7 @@ def read_identifiers(setting: str, results: Path) -> Identifiers:
     if not key:
         raise ConfigError(
             "identifiers-key",
-            f"{results / KEY_FILE}: is empty, wanted is a secret; write one into it, or remove the file",
+            f"{results / KEY_FILE}: is empty; write a secret into it, or remove the file",
         )
     return Identifiers(setting == "plain", key)
 

@@ -260,7 +260,7 @@ def load_pack(folder: Path) -> Pack:
         )
     except FileNotFoundError as fault:
         raise CollectionError(
-            "pack-missing", f"{fault.filename}: there is no such file. `fovnet slice --config` makes it."
+            "pack-missing", f"{fault.filename}: no such file. `fovnet slice --config` makes it."
         ) from fault
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as fault:
         raise CollectionError(
@@ -298,7 +298,7 @@ def _refuse_shared_scans(results: Iterable[Sliced]) -> None:
             raise CollectionError(
                 "collection-same-scan",
                 f"{one.path} and {other.path}: volumes {one.volume_id} and {other.volume_id} of "
-                "two subjects show the very same slices. Give one subject_id, or remove one.",
+                "two subjects show exactly the same slices. Give both the same subject_id, or remove one.",
             )
 
 
@@ -336,8 +336,8 @@ def _refused(record: VolumeRecord, fault: FovnetError) -> Sliced:
 
 def _crashed(job: Job) -> Sliced:
     message = (
-        f"{job.row.path}: slicing it ended its process twice (memory?). Use fewer workers, or resample it to "
-        "larger voxels."
+        f"{job.row.path}: slicing it crashed its process twice (memory?). Use fewer workers, or resample it "
+        "to larger voxels."
     )
     return Sliced(None, None, replace(_began(job), status="refused", code="volume-crash", message=message))
 
@@ -414,7 +414,7 @@ def _cache_use(results: Iterable[Sliced], pruned: tuple[int, int] | None) -> str
     return (
         sentence
         if pruned is None
-        else f"{sentence}; {pruned[0]} files that nobody uses removed ({pruned[1] / 1e6:.1f} MB)"
+        else f"{sentence}; {pruned[0]} unused files removed ({pruned[1] / 1e6:.1f} MB)"
     )
 
 

@@ -56,9 +56,9 @@ def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabula
         return [f"every row of the labels says {NONE}: there is no region to learn; label some"]
     return (
         [
-            f"no volume is labelled with {', '.join(names)}, which lies between regions that one volume "
-            "shows: it is never learned, and named all the same wherever these touch; label it, or give "
-            "`regions` a file without it"
+            f"no volume is labelled with {', '.join(names)}, which is between regions that one volume "
+            "shows: it is never learned, but still predicted wherever these touch; label it, or set "
+            "`regions` to a file without it"
         ]
         if names
         else []
@@ -123,8 +123,8 @@ def missing_files(collections: Mapping[str, Collection]) -> list[str]:
         for name, table in collections.items()
     }
     return [
-        f"collection {name}: {len(paths):,} of its files {'is' if len(paths) == 1 else 'are'} not there, the "
-        f"first {paths[0]}; put them there, or take their lines out of {collections[name].path}"
+        f"collection {name}: {len(paths):,} of its files {'is' if len(paths) == 1 else 'are'} missing, the "
+        f"first {paths[0]}; add them, or remove their lines from {collections[name].path}"
         for name, paths in missing.items()
         if paths
     ]
@@ -162,7 +162,7 @@ def empty_splits(
     counted = ", ".join(f"{places[split]} {split}" for split in SPLITS)
     return (
         [
-            f"no labelled subject for {' and '.join(empty)}: the {places.total()} there are make {counted}; "
+            f"no labelled subject for {' and '.join(empty)}: the {places.total()} there are give {counted}; "
             "label volumes of more people, change prepare.split, or fill a column split in volumes.tsv"
         ]
         if empty

@@ -181,8 +181,8 @@ def truth_at(
             given, actual = f"{row.first:g} to {row.last:g} mm", f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm"
             raise CollectionError(
                 "collection-extent",
-                f"{row.volume_id}: {row.region} is labelled from {given}, the volume reaches "
-                f"from {actual}. Give scanner millimetres (RAS), or slice numbers.",
+                f"{row.volume_id}: {row.region} is labelled from {given}, but the volume extends from "
+                f"{actual}. Give scanner millimetres (RAS), or slice numbers.",
             )
         at = z_mm if row.in_mm else middle
         if row.region != NONE:
@@ -199,7 +199,7 @@ def refuse_beyond(row: RegionRow, slices: int) -> None:
     if not row.in_mm and row.last >= slices:
         raise CollectionError(
             "collection-slices",
-            f"{row.volume_id}: {row.region} is labelled up to slice {row.last:g}, the "
+            f"{row.volume_id}: {row.region} is labelled up to slice {row.last:g}, but the "
             f"last slice is {slices - 1}. Count from 0 at the feet, in RAS order.",
         )
 
@@ -249,7 +249,7 @@ def _table(path: Path, columns: Sequence[str], faults: list[Fault]) -> tuple[lis
         )
     twice = sorted({column for column in header if column and header.count(column) > 1})
     if twice:
-        faults.append(Fault.of(path, first, f"column {', '.join(twice)} stands there twice. Rename one."))
+        faults.append(Fault.of(path, first, f"column {', '.join(twice)} appears twice. Rename one."))
     if missing == list(columns) or twice:
         return [], set()
     lines: list[Line] = []
@@ -260,13 +260,13 @@ def _table(path: Path, columns: Sequence[str], faults: list[Fault]) -> tuple[lis
             faults.append(
                 Fault.of(
                     path, number,
-                    "a quotation mark opens a cell and is not closed in that line. Take it out, or close it.",
+                    "a quotation mark that opens a cell is not closed in that line. Remove it, or close it.",
                 )
             )
         elif len(cells) > len(header) and any(cells[len(header):]):
             faults.append(
                 Fault.of(
-                    path, number, f"{len(cells)} cells under {len(header)} columns. Is a tab too many in it?"
+                    path, number, f"{len(cells)} cells under {len(header)} columns. Is there an extra tab?"
                 )
             )
         else:
@@ -311,8 +311,8 @@ def _text_lines(path: Path) -> list[str]:
     except FileNotFoundError as fault:
         raise CollectionError(
             "collection-missing",
-            f"{path}: there is no such table. A collection is a folder with a volumes.tsv "
-            f"of the columns {', '.join(VOLUME_COLUMNS)}.",
+            f"{path}: no such table. A collection is a folder with a volumes.tsv that has the columns "
+            f"{', '.join(VOLUME_COLUMNS)}.",
         ) from fault
     except UnicodeDecodeError as fault:
         number = fault.object[: fault.start].count(b"\n") + 1
@@ -336,11 +336,11 @@ def _volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
     if line.cells.get("volume_id") and not names_a_file(line.cells["volume_id"]):
         found.append(
             line.fault(
-                "volume_id", f"becomes a file name: at most {LONGEST} bytes, no slash, no dot in front"
+                "volume_id", f"becomes a file name: at most {LONGEST} bytes, no slash, no dot at the start"
             )
         )
     if "\0" in line.cells.get("path", ""):
-        found.append(line.fault("path", "holds a null character, which no file name can"))
+        found.append(line.fault("path", "contains a null character, which no file name can have"))
     split = line.cells.get("split", "")
     if split and split not in SPLITS:
         found.append(line.fault("split", f"write one of {', '.join(SPLITS)}, or leave it empty"))
@@ -415,7 +415,7 @@ def _range(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
     if first > last:
         faults.append(
             line.fault(
-                high, f"lies below {low} {first:g}; ranges run from feet to head. Are the two swapped?"
+                high, f"is below {low} {first:g}; ranges run from feet to head. Are the two swapped?"
             )
         )
     return first, last, in_mm
@@ -451,7 +451,7 @@ def _repeated(lines: Sequence[Line]) -> list[Fault]:
         if name and first.setdefault(name, line.number) != line.number:
             faults.append(
                 line.fault(
-                    "volume_id", f"stands in line {first[name]} already; give every volume its own name"
+                    "volume_id", f"is in line {first[name]} already; give every volume its own name"
                 )
             )
     return faults
@@ -511,7 +511,7 @@ def _without_doubles(
             faults.append(
                 line.fault(
                     "region",
-                    f"the same volume, region and range stand in line {other.number} already; change one",
+                    f"the same volume, region and range are in line {other.number} already; change one",
                 )
             )
     return kept, faults
@@ -527,14 +527,14 @@ def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
         if first != name:
             raise CollectionError(
                 "collection-duplicate",
-                f"{table.path}: is collection {first!r} and {name!r}; leave one of the two out",
+                f"{table.path}: is collection {first!r} and {name!r}; leave out one of the two",
             )
         for row in table.volumes:
             other = owner.setdefault(row.volume_id.casefold(), name)
             if other != name:
                 raise CollectionError(
                     "collection-duplicate",
-                    f"{table.path}: volume_id {row.volume_id!r} stands in collection "
+                    f"{table.path}: volume_id {row.volume_id!r} is in collection "
                     f"{other!r} too. Rename one, for instance to {name}_{row.volume_id}.",
                 )
 
@@ -556,7 +556,8 @@ def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -
                 column, other = RANGES[row.in_mm][0], RANGES[unit]
                 faults.append(
                     line.fault(
-                        column, f"line {every[0][0].number} gives {' and '.join(other)}; one volume, one unit"
+                        column, f"line {every[0][0].number} gives {' and '.join(other)}; use one unit per "
+                                "volume"
                     )
                 )
         together = sorted(
@@ -613,7 +614,7 @@ def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[Fault]:
 def _upside_down(chain: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[Fault]:
     """A fault for each row that lies above a region it must lie below."""
     return [
-        line.fault("region", f"lies above {lower.region}; slices count from the feet, in RAS order")
+        line.fault("region", f"is above {lower.region}; slices are counted from the feet, in RAS order")
         for (_, lower), (line, upper) in pairwise(chain) if order[upper.region] < order[lower.region]
     ]
 

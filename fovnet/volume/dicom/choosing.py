@@ -57,7 +57,7 @@ def chosen(path: Path) -> Chosen:
     if wanted and not place.exists():
         raise VolumeError(
             "volume-missing",
-            f"{path}: there is no {place} to hold that series. If it was moved, give its new path, "
+            f"{path}: {place} does not exist. If it was moved, give its new path, "
             f"with the same #{wanted}.",
         )
     found = survey(place)
@@ -109,14 +109,14 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
     remedy = "Give an MR series of several images."
     if codes <= {CODES[kind] for kind in INCLUDABLE}:
         remedy = (
-            "Name a series behind # to have it read all the same (of predict also --include "
+            "Name a series after # to read it anyway (with predict also --include "
             f"{found.series[0].kind})."
         )
     uids = {series.frames[0].facts.series_uid for series in found.series}
     if codes == {"volume-single"} and len(uids) == len(found.series) >= LEAST:
         remedy = (
-            "Each image has a series UID of its own, and together they are no evenly spaced stack of one "
-            "series number and protocol. If they are one stack, give them one SeriesInstanceUID."
+            "Each image has a series UID of its own, and together they are not an evenly spaced stack of "
+            "one series number and protocol. If they are one stack, give them one SeriesInstanceUID."
         )
     elif codes == {"volume-single"} and not place.is_dir():
         remedy = "Name the folder that holds the whole series."
@@ -126,7 +126,7 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
                 len(found.series) > 1
                 and len({series.frames[0].position for series in found.series} | {None}) == 2
             ):
-                remedy = "Frames of one place over time are no volume; give a stack of slices."
+                remedy = "Frames of one position over time are not a volume; give a stack of slices."
     code = codes.pop() if len(codes) == 1 else "volume-set-aside"
     return VolumeError(code, f"{place}: nothing to read by default. {remedy} {_listing(place, found)}")
 

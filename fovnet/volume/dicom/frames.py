@@ -56,7 +56,7 @@ def frames_in(item: Item, dataset: Any) -> list[Frame]:
             )
         number = whole(get("NumberOfFrames"))
         if text(get("NumberOfFrames")) and not 1 <= number <= 1_000_000:
-            raise VolumeError("volume-corrupt", f"{item}: {number} frames cannot be. Export it again.")
+            raise VolumeError("volume-corrupt", f"{item}: {number} frames are impossible. Export it again.")
         if dataset.get("PerFrameFunctionalGroupsSequence") and facts.has_pixels:
             return enhanced_frames(item, dataset, facts)
         frame = frame_from(item, facts, get, 1 if number > 1 else 0)

@@ -136,6 +136,6 @@ def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
     if not 1 <= slices <= 4096 or normal.shape != (3,) or not abs(float(np.linalg.norm(normal)) - 1) < 1e-2:
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: {slices} slices along {np.round(normal, 3)} cannot be. Export it again.",
+            f"{frame.item}: {slices} slices along {np.round(normal, 3)} are impossible. Export it again.",
         )
     return slices, normal / np.linalg.norm(normal)

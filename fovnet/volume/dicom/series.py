@@ -82,8 +82,7 @@ def series_of(frames: Iterable[Frame]) -> list[Series]:
 
 SHARED = "its series UID is that of another patient's images too"
 UNIDENTIFIED = (
-    "its series UID is that of images in another folder too, numbered alike; of neither it is said whose "
-    "they are"
+    "its series UID is also that of images in another folder, numbered alike, and neither names its patient"
 )
 
 

@@ -287,8 +287,8 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
         _refuse_archive(path, members)
         named = Counter(member.filename for member in members)
         for name in sorted(name for name, count in named.items() if count > 1):
-            seen = f"{path}: {named[name]} members are called {name}, and nothing but the name tells which is"
-            told = f"{seen} meant. Unpack them under names of their own."
+            seen = f"{path}: {named[name]} members are called {name}, so the name does not tell which is"
+            told = f"{seen} meant. Unpack them under different names."
             yield Unread(Item(path, name), VolumeError("volume-archive-names", told))
         once = [member for member in members if named[member.filename] == 1]
         for member in sorted(once, key=lambda one: one.filename):
@@ -303,7 +303,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, item: Item) -> It
     if name.startswith(".") or member.filename.startswith("__MACOSX/"):
         return None
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        told = "not packed by deflate, but so that 3 KB may unpack to gigabytes at one stroke"
+        told = "not packed with deflate, and with its method 3 KB may unpack to gigabytes at once"
         return _unread(item, "volume-archive-method", f"{told}. Unpack it, and name the folder.")
     try:
         with archive.open(member) as file:
@@ -319,7 +319,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, item: Item) -> It
         told = "a DICOM file packed with gzip. Unpack the archive, and its files with gunzip -r."
         return _unread(item, "volume-archive-format", told)
     if name.lower().endswith(OTHER_VOLUMES):
-        told = "of an archive only DICOM is read. Unpack it, and name the folder."
+        told = "only DICOM is read from archives. Unpack it, and name the folder."
         return _unread(item, "volume-archive-format", told)
     return None
 
@@ -351,8 +351,8 @@ def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
         if parts.is_absolute() or ".." in parts.parts or member.external_attr >> 16 & 0o170000 == LINK:
             raise VolumeError(
                 "volume-archive-path",
-                f"{path}: a member is a link, or its name {member.filename!r} leads out of the "
-                "archive. Unpack it where that does no harm, and name the folder.",
+                f"{path}: a member is a link, or its name {member.filename!r} leads outside the archive. "
+                "Unpack it in a safe place, and name the folder.",
             )
 
 

@@ -101,7 +101,7 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
 
 
 def _grouped(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
-    """The series; should grouping raise what nobody foresaw, of those series UIDs alone that do not, and the
+    """The series; if grouping raises an unexpected exception, only of those series UIDs that do not, and the
     objects of the others."""
     try:
         return repeats_over_time(series_of(frames)), []

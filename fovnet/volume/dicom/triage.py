@@ -90,7 +90,7 @@ def _no_mr_image(facts: Facts) -> tuple[str, str] | None:
         return "modality", f"modality {name}, not MR"
     if facts.colour:
         name = facts.colour if facts.colour in COLOURS else "several samples a pixel"
-        return "colour", f"colours ({name}), no MR intensities"
+        return "colour", f"colours ({name}), not MR intensities"
     return None
 
 

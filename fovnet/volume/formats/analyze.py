@@ -124,8 +124,8 @@ def _affine(path: Path, header: Any) -> NDArray[np.float64]:
     if not mat.exists():
         raise VolumeError(
             "volume-orientation",
-            f"{path}: an Analyze 7.5 header does not say which way its axes run, and no {mat.name} "
-            "of SPM lies beside it. Convert it to NIfTI with a program that knows them, and check left "
+            f"{path}: an Analyze 7.5 header does not say which way its axes run, and there is no {mat.name} "
+            "of SPM beside it. Convert it to NIfTI with a program that knows them, and check left "
             "and right.",
         )
     if regular(mat).stat().st_size > MAX_MAT:

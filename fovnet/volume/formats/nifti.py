@@ -106,7 +106,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     with opened(files[0]) as file:
         block = file.read(540)
     if not claims(files[0], block):
-        raise VolumeError("volume-format", f"{path}: this is no NIfTI file. Save it as NIfTI.")
+        raise VolumeError("volume-format", f"{path}: not a NIfTI file. Save it as NIfTI.")
     stored = _header(path, block, pair=len(files) == 2)
     _refuse_type(path, stored)
     header = stored.copy()

@@ -230,7 +230,7 @@ def _dimension(path: Path, header: Header) -> int:
 def _dtype(path: Path, header: Header) -> np.dtype[Any]:
     seen = " ".join(_field(path, header, "type").lower().split())
     if seen == "block":
-        raise VolumeError("volume-shape", f"{path}: voxels of type 'block' are no numbers. Export it again.")
+        raise VolumeError("volume-shape", f"{path}: voxels of type 'block' are not numbers. Export it again.")
     code = next((code for code, names in TYPES.items() if seen in names), None)
     if code is None:
         raise corrupt(path, "type", seen, "a type of the NRRD format")
@@ -251,8 +251,8 @@ def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
     if seen.lower() in (*(f"{name}-time" for name in SPACES), "rast", "last", "lpst"):
         raise VolumeError(
             "volume-orientation",
-            f"{path}: the header's space is {seen!r}, of four dimensions; wanted is one of three, time "
-            "an axis whose direction is none. Export it so, or one frame of it.",
+            f"{path}: the header's space is {seen!r}, which has four dimensions; it must have three, and "
+            "time an axis with direction none. Export it that way, or only one frame.",
         )
     if seen.lower() not in SPACES:
         raise VolumeError(

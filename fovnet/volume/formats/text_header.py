@@ -21,7 +21,7 @@ def header_line(path: Path, file: BinaryIO) -> str:
     line = file.readline(MAX_HEADER)
     if file.tell() >= MAX_HEADER:
         raise VolumeError(
-            "volume-corrupt", f"{path}: the header goes on after {MAX_HEADER:,} bytes. Export it again."
+            "volume-corrupt", f"{path}: the header is longer than {MAX_HEADER:,} bytes. Export it again."
         )
     if not line:
         raise VolumeError(
@@ -90,8 +90,8 @@ def beside(path: Path, field: str, name: str) -> Path:
         if flavour.anchor or ".." in flavour.parts:
             raise VolumeError(
                 "volume-outside",
-                f"{path}: its {field} {_short(name)} lies outside its folder. Put the data beside the "
-                "header, and write the bare name into it.",
+                f"{path}: its {field} {_short(name)} is outside its folder. Put the data beside the header, "
+                "and write only the file name into it.",
             )
     if not name or "\0" in name or len(name) > 255:
         raise corrupt(path, field, name, "the name of a file")

@@ -119,7 +119,7 @@ def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
     linked = next((str(path) for path in passed if os.path.isdir(path)), None)     # noqa: PTH112
     hint = "name the files themselves"
     if linked is not None:
-        hint = f"links to folders are not followed, name {linked} itself"
+        hint = f"links to folders are not followed; name {linked} itself"
     if unread:
         ((kind, hint), count), = unread.most_common(1)
         first = next(path for path in passed if unread_image(path) == (kind, hint))
@@ -180,8 +180,8 @@ def _under(
 def _kind(path: Path) -> str:
     """What a file seems to be: "archive", "DICOM", "volume", else "".
 
-    A closed one is "volume", and so is one that raises what nobody foresaw: reading it will tell why it is
-    refused.
+    An unreadable one is "volume", and so is one that raises an unexpected exception: reading it will give the
+    reason for its refusal.
     """
     try:
         if is_closed(path):

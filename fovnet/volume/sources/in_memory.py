@@ -49,7 +49,7 @@ def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
     """The image of an array."""
     if not isinstance(array, np.ndarray):
         wanted = "give a path, a nibabel image, or a numpy array with its affine"
-        raise VolumeError("volume-format", f"{type(array).__name__}: this is no volume; {wanted}.")
+        raise VolumeError("volume-format", f"{type(array).__name__}: not a volume; {wanted}.")
     if affine is None:
         placed = "give affine=, the (4, 4) from indices to scanner millimetres, RAS+"
         raise VolumeError(
@@ -59,7 +59,7 @@ def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
     if matrix.shape != (4, 4):
         raise VolumeError(
             "volume-geometry",
-            f"the affine given is {matrix.shape}, and (4, 4) is wanted: from indices to millimetres.",
+            f"the affine given is {matrix.shape}, but must be (4, 4): from indices to millimetres.",
         )
     header = nibabel.Nifti1Header()  # type: ignore[no-untyped-call]
     header.set_sform(matrix, SCANNER)  # type: ignore[no-untyped-call]

@@ -119,8 +119,8 @@ def short_of_memory(path: Path, what: str) -> VolumeError:
     may succeed."""
     return VolumeError(
         "volume-memory",
-        f"{path}: not enough memory to {what}. Try again with less running beside it or fewer workers, or "
-        "resample it to larger voxels.",
+        f"{path}: not enough memory to {what}. Try again with fewer other programs running or fewer workers, "
+        "or resample it to larger voxels.",
     )
 
 
@@ -160,7 +160,7 @@ def _damage(path: Path, fault: Exception) -> VolumeError:
             return VolumeError(
                 "volume-corrupt",
                 f"{path}: extra bytes follow the gzip data ({fault}). Copy it again, or unpack it with "
-                "gunzip -c IN > OUT, which leaves that out.",
+                "gunzip -c IN > OUT, which drops them.",
             )
     return VolumeError("volume-corrupt", f"{path}: the compressed data are damaged ({fault}). Copy it again.")
 
@@ -177,17 +177,18 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
         if hash_sign and os.path.lexists(place):
             return VolumeError(
                 "volume-series",
-                f"{path}: {digits!r} behind # is no series: twelve hex digits are wanted, as found.tsv and "
-                f"`{shlex.join(['fovnet', 'predict', place])}` show them. Name one of those.",
+                f"{path}: {digits!r} after # is not a series: it must be twelve hexadecimal digits, as "
+                f"found.tsv and `{shlex.join(['fovnet', 'predict', place])}` show them. Name one of those.",
             )
         if fault.filename and Path(fault.filename).name != path.name:
             return VolumeError(
                 "volume-missing",
-                f"{path}: its other half {Path(fault.filename).name} is missing. Put it beside.",
+                f"{path}: its other half {Path(fault.filename).name} is missing. Put it beside this file.",
             )
         if path.is_symlink():
             return VolumeError(
-                "volume-missing", f"{path}: a link to {path.readlink()}, where nothing lies. Mend the link."
+                "volume-missing", f"{path}: a link to {path.readlink()}, which does not exist. Correct the "
+                                  "link."
             )
         return VolumeError("volume-missing", f"{path}: there is no such file. Check the path.")
     if isinstance(fault, PermissionError):

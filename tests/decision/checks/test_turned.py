@@ -21,7 +21,7 @@ def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(upright: f
     (sentence,) = sentences(axes(upright), RULE)
     assert sentence == (
         f"its axes look wrong: {share} that slices run from feet to head, as the header has it, at least "
-        "6.0% wanted; by the picture rather from front to back"
+        "6.0% wanted; judging by the picture, rather from front to back"
     )
 
 

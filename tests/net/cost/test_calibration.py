@@ -160,7 +160,7 @@ def test_trials_that_were_shown_something_else_move_nothing(space: Columns) -> N
     rows = replace(space.taken(np.arange(10)), inputs=("slice", "neighbours"))
     work = Work(repeated(400, 10), repeated(50, 10), repeated(1, 10))
     message = (
-        r"inputs slice and 7 classes, and the trials have inputs slice, neighbours and 7 "
+        r"inputs slice and 7 classes, but the trials have inputs slice, neighbours and 7 "
         r".*calibration-other-inputs"
     )
     with pytest.raises(SearchError, match=message):

@@ -120,7 +120,7 @@ def test_slices_cut_anew_while_a_search_runs_end_it(job: Job, tmp_path: Path) ->
     assert train(begun, proposal(8)).status == "completed"
     shutil.copy(job.pixels, tmp_path / "new.npy")
     (tmp_path / "new.npy").replace(pixels)
-    with pytest.raises(SearchError, match="written anew while the search ran") as refused:
+    with pytest.raises(SearchError, match="written again while the search ran") as refused:
         train(begun, proposal(9))
     assert refused.value.code == "slices-replaced"
 

@@ -122,10 +122,10 @@ def test_neighbours_are_as_in_the_source_or_all_categories():
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (Neighbour("optimizer", "next"), "optimizer is no axis of the space; did you mean 'optimiser'"),
+        (Neighbour("optimizer", "next"), "optimizer is not an axis of the space; did you mean 'optimiser'"),
         (
             Neighbour("optimiser", "next", (("rat", 0.1),)),
-            "search.neighbours.optimiser.reset: rat is no axis .*'rate'",
+            "search.neighbours.optimiser.reset: rat is not an axis .*'rate'",
         ),
         (Neighbour("optimiser", "next", (("rate", 0.3),)), "rate has no level 0.3; its levels are 0.1, 1"),
         (Neighbour("optimiser", "next", (("optimiser", "SGD"),)), "optimiser itself"),

@@ -121,16 +121,16 @@ def test_usual_fields_of_view_are_labelled(first, last, regions):
 
 
 def test_what_cannot_be_known_is_reported_and_not_guessed():
-    assert "no organ tells" in regions_seen(95, 125, without=("hip_left", "hip_right"))[1]
+    assert "no organ shows" in regions_seen(95, 125, without=("hip_left", "hip_right"))[1]
     # a narrow field beside the hips
-    assert "no organ tells" in regions_seen(95, 110, left=20, right=28)[1]
+    assert "no organ shows" in regions_seen(95, 110, left=20, right=28)[1]
     # neither lung, and only one was looked for
-    assert "no organ tells" in regions_seen(113, 172, left=20, without=("lung_right",))[1]
+    assert "no organ shows" in regions_seen(113, 172, left=20, without=("lung_right",))[1]
     # the apex of one lung, the other beside the field
-    assert "no organ tells" in regions_seen(107, 148, left=20)[1]
+    assert "no organ shows" in regions_seen(107, 148, left=20)[1]
     assert (
         regions_seen(112, 119)[1] == ""
-        and "no organ tells" in regions_seen(104, 106, without=("hip_left", "hip_right"))[1]
+        and "no organ shows" in regions_seen(104, 106, without=("hip_left", "hip_right"))[1]
     )
     organs = extents(0, TALL - 1)
     assert "contradict" in regions_of({**organs, "liver": extents(0, TALL - 1)["brain"]}, TALL, 400.0)[1]
@@ -317,7 +317,7 @@ def test_lower_lobes_alone_do_not_tell_where_a_lung_ends():
     lungs = {name: organs.pop(name) for name in ("lung_left", "lung_right")}
     lobes = {f"lung_lower_lobe_{side}": lungs[f"lung_{side}"] for side in ("left", "right")}
     assert regions_of({**organs, **lungs}, 66, 400.0)[1] == ""
-    assert "no organ tells" in regions_of({**organs, **lobes}, 66, 400.0)[1]
+    assert "no organ shows" in regions_of({**organs, **lobes}, 66, 400.0)[1]
     upper = {f"lung_upper_lobe_{side}": lungs[f"lung_{side}"] for side in ("left", "right")}
     assert regions_of({**organs, **lobes, **upper}, 66, 400.0)[1] == ""
 
@@ -349,7 +349,7 @@ def test_masks_are_known_whatever_their_capitals_and_hyphens_and_a_misspelt_one_
     assert labels(tmp_path / "a-tables") == labels(tmp_path / "b-tables") != {}
     aside = read_tsv(tmp_path / "b-tables" / "aside.tsv")
     assert [row["reason"] for row in aside] == [
-        "'kidny_left' is no organ that marks a region; is 'kidney_left' meant?"
+        "'kidny_left' is not an organ that marks a region; is 'kidney_left' meant?"
     ]
 
 
@@ -520,7 +520,7 @@ def test_a_name_that_is_taken_or_cannot_be_one_is_set_aside_with_whose_it_is():
         gathered.add(VolumeRow(name, "p", Path(path)))
     assert [row.volume_id for row in gathered.volumes] == ["p-1"]
     assert [(one.path.name, one.reason) for one in gathered.aside] == [
-        ("b.zip", "its name 'P-1' is that of a.zip: the same once more, or to be called otherwise"),
+        ("b.zip", "its name 'P-1' is that of a.zip: a duplicate, or it needs another name"),
         ("c.zip", "its name 'a/b' cannot be a file name; rename it"),
     ]
 

@@ -139,6 +139,6 @@ def test_pruning_removes_what_nobody_uses_and_nothing_else(tmp_path):
     for path in (fresh, abandoned):
         path.write_bytes(b"half")
     os.utime(abandoned, (1, 1))
-    assert "4 files that nobody uses removed" in cache_messages(at, out, prune_cache=True)[-1]
+    assert "4 unused files removed" in cache_messages(at, out, prune_cache=True)[-1]
     assert {path.name for path in (out / "cache").iterdir()} == {*used, "notes.txt", fresh.name}
     assert "3 volumes from an earlier run" in cache_messages(at, out)[-1]

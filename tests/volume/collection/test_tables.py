@@ -108,11 +108,11 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
         "volumes.tsv, line 5, volume_id '../four': becomes a file name",
         "volumes.tsv, line 5, split 'training': write one of train, validation, test",
         "volumes.tsv, line 6, path '': must be given",
-        "volumes.tsv, line 3, volume_id 'one': stands in line 2 already",
+        "volumes.tsv, line 3, volume_id 'one': is in line 2 already",
         "volumes.tsv, line 6, split 'test': its subject is in 'train' in line 2",
         "regions.tsv, line 2, volume_id 'onee': is not in volumes.tsv; did you mean 'one'?",
         "regions.tsv, line 3, region 'abdomn': did you mean 'abdomen'?",
-        "regions.tsv, line 4, last_slice '5': lies below first_slice 9; ranges run from feet to head. Are "
+        "regions.tsv, line 4, last_slice '5': is below first_slice 9; ranges run from feet to head. Are "
         "the two swapped?",
         "regions.tsv, line 5, first_slice '-1': a whole slice number",
         "regions.tsv, line 5, last_slice '5.5': a whole slice number",
@@ -179,17 +179,17 @@ def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_
     found = faults(tables(tmp_path, VOLUMES, regions))
     assert len(found) == 2
     assert "line 3, region 'pelvis': overlaps legs (0 to 5)" in found[0]
-    assert "line 5, region 'chest': lies above head" in found[1]
+    assert "line 5, region 'chest': is above head" in found[1]
 
 
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        (None, "collection-missing", "there is no such table"),
+        (None, "collection-missing", "no such table"),
         (b"", "collection-invalid", "no column volume_id, subject_id, path among nothing"),
         (b"volume_id,subject_id,path\na,b,c\n", "collection-invalid", "Are the columns separated by tabs?"),
         (b"volume_id\tsubject\tpath\n", "collection-invalid", "Is 'subject' meant?"),
-        (b"volume_id\tsubject_id\tpath\tpath\n", "collection-invalid", "column path stands there twice"),
+        (b"volume_id\tsubject_id\tpath\tpath\n", "collection-invalid", "column path appears twice"),
         (b"volume_id\tsubject_id\tpath\n\xff\xfe\t1\t2\n", "collection-unreadable", "not a UTF-8 table"),
     ],
 )
@@ -232,7 +232,7 @@ def test_an_open_quotation_mark_swallows_no_line(tmp_path):
     volumes = 'volume_id|subject_id|path|note\none|a|1.nii|"3 mm\ntwo|b|2.nii|\nthree|c||5" coil\nfour|d|4.nii|"a|b"'
     found = faults(tables(tmp_path, volumes, "volume_id|region|first_slice|last_slice\none|legs|0|5"))
     assert len(found) == 2
-    assert "line 2: a quotation mark opens a cell" in found[0] and "line 4, path ''" in found[1]
+    assert "line 2: a quotation mark that opens a cell" in found[0] and "line 4, path ''" in found[1]
     fine = read_collection(tables(tmp_path, 'volume_id|subject_id|path|note\none|a|1.nii|"3 ""mm"" | b"'))
     assert dict(fine.volumes[0].attributes) == {"note": '3 "mm" \t b'}
 
@@ -301,7 +301,7 @@ FAULTS = {
     "no split": lambda n: ("volumes", volume_cells(n, split="Train"), n, "split 'Train'"),
     "two splits": lambda n: ("volumes", volume_cells(n, subject_id="s0", split="test"), n, "split 'test'"),
     "another's file": lambda n: ("volumes", volume_cells(n, path="0.nii"), n, "path '0.nii'"),
-    "a tab too many": lambda n: ("volumes", volume_cells(n, site="Oslo\tRome"), n, "6 cells under 5 columns"),
+    "an extra tab": lambda n: ("volumes", volume_cells(n, site="Oslo\tRome"), n, "6 cells under 5 columns"),
     "an open quote": lambda n: ("volumes", volume_cells(n, site='"Oslo'), n, "a quotation mark"),
     "unknown volume": lambda n: ("regions", region_cells(n, 1, volume_id="w"), 3 * n + 1, "volume_id 'w'"),
     "no volume": lambda n: ("regions", region_cells(n, 1, volume_id=""), 3 * n + 1, "volume_id ''"),
@@ -325,7 +325,7 @@ FAULTS = {
         "regions", region_cells(n, 1, first_slice="4"), 3 * n + 1, "region 'abdomen': overlaps pelvis",
     ),
     "upside down": lambda n: (
-        "regions", region_cells(n, 2, region="legs"), 3 * n + 2, "region 'legs': lies above abdomen",
+        "regions", region_cells(n, 2, region="legs"), 3 * n + 2, "region 'legs': is above abdomen",
     ),
     "two units": lambda n: (
         "regions", region_cells(n, 2, first_slice="", last_slice="", from_mm="10", to_mm="14"), 3 * n + 2,
@@ -425,6 +425,6 @@ def test_a_slice_the_volume_does_not_have_is_refused():
 
 def test_millimetres_far_outside_the_volume_are_refused_and_not_taken_for_an_empty_label():
     stack = stack_of(6, 10.0, bottom_mm=-20.0)
-    with pytest.raises(CollectionError, match="the volume reaches from -20 to 30 mm") as refusal:
+    with pytest.raises(CollectionError, match="the volume extends from -20 to 30 mm") as refusal:
         truth(stack, [RegionRow("v", "legs", -9000, -8000, in_mm=True)])
     assert refusal.value.code == "collection-extent"

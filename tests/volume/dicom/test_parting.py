@@ -113,7 +113,7 @@ def test_a_temporal_position_or_echo_that_counts_the_slices_parts_nothing(tmp_pa
 
 
 def test_a_temporal_index_that_counts_frames_parts_no_stack_and_parts_a_film(tmp_path, write):
-    """Frames of one place over time are none; that sentence is for them alone."""
+    """Frames of one position over time are none; that sentence is for them alone."""
     frames = np.ascontiguousarray(write.noise().transpose(2, 1, 0))
     counted = [{"FrameContentSequence": {"TemporalPositionIndex": k + 1}} for k in range(9)]
     places = [write.geometry(write.AFFINE, k) for k in range(9)]
@@ -129,7 +129,7 @@ def test_a_temporal_index_that_counts_frames_parts_no_stack_and_parts_a_film(tmp
             read(path)
         assert (
             caught.value.code == "volume-single"
-            and ("of one place over time" in caught.value.sentence) == over_time
+            and ("of one position over time" in caught.value.sentence) == over_time
         )
 
 

@@ -67,7 +67,7 @@ def test_a_series_that_cannot_be_grouped_stops_no_other(tmp_path, write, monkeyp
     }
     assert {
         row["reason"].split(":")[1].strip()[:10] for row in found.series if row["kind"] == "unreadable"
-    } == {"fovnet met"}
+    } == {"fovnet fai"}
 
 
 def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
