@@ -37,7 +37,6 @@ from fovnet.decision.scores import score, with_turned_and_brightened
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.evaluate.gains import COLUMNS, SLICES, Gain, gains, rows_of
 from fovnet.evaluate.tallies import Tally
-from fovnet.net.family.weights import load_facts
 from fovnet.net.jobs.workers import TrainingPool
 from fovnet.net.training.warm_start import warm_start_ensemble
 from fovnet.own_files import refuse_foreign
@@ -110,6 +109,8 @@ def adapted(run: Run, *, workers: int = 1, progress: Bar = silent) -> Adapted:
 def settings_for(labels: Path, out: Path, begun: Path, seed: int) -> Settings:
     """The settings of `configs/adapt.yaml` for these labels and networks: slices and inputs are those that
     the networks were trained with."""
+    from fovnet.net.family.weights import load_facts
+
     facts = facts_of(begun)
     network = load_facts(begun / facts["members"][0]["weights"])["architecture"]
     shaped = {name: network[name] for name in ("inputs", "head")}
