@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fovnet.cli.options import FolderOut, GivenBy, ModelFolder, Workers, model_folder
+from fovnet.cli.options import GivenBy, ModelFolder, Workers, folder_out, model_folder, table_of
 from fovnet.cli.screen import difference_text, out, progress_bar, show_table, titled, value_text
 from fovnet.errors import ConfigError
+from fovnet.own_files import is_our_json
 from fovnet.words import several
 
 if TYPE_CHECKING:
     from fovnet.evaluate.gains import Gain
 
 verbs = typer.Typer()
+WRITTEN = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_our_json}
 SHOWN = ("slices_wrong", "statements_decided", "statements_wrong", "surely_found", "exactly_right_regions")
 """The measures that are printed, of all regions; `gains.tsv` has those by region and by kind of picture."""
 
@@ -30,7 +32,7 @@ def adapt(
                                  "regions.tsv."),
     ] = None,
     out_folder: Annotated[
-        Path | None, FolderOut("--out", help="Where the ensemble and what it gained are written.")
+        Path | None, folder_out(WRITTEN, "Where the ensemble and what it gained are written.")
     ] = None,
     model: ModelFolder = None,
     config: Annotated[
