@@ -27,6 +27,7 @@ include: "workflow/rules/ensemble.smk"
 include: "workflow/rules/decide.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/adapt.smk"
 
 
 onsuccess:

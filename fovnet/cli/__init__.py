@@ -26,6 +26,7 @@ import typer
 
 from fovnet._version import __version__
 from fovnet.cli import (
+    adapting,
     bench_answers,
     bench_screening,
     bench_searches,
@@ -75,8 +76,7 @@ for verbs in (
     bench.add_typer(verbs)
 for verbs in (
     planning.verbs, preparing.verbs, searching.verbs, deciding.verbs, evaluating.verbs, predicting.verbs,
-    labelling.verbs,
-    node.verbs,
+    adapting.verbs, labelling.verbs, node.verbs,
 ):
     app.add_typer(verbs)
 app.add_typer(collecting.collect, name="collect")

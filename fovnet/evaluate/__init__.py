@@ -10,7 +10,9 @@
     borders       between regions: errors in mm, missed, invented
     calibration   whether 80 % is right in 80 %
     balanced      balanced accuracy, and its resamples
+    tallies       the counts of one volume
     paired        the difference of two runs on the same volumes
+    gains         what networks gained by being trained further, by region
     comparison    the same of two evaluations on disk
     ablation      what each step is worth
     networks      the probabilities that this needs
@@ -19,5 +21,5 @@
     guards        refusals of subjects used before, and of changed labels
     writing       JSON for programs, TSV for spreadsheets
 
-Behind these doors: `arms`, `headers`, `overlaps`, `risk`, `subgroups` and `tallies`.
+Behind these doors: `arms`, `headers`, `overlaps`, `risk`, `slices` and `subgroups`.
 """

@@ -114,11 +114,7 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
         ours, theirs = _parts(first, part), _parts(second, part)
         if ours is None or theirs is None or not ours[:, 1].any() or not theirs[:, 1].any():
             continue
-        totals = draws.by_subject(np.concatenate([ours, theirs], axis=1))
-        values = [float(side[:, 0].sum() / side[:, 1].sum()) for side in (ours, theirs)]
-        ends = difference_interval(totals, _ratio_difference, draws.weights)
-        subjects = int((totals[:, 1] + totals[:, 3] > 0).sum())
-        found.append(_difference(name, stage, values, ends, WIDER, subjects, bool((ours != theirs).any())))
+        found.append(rate_difference(name, stage, ours, theirs, draws))
     (ours, our_volumes), (theirs, their_volumes) = _errors(first), _errors(second)
     for name, share in QUANTILES.items() if len(ours) and len(theirs) else ():
         values = [float(np.quantile(side, share)) for side in (ours, theirs)]
@@ -131,6 +127,16 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
         subjects = len(set(draws.of_case[np.concatenate([our_volumes, their_volumes])].tolist()))
         found.append(_difference(name, "decided", values, ends, PERCENTILE, subjects, differ))
     return found
+
+
+def rate_difference(name: str, stage: str, ours: Floats, theirs: Floats, draws: Resampling) -> Difference:
+    """Second minus first of a ratio, from numerators and denominators (c, 2) by volume of either run; both
+    have some."""
+    totals = draws.by_subject(np.concatenate([ours, theirs], axis=1))
+    values = [float(side[:, 0].sum() / side[:, 1].sum()) for side in (ours, theirs)]
+    ends = difference_interval(totals, _ratio_difference, draws.weights)
+    subjects = int((totals[:, 1] + totals[:, 3] > 0).sum())
+    return _difference(name, stage, values, ends, WIDER, subjects, bool((ours != theirs).any()))
 
 
 def _parts(run: Sequence[Outcome], part: Part) -> Floats | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
     return decided + [_refused(record, record.message_in_reports) for record in _unreadable(pack)]
 
 
-def stretches(rows: list[dict[str, Any]]) -> tuple[Stretch, ...]:
+def stretches(rows: Sequence[Mapping[str, Any]]) -> tuple[Stretch, ...]:
     """The spans in a volume's JSON."""
     return tuple(
         Stretch(
@@ -60,6 +60,14 @@ def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None)
     record = pack.records[index]
     rows = slice(record.first_row, record.first_row + record.slices)
     decision = _decision_on(record, pack.z_mm[rows], decisions / f"{record.volume_id}.json")
+    return case_of(pack, index, decision, temperature)
+
+
+def case_of(pack: Pack, index: int, decision: Mapping[str, Any], temperature: float | None = None) -> Case:
+    """The case of the volume `pack.records[index]`, of which `decision` is the answer as its JSON has it;
+    temperature as in `read_cases`."""
+    record = pack.records[index]
+    rows = slice(record.first_row, record.first_row + record.slices)
     if decision.get("status") == "refused":
         return _refused(record, decision["message"])
     raw = np.array(decision["raw"])
@@ -155,7 +163,7 @@ def empty_slices(decision: Mapping[str, Any]) -> NDArray[np.bool_] | None:
     return np.isin(np.arange(len(decision["z_mm"])), decision["empty"]) if "empty" in decision else None
 
 
-def decided_borders(rows: list[dict[str, Any]] | None) -> tuple[DecidedBorder, ...] | None:
+def decided_borders(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder, ...] | None:
     """The decided borders in a volume's JSON; None for one of an older version that has none."""
     if rows is None:
         return None

@@ -85,10 +85,11 @@ class Job:
 class TrainingPool:
     """W workers, each a separate process: one that dies ends only its own trial, and is replaced.
 
-    Use as a context manager; `submit(proposal)` is the function that a search needs.
+    Use as a context manager; `submit(proposal)` is the function that a search needs.  Without a job of its
+    own, one is given with every proposal.
     """
 
-    def __init__(self, job: Job, workers: int) -> None:
+    def __init__(self, job: Job | None, workers: int) -> None:
         self._job = job
         self._idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
         self._beginning, self._stopped = Lock(), False
@@ -111,15 +112,19 @@ class TrainingPool:
         while not self._idle.empty():
             self._idle.get().shutdown()
 
-    def submit(self, proposal: Proposal, envelope: Mapping[int, float] | None = None) -> Future[Outcome]:
+    def submit(
+        self, proposal: Proposal, envelope: Mapping[int, float] | None = None, job: Job | None = None
+    ) -> Future[Outcome]:
         """The future outcome of a trial; if its worker dies, the status is "error".
 
         envelope  epoch to the highest validation loss that is not pruned there
+        job       another than the pool's
         The future raises SearchError where no training can continue ("disk-full", "slices-replaced").
         """
-        recipe = self._job.recipe
-        recipe = replace(recipe, ends=replace(recipe.ends, envelope=envelope or {}))
-        return self._threads.submit(self._run, replace(self._job, recipe=recipe), proposal)
+        job = job or self._job
+        assert job is not None, "a pool without a job of its own is given one"
+        recipe = replace(job.recipe, ends=replace(job.recipe.ends, envelope=envelope or {}))
+        return self._threads.submit(self._run, replace(job, recipe=recipe), proposal)
 
     def _run(self, job: Job, proposal: Proposal) -> Outcome:
         process = self._idle.get()

@@ -5,6 +5,7 @@
     preflight  what of the tables would stop or spoil a run
     changed    a stamp that shows whether a collection has changed
     split      subjects for training, validation and test
+    folds      subjects for cross-validation
     identity   identifiers in what is written: hashed, unless plain ones are asked for
     body_part  regions from Body Part Examined (0018,0015)
 

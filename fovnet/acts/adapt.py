@@ -1,0 +1,389 @@
+"""The networks of an ensemble trained further on a user's labelled volumes, if that does them good.
+
+    1  five folds of the users: each time trained on the others, beside simulated people
+    2  the share of the new weights chosen on the users whom the folds left out
+    3  the same with all users; of simulated people whom no training saw, no region may be lost
+    4  the rule settled on both; what was gained, on users whom neither training nor choice saw
+
+Every training and every set of outputs is kept, so that the same command goes on after a kill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.acts.adaptation import Adaptation
+from fovnet.acts.prepare import simulated, sliced
+from fovnet.acts.run import Bar, Run, silent
+from fovnet.config.files import parse
+from fovnet.config.models import Settings
+from fovnet.config.space import MEMBERS
+from fovnet.decision import novelty, orientation
+from fovnet.decision.ensemble import facts_of, save_rule, seal, vocabulary_of
+from fovnet.decision.fitting.blending import SHARES, best_share, loss_of_subject, resettled
+from fovnet.decision.fitting.thresholds import Shown
+from fovnet.decision.judge import Judge
+from fovnet.decision.packed import Scored
+from fovnet.decision.scores import score, with_turned_and_brightened
+from fovnet.errors import CollectionError, ConfigError
+from fovnet.evaluate.gains import COLUMNS, SLICES, Gain, gains, rows_of
+from fovnet.evaluate.tallies import Tally
+from fovnet.net.jobs.workers import TrainingPool
+from fovnet.net.training.warm_start import warm_start_ensemble
+from fovnet.own_files import refuse_foreign
+from fovnet.records import copy, write_json, write_tsv
+from fovnet.volume.collection.folds import folds_of
+from fovnet.volume.collection.tables import read_collection
+from fovnet.words import several
+
+FEWEST = 5
+"""Labelled subjects: with fewer a fold would leave out a fourth of them, and no interval can be given."""
+MARGIN = 0.005
+"""Most slices, as a share, that may be wrong beyond those before: of simulated people, in all and of any
+region, and of the users' left out, in all."""
+PEOPLE = {
+    "subjects": 200, "volumes_per_subject": 2,
+    "without": ["organs high and low", "open walls", "true places"],
+}
+SPLIT = (0.6, 0.39, 0.01)
+RECIPE = {
+    "rate_factor": 0.3, "epochs": 4, "cooldown": 1.0, "slices_per_epoch": 1500, "validation_slices": 200,
+    "averaging": 0.97, "sampling": "volumes",
+}
+AUGMENTATION = {
+    "rotation_deg": 6.0, "translation": 0.05, "shear": 0.03, "zoom": 0.08, "noise": 0.02, "gamma": 0.6,
+    "window": 0.12, "crop": 0.25, "shading": 1.5, "as_cut": False,
+}
+"""As in `configs/adapt.yaml`, which says why."""
+TABLE, FACTS = "gains.tsv", "adapted.json"
+USERS, SIMULATED_PEOPLE = "your subjects, left out in turn", "simulated people, never trained on"
+CLOSE_MM = 260.0        # sides of the square cuts below which a picture is of a part of the body
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """The outcome.
+
+    share  of the new weights; 0 where the networks before were kept, and `why` in a sentence
+    users, simulated  what changed, on the users' volumes and on the simulated people's; where no share
+                      helped, what the least would have changed
+    """
+
+    share: float
+    why: str
+    subjects: int
+    volumes: int
+    users: Sequence[Gain]
+    simulated: Sequence[Gain]
+    table: Path
+    ensemble: Path
+
+
+def adapted(run: Run, *, workers: int = 1, progress: Bar = silent) -> Adapted:
+    """The ensemble of a run, adapted to its collections, with `gains.tsv` and `adapted.json` beside it.
+
+    Raises ConfigError "adapt-begin" and "adapt-other-regions", CollectionError "adapt-few", and as the acts
+    that prepare slices and train.
+    """
+    _refuse_unfit(run)
+    if run.results.is_to_simulate(run.settings.phantom.subjects):
+        simulated(run, workers, progress)
+    sliced(run, workers=workers, progress=progress)
+    with TrainingPool(None, workers) as pool:
+        work = Adaptation(run, pool, progress)
+        refuse_few(len(work.shows), "could be read")
+        made = _Folds(work).concluded()
+    work.forget_others()
+    return made
+
+
+def settings_for(labels: Path, out: Path, begun: Path, seed: int) -> Settings:
+    """The settings of `configs/adapt.yaml` for these labels and networks: slices and inputs are those that
+    the networks were trained with."""
+    from fovnet.net.family.weights import load_facts
+
+    facts = facts_of(begun)
+    network = load_facts(begun / facts["members"][0]["weights"])["architecture"]
+    shaped = {name: network[name] for name in ("inputs", "head")}
+    return parse({
+        "results": str(out), "collections": {"labels": str(labels)}, "seed": seed, "phantom": PEOPLE,
+        "prepare": {**facts["prepare"], "split": SPLIT},
+        "training": {
+            **RECIPE, **shaped, "begin": str(begun), "augmentation": AUGMENTATION,
+        },
+        "search": {"space": MEMBERS, "trials": len(facts["members"])},
+        "ensemble": {"weights": "equal", "precision": facts.get("precision", "float32")},
+        "decision": {"stated_error": 0.03},
+    }, "adapt")
+
+
+def refuse_few(subjects: int, what: str) -> None:
+    """Raise CollectionError "adapt-few" for fewer than FEWEST labelled subjects."""
+    if subjects < FEWEST:
+        raise CollectionError(
+            "adapt-few",
+            f"{several(subjects, 'labelled subject')} {what}, at least {FEWEST} are wanted: with fewer "
+            "nobody could tell whether networks trained on them got better or worse at other people. Label "
+            f"volumes of {FEWEST - subjects} more; those there are can tell how right the networks are "
+            "(`fovnet examine ANSWERS --truth TABLES --out examined`).",
+        )
+
+
+def _refuse_unfit(run: Run) -> None:
+    """Raises as `adapted`, before anything is simulated."""
+    refuse_foreign(run.results.ensemble, lambda folder: (folder / "ensemble.json").exists())
+    begun = warm_start_ensemble(run.settings)
+    if begun is None:
+        raise ConfigError(
+            "adapt-begin",
+            f"{run.config}: training.begin is not set; name the networks to be adapted, such as shipped, and "
+            "set search.space: members (configs/adapt.yaml has both)",
+        )
+    theirs = vocabulary_of(facts_of(begun[0])).classes
+    if theirs != run.vocabulary.classes:
+        raise ConfigError(
+            "adapt-other-regions",
+            f"{begun[0]}: its networks name {', '.join(theirs)}, and `regions` "
+            f"{', '.join(run.vocabulary.classes)}, where the same are wanted; the workflow learns new ones "
+            "(configs/README.md)",
+        )
+    tables = [read_collection(Path(one), run.vocabulary) for one in run.settings.collections.values()]
+    people = {
+        (at, one.subject_id)
+        for at, table in enumerate(tables) for one in table.volumes if table.regions.get(one.volume_id)
+    }
+    refuse_few(len(people), "in the tables")
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """Networks with a share of what was learned of all users, and their rule; what they say of the simulated
+    people."""
+
+    folder: Path
+    scored: Scored
+    judge: Judge
+    found: Mapping[str, Any]
+
+
+class _Folds:
+    """The folds of an adaptation, trained and scored."""
+
+    def __init__(self, work: Adaptation) -> None:
+        self.work, self.seed = work, work.run.settings.seed
+        self.folds = folds_of(work.shows, self.seed)
+        self.subjects = sorted(work.shows)
+        self.outputs = [self._of_fold(number) for number in range(len(self.folds))]
+        self.losses = self._losses()
+
+    def _of_fold(self, number: int) -> list[Scored]:
+        """What the networks trained without a fold say of its subjects, by share; the first are those
+        before."""
+        left_out, name = self.folds[number], f"fold {number + 1} of {len(self.folds)}"
+        users = self.work.shows.keys() - left_out
+        trained = self.work.trained(users, f"training, {name}")
+        return [self.work.before] + [
+            self._blended(trained, share, users, left_out, f"{name}, share {share:g}") for share in SHARES[1:]
+        ]
+
+    def _blended(
+        self, trained: Sequence[Mapping[str, Any]], share: float, users: Collection[str],
+        subjects: Collection[str], what: str,
+    ) -> Scored:
+        with TemporaryDirectory() as place:
+            model = self.work.blended(trained, share, Path(place), users)
+            return self.work.scored(model, subjects, what)
+
+    def _losses(self) -> NDArray[np.float64]:
+        """(m, j) the loss of every share on every subject, each left out of the training."""
+        judge, found = self.work.judge(self.work.begun_rule), np.zeros((len(SHARES), len(self.subjects)))
+        for left_out, outputs in zip(self.folds, self.outputs, strict=True):
+            for place, scored in enumerate(outputs):
+                for subject in left_out:
+                    shown = self.work.shown(scored, {subject})
+                    found[place, self.subjects.index(subject)] = loss_of_subject(
+                        [judge.raw(one.outputs) for one in shown], [one.truth for one in shown]
+                    )
+        return found
+
+    def share_of_fold(self, number: int, most: int) -> int:
+        """The place of the share for a fold, chosen on the subjects of the others."""
+        without = np.array([subject in self.folds[number] for subject in self.subjects])
+        return min(best_share(self.losses, without), most)
+
+    def shown(self, most: int, without: int | None = None) -> list[Shown]:
+        """The users' volumes with the outputs of the networks that did not see them, those of a fold left
+        out."""
+        return [
+            one
+            for number, left_out in enumerate(self.folds) if number != without
+            for one in self.work.shown(self.outputs[number][self.share_of_fold(number, most)], left_out)
+        ]
+
+    def concluded(self) -> Adapted:
+        """The outcome, the ensemble in its place: the networks before where the new ones are worse."""
+        most, whys = best_share(self.losses), []
+        changed: dict[str, Sequence[Gain]] = {USERS: (), SIMULATED_PEOPLE: ()}
+        for place in range(most, 0, -1):
+            tried = self._tried(place)
+            changed = self._changed(tried, place)
+            worse = [*_lost(changed[SIMULATED_PEOPLE], SIMULATED_PEOPLE), *_lost(changed[USERS][:1], USERS)]
+            if not worse:
+                return self._written(tried, SHARES[place], "", changed)
+            whys.append(f"with {SHARES[place]:.0%} of the new weights {'; '.join(worse)}")
+        if not most:
+            changed[USERS] = self._of_least_share()
+            before, least = self.losses.mean(axis=1)[:2]
+            whys.append(
+                f"{USERS} were answered no better with any share of the new weights (log loss {before:.3f} "
+                f"before, {least:.3f} with {SHARES[1]:.0%})"
+            )
+        return self._written(None, 0.0, ". ".join(whys), changed)
+
+    def _of_least_share(self) -> list[Gain]:
+        """What the least share would change on the users' volumes, by the rule as it was."""
+        old, after = self.work.judge(self.work.begun_rule), []
+        for left_out, outputs in zip(self.folds, self.outputs, strict=True):
+            after += self.work.tallied(outputs[1], old, left_out)
+        before = self.work.tallied(self.work.before, old, self.work.shows)
+        return self._gains(before, sorted(after, key=lambda one: one.case.volume_id))
+
+    def _changed(self, tried: _Tried, place: int) -> dict[str, Sequence[Gain]]:
+        """What the share at this place changes, on the users' volumes and on the simulated people's."""
+        work = self.work
+        old, new = work.judge(work.begun_rule), replace(tried.judge, familiar=None)
+        before = work.tallied(work.before, old, work.shows)
+        simulated_before = work.tallied(work.before_of_check, old, work.check)
+        return {
+            USERS: self._gains(before, self._answered(tried, place)),
+            SIMULATED_PEOPLE: self._gains(simulated_before, work.tallied(tried.scored, new, work.check)),
+        }
+
+    @cached_property
+    def _of_all(self) -> list[dict[str, Any]]:
+        """The networks trained on all users."""
+        return self.work.trained(self.work.shows.keys(), "training, all subjects")
+
+    def _tried(self, place: int) -> _Tried:
+        """The ensemble of all users with the share at this place."""
+        work, folder = self.work, self.work.run.results.folder / "candidate"
+        model = work.blended(self._of_all, SHARES[place], folder, work.shows.keys())
+        view = work.view(train={*work.shows, *work.replay}, validation=work.check)
+        with work.progress(f"all subjects, share {SHARES[place]:g}") as advance:
+            model, scored = score(model, view, seed=self.seed, progress=advance)
+        with work.progress("turned over, brightened") as advance:
+            scored = with_turned_and_brightened(model, scored, view, advance)
+        if model.familiar is not None and scored.outputs.distances is not None:
+            raw = model.judge.raw(scored.outputs)
+            novelty.save(folder, novelty.calibrated(model.familiar, scored.outputs.distances, raw))
+        if (bearing := work.begun[0] / orientation.FILE).exists():
+            copy(bearing, folder / orientation.FILE)
+        known = Judge(work.run.vocabulary, work.begun_rule, novelty.load(folder), orientation.load(folder))
+        shown = [*work.shown(scored, work.check), *self.shown(place)]
+        judge, abstention, statements = resettled(known, shown, **self._promises)
+        return _Tried(folder, scored, judge, {"abstention": abstention, "statements": statements})
+
+    @property
+    def _promises(self) -> dict[str, Any]:
+        decision = self.work.run.settings.decision
+        return {
+            "stated_error": decision.stated_error, "statement_error": decision.statement_error,
+            "at_risk": decision.at_risk, "seed": self.seed,
+        }
+
+    def _answered(self, tried: _Tried, most: int) -> list[Tally]:
+        """The users' volumes, each answered by networks and a rule that did not see its fold."""
+        work, found = self.work, []
+        simulated_ones = work.shown(tried.scored, work.check)
+        for number, left_out in enumerate(self.folds):
+            judge, *_ = resettled(
+                work.judge(work.begun_rule), [*simulated_ones, *self.shown(most, without=number)],
+                **self._promises,
+            )
+            scored = self.outputs[number][self.share_of_fold(number, most)]
+            found += work.tallied(scored, judge, left_out)
+        return sorted(found, key=lambda one: one.case.volume_id)
+
+    def _gains(self, before: Sequence[Tally], after: Sequence[Tally]) -> list[Gain]:
+        return gains(
+            before, after, self.work.run.vocabulary, seed=self.seed,
+            kinds=[_kind(one) for one in before], repeats=self.work.run.settings.evaluate.bootstrap,
+        )
+
+    def _written(
+        self, tried: _Tried | None, share: float, why: str, changed: Mapping[str, Sequence[Gain]]
+    ) -> Adapted:
+        """The ensemble put in its place, the tables, and the outcome."""
+        results, settings = self.work.run.results, self.work.run.settings
+        if tried is None:
+            _copied(self.work.begun[0], results.folder / "candidate")
+        else:
+            options = settings.decision.model_dump()
+            save_rule(tried.folder, tried.judge.rule, tried.found, settings=options, seed=self.seed)
+            seal(tried.folder)
+        _put(results.folder / "candidate", results.ensemble)
+        rows = [row for on, found in changed.items() for row in rows_of(on, found)]
+        table = write_tsv(results.folder / TABLE, COLUMNS, rows)
+        volumes = int(np.unique(self.work.view(test=self.work.shows).rows("test")).size)
+        facts = {
+            "share": share, "kept_because": why, "subjects": len(self.subjects),
+            "losses": dict(zip(map(str, SHARES), self.losses.mean(axis=1), strict=True)),
+            "folds": [len(fold) for fold in self.folds], "margin": MARGIN, "gains": rows,
+        }
+        write_json(results.folder / FACTS, facts, settings=settings.model_dump(mode="json"), seed=self.seed)
+        return Adapted(
+            share, why, len(self.subjects), volumes, changed[USERS], changed[SIMULATED_PEOPLE], table,
+            results.ensemble,
+        )
+
+
+def _kind(one: Tally) -> str:
+    """The kind of picture a volume is: its plane, and whether it shows a part of the body closely."""
+    plane = one.case.attributes.get("plane") or "isotropic"
+    return f"{plane}, close" if one.case.side_mm < CLOSE_MM else plane
+
+
+def _lost(changed: Sequence[Gain], on: str) -> list[str]:
+    """A sentence on all that is lost: more than MARGIN of the slices, of all or of a region, are wrong that
+    were right before.
+
+    Of a region with fewer slices than can show the margin, and of a kind of picture, only what chance does
+    not explain counts: of ten kinds one or two always look half a point worse.
+    """
+    lost = []
+    for one in (each for each in changed if each.measure == SLICES):
+        found = one.difference
+        surely = found.low is not None and found.low > 0
+        telling = not one.kind and one.of_after >= 1 / MARGIN
+        if found.difference > MARGIN and (telling or surely):
+            of = f"{one.of_after:,} slices ({one.region or one.kind or 'all'})"
+            now, before = 100 * found.second, 100 * found.first
+            lost.append(f"{now:.1f} % of {of} of {on} are wrong, {before:.1f} % before")
+    return lost
+
+
+def _copied(begun: Path, folder: Path) -> None:
+    """An ensemble's files as they are."""
+    rmtree(folder, ignore_errors=True)
+    for path in sorted(begun.iterdir()):
+        if path.is_file():
+            copy(path, folder / path.name)
+
+
+def _put(made: Path, place: Path) -> None:
+    """Move a finished ensemble to its place; an earlier one gives way."""
+    before = place.with_name(f"{place.name}.before")
+    rmtree(before, ignore_errors=True)
+    if place.exists():
+        place.rename(before)
+    made.rename(place)
+    rmtree(before, ignore_errors=True)

@@ -1,0 +1,94 @@
+"""Networks trained further on a user's labelled volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fovnet.cli.options import GivenBy, ModelFolder, Workers, folder_out, model_folder, table_of
+from fovnet.cli.screen import difference_text, out, progress_bar, show_table, titled, value_text
+from fovnet.errors import ConfigError
+from fovnet.own_files import is_our_json
+from fovnet.words import several
+
+if TYPE_CHECKING:
+    from fovnet.evaluate.gains import Gain
+
+verbs = typer.Typer()
+WRITTEN = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_our_json}
+SHOWN = ("slices_wrong", "statements_decided", "statements_wrong", "surely_found", "exactly_right_regions")
+"""The measures that are printed, of all regions; `gains.tsv` has those by region and by kind of picture."""
+
+
+@verbs.command()
+def adapt(
+    labels: Annotated[
+        Path | None,
+        GivenBy("--labels", help="Volumes of five subjects or more, labelled: a folder with volumes.tsv and "
+                                 "regions.tsv."),
+    ] = None,
+    out_folder: Annotated[
+        Path | None, folder_out(WRITTEN, "Where the ensemble and what it gained are written.")
+    ] = None,
+    model: ModelFolder = None,
+    config: Annotated[
+        Path | None,
+        GivenBy("--config", help="A configuration instead of these, such as configs/adapt.yaml."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+    workers: Workers = 2,
+) -> None:
+    """Train networks further on your labelled volumes, beside simulated ones, and say what that gained on
+    subjects left out in turn.
+
+    The new networks are in the folder `ensemble` of --out (`fovnet predict --model`, `fovnet.load`); where
+    they would be worse than those before, these are kept, and a sentence says why. Interrupted, the same
+    command goes on where it was; with more labels it simulates nobody again.
+    """
+    from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapted, settings_for
+    from fovnet.acts.opening import opened
+    from fovnet.acts.run import Run
+
+    if config is not None:
+        if labels or out_folder or model:
+            raise ConfigError(
+                "adapt-both",
+                f"--config {config}: names labels, results and networks itself; leave --labels, --out and "
+                "--model out",
+            )
+        run: Run = opened(config)
+    elif labels is None or out_folder is None:
+        raise ConfigError(
+            "adapt-what", "nothing to adapt to; give --labels TABLES and --out FOLDER, or --config FILE"
+        )
+    else:
+        run = Run(labels, settings_for(labels, out_folder, model_folder(model), seed))
+    # of a configuration the workflow holds the results
+    with nullcontext() if config is not None else run.results.held():
+        made = adapted(run, workers=workers, progress=progress_bar)
+    for on, found in ((USERS, made.users), (SIMULATED_PEOPLE, made.simulated)):
+        _show(on, found)
+    learned = f"{several(made.volumes, 'volume')} of {several(made.subjects, 'subject')}"
+    if made.share:
+        out.print(f"adapted to {learned}, {made.share:.0%} of the new weights: {made.ensemble}  {made.table}")
+    else:
+        out.print(f"the networks as they were are kept: {made.why}. {made.ensemble}  {made.table}")
+
+
+def _show(on: str, found: Sequence[Gain]) -> None:
+    """A table of the measures in SHOWN."""
+    rows = titled(on, "", "before", "after", "percentage points (95 % interval)", "of")
+    for one in found:
+        if one.measure in SHOWN and not one.region and not one.kind:
+            change = one.difference
+            rows.add_row(
+                one.measure.replace("_", " "), value_text(one.measure, change.first),
+                value_text(one.measure, change.second), difference_text(change),
+                f"{one.of_before:,}" + ("" if one.of_before == one.of_after else f", {one.of_after:,}"),
+            )
+    if rows.row_count:
+        show_table(rows)

@@ -1,0 +1,59 @@
+"""How much of what networks learned further is taken over: the share of their weights in a mean with the
+weights before, chosen on subjects that none of the trainings saw; and the rule settled anew for the mean.
+
+    j  subjects    m  shares
+
+Wortsman et al. (2022), *Robust fine-tuning of zero-shot models*: along the line from the weights before (0)
+to those after (1) accuracy on new data rises before that on the old falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.calibrations import best_temperature
+from fovnet.decision.fitting.thresholds import Shown, settle
+from fovnet.decision.judge import Judge
+
+Floats = NDArray[np.float64]
+SHARES = (0.0, 0.15, 0.3, 0.5, 0.7)
+"""Those that are tried.  Beyond 0.7 what was known before is no longer a part of the mean worth the name."""
+LEAST = 1e-3            # of a probability in a logarithm: one slice must not decide
+
+
+def loss_of_subject(probabilities: Sequence[Floats], truths: Sequence[NDArray[np.bool_]]) -> float:
+    """The mean log loss, in nats, of a subject's slices, each volume counted alike; (s, k) each."""
+    each = []
+    for given, truth in zip(probabilities, truths, strict=True):
+        shares = truth / truth.sum(axis=1, keepdims=True)
+        each.append(-(shares * np.log(np.maximum(given, LEAST))).sum(axis=1).mean())
+    return float(np.mean(each))
+
+
+def best_share(losses: Floats, without: NDArray[np.bool_] | None = None) -> int:
+    """The place in SHARES of the least mean loss, the smaller of equals; losses (m, j).
+
+    without  (j,) subjects who do not count: the share for a fold is chosen on the others, so that what is
+             gained on its subjects is gained without having looked at them
+    """
+    counted = losses if without is None else losses[:, ~without]
+    return int(np.argmin(counted.mean(axis=1)))
+
+
+def resettled(
+    judge: Judge, volumes: Sequence[Shown], *, stated_error: float, statement_error: float, at_risk: float,
+    seed: int,
+) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
+    """As `settle`, with the temperature fitted anew; how borders are decoded stays as it was tuned on more
+    people than these."""
+    given = [judge.raw(one.outputs) for one in volumes]
+    temperature = best_temperature(given, [one.truth for one in volumes])
+    judge = replace(judge, rule=replace(judge.rule, temperature=temperature))
+    return settle(
+        judge, volumes, stated_error=stated_error, statement_error=statement_error, at_risk=at_risk, seed=seed
+    )

@@ -1,0 +1,22 @@
+"""Folds for cross-validation: each subject is left out once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+FOLDS = 5
+
+
+def folds_of(shows: Mapping[str, str], seed: int, folds: int = FOLDS) -> list[frozenset[str]]:
+    """The subjects dealt into so many folds, or as many as there are subjects.
+
+    shows  what each subject's volumes show, in any words: subjects alike are dealt one after the other, so
+           that what one fold leaves out the others have examples of, where there are any
+    """
+    order = np.random.default_rng([seed, len(shows)]).permutation(len(shows))
+    mixed = [sorted(shows)[index] for index in order]
+    dealt = sorted(mixed, key=lambda subject: shows[subject])           # stable: at random among alike ones
+    count = min(folds, len(dealt))
+    return [frozenset(dealt[first::count]) for first in range(count)]

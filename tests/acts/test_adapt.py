@@ -1,0 +1,156 @@
+"""Networks adapted to a few labelled volumes: two small ones, drawn at random, on volumes of blobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nibabel as nib
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import fovnet
+from fovnet.acts.adapt import FEWEST, adapted, settings_for
+from fovnet.acts.run import Run
+from fovnet.cli import app
+from fovnet.config.files import load as load_settings
+from fovnet.config.files import parse
+from fovnet.errors import CollectionError, FovnetError
+from fovnet.evaluate.gains import COLUMNS
+from fovnet.records import checksum, header_of, read_json, write_tsv
+from fovnet.results import SHIPPED_NETWORKS
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+SMALL = {
+    "blocks": 4, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False,
+    "log10_learning_rate": -2, "log2_batch": 3,
+}
+
+
+def collection(folder: Path, subjects: int, first: int) -> Path:
+    """Volumes of 72 mm, the lower half abdomen and the upper chest: a disc of another size and brightness."""
+    rng, volumes, regions = np.random.default_rng(first), [], []
+    i, j = np.mgrid[:40, :40] - 19.5
+    for number in range(first, first + subjects):
+        name = f"v{number:02d}"
+        widths = np.where(np.arange(12) < 6, 17, 11) + rng.integers(-1, 2)
+        disc = np.hypot(i, j)[:, :, None] < widths
+        voxels = 600 * disc * np.where(np.arange(12) < 6, 1.0, 0.6) + rng.normal(60, 15, (40, 40, 12))
+        (folder / "volumes").mkdir(parents=True, exist_ok=True)
+        nib.save(
+            nib.Nifti1Image(np.abs(voxels).astype(np.float32), np.diag([8.0, 8.0, 6.0, 1.0])),
+            folder / "volumes" / f"{name}.nii.gz",
+        )
+        volumes.append({
+            "volume_id": name, "subject_id": f"p{number:02d}", "path": f"volumes/{name}.nii.gz",
+            "field_of_view": "trunk", "plane": "axial",
+        })
+        regions += [
+            {"volume_id": name, "region": region, "first_slice": low, "last_slice": low + 5}
+            for region, low in (("abdomen", 0), ("chest", 6))
+        ]
+    write_tsv(folder / "regions.tsv", list(regions[0]), regions)
+    write_tsv(folder / "volumes.tsv", list(volumes[0]), volumes)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An ensemble of two small networks with weights as drawn."""
+    import torch
+
+    from fovnet.decision.ensemble import assemble, save_rule, seal
+    from fovnet.decision.rule import Rule
+    from fovnet.net.family.architecture import from_configuration
+    from fovnet.net.family.model import build
+    from fovnet.net.family.weights import save_network
+    from fovnet.regions import DEFAULT
+    from fovnet.volume.slices.stack import Slicing, slice_format
+
+    folder, prepare = tmp_path_factory.mktemp("begun"), {"target_spacing_mm": 6.0}
+    inputs = {"classes": list(DEFAULT.classes), "slices": slice_format(Slicing(**prepare))}
+    members = []
+    for slot, rate in enumerate((-2, -1)):
+        configuration = {**SMALL, "log10_learning_rate": rate}
+        net = from_configuration(configuration, classes=len(DEFAULT.classes), head="gap")
+        path = folder / "drawn" / f"{slot}.safetensors"
+        save_network(path, build(net, torch.Generator().manual_seed(slot)), net, inputs)
+        members.append({"slot": slot, "score": 1.0, "configuration": configuration, "weights": str(path)})
+    assemble(folder / "ensemble", members, DEFAULT, prepare, settings={}, seed=1)
+    save_rule(folder / "ensemble", Rule(yes_bar=0.8, no_bar=0.8), {}, settings={}, seed=1)
+    seal(folder / "ensemble")
+    return folder / "ensemble"
+
+
+def run_of(begun: Path, labels: Path, out: Path) -> Run:
+    """The run of `fovnet adapt`, with as little to learn as there can be."""
+    few = settings_for(labels, out, begun, seed=1).model_dump(mode="json")
+    few["training"] |= {"epochs": 1, "slices_per_epoch": 48, "validation_slices": 20}
+    few["evaluate"] = {"bootstrap": 100}
+    return Run(labels, parse(few, "few"))
+
+
+@pytest.mark.slow
+def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_path: Path) -> None:
+    labels, out = collection(tmp_path / "labels", FEWEST, 0), tmp_path / "out"
+    collection(out / "phantom", 8, 50)                      # in the place of simulated people
+    made = adapted(run_of(begun, labels, out))
+    answer = fovnet.load(made.ensemble).predict(labels / "volumes" / "v00.nii.gz")
+    assert answer.status in ("ok", "partly", "uncertain") and made.subjects == FEWEST
+    assert header_of(made.table) == list(COLUMNS)
+    told = read_json(out / "adapted.json")
+    assert told["share"] == made.share and bool(made.why) == (made.share == 0.0)
+    same = [
+        checksum(path) == checksum(made.ensemble / path.name) for path in begun.glob("member-*.safetensors")
+    ]
+    assert all(same) if made.share == 0.0 else not any(same)
+    networks = {path: path.stat().st_mtime_ns for path in out.glob("trainings/*/networks/*.safetensors")}
+    assert len(networks) >= 2 * FEWEST
+    again = adapted(run_of(begun, labels, out))
+    assert again.share == made.share and all(path.stat().st_mtime_ns == was for path, was in networks.items())
+
+
+def test_four_subjects_are_too_few_and_nobody_is_simulated_for_them(begun: Path, tmp_path: Path) -> None:
+    labels, out = collection(tmp_path / "labels", FEWEST - 1, 0), tmp_path / "out"
+    with pytest.raises(CollectionError, match=r"4 labelled subjects .* at least 5 .* of 1 more") as few:
+        adapted(run_of(begun, labels, out))
+    assert few.value.code == "adapt-few" and not (out / "phantom").exists()
+
+
+def test_networks_of_other_regions_are_refused(begun: Path, tmp_path: Path) -> None:
+    labels = collection(tmp_path / "labels", FEWEST, 0)
+    (tmp_path / "regions.yaml").write_text("regions: [{name: thigh, rung: 0, colour: '#0072b2'}]\n")
+    settings = run_of(begun, labels, tmp_path / "out").settings
+    other = settings.model_copy(update={"regions": str(tmp_path / "regions.yaml")})
+    with pytest.raises(FovnetError, match=r"its networks name legs.*thigh") as fault:
+        adapted(Run(labels, other))
+    assert fault.value.code == "adapt-other-regions"
+
+
+def test_a_folder_that_holds_something_else_in_the_ensembles_place_is_left_alone(
+    begun: Path, tmp_path: Path
+) -> None:
+    labels, out = collection(tmp_path / "labels", FEWEST, 0), tmp_path / "out"
+    (out / "ensemble").mkdir(parents=True)
+    (out / "ensemble" / "scores.txt").write_text("of an orchestra")
+    with pytest.raises(FovnetError) as fault:
+        adapted(run_of(begun, labels, out))
+    assert fault.value.code == "out-foreign" and (out / "ensemble" / "scores.txt").exists()
+
+
+def test_the_configuration_file_says_what_the_command_does_without_one() -> None:
+    told = load_settings(CONFIGS / "adapt.yaml").model_dump()
+    done = settings_for(Path("labels"), Path("results/adapted"), SHIPPED_NETWORKS, 1).model_dump()
+    done["training"]["begin"] = "shipped"
+    assert told == done
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--labels", "x"], "adapt-what"), (["--config", "x.yaml", "--out", "y"], "adapt-both"),
+    ],
+)
+def test_half_a_command_is_refused(words: list[str], code: str) -> None:
+    fault = CliRunner().invoke(app, ["adapt", *words]).exception
+    assert isinstance(fault, FovnetError) and fault.code == code
