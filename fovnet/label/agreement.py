@@ -7,6 +7,7 @@ who saw the prediction, which counts as one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -76,10 +77,9 @@ def compared(out: Path, vocabulary: Vocabulary) -> Compared:
 
 def _book(out: Path, vocabulary: Vocabulary) -> Book:
     """What the log of a labelling holds."""
-    log, book = Log(out / NAME, [*vocabulary.classes]), Book(vocabulary)
-    with log.held():
+    book = Book(vocabulary)
+    with closing(Log(out / NAME, [*vocabulary.classes])) as log, log.held():
         book.follow(log.news())
-    log.close()
     return book
 
 

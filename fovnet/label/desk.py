@@ -84,16 +84,11 @@ class Desk:
         self.book, self._lock = Book(vocabulary), Lock()
         self._far: dict[str, Far] = {}
         self._wrong: Measure | None = None
-        with self.log.held():
-            self.book.follow(self.log.news())
-            for session in [name for name, one in self.book.held.items() if one.reader == reader]:
-                del self.book.held[session]         # windows of a server that has ended
-            self.items = self._with_earlier(items)
-            self._place = {one.row.volume_id: at for at, one in enumerate(self.items)}
-            self._give()
-            write_volumes(out, self.items)
-            self._take_in({one.row.volume_id for one in self.items})
-            self._write()
+        try:
+            self._open(items)
+        except BaseException:
+            self.log.close()
+            raise
         self.pictures = Pictures([one.row.path for one in self.items])
         known = [at for at, one in enumerate(self.items) if self._far[one.row.volume_id].is_done]
         self._order = order
@@ -152,6 +147,19 @@ class Desk:
         """Stops reading ahead and closes the log."""
         self.pictures.close()
         self.log.close()
+
+    def _open(self, items: Sequence[Item]) -> None:
+        """Takes in what the log holds and what is new at this start, and writes the tables."""
+        with self.log.held():
+            self.book.follow(self.log.news())
+            for session in [name for name, one in self.book.held.items() if one.reader == self.reader]:
+                del self.book.held[session]         # windows of a server that has ended
+            self.items = self._with_earlier(items)
+            self._place = {one.row.volume_id: at for at, one in enumerate(self.items)}
+            self._give()
+            write_volumes(self.out, self.items)
+            self._take_in({one.row.volume_id for one in self.items})
+            self._write()
 
     def _with_earlier(self, items: Sequence[Item]) -> list[Item]:
         """The items, and the volumes of earlier starts; subjects and attributes as the table in `out` has

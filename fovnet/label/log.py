@@ -35,7 +35,8 @@ class Log:
         self.path, self.dropped = path, 0
         self._regions, self._threads, self._read_to, self._lines = regions, Lock(), 0, 0
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._stream = path.open("a+b", buffering=0)
+        self._file = self._stream.fileno()
         with self.held():
             if os.fstat(self._file).st_size == 0:
                 self._write({"fovnet": __version__, "label_log": FORMAT, "regions": regions})
@@ -71,13 +72,13 @@ class Log:
 
     def close(self) -> None:
         """Closes the file."""
-        os.close(self._file)
+        self._stream.close()
 
     def _write(self, fact: Mapping[str, Any]) -> None:
         before = os.fstat(self._file).st_size
         line = json.dumps(fact, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         try:
-            if os.write(self._file, line) != len(line):
+            if self._stream.write(line) != len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
             os.fsync(self._file)
         except OSError:

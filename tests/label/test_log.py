@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,20 +44,20 @@ def test_wherever_a_write_is_cut_off_the_whole_lines_before_are_read(tmp_path: P
 
 
 def test_two_processes_read_what_the_other_wrote_in_one_order(tmp_path: Path) -> None:
-    one, other = Log(tmp_path / "log", REGIONS), Log(tmp_path / "log", REGIONS)
-    for number in range(6):
-        log = (one, other)[number % 2]
-        with log.held():
-            log.append({"number": number})
-    assert [fact["number"] for fact in news(one)] == [fact["number"] for fact in news(other)] == [*range(6)]
-    assert news(one) == news(other) == []
+    with closing(Log(tmp_path / "log", REGIONS)) as one, closing(Log(tmp_path / "log", REGIONS)) as other:
+        for number in range(6):
+            log = (one, other)[number % 2]
+            with log.held():
+                log.append({"number": number})
+        first, second = ([fact["number"] for fact in news(log)] for log in (one, other))
+        assert first == second == [*range(6)] and news(one) == news(other) == []
 
 
 @pytest.mark.parametrize("text", ["a\tb\n", '{"volume_id": "a"}\n', "[1]\n"])
 def test_a_file_that_is_no_log_is_refused_and_stays(text: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_text(text)
-    with pytest.raises(CollectionError) as fault:
-        news(Log(tmp_path / "log", REGIONS))
+    with pytest.raises(CollectionError) as fault, closing(Log(tmp_path / "log", REGIONS)) as log:
+        news(log)
     assert fault.value.code == "label-log" and (tmp_path / "log").read_text() == text
 
 
@@ -65,12 +66,13 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
     lines = (tmp_path / "log").read_text().splitlines()
     lines[2] = lines[2][:-4]
     (tmp_path / "log").write_text("\n".join(lines) + "\n")
-    with pytest.raises(CollectionError, match="line 3: "):
-        news(Log(tmp_path / "log", REGIONS))
+    with pytest.raises(CollectionError, match="line 3: "), closing(Log(tmp_path / "log", REGIONS)) as log:
+        news(log)
 
 
 def test_labels_of_other_regions_are_refused(tmp_path: Path) -> None:
     written(tmp_path / "log", 1).close()
-    with pytest.raises(CollectionError, match="labels of the regions legs, none, wanted arm"):
-        news(Log(tmp_path / "log", ["arm"]))
+    told = "labels of the regions legs, none, wanted arm"
+    with pytest.raises(CollectionError, match=told), closing(Log(tmp_path / "log", ["arm"])) as log:
+        news(log)
     assert json.loads((tmp_path / "log").read_text().splitlines()[0])["regions"] == REGIONS
