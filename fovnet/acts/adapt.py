@@ -244,7 +244,7 @@ class _Folds:
             changed[USERS] = self._of_least_share()
             before, least = self.losses.mean(axis=1)[:2]
             whys.append(
-                f"{USERS} were answered no better with any share of the new weights (log loss {before:.3f} "
+                f"{USERS}, were answered no better with any share of the new weights (log loss {before:.3f} "
                 f"before, {least:.3f} with {SHARES[1]:.0%})"
             )
         return self._written(None, 0.0, ". ".join(whys), changed)
