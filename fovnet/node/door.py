@@ -208,7 +208,7 @@ class Door:
             self.inbox.keep(write, lambda path: _named(path, str(request.AffectedSOPInstanceUID)))
         except Mismatch:
             return self._refused(MISMATCH, "mismatched")
-        except OSError:
+        except (OSError, MemoryError):
             return self._refused(OUT_OF_RESOURCES, "disk_full")
         except Exception:           # what makes a data set unreadable is the library's to say
             return self._refused(NOT_UNDERSTOOD, "not_understood")

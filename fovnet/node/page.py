@@ -48,7 +48,7 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
 
 def _page(title: str, told: Mapping[str, Any]) -> str:
     rows = "".join(
-        f"<tr><td>{escape(name.replace('_', ' '))}</td><td>{value:,}</td></tr>"
+        f"<tr><td>{escape(name.replace('_', ' '))}</td><td>{value:,.0f}</td></tr>"
         for name, value in told.items() if name != "trouble"
     )
     return PAGE.format(title=escape(title), state=escape(told["trouble"] or "All is well."), rows=rows)

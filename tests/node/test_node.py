@@ -67,7 +67,7 @@ def test_late_instances_are_answered_with_the_earlier_ones_and_repeated_ones_are
     tmp_path, networks, series
 ) -> None:
     images = series(1)
-    with at_work(tmp_path / "node", networks, keep_h=1e-9) as running:
+    with at_work(tmp_path / "node", networks) as running:
         statuses(running.port, images[:8])
         running.until(answered=1)
         statuses(running.port, images[4:])
