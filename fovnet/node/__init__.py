@@ -4,7 +4,8 @@ between.
     node     `Node`: door, answers and delivery over one folder, until it is stopped
     places   the folders, and the moves between them
     peers    who may call, and whom reports go to, as words of the command line
-    door     what calls, and limits of what is taken            tls  the certificates of both
+    door     what calls, and limits of what is taken
+    tls      the certificates of both
     answering  the same answer as `fovnet predict`, and its report
 
 Behind these doors, in the order of a series' way: `inbox`, what has arrived, until it is at rest; `outbox`,
