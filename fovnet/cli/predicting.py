@@ -132,7 +132,8 @@ def codes() -> None:
     typer.echo("code\tstatus\tmeaning\tto_try\tconcerns")
     for one in CODES.values():
         concerns = one.concerns.words if isinstance(one, Check) else ""
-        typer.echo(f"{one.code}\t{one.status}\t{one.words}: {one.meaning}\t{one.to_try}\t{concerns}")
+        status = one.concerns.status if isinstance(one, Check) and one.status != "ok" else one.status
+        typer.echo(f"{one.code}\t{status}\t{one.words}: {one.meaning}\t{one.to_try}\t{concerns}")
 
 
 def _withdraw(folder: Path, kept: Collection[str], named: Collection[str] | None, **wanted: bool) -> None:

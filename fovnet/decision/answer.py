@@ -90,13 +90,17 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
 
     `confidence` is the span's, or the volume's if it has none; `volume_confidence` is the volume's without
     black margins, the same in all its rows; `code` as `Answer.codes`; `extents` is "sure" if there is no
-    doubt about the volume, "unsure" if there is, and "" if it was refused.
+    doubt about the volume, "unsure" if there is, or if it is unsure whether the span's region is shown, and
+    "" if the volume was refused.
     """
     sure = given.decision.sure if given.decision else None
     head = bare_row(given) | {"volume_confidence": sure}
     if given.decision is None or stack is None or not given.decision.spans:
         return [{**head, "confidence": sure}]
-    return [{**head, **_span_cells(span, stack)} for span in given.decision.spans]
+    unsure = {one.region: {"extents": "unsure"} for one in given.statements if not one.is_sure}
+    return [
+        {**head, **_span_cells(span, stack), **unsure.get(span.region, {})} for span in given.decision.spans
+    ]
 
 
 def bare_row(given: Answer) -> dict[str, Any]:

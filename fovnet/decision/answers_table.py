@@ -1,6 +1,6 @@
 """The table of answers, answers.tsv: one row per volume, with the answer on each region.
 
-    volume_id, path, status, shows, unsure, message, code, volume_confidence
+    volume_id, path, status, shows, unsure, message, code, volume_confidence, extents
     of each region R   R            yes, no or unsure         R_probability  that 10 mm of it are shown
                        R_from_mm, R_to_mm   its ends in scanner millimetres, with 90 % intervals
                        (R_from_low_mm, R_from_high_mm, ...); empty where the picture ends, or without a span
@@ -18,7 +18,7 @@ from fovnet.decision.statements import UNSURE, YES, End, Statement
 from fovnet.records import plain, write_tsv
 
 TABLE = "answers.tsv"
-HEAD = ("volume_id", "path", "status", "shows", "unsure", "message", "code", "volume_confidence")
+HEAD = ("volume_id", "path", "status", "shows", "unsure", "message", "code", "volume_confidence", "extents")
 ENDS = {"lower": "from", "upper": "to"}
 
 
@@ -79,12 +79,19 @@ def row(body: Mapping[str, Any]) -> dict[str, Any]:
     cells = {name: body.get(name) for name in HEAD}
     cells |= {
         "volume_confidence": body.get("confidence"),
+        "extents": _extents(body),
         "shows": ", ".join(one["region"] for one in made if one["answer"] == YES),
         "unsure": ", ".join(one["region"] for one in made if one["answer"] == UNSURE),
     }
     for one in made:
         cells |= _cells(one)
     return cells
+
+
+def _extents(body: Mapping[str, Any]) -> str:
+    """ "sure" if there is no doubt about the volume, "unsure" if there is; "" if it was refused."""
+    sure = body.get("extents_sure")
+    return "" if sure is None else "sure" if sure else "unsure"
 
 
 def _names(region: str) -> list[str]:

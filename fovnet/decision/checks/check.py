@@ -56,16 +56,17 @@ class About:
 
 @dataclass(frozen=True)
 class Concern(Generic[Value]):
-    """Which statements a doubt makes unsure, in words, and whether the statement on a region is one of
-    them."""
+    """Which answers on regions a doubt makes unsure: in words, and whether it affects that on a region; and
+    the status of a volume that has it."""
 
     words: str
     affects: Callable[[Value, Rule, About], bool]
+    status: str = "partly or uncertain"
 
 
-WHOLE = Concern[Any]("every region", lambda value, rule, about: True)
+WHOLE = Concern[Any]("every region", lambda value, rule, about: True, "uncertain")
 ABSENCE = Concern[Any]("regions not shown", lambda value, rule, about: not about.shown)
-EXTENTS = Concern[Any]("extents alone", lambda value, rule, about: False)
+EXTENTS = Concern[Any]("extents alone", lambda value, rule, about: False, "any")
 
 
 @dataclass(frozen=True)

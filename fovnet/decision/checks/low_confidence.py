@@ -36,7 +36,7 @@ def of_the_answer(decision: Decision, rule: Rule) -> Iterator[str]:
 
 CHECK = Check(
     code="low-confidence",
-    words="not sure enough",
+    words="not sure where regions begin and end",
     meaning="the volume's confidence is below the ensemble's bar, or a region of the answer is less "
             "probable than 0.7",
     to_try="look at the picture: the regions are the best guess",

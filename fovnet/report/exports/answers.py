@@ -55,6 +55,11 @@ class StoredAnswer:
             return frozenset(span.region for span in self.spans)
         return frozenset(one.region for one in self.statements if one.answer == YES)
 
+    def probability(self, span: Stretch) -> float:
+        """That the region of a span is shown; without statements, the confidence of the span."""
+        told = {one.region: one.probability for one in self.statements}
+        return told.get(span.region, span.confidence)
+
     def identity(self) -> tuple[object, ...]:
         """What distinguishes this answer from any other on the same images: model, version, status, every
         span, and what is said of each region."""

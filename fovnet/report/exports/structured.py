@@ -167,7 +167,7 @@ def _group(
             Measurement(codes.SCT.Length, round(span.to_mm - span.from_mm, 3), mm),
             Measurement(_code(LOWER[0], SCHEME, LOWER[1]), round(span.from_mm, 3), mm),
             Measurement(_code(UPPER[0], SCHEME, UPPER[1]), round(span.to_mm, 3), mm),
-            Measurement(codes.DCM.Probability, round(span.confidence, 4), one),
+            Measurement(codes.DCM.Probability, round(answer.probability(span), 4), one),
         ],
         source_images=[
             SourceImageForMeasurementGroup(

@@ -13,7 +13,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from fovnet.decision.statements import End, Statement
+from fovnet.decision.statements import UNSURE, End, Statement
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
 from fovnet.evaluate.reading import decided_borders, stored_statement, stretches
 from fovnet.records import write_text
@@ -161,7 +161,8 @@ def _extent(body: Mapping[str, Any]) -> str:
         words = [f"Found from {low} to {high} of {heights_of(body)} height."]
     if not body.get("extents_sure", True):
         words.append("It is not sure where the regions begin and end.")
-    if body.get("set_probability") is not None:
+    all_decided = all(one["answer"] != UNSURE for one in body.get("statements") or ())
+    if all_decided and body.get("set_probability") is not None:
         shown = listed(span["region"] for span in spans)
         exactly = f"exactly {shown}" if shown else "none of the regions"
         words.append(f"The probability that it shows {exactly} is {body['set_probability']:.2f}.")
