@@ -280,7 +280,7 @@ def test_a_table_with_commas_is_reported_as_such(files: tuple[Path, Path, Path])
 
 def test_a_table_that_is_not_there_is_reported_as_such(files: tuple[Path, Path, Path]) -> None:
     files[2].unlink()
-    with pytest.raises(CollectionError, match=r"there is no such file.*regions-invalid"):
+    with pytest.raises(CollectionError, match=r"no such file.*regions-invalid"):
         read_labels(*files)
 
 

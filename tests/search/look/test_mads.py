@@ -128,7 +128,7 @@ def test_neighbours_are_as_in_the_source_or_all_categories():
             "search.neighbours.optimiser.reset: rat is not an axis .*'rate'",
         ),
         (Neighbour("optimiser", "next", (("rate", 0.3),)), "rate has no level 0.3; its levels are 0.1, 1"),
-        (Neighbour("optimiser", "next", (("optimiser", "SGD"),)), "optimiser itself"),
+        (Neighbour("optimiser", "next", (("optimiser", "SGD"),)), "is the axis in which these differ"),
         (Neighbour("zzz"), "its axes are optimiser, rate"),
     ],
 )
