@@ -216,7 +216,7 @@ def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sl
     members = np.full((1, 16, K), 1 / K, dtype=np.float32)
     found = Scored(np.arange(9, 25), MemberOutputs(members))
     for index in (0, 2):
-        with pytest.raises(ModelError, match="not among the scored ones"):
+        with pytest.raises(ModelError, match="have no scores"):
             found.of(pack, index)
     refused = replace(pack, records=(*pack.records[:2], replace(pack.records[2], status="refused")))
     assert shown_volumes(refused, found, "test") == []

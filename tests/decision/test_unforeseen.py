@@ -69,7 +69,6 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site.mkdir()
     (site / "sitecustomize.py").write_text(FAULTY + IN_A_WORKER)
     monkeypatch.setenv("PYTHONPATH", f"{site}:{Path(__file__).parents[2]}")
-    from fovnet import records
     from fovnet.decision import answer
     from fovnet.decision.ensemble import Ensemble
     from fovnet.decision.judge import Judge
@@ -86,7 +85,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (answer, "table_rows", "rows", lambda given, _: given.volume_id),
         (answer, "facts", "facts", lambda given, *_: given.volume_id),
         (predictions, "_draw", "draw", lambda _, one, *__: one.answer.volume_id),
-        (records, "write_json", "json", lambda path, *_: path.name),
+        (predictions, "write_json", "json", lambda path, *_: path.name),
     )
     for home, name, stage, name_of in places:
         monkeypatch.setattr(home, name, known["guarded"](getattr(home, name), stage, name_of))

@@ -138,5 +138,5 @@ def test_heads_and_blocks_that_nobody_knows_are_refused_by_name() -> None:
     ],
 )
 def test_numbers_that_no_network_has_are_refused_by_name(name: str, level: object) -> None:
-    with pytest.raises(ValueError, match=f"{name} {level!r}; a whole number from"):
+    with pytest.raises(ValueError, match=f"{name} {level!r}; must be a whole number from"):
         replace(Architecture(5, 1, 3, 3, False, 7), **{name: level})

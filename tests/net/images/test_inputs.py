@@ -338,5 +338,5 @@ def test_networks_that_are_shown_different_things_make_no_ensemble(stack: tuple[
         build(Architecture(5, 1, 1, 3, False, 2, "gap", inputs=inputs)).eval()
         for inputs in (("slice",), ("slice", "millimetres"))
     ]
-    with pytest.raises(ModelError, match="are shown slice and slice, millimetres"):
+    with pytest.raises(ModelError, match="have different inputs, slice and slice, millimetres"):
         member_answers(nets, stack[0], CPU, placing=stack[1])
