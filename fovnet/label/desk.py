@@ -291,9 +291,10 @@ class Desk:
         pages = self.book.pages(item.row.volume_id)
         own = pages.readings.get(self.reader, Reading())
         beside = self._beside(pages)
-        begun = own.now.extents if own.now else self._begin(item, beside, seen)
+        begun = self._begin(item, beside, seen)
+        label = own.now.extents if own.now and own.now.is_read else begun
         return {
-            "extents": _listed(begun), "mark": own.now.mark if own.now else "",
+            "extents": _listed(label), "begun": _listed(begun), "mark": own.now.mark if own.now else "",
             "comment": own.now.comment if own.now else "", "revision": self.revision(index),
             "undo": bool(own.past), "redo": bool(own.future),
             "beside": [

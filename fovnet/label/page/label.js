@@ -10,7 +10,7 @@ const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const TEN = 10, POLL_MS = 5000, NARROW_PX = 90;
 
 let regions, bands, begun;
-let shown = null;           // what the server said of the volume, with its `cuts` and the `first` label shown
+let shown = null;           // what the server said of the volume, with its `pictures`
 let label = [];             // as it is on the page
 let chosen = "";            // the line that is moved
 let depth = [64, 64];       // column and row at which the side and the front view are cut
@@ -44,7 +44,7 @@ async function show(index, { back = false } = {}) {
   if (index === null) return finish();
   let volume = await fetched(index);
   if (back) volume = await load(index);                 // what was loaded ahead is older than what was done
-  shown = { ...volume, first: volume.extents };
+  shown = volume;
   label = shown.extents;
   if (!back) {
     trail = [...trail.slice(0, at + 1), index];
@@ -90,7 +90,7 @@ async function send(action, { follow = false } = {}) {
   progress(state.progress);
   if (shown && shown.index === index) {
     Object.assign(shown, { revision: state.revision, mark: state.mark, comment: state.comment, undo: state.undo, redo: state.redo });
-    if (follow) { label = state.extents; if (!line()) chosen = firstLine(); }
+    if (follow) { label = state.extents; if (!line()) chosen = firstLine(); tell(""); }
     drawAll();
   }
   return state;
@@ -122,7 +122,7 @@ const actions = {
   done: () => leave(() => ({ act: "done", extents: label })),
   skip: () => leave(() => ({ act: "skipped" })),
   redo: () => shown.redo ? send(() => ({ act: "redo" }), { follow: true }) : tell("There is nothing to redo."),
-  restart: () => edit(shown.first),
+  restart: () => edit(shown.begun),
   clear: () => edit(regions.sideOf([])),
   lower: () => edit(regions.shifted(label, -1)),
   upper: () => edit(regions.shifted(label, +1)),
