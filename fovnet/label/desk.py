@@ -47,7 +47,7 @@ from fovnet.label.readings import (
 )
 from fovnet.label.starts import Item
 from fovnet.label.tables import Rows, refuse_tables_of_others, rows_of, write_labels, write_volumes
-from fovnet.regions import LANDMARKS, Vocabulary
+from fovnet.regions import LANDMARKS, MEANINGS, Vocabulary
 from fovnet.volume.collection.tables import read_collection
 
 AHEAD = 4               # volumes read ahead of the one that is looked at
@@ -138,6 +138,13 @@ class Desk:
         with self._lock, self.log.held():
             self._follow()
             return self._progress(session)
+
+    def listed(self) -> list[tuple[int, str, str]]:
+        """Every volume in the order of the queue: its index, its name, and "done", "skipped" or "left"."""
+        with self._lock, self.log.held():
+            self._follow()
+            names = ((index, self.items[index].row.volume_id) for index in self.queue)
+            return [(index, name, self._far[name].state) for index, name in names]
 
     def revision(self, index: int) -> int:
         """How often a volume was changed, as far as this reader may see."""
@@ -346,6 +353,11 @@ class Far:
     counts: tuple[int, int] | None
     rows: Rows
 
+    @property
+    def state(self) -> str:
+        """In a word."""
+        return "done" if self.is_done else "skipped" if self.is_skipped else "left"
+
 
 def _wrong_of(subjects: Sequence[str], volumes: Sequence[Far]) -> Measure | None:
     """The share of slices on which the prediction is wrong, with its interval over people; None if nothing
@@ -376,11 +388,13 @@ def _wrong_slices(one: Item, pages: Pages, vocabulary: Vocabulary) -> tuple[int,
 
 
 def words_of(vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the page needs to know of the regions: names in order, colours, landmarks between neighbours."""
+    """What the page needs to know of the regions: names in order, colours, landmarks between neighbours, and what
+    side regions mean."""
     chain = vocabulary.chain
     return {
         "chain": chain, "side": vocabulary.side_regions,
         "colours": {name: vocabulary.colour(name) for name in vocabulary.classes},
+        "meanings": [MEANINGS.get(name, "") for name in vocabulary.side_regions],
         "landmarks": [LANDMARKS.get(pair, "") for pair in pairwise(chain)],
     }
 

@@ -105,6 +105,14 @@ def test_what_another_process_changed_is_never_written_over(desk, act) -> None:
     assert regions(one.out) == {NAMES[0]: [*WHOLE]}
 
 
+def test_the_list_says_what_is_done_and_what_is_left(desk, act) -> None:
+    made = desk()
+    act(made, 1, "done", *WHOLE)
+    act(made, 2, "skipped")
+    states = ("left", "done", "skipped", "left")
+    assert made.listed() == [*zip(range(4), NAMES, states, strict=True)]
+
+
 def test_two_windows_are_given_different_volumes(desk) -> None:
     made = desk()
     first = made.next(SESSION, None)
