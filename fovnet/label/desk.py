@@ -46,7 +46,7 @@ from fovnet.label.readings import (
     is_disputed,
 )
 from fovnet.label.starts import Item
-from fovnet.label.tables import Rows, refuse_tables_of_others, rows_of, write_labels, write_volumes
+from fovnet.label.tables import Lines, lines_of, refuse_tables_of_others, write_labels, write_volumes
 from fovnet.regions import LANDMARKS, MEANINGS, Vocabulary
 from fovnet.volume.collection.tables import read_collection
 
@@ -217,14 +217,14 @@ class Desk:
             counts = None if self.mode == BLIND else _wrong_slices(one, pages, self.vocabulary)
             self._far[name] = Far(
                 self._is_finished(pages), self._is_skipped(pages), tuple(readers), counts,
-                rows_of(self.out, one, self.book),
+                lines_of(self.out, one, self.book),
             )
         if changed:
             subjects = [one.row.subject_id for one in self.items]
             self._wrong = _wrong_of(subjects, [self._far[one.row.volume_id] for one in self.items])
 
     def _write(self) -> None:
-        write_labels(self.out, [self._far[one.row.volume_id].rows for one in self.items])
+        write_labels(self.out, [self._far[one.row.volume_id].lines for one in self.items])
 
     def _fact(self, session: str, volume_id: str, action: Action, seen: Shown) -> dict[str, Any]:
         """The line of the log."""
@@ -345,13 +345,13 @@ class Desk:
 @dataclass(frozen=True)
 class Far:
     """How far one volume is: whether this reader is done with it, or skipped it, who finished it, its wrongly
-    predicted slices and all of them, and its rows of the tables."""
+    predicted slices and all of them, and its lines of the tables."""
 
     is_done: bool
     is_skipped: bool
     readers: tuple[str, ...]
     counts: tuple[int, int] | None
-    rows: Rows
+    lines: Lines
 
     @property
     def state(self) -> str:
@@ -388,8 +388,8 @@ def _wrong_slices(one: Item, pages: Pages, vocabulary: Vocabulary) -> tuple[int,
 
 
 def words_of(vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the page needs to know of the regions: names in order, colours, landmarks between neighbours, and what
-    side regions mean."""
+    """What the page needs to know of the regions: names in order, colours, landmarks between neighbours,
+    and what side regions mean."""
     chain = vocabulary.chain
     return {
         "chain": chain, "side": vocabulary.side_regions,

@@ -82,7 +82,7 @@ def test_work_goes_on_where_it_was(desk, act) -> None:
 
 
 @pytest.mark.parametrize(("what", "words"), [("skipped", None), ("comment", "odd"), ("aside", "a bottle")])
-def test_a_volume_that_nobody_has_labelled_yet_still_begins_with_the_prediction(desk, act, what, words) -> None:
+def test_what_nobody_has_labelled_yet_still_begins_with_the_prediction(desk, act, what, words) -> None:
     """Else Enter, on its return, would say that it shows nothing."""
     made = desk()
     assert act(made, 0, what, words=words)["extents"] == [[*SEEN]]
