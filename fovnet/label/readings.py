@@ -38,7 +38,7 @@ class State:
     """A label at one moment: its regions, its mark, the reader's comment or reason, and when; `seconds` and
     `actions` from its being shown to its being marked.
 
-    is_read  whether the regions are the reader's: a volume that was only skipped or commented on has none yet,
+    is_read  whether the regions are the reader's: one that was only skipped or commented on has none yet,
              and still begins with what is predicted
     """
 

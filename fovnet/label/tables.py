@@ -60,10 +60,10 @@ def write_volumes(out: Path, items: Sequence[Item]) -> None:
 
 @dataclass(frozen=True)
 class Lines:
-    """What the tables say of one volume, as text: its lines of regions.tsv, the same with columns for heights,
+    """What the tables say of one volume, as text: lines of regions.tsv, the same with columns for heights,
     of aside.tsv and of readings.tsv; and whether its label is in millimetres.
 
-    They are kept: to format those of thousands of volumes anew after each action takes longer than the action.
+    They are kept: to format those of thousands anew after each action takes longer than the action.
     """
 
     labels: str = ""

@@ -61,6 +61,7 @@ async function show(index, { back = false } = {}) {
   chosen = firstLine();
   looked = null;
   tell(shown.fault || (shown.mark ? `This volume is ${shown.mark === "aside" ? `not to be labelled: ${shown.comment}` : shown.mark}.` : ""), Boolean(shown.fault));
+  if (!shown.fault) drawViews();
   drawAll();
   act(index, () => ({ act: "shown", revision: 0 })).catch(failed);
   loadAhead(index);
@@ -89,7 +90,7 @@ const heightAt = slice => shown.grid.bottom_mm + slice * shown.grid.step_mm;
 // ---- actions ---------------------------------------------------------------------------------------------
 
 // Sends an action on the present volume; what comes back is what the server holds.
-async function send(action, { follow = false } = {}) {
+async function send(action, { follow = false, leaves = false } = {}) {
   const index = shown.index;
   const state = await act(index, () => ({ revision: shown.index === index ? shown.revision : 0, ...action() }));
   if (action().act !== "shown" && acted.at(-1) !== index) acted.push(index);
@@ -97,7 +98,7 @@ async function send(action, { follow = false } = {}) {
   if (shown && shown.index === index) {
     Object.assign(shown, { revision: state.revision, mark: state.mark, comment: state.comment, undo: state.undo, redo: state.redo });
     if (follow) { label = state.extents; if (!line()) chosen = firstLine(); tell(""); }
-    drawAll();
+    if (!leaves) drawAll();
   }
   return state;
 }
@@ -121,7 +122,7 @@ function save() {
 }
 
 async function leave(action) {
-  const { next } = await send(action);
+  const { next } = await send(action, { leaves: true });
   await show(next);
 }
 
@@ -235,7 +236,6 @@ function drawAll() {
     document.querySelector(`nav [data-do=${name}]`).setAttribute("aria-disabled", String(!can));
   $("body").hidden = $("slices").hidden = $("regions").hidden = Boolean(shown.fault);
   if (shown.fault) return;
-  drawViews();
   drawLabel();
   drawSize();
 }
