@@ -92,7 +92,7 @@ class _Answers:
             {
                 "version": __version__, "reader": desk.reader, "mode": desk.mode, "out": str(desk.out),
                 "regions": words_of(desk.vocabulary), "next": desk.next(session, None),
-                "progress": desk.progress(session),
+                "progress": desk.progress(),
             }
         )
 
@@ -104,7 +104,7 @@ class _Answers:
         return JSONResponse({"next": found})
 
     def progress(self, request: Request) -> Response:
-        told = self._desk.progress(request.query_params.get("session", ""))
+        told = self._desk.progress()
         of = request.query_params.get("of", "")
         if of.isdecimal():
             told["revision"] = self._desk.revision(self._index(int(of)))

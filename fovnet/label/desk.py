@@ -119,9 +119,10 @@ class Desk:
             self._follow()
             if action.act != SHOWN:
                 self._write()
-            told = {} if action.act == SHOWN else {"progress": self._progress(session)}
+            told = {} if action.act == SHOWN else {"progress": self._progress()}
             state = self._state(index, seen) | told | {"next": self._next(session, index)}
-        self._read_ahead(session, index)
+        if action.act == SHOWN:             # the answer to another action need not share the processor with it
+            self._read_ahead(session, index)
         return state
 
     def next(self, session: str, after: int | None) -> int | None:
@@ -133,11 +134,11 @@ class Desk:
             self.pictures.ahead(found)
         return found
 
-    def progress(self, session: str) -> dict[str, Any]:
+    def progress(self) -> dict[str, Any]:
         """How many volumes are done, by whom, and how wrong the networks were on them."""
         with self._lock, self.log.held():
             self._follow()
-            return self._progress(session)
+            return self._progress()
 
     def listed(self) -> list[tuple[int, str, str]]:
         """Every volume in the order of the queue: its index, its name, and "done", "skipped" or "left"."""
@@ -332,12 +333,12 @@ class Desk:
             return ()
         return mended(item.predicted.extents, seen.grid.slices, self.vocabulary)
 
-    def _progress(self, session: str) -> dict[str, Any]:
+    def _progress(self) -> dict[str, Any]:
         far = [*self._far.values()]
         by = Counter(reader for one in far for reader in one.readers) if self.mode != BLIND else Counter()
+        done = sum(one.is_done for one in far)
         return {
-            "volumes": len(far), "done": sum(one.is_done for one in far),
-            "left": sum(1 for _ in self._waiting(session, None)), "readers": dict(sorted(by.items())),
+            "volumes": len(far), "done": done, "left": len(far) - done, "readers": dict(sorted(by.items())),
             "wrong": asdict(self._wrong) if self._wrong else None, "is_random": self._order == "random",
         }
 

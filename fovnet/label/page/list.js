@@ -18,11 +18,12 @@ export function picked(dialog, volumes) {
     rows.replaceChildren(...found.slice(0, MOST).map(row));
     rows.scrollTop = 0;
   };
+  name.value = state.value = "";
   name.oninput = state.onchange = draw;
   draw();
   dialog.returnValue = "";
   dialog.showModal();
-  name.select();
+  name.focus();
   return new Promise(done => dialog.addEventListener("close", () =>
     done(dialog.returnValue === "" ? null : Number(dialog.returnValue)), { once: true }));
 }
