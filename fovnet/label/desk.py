@@ -121,7 +121,7 @@ class Desk:
                 self._write()
             told = {} if action.act == SHOWN else {"progress": self._progress()}
             state = self._state(index, seen) | told | {"next": self._next(session, index)}
-        if action.act == SHOWN:             # the answer to another action need not share the processor with it
+        if action.act == SHOWN:         # another action is answered before the processor is needed for this
             self._read_ahead(session, index)
         return state
 
