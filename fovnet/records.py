@@ -149,11 +149,16 @@ def write_tsv(
     shown as 0.000.  Text that a spreadsheet would take for a formula, as a file may be called =1+1, has an
     apostrophe before it, which `read_tsv` removes.
     """
+    text = tsv_lines(columns, [{column: column for column in columns}, *rows])
+    return write_text(path, text, keep_same=keep_same, lasting=lasting)
+
+
+def tsv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """The lines of a table as `write_tsv` writes them, without a header."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
-    writer.writerow(map(_cell, columns))
     writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
-    return write_text(path, buffer.getvalue(), keep_same=keep_same, lasting=lasting)
+    return buffer.getvalue()
 
 
 def header_of(path: Path) -> list[str]:

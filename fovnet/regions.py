@@ -240,3 +240,8 @@ LANDMARKS = {
 }
 """Where one region of the default vocabulary ends and the next begins: labels must follow this to be
 comparable."""
+
+MEANINGS = {
+    "spine": "narrow cut-outs of the spine, not every volume in which it is seen; may overlap the others",
+}
+"""What is labelled as a side region of the default vocabulary."""

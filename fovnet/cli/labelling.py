@@ -77,13 +77,13 @@ def label(
             f"{several(guessed, 'volume')}: whose they are is guessed from their names; correct subject_id "
             f"in {out_folder / 'volumes.tsv'} before a person is split between training and test"
         )
-    _show_progress(desk.progress(""), "to label")
+    _show_progress(desk.progress(), "to label")
     try:
         serve(desk, port=port, announce=lambda address: out.print(f"open {address}\nCtrl-C ends it"))
     except KeyboardInterrupt:
         pass
     finally:
-        _show_progress(desk.progress(""), f"left; tables: {out_folder / 'regions.tsv'}")
+        _show_progress(desk.progress(), f"left; tables: {out_folder / 'regions.tsv'}")
         desk.close()
 
 

@@ -6,6 +6,7 @@
     GET  /volumes/N/slices/K.jpg                          a slice as acquired
     POST /volumes/N             an action                 GET  /next?after=N        the volume after one
     GET  /progress?of=N         how far all is, and how often a volume was changed
+    GET  /list                  all volumes: place, name, and whether it is done, skipped or left
 
 Volumes are named by their place in the list and files of the page by this package's own list, so that no name
 from outside becomes a path.
@@ -59,6 +60,7 @@ def made(desk: Desk) -> Starlette:
             Route("/begin", answers.begin),
             Route("/next", answers.next),
             Route("/progress", answers.progress),
+            Route("/list", answers.list),
             Route("/volumes/{index:int}", answers.volume),
             Route("/volumes/{index:int}", answers.act, methods=["POST"]),
             Route("/volumes/{index:int}/cuts.jpg", answers.cuts),
@@ -90,7 +92,7 @@ class _Answers:
             {
                 "version": __version__, "reader": desk.reader, "mode": desk.mode, "out": str(desk.out),
                 "regions": words_of(desk.vocabulary), "next": desk.next(session, None),
-                "progress": desk.progress(session),
+                "progress": desk.progress(),
             }
         )
 
@@ -102,11 +104,14 @@ class _Answers:
         return JSONResponse({"next": found})
 
     def progress(self, request: Request) -> Response:
-        told = self._desk.progress(request.query_params.get("session", ""))
+        told = self._desk.progress()
         of = request.query_params.get("of", "")
         if of.isdecimal():
             told["revision"] = self._desk.revision(self._index(int(of)))
         return JSONResponse(told)
+
+    def list(self, request: Request) -> Response:
+        return JSONResponse({"volumes": self._desk.listed()})
 
     def volume(self, request: Request) -> Response:
         return JSONResponse(self._desk.volume(self._index_of(request)))

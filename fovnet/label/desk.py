@@ -46,8 +46,8 @@ from fovnet.label.readings import (
     is_disputed,
 )
 from fovnet.label.starts import Item
-from fovnet.label.tables import Rows, refuse_tables_of_others, rows_of, write_labels, write_volumes
-from fovnet.regions import LANDMARKS, Vocabulary
+from fovnet.label.tables import Lines, lines_of, refuse_tables_of_others, write_labels, write_volumes
+from fovnet.regions import LANDMARKS, MEANINGS, Vocabulary
 from fovnet.volume.collection.tables import read_collection
 
 AHEAD = 4               # volumes read ahead of the one that is looked at
@@ -119,9 +119,10 @@ class Desk:
             self._follow()
             if action.act != SHOWN:
                 self._write()
-            told = {} if action.act == SHOWN else {"progress": self._progress(session)}
+            told = {} if action.act == SHOWN else {"progress": self._progress()}
             state = self._state(index, seen) | told | {"next": self._next(session, index)}
-        self._read_ahead(session, index)
+        if action.act == SHOWN:         # another action is answered before the processor is needed for this
+            self._read_ahead(session, index)
         return state
 
     def next(self, session: str, after: int | None) -> int | None:
@@ -133,11 +134,18 @@ class Desk:
             self.pictures.ahead(found)
         return found
 
-    def progress(self, session: str) -> dict[str, Any]:
+    def progress(self) -> dict[str, Any]:
         """How many volumes are done, by whom, and how wrong the networks were on them."""
         with self._lock, self.log.held():
             self._follow()
-            return self._progress(session)
+            return self._progress()
+
+    def listed(self) -> list[tuple[int, str, str]]:
+        """Every volume in the order of the queue: its index, its name, and "done", "skipped" or "left"."""
+        with self._lock, self.log.held():
+            self._follow()
+            names = ((index, self.items[index].row.volume_id) for index in self.queue)
+            return [(index, name, self._far[name].state) for index, name in names]
 
     def revision(self, index: int) -> int:
         """How often a volume was changed, as far as this reader may see."""
@@ -210,14 +218,14 @@ class Desk:
             counts = None if self.mode == BLIND else _wrong_slices(one, pages, self.vocabulary)
             self._far[name] = Far(
                 self._is_finished(pages), self._is_skipped(pages), tuple(readers), counts,
-                rows_of(self.out, one, self.book),
+                lines_of(self.out, one, self.book),
             )
         if changed:
             subjects = [one.row.subject_id for one in self.items]
             self._wrong = _wrong_of(subjects, [self._far[one.row.volume_id] for one in self.items])
 
     def _write(self) -> None:
-        write_labels(self.out, [self._far[one.row.volume_id].rows for one in self.items])
+        write_labels(self.out, [self._far[one.row.volume_id].lines for one in self.items])
 
     def _fact(self, session: str, volume_id: str, action: Action, seen: Shown) -> dict[str, Any]:
         """The line of the log."""
@@ -291,9 +299,10 @@ class Desk:
         pages = self.book.pages(item.row.volume_id)
         own = pages.readings.get(self.reader, Reading())
         beside = self._beside(pages)
-        begun = own.now.extents if own.now else self._begin(item, beside, seen)
+        begun = self._begin(item, beside, seen)
+        label = own.now.extents if own.now and own.now.is_read else begun
         return {
-            "extents": _listed(begun), "mark": own.now.mark if own.now else "",
+            "extents": _listed(label), "begun": _listed(begun), "mark": own.now.mark if own.now else "",
             "comment": own.now.comment if own.now else "", "revision": self.revision(index),
             "undo": bool(own.past), "redo": bool(own.future),
             "beside": [
@@ -324,12 +333,12 @@ class Desk:
             return ()
         return mended(item.predicted.extents, seen.grid.slices, self.vocabulary)
 
-    def _progress(self, session: str) -> dict[str, Any]:
+    def _progress(self) -> dict[str, Any]:
         far = [*self._far.values()]
         by = Counter(reader for one in far for reader in one.readers) if self.mode != BLIND else Counter()
+        done = sum(one.is_done for one in far)
         return {
-            "volumes": len(far), "done": sum(one.is_done for one in far),
-            "left": sum(1 for _ in self._waiting(session, None)), "readers": dict(sorted(by.items())),
+            "volumes": len(far), "done": done, "left": len(far) - done, "readers": dict(sorted(by.items())),
             "wrong": asdict(self._wrong) if self._wrong else None, "is_random": self._order == "random",
         }
 
@@ -337,13 +346,18 @@ class Desk:
 @dataclass(frozen=True)
 class Far:
     """How far one volume is: whether this reader is done with it, or skipped it, who finished it, its wrongly
-    predicted slices and all of them, and its rows of the tables."""
+    predicted slices and all of them, and its lines of the tables."""
 
     is_done: bool
     is_skipped: bool
     readers: tuple[str, ...]
     counts: tuple[int, int] | None
-    rows: Rows
+    lines: Lines
+
+    @property
+    def state(self) -> str:
+        """In a word."""
+        return "done" if self.is_done else "skipped" if self.is_skipped else "left"
 
 
 def _wrong_of(subjects: Sequence[str], volumes: Sequence[Far]) -> Measure | None:
@@ -375,11 +389,13 @@ def _wrong_slices(one: Item, pages: Pages, vocabulary: Vocabulary) -> tuple[int,
 
 
 def words_of(vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the page needs to know of the regions: names in order, colours, landmarks between neighbours."""
+    """What the page needs to know of the regions: names in order, colours, landmarks between neighbours,
+    and what side regions mean."""
     chain = vocabulary.chain
     return {
         "chain": chain, "side": vocabulary.side_regions,
         "colours": {name: vocabulary.colour(name) for name in vocabulary.classes},
+        "meanings": [MEANINGS.get(name, "") for name in vocabulary.side_regions],
         "landmarks": [LANDMARKS.get(pair, "") for pair in pairwise(chain)],
     }
 

@@ -79,8 +79,8 @@ class Pictures:
         with self._lock:
             if index not in self._begun:
                 self._begun[index] = self._reader.submit(_guarded(self._paths[index]))
+                self._give_up()
             self._begun.move_to_end(index)
-            self._give_up()
             return self._begun[index]
 
     def only_ahead(self, indices: Sequence[int]) -> None:

@@ -36,7 +36,11 @@ HELD_S = 900.0
 @dataclass(frozen=True)
 class State:
     """A label at one moment: its regions, its mark, the reader's comment or reason, and when; `seconds` and
-    `actions` from its being shown to its being marked."""
+    `actions` from its being shown to its being marked.
+
+    is_read  whether the regions are the reader's: one that was only skipped or commented on has none yet,
+             and still begins with what is predicted
+    """
 
     extents: Extents = ()
     mark: str = ""
@@ -45,6 +49,7 @@ class State:
     at: float = 0.0
     seconds: float = 0.0
     actions: int = 0
+    is_read: bool = False
 
     @property
     def is_finished(self) -> bool:
@@ -117,7 +122,7 @@ class Book:
         if action["act"] == GIVE:
             pages.given = tuple(RegionRow(volume_id, *row) for row in action["rows"])
             label = extents_of(pages.given, pages.grid, self.vocabulary)
-            pages.readings[GIVEN] = Reading(State(label, DONE, at=at))
+            pages.readings[GIVEN] = Reading(State(label, DONE, at=at, is_read=True))
             return True
         if action["act"] == SHOWN:
             self.held[session], self._shown[session, volume_id] = Held(volume_id, reader, at), (at, 0)
@@ -161,7 +166,7 @@ def _after(before: State, action: Mapping[str, Any], at: float, seconds: float, 
     act = action["act"]
     changed = replace(before, mode=action["mode"], at=at)
     if "extents" in action:
-        changed = replace(changed, extents=tuple(Extent(*one) for one in action["extents"]))
+        changed = replace(changed, extents=tuple(Extent(*one) for one in action["extents"]), is_read=True)
     if "words" in action:
         changed = replace(changed, comment=action["words"])
     if act in (DONE, SKIPPED, ASIDE):

@@ -17,12 +17,13 @@ from fovnet.errors import CollectionError
 from fovnet.label import log
 from fovnet.label.readings import ASIDE, GIVEN, Book, Pages, State, settled
 from fovnet.label.starts import Item
-from fovnet.records import write_tsv
+from fovnet.records import tsv_lines, write_text, write_tsv
 from fovnet.regions import NONE
 from fovnet.volume.adapters.gathered import NOT_LABELLED, written
 from fovnet.volume.collection.tables import REGION_COLUMNS, VOLUME_COLUMNS
 
 SLICES, HEIGHTS = ("first_slice", "last_slice"), ("from_mm", "to_mm")
+LABEL_COLUMNS = (*REGION_COLUMNS, *SLICES)
 ASIDE_COLUMNS = ("path", "kind", "code", "reason")
 READING_COLUMNS = (
     "volume_id", "reader", "mode", "mark", "region", *SLICES, *HEIGHTS, "comment", "seconds", "actions",
@@ -58,40 +59,53 @@ def write_volumes(out: Path, items: Sequence[Item]) -> None:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What the tables say of one volume: its rows of regions.tsv, of aside.tsv and of readings.tsv."""
+class Lines:
+    """What the tables say of one volume, as text: lines of regions.tsv, the same with columns for heights,
+    of aside.tsv and of readings.tsv; and whether its label is in millimetres.
 
-    labels: tuple[Row, ...] = ()
-    aside: tuple[Row, ...] = ()
-    readings: tuple[Row, ...] = ()
+    They are kept: to format those of thousands anew after each action takes longer than the action.
+    """
+
+    labels: str = ""
+    with_heights: str = ""
+    aside: str = ""
+    readings: str = ""
+    in_mm: bool = False
 
 
-def rows_of(out: Path, one: Item, book: Book) -> Rows:
-    """The rows of a volume for the tables in `out`."""
+def lines_of(out: Path, one: Item, book: Book) -> Lines:
+    """The lines of a volume for the tables in `out`."""
     pages = book.pages(one.row.volume_id)
     label = settled(pages)
-    readings = tuple(_readings(one.row.volume_id, pages))
+    readings = tsv_lines(READING_COLUMNS, _readings(one.row.volume_id, pages))
     if label is None:
-        return Rows(readings=readings)
+        return Lines(readings=readings)
     if label.mark == ASIDE:
         row = {"path": written(one.row.path, out), "kind": NOT_LABELLED, "reason": label.comment}
-        return Rows(aside=(row,), readings=readings)
-    return Rows(labels=tuple(_labels(one, label, pages)), readings=readings)
+        return Lines(aside=tsv_lines(ASIDE_COLUMNS, [row]), readings=readings)
+    rows = [*_labels(one, label, pages)]
+    return Lines(
+        tsv_lines(LABEL_COLUMNS, rows), tsv_lines((*LABEL_COLUMNS, *HEIGHTS), rows), readings=readings,
+        in_mm=any(HEIGHTS[0] in row for row in rows),
+    )
 
 
-def write_labels(out: Path, rows: Collection[Rows]) -> None:
+def write_labels(out: Path, lines: Collection[Lines]) -> None:
     """Writes regions.tsv, aside.tsv and readings.tsv; one that would hold what it holds is left as it is.
 
     They are not waited for until they are on the disk, as the log is: they are made from it at every start.
     """
-    labels = [row for one in rows for row in one.labels]
-    heights = HEIGHTS if any(HEIGHTS[0] in row for row in labels) else ()
-    for name, columns, table in (
-        ("regions.tsv", (*REGION_COLUMNS, *SLICES, *heights), labels),
-        ("aside.tsv", ASIDE_COLUMNS, [row for one in rows for row in one.aside]),
-        ("readings.tsv", READING_COLUMNS, [row for one in rows for row in one.readings]),
+    in_mm = any(one.in_mm for one in lines)
+    for name, columns, texts in (
+        (
+            "regions.tsv", (*LABEL_COLUMNS, *(HEIGHTS if in_mm else ())),
+            [one.with_heights if in_mm else one.labels for one in lines],
+        ),
+        ("aside.tsv", ASIDE_COLUMNS, [one.aside for one in lines]),
+        ("readings.tsv", READING_COLUMNS, [one.readings for one in lines]),
     ):
-        write_tsv(out / name, columns, table, keep_same=True, lasting=False)
+        header = "\t".join(columns) + "\n"
+        write_text(out / name, header + "".join(texts), keep_same=True, lasting=False)
 
 
 def _labels(one: Item, label: State, pages: Pages) -> Iterator[Row]:

@@ -81,6 +81,16 @@ def test_work_goes_on_where_it_was(desk, act) -> None:
     assert order == [1, 3, 2]                                   # what was skipped comes last
 
 
+@pytest.mark.parametrize(("what", "words"), [("skipped", None), ("comment", "odd"), ("aside", "a bottle")])
+def test_what_nobody_has_labelled_yet_still_begins_with_the_prediction(desk, act, what, words) -> None:
+    """Else Enter, on its return, would say that it shows nothing."""
+    made = desk()
+    assert act(made, 0, what, words=words)["extents"] == [[*SEEN]]
+    act(made, 0, "edit")                                        # the reader has removed all
+    again = desk().volume(0)
+    assert again["extents"] == [] and again["begun"] == [[*SEEN]]
+
+
 def test_what_another_process_changed_is_never_written_over(desk, act) -> None:
     one, other = desk("anna"), desk("bo")
     stale = one.volume(0)["revision"]
@@ -93,6 +103,14 @@ def test_what_another_process_changed_is_never_written_over(desk, act) -> None:
     assert seen["extents"] == [[*LEGS]] and seen["beside"][0]["reader"] == "bo"
     act(one, 0, "done", *WHOLE)                                 # knowing it, it may be corrected
     assert regions(one.out) == {NAMES[0]: [*WHOLE]}
+
+
+def test_the_list_says_what_is_done_and_what_is_left(desk, act) -> None:
+    made = desk()
+    act(made, 1, "done", *WHOLE)
+    act(made, 2, "skipped")
+    states = ("left", "done", "skipped", "left")
+    assert made.listed() == [*zip(range(4), NAMES, states, strict=True)]
 
 
 def test_two_windows_are_given_different_volumes(desk) -> None:

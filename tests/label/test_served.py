@@ -77,7 +77,7 @@ def server(answers: Path, volumes: Path, tmp_path_factory: pytest.TempPathFactor
     assert made.end(signal.SIGINT) == 0
 
 
-PATHS = ("/", "/begin", "/volumes/0", "/volumes/0/cuts.jpg", "/page/label.js", "/progress")
+PATHS = ("/", "/begin", "/volumes/0", "/volumes/0/cuts.jpg", "/page/label.js", "/progress", "/list")
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -157,7 +157,7 @@ def test_the_page_shows_the_first_volume_under_its_own_policy(server: Server, tm
     """Its scripts run, its pictures are drawn, and the name of a volume is text."""
     dom = chromium(tmp_path, "--virtual-time-budget=300000", "--dump-dom", server.address)
     assert f'<h1 id="name">{NAMES[0]}</h1>' in dom and "0 of 4 done" in dom
-    assert dom.count('role="slider"') == 2 and "none | abdomen: between slice 3 and 4, at 10 mm" in dom
+    assert dom.count('role="slider"') == 2 and "lower end of abdomen: between slice 3 and 4, at 10 mm" in dom
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,20 @@ import { act, get, picture, Refused } from "./server.js";
 import { Regions } from "./regions.js";
 import { Bands } from "./bands.js";
 import { Cuts, original } from "./pictures.js";
+import { picked } from "./list.js";
 
 const $ = id => document.getElementById(id);
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
-const TEN = 10, POLL_MS = 5000, NARROW_PX = 90;
+const TEN = 10, POLL_MS = 5000, NARROW_PX = 90, NOTCH_PX = 40;
+const FLATTEST = 4;         // times as high as wide that a body is drawn at most: at 14 nobody knows a kidney
+const SLICE_PX = 3;         // but a slice at least so high, and all of them LOW_PX, to be hit by hand
+const LOW_PX = 240;
 
 let regions, bands, begun;
-let shown = null;           // what the server said of the volume, with its `cuts` and the `first` label shown
+let shown = null;           // what the server said of the volume, with its `pictures`
 let label = [];             // as it is on the page
 let chosen = "";            // the line that is moved
+let looked = null;          // the slice looked at; null: those beside the chosen line
 let depth = [64, 64];       // column and row at which the side and the front view are cut
 let ahead = null;           // the next volume, loaded before it is wanted
 let trail = [];             // volumes shown, in order; `at` is the present one
@@ -44,7 +49,7 @@ async function show(index, { back = false } = {}) {
   if (index === null) return finish();
   let volume = await fetched(index);
   if (back) volume = await load(index);                 // what was loaded ahead is older than what was done
-  shown = { ...volume, first: volume.extents };
+  shown = volume;
   label = shown.extents;
   if (!back) {
     trail = [...trail.slice(0, at + 1), index];
@@ -54,7 +59,9 @@ async function show(index, { back = false } = {}) {
   $("finished").hidden = true;
   $("work").hidden = false;
   chosen = firstLine();
+  looked = null;
   tell(shown.fault || (shown.mark ? `This volume is ${shown.mark === "aside" ? `not to be labelled: ${shown.comment}` : shown.mark}.` : ""), Boolean(shown.fault));
+  if (!shown.fault) drawViews();
   drawAll();
   act(index, () => ({ act: "shown", revision: 0 })).catch(failed);
   loadAhead(index);
@@ -83,15 +90,15 @@ const heightAt = slice => shown.grid.bottom_mm + slice * shown.grid.step_mm;
 // ---- actions ---------------------------------------------------------------------------------------------
 
 // Sends an action on the present volume; what comes back is what the server holds.
-async function send(action, { follow = false } = {}) {
+async function send(action, { follow = false, leaves = false } = {}) {
   const index = shown.index;
   const state = await act(index, () => ({ revision: shown.index === index ? shown.revision : 0, ...action() }));
   if (action().act !== "shown" && acted.at(-1) !== index) acted.push(index);
   progress(state.progress);
   if (shown && shown.index === index) {
     Object.assign(shown, { revision: state.revision, mark: state.mark, comment: state.comment, undo: state.undo, redo: state.redo });
-    if (follow) { label = state.extents; if (!line()) chosen = firstLine(); }
-    drawAll();
+    if (follow) { label = state.extents; if (!line()) chosen = firstLine(); tell(""); }
+    if (!leaves) drawAll();
   }
   return state;
 }
@@ -100,6 +107,7 @@ function edit(next) {
   if (typeof next === "string") return tell(next);
   if (same(next, label)) return undefined;
   label = next;
+  looked = null;
   if (!line()) chosen = firstLine();
   tell("");
   drawAll();
@@ -114,7 +122,7 @@ function save() {
 }
 
 async function leave(action) {
-  const { next } = await send(action);
+  const { next } = await send(action, { leaves: true });
   await show(next);
 }
 
@@ -122,11 +130,15 @@ const actions = {
   done: () => leave(() => ({ act: "done", extents: label })),
   skip: () => leave(() => ({ act: "skipped" })),
   redo: () => shown.redo ? send(() => ({ act: "redo" }), { follow: true }) : tell("There is nothing to redo."),
-  restart: () => edit(shown.first),
+  restart: () => edit(shown.begun),
   clear: () => edit(regions.sideOf([])),
   lower: () => edit(regions.shifted(label, -1)),
   upper: () => edit(regions.shifted(label, +1)),
   help: () => $("help").showModal(),
+  async list() {
+    const { volumes } = await get("/list"), index = await picked($("list"), volumes);
+    if (index !== null && index !== shown?.index) await show(index);
+  },
   async undo() {
     if (shown && shown.undo && acted.includes(shown.index)) return send(() => ({ act: "undo" }), { follow: true });
     const before = acted.filter(index => !shown || index !== shown.index).pop();
@@ -153,8 +165,8 @@ const actions = {
 };
 
 function run(name, ...given) {
-  if (!shown && !["undo", "back", "help"].includes(name)) return;
-  if (shown && shown.fault && !["skip", "aside", "undo", "redo", "back", "comment", "help"].includes(name)) {
+  if (!shown && !["undo", "back", "list", "help"].includes(name)) return;
+  if (shown && shown.fault && !["skip", "aside", "undo", "redo", "back", "comment", "list", "help"].includes(name)) {
     tell(shown.fault, true);
     return;
   }
@@ -203,13 +215,14 @@ function progress(far) {
   $("bar").value = far.volumes ? far.done / far.volumes : 0;
   const readers = Object.entries(far.readers), parts = [`${far.done} of ${far.volumes} done`];
   if (readers.length > 1) parts.push(readers.map(([name, count]) => `${name} ${count}`).join(", "));
+  $("done").textContent = parts.join(" · ");
   const wrong = far.wrong;
   if (wrong && wrong.value !== null) {
     const share = value => (100 * value).toFixed(1);
     const interval = wrong.low === null ? "" : `, ${share(wrong.low)} to ${share(wrong.high)}`;
-    parts.push(`predicted wrongly${far.is_random ? "" : ", of those asked for first"}: ${share(wrong.value)} % of ${wrong.denominator.toLocaleString("en")} slices (${wrong.subjects} ${wrong.subjects === 1 ? "person" : "people"}${interval})`);
+    const people = `${wrong.subjects} ${wrong.subjects === 1 ? "person" : "people"}`;
+    $("wrong").textContent = `corrected so far: ${share(wrong.value)} % of ${wrong.denominator.toLocaleString("en")} slices (${people}${interval}${far.is_random ? "" : "; not drawn at random"})`;
   }
-  $("done").textContent = parts.join(" · ");
 }
 
 function drawAll() {
@@ -223,9 +236,8 @@ function drawAll() {
     document.querySelector(`nav [data-do=${name}]`).setAttribute("aria-disabled", String(!can));
   $("body").hidden = $("slices").hidden = $("regions").hidden = Boolean(shown.fault);
   if (shown.fault) return;
-  drawSize();
-  drawViews();
   drawLabel();
+  drawSize();
 }
 
 function drawDoubts(doubts) {
@@ -243,13 +255,17 @@ function drawToggles() {
 }
 
 function drawSize() {
-  const stage = $("stage"), tall = stage.clientHeight, high = shown.grid.slices * shown.grid.step_mm;
-  const room = Math.max(2 * NARROW_PX, ($("work").clientWidth || 1000) * (window.innerWidth > 760 ? 0.55 : 1) - 190);
-  const wide = Math.max(NARROW_PX, Math.min(room / 2, tall * shown.side_mm / high));
+  const stage = $("stage"), high = shown.grid.slices * shown.grid.step_mm;
+  stage.style.height = "";
+  const most = stage.clientHeight, share = window.innerWidth > 760 ? 0.55 : 1;
+  const room = Math.max(2 * NARROW_PX, $("work").clientWidth * share - $("bars").offsetWidth - 32 * share);
+  const wide = Math.max(NARROW_PX, Math.min(room / 2, most * shown.side_mm / high));
+  const tall = Math.min(most, Math.max(FLATTEST * wide * high / shown.side_mm, SLICE_PX * slices(), LOW_PX));
+  stage.style.height = `${tall}px`;
   for (const view of stage.querySelectorAll(".view")) view.style.width = `${wide}px`;
   const stretch = (tall / high) / (wide / shown.side_mm);
   const drawn = Math.abs(stretch - 1) < 0.03 ? "true to scale" : `drawn ${stretch.toFixed(1)} times as high as wide`;
-  $("scale").textContent = `${shown.grid.slices} slices, ${Math.round(heightAt(0))} to ${Math.round(heightAt(slices()))} mm; ${drawn}${shown.notes.length ? `; ${shown.notes.join("; ")}` : ""}`;
+  $("scale").textContent = `${shown.grid.slices} slices, z ${Math.round(heightAt(0))} to ${Math.round(heightAt(slices()))} mm; ${drawn}${shown.notes.length ? `; ${shown.notes.join("; ")}` : ""}`;
 }
 
 function drawViews() {
@@ -258,31 +274,44 @@ function drawViews() {
 }
 
 function named(one) {
-  const above = one.above || "none", below = one.below || "none";
-  const name = one.side ? `${one.side}, ${one.above ? "lower" : "upper"} end` : `${below} | ${above}`;
-  return { name, value: `${name}: between slice ${one.at - 1} and ${one.at}, at ${Math.round(heightAt(one.at))} mm` };
+  const isEnd = one.side || !one.above || !one.below;
+  const name = isEnd ? `${one.above ? "lower" : "upper"} end of ${one.above || one.below}` : `${one.below} | ${one.above}`;
+  const where = one.at === 0 ? "where the volume begins" : one.at === slices() ? "where the volume ends" : `between slice ${one.at - 1} and ${one.at}`;
+  return { name, where, value: `${name}: ${where}, at ${Math.round(heightAt(one.at))} mm` };
 }
 
 function drawLabel() {
   drawToggles();
   bands.draw(label, slices(), shown.beside, chosen, named);
-  const one = line(), place = one ? one.at : Math.floor(slices() / 2);
-  if (one) {
-    const landmark = regions.landmark(one);
-    $("landmark").textContent = `${named(one).name}${landmark ? `: ${landmark}` : ""}`;
-  } else $("landmark").textContent = label.length ? "" : "No region is shown. Add those that you see, by their buttons or keys.";
-  drawSlice("above", place, one ? one.above : "");
-  drawSlice("below", place - 1, one ? one.below : "");
+  drawPair();
+}
+
+// The two slices beside the chosen line, or the one looked at and the one below it.
+function drawPair() {
+  const one = line(), place = looked ?? (one ? one.at : Math.floor(slices() / 2));
+  $("landmark").textContent = looked === null ? lineWords(one) : `Looking at slice ${looked}; the lines stay where they are`;
+  $("look").hidden = looked === null;
+  Object.assign($("look").style, { left: `${$("bars").offsetWidth}px`, bottom: `${100 * ((looked ?? 0) + 0.5) / slices()}%` });
+  drawSlice("above", place);
+  drawSlice("below", place - 1);
+}
+
+function lineWords(one) {
+  if (!one) return label.length ? "" : "No region is shown. Add those that you see; Enter says that there is none.";
+  const { name, where } = named(one), isEnd = one.at === 0 || one.at === slices();
+  const more = regions.landmark(one) || (isEnd ? where : "");
+  return more ? `${name}: ${more}` : name;
 }
 
 let wanted = 0;
 
-function drawSlice(id, slice, name) {
+function drawSlice(id, slice) {
   const words = $(`${id}-words`), inside = slice >= 0 && slice < slices();
+  const names = regions.at(label, slice);
   shown.pictures.slice($(id), slice);
   const tone = document.createElement("i");
-  tone.style.background = regions.colour(name || "none");
-  words.replaceChildren(tone, inside ? `${name || "none"}: slice ${slice}, ${Math.round(heightAt(slice + 0.5))} mm` : "beyond the picture");
+  tone.style.background = regions.colour(names[0] || "none");
+  words.replaceChildren(tone, inside ? `${names.join(", ") || "none"}: slice ${slice}, z ${Math.round(heightAt(slice + 0.5))} mm` : "outside the volume");
   if (inside && $("original").checked) drawOriginal(id, slice);
 }
 
@@ -303,8 +332,39 @@ function choose(step) {
   if (!lines.length) return;
   const now = lines.findIndex(one => one.id === chosen);
   chosen = lines[Math.max(0, Math.min(lines.length - 1, now + step))].id;
+  looked = null;
   bands.focus(chosen);
   drawLabel();
+}
+
+// Looks at a slice without moving a line; null: at the chosen line again.
+function look(slice) {
+  if (!shown || shown.fault) return;
+  looked = slice === null ? null : Math.max(0, Math.min(slices() - 1, slice));
+  drawPair();
+}
+
+const turn = by => look((looked ?? line()?.at ?? Math.floor(slices() / 2)) + by);
+
+function lookAlong(view) {
+  const over = event => {
+    const box = view.getBoundingClientRect();
+    look(Math.floor((box.bottom - event.clientY) / box.height * slices()));
+  };
+  view.addEventListener("pointerdown", over);
+  view.addEventListener("pointermove", over);
+  view.addEventListener("pointerleave", event => { if (event.pointerType === "mouse") look(null); });
+}
+
+let rolled = 0;             // pixels that the wheel has turned since the last slice
+
+function roll(event) {
+  if (event.ctrlKey || !shown || shown.fault) return;
+  event.preventDefault();
+  rolled += event.deltaY * (event.deltaMode ? NOTCH_PX : 1);
+  const by = Math.trunc(rolled / NOTCH_PX);
+  rolled -= by * NOTCH_PX;
+  if (by) turn(-by);
 }
 
 function brighter(by) {
@@ -315,9 +375,10 @@ function brighter(by) {
 
 const KEYS = {
   Enter: () => run("done"), s: () => run("skip"), z: () => run("undo"), y: () => run("redo"), b: () => run("back"),
-  c: () => run("comment"), x: () => run("aside"), r: () => run("restart"), 0: () => run("clear"), "?": () => run("help"),
+  c: () => run("comment"), x: () => run("aside"), r: () => run("restart"), l: () => run("list"), 0: () => run("clear"), "?": () => run("help"),
   "[": () => run("lower"), "]": () => run("upper"), "+": () => brighter(0.2), "=": () => brighter(0.2), "-": () => brighter(-0.2),
   o: () => { $("original").checked = !$("original").checked; drawLabel(); },
+  PageUp: event => turn(event.shiftKey ? TEN : 1), PageDown: event => turn(event.shiftKey ? -TEN : -1), Escape: () => look(null),
   ArrowLeft: () => choose(-1), ArrowRight: () => choose(+1),
   ArrowUp: event => nudge(event.shiftKey ? TEN : 1), ArrowDown: event => nudge(event.shiftKey ? -TEN : -1),
 };
@@ -338,9 +399,9 @@ function pressed(event) {
   const name = /^[1-9]$/.test(key) ? regions.names[Number(key) - 1] : undefined;
   if (!KEYS[key] && !name) return;
   event.preventDefault();
-  if (event.repeat && !key.startsWith("Arrow")) return;             // a key held down is one wish
+  if (event.repeat && !/^(Arrow|Page)/.test(key)) return;             // a key held down is one wish
   if (name) { if (shown && !shown.fault) edit(regions.toggled(label, name, slices())); }
-  else if (shown && !shown.fault || !/^(Arrow|o$)/.test(key)) KEYS[key](event);
+  else if (shown && !shown.fault || !/^(Arrow|Page|o$)/.test(key)) KEYS[key](event);
 }
 
 function listen() {
@@ -357,7 +418,9 @@ function listen() {
     depth = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height].map((share, axis) => shown.pictures.pixelAt(share, axis));
     drawViews();
   });
-  window.addEventListener("resize", () => { if (shown && !shown.fault) { drawSize(); drawLabel(); } });
+  for (const id of ["front", "side"]) lookAlong($(id));
+  for (const id of ["front", "side", "pair"]) $(id).addEventListener("wheel", roll, { passive: false });
+  window.addEventListener("resize", () => { if (shown && !shown.fault) { drawLabel(); drawSize(); } });
 }
 
 function light() {
@@ -369,7 +432,7 @@ function addToggles() {
   $("toggles").replaceChildren(...regions.names.map((name, index) => {
     const button = Object.assign(document.createElement("button"), { type: "button" });
     const tone = Object.assign(document.createElement("span"), { className: "tone" });
-    tone.style.background = regions.colour(name);
+    tone.style.setProperty("--tone", regions.colour(name));
     button.append(tone, name);
     if (index < 9) button.append(Object.assign(document.createElement("kbd"), { textContent: index + 1 }));
     button.addEventListener("click", event => {
@@ -378,8 +441,10 @@ function addToggles() {
     });
     return button;
   }));
-  $("landmarks").replaceChildren(...regions.chain.slice(1).flatMap((name, index) => regions.landmarks[index]
-    ? [Object.assign(document.createElement("li"), { textContent: `${regions.chain[index]} | ${name}: ${regions.landmarks[index]}` })] : []));
+  const borders = regions.chain.slice(1).map((name, index) => [`${regions.chain[index]} | ${name}`, regions.landmarks[index]]);
+  const sides = regions.side.map((name, index) => [name, regions.meanings[index]]);
+  $("landmarks").replaceChildren(...[...borders, ...sides].filter(([, words]) => words).map(([name, words]) =>
+    Object.assign(document.createElement("li"), { textContent: `${name}: ${words}` })));
 }
 
 async function poll() {
@@ -396,10 +461,10 @@ async function begin() {
   begun = await get("/begin");
   regions = new Regions(begun.regions);
   bands = new Bands($("stage"), regions, {
-    chosen: one => { if (one.id !== chosen) { chosen = one.id; drawLabel(); } },
+    chosen: one => { if (one.id !== chosen || looked !== null) { chosen = one.id; looked = null; drawLabel(); } },
     dragged: (one, to) => {
       const now = regions.borders(label, slices()).find(other => other.id === one.id);
-      if (now) { label = regions.moved(label, now, to); drawLabel(); }
+      if (now) { label = regions.moved(label, now, to); looked = null; drawLabel(); }
     },
     released: save,
   });

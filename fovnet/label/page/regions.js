@@ -16,6 +16,9 @@ export class Regions {
 
   sideOf(label) { return label.filter(([name]) => this.side.includes(name)); }
 
+  // The regions that a slice shows.
+  at(label, slice) { return label.filter(([, first, last]) => first <= slice && slice <= last).map(([name]) => name); }
+
   // Every line that can be moved, from the feet on: `at` is the slice above it, `low` to `high` where it may go.
   borders(label, slices) {
     const chain = this.chainOf(label), lines = [];
