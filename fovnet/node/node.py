@@ -71,7 +71,7 @@ class Node:
             self._outbox, settings.peer, settings.title, settings.tls_out, settings.limits.idle_s, say
         )
         self._door = Door(
-            self._inbox, self.figures, settings.limits, settings.callers,
+            self._inbox, self.figures, settings.limits, settings.callers, say,
             self._courier.event if self._courier else None,
         )
         self._trouble: dict[str, str] = {}
@@ -136,6 +136,7 @@ class Node:
             self.stopped.wait(pause)
 
     def _answer_next(self) -> float:
+        self._answering.table.mend()
         self._take_all()
         if not self._waiting:
             self._sweep()

@@ -97,7 +97,12 @@ def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:
         assert association.send_c_echo().Status == 0
         association.release()
         assert statuses(running.port, image) == [0]
-        assert running.node.told()["strangers"] == 1
+        assert running.node.told()["strangers"] == 2
+    refused = [line for line in running.lines if line.startswith("refused: ")]
+    assert refused == [
+        "refused: 'OTHER' at 127.0.0.1 may not call; --from AE@NETWORK lets it in",
+        "refused: 'SCANNER' at 127.0.0.1 calls 'X', and this node is FOVNET",
+    ]
 
 
 def test_what_is_no_instance_is_refused_with_the_status_that_says_why(tmp_path, networks, series) -> None:
