@@ -138,8 +138,8 @@ class Node:
     def _answer_next(self) -> float:
         self._answering.table.mend()
         self._take_all()
+        self._sweep()
         if not self._waiting:
-            self._sweep()
             return LOOK_S
         home = self._waiting[0]
         self._waiting.rotate(-1)                # last, should it fail
@@ -174,7 +174,7 @@ class Node:
             return
         self._swept = time.monotonic()
         oldest = time.time() - 3600 * self.settings.keep_h
-        for home in self.places.series.iterdir():
+        for home in set(self.places.series.iterdir()).difference(self._waiting):
             answered = self.places.answered(split_name(home.name)[0])
             if answered.exists() and answered.stat().st_mtime < oldest:
                 self.places.remove(home)

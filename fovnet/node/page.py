@@ -16,7 +16,7 @@ WORDS = {
     "series_waiting": "series waiting for their answers", "reports_unsent": "reports to be sent",
     "reports_stored": "reports stored, not yet committed to", "reports_delivered": "reports delivered",
     "free_bytes": "free on the disk", "seconds": "at work for", "resident_bytes": "memory",
-    "answered": "volumes answered", "refused": "volumes refused", "without_report": "of them without report",
+    "answered": "volumes answered", "refused": "volumes refused", "without_report": "without a report",
     "unchanged": "series sent again, nothing new", "instances": "instances taken", "bytes": "taken in all",
     "strangers": "callers refused", "connections_broken": "connections broken off",
     "disk_full": "instances refused: disk full", "mismatched": "instances refused: UIDs",

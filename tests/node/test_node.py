@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from ipaddress import ip_network
 from itertools import chain, zip_longest
+from shutil import copytree
 
 import pydicom
 import pytest
@@ -78,6 +79,20 @@ def test_late_instances_are_answered_with_the_earlier_ones_and_repeated_ones_are
     assert (first["covers"][-1][1], second["covers"][-1][1]) == (7, 11)
     reports = [pydicom.dcmread(path) for path in running.places.reports("unsent").iterdir()]
     assert len({report.SOPInstanceUID for report in reports}) == len(reports) == 2
+
+
+def test_a_busy_node_removes_what_was_kept_and_not_what_waits(tmp_path, networks, series) -> None:
+    """A later version of a series that was answered long ago is still to be read."""
+    with at_work(tmp_path / "node", networks) as running:
+        statuses(running.port, series(1))
+        running.until(answered=1)
+    first, = running.places.series.iterdir()
+    later = first.with_name(first.name.replace("-1", "-2"))
+    copytree(first, later)
+    with at_work(tmp_path / "node", networks, keep_h=0.0) as running:
+        running.until(answered=1)
+    assert [home.name for home in running.places.series.iterdir()] == [later.name]
+    assert read_json(running.places.answers / f"{later.name}.json")["status"] != "refused"
 
 
 def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:

@@ -55,7 +55,8 @@ def test_shards_as_jobs_leave_the_tables_of_one_process_and_new_files_answer_onl
     assert [name for name, content in wanted.items() if (out / name).read_bytes() != content] == []
     config.write_text(yaml.safe_dump({**asked, "model": str(tmp_path / "nowhere")}))
     refused = shell(*line, "--dry-run", check=False)
-    assert "no such folder; give the folder `ensemble`" in refused.stderr and refused.returncode
+    assert "no such folder; give the folder `ensemble`" in refused.stdout + refused.stderr
+    assert refused.returncode
 
 
 def test_the_settings_that_come_along_are_those_that_there_are() -> None:

@@ -204,8 +204,8 @@ def _refuse_gone(found: Found, known: Collection[str]) -> None:
         if not os.path.lexists(source.path):
             raise ConfigError(
                 "shard-path-missing",
-                f"{source.path}: there is no such file or folder; wanted is a part of the archive; correct the "
-                "path, or mount its disk.",
+                f"{source.path}: there is no such file or folder; wanted is a part of the archive; correct "
+                "the path, or mount its disk.",
             )
 
 
