@@ -176,6 +176,8 @@ class Node:
         oldest = time.time() - 3600 * self.settings.keep_h
         for home in set(self.places.series.iterdir()).difference(self._waiting):
             answered = self.places.answered(split_name(home.name)[0])
+            if self.stopped.is_set():
+                return
             if answered.exists() and answered.stat().st_mtime < oldest:
                 self.places.remove(home)
         for path in self.places.reports(DELIVERED).iterdir():
