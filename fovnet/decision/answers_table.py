@@ -77,10 +77,11 @@ def row(body: Mapping[str, Any]) -> dict[str, Any]:
     """The row of one volume, from the facts of its JSON; of a refused one only the head."""
     made = body.get("statements") or ()
     cells = {name: body.get(name) for name in HEAD}
+    shown = [one["region"] for one in made if one["answer"] == YES]
     cells |= {
         "volume_confidence": body.get("confidence"),
-        "extents": _extents(body),
-        "shows": ", ".join(one["region"] for one in made if one["answer"] == YES),
+        "extents": _extents(bool(shown), body),
+        "shows": ", ".join(shown),
         "unsure": ", ".join(one["region"] for one in made if one["answer"] == UNSURE),
     }
     for one in made:
@@ -88,10 +89,9 @@ def row(body: Mapping[str, Any]) -> dict[str, Any]:
     return cells
 
 
-def _extents(body: Mapping[str, Any]) -> str:
-    """ "sure" if there is no doubt about the volume, "unsure" if there is; "" if it was refused."""
-    sure = body.get("extents_sure")
-    return "" if sure is None else "sure" if sure else "unsure"
+def _extents(shows_any: bool, body: Mapping[str, Any]) -> str:
+    """ "sure" without doubts about the volume, else "unsure"; "" if no region is surely shown."""
+    return "" if not shows_any else "sure" if body.get("extents_sure") else "unsure"
 
 
 def _names(region: str) -> list[str]:

@@ -183,3 +183,20 @@ def test_the_table_of_answers_holds_what_the_json_says(seed: int) -> None:
     shown = [one_said.region for one_said in given.statements if one_said.answer == YES]
     assert cells["shows"] == ", ".join(shown)
     assert rows.statements(REGIONS) == tuple(replace(one_said, doubts=()) for one_said in given.statements)
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_sure", "said"),
+    [
+        (("yes", "unsure"), True, "sure"), (("yes", "no"), False, "unsure"), (("no", "unsure"), True, ""),
+        (("no", "no"), True, ""), ((), False, ""),
+    ],
+)
+def test_extents_are_told_only_where_a_region_is_shown(
+    answers: tuple[str, ...], is_sure: bool, said: str
+) -> None:
+    made = [
+        {"region": region, "answer": one, "probability": 0.5, "lower": None, "upper": None}
+        for region, one in zip(("legs", "pelvis"), answers, strict=False)
+    ]
+    assert answers_table.row({"statements": made, "extents_sure": is_sure})["extents"] == said
