@@ -143,7 +143,12 @@ def write_tsv(
     path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False,
     lasting: bool = True,
 ) -> Path:
-    """`path`, a header and one tab-separated line per row; None becomes an empty cell.
+    """`path`, holding `tsv_text`."""
+    return write_text(path, tsv_text(columns, rows), keep_same=keep_same, lasting=lasting)
+
+
+def tsv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A header and one tab-separated line per row; None becomes an empty cell.
 
     Floats have three decimals, or three significant digits below 0.1, so that a learning rate of 1e-5 is not
     shown as 0.000.  Text that a spreadsheet would take for a formula, as a file may be called =1+1, has an

@@ -18,6 +18,8 @@ try:
     SETTINGS = fovnet.config.files.parse_as(Prediction, config, GIVEN)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
+if SETTINGS.model != "shipped" and not Path(SETTINGS.model).is_dir():       # else every shard is tried thrice in vain
+    raise WorkflowError(f"{GIVEN}: model: {SETTINGS.model}: no such folder; give the folder `ensemble` of a run, or shipped")
 
 ANSWERS = SETTINGS.answers
 TABLES = ["spans.tsv", *["index.html"] * SETTINGS.pages]        # answers.tsv beside them, if the networks answer region by region

@@ -81,8 +81,9 @@ class ShardRows:
 
 def surveyed(
     found: Found, folder: Path, each: int, include: Collection[str], *, show_ids: bool, faces: bool
-) -> tuple[Survey, int]:
-    """(survey of the volumes found, how many are new to it), with found.tsv and the lists of the shards.
+) -> tuple[Survey, int, int]:
+    """(survey of the volumes found, how many are new to it, how many are gone), with found.tsv and the lists
+    of the shards.
 
     each   volumes in a new shard, on average
     faces  without, pictures and pages of earlier runs that show some are removed

@@ -54,10 +54,11 @@ def survey(
 
     wanted = kinds_included(include)
     found = find(paths, wanted, show_ids=show_ids)
-    made, fresh = shards.surveyed(found, out_folder, volumes, wanted, show_ids=show_ids, faces=faces)
+    made, fresh, gone = shards.surveyed(found, out_folder, volumes, wanted, show_ids=show_ids, faces=faces)
     show_found(out_folder, found, wanted)
     counted = f"{several(made.volumes, 'volume')} of {made.bytes / 1e6:,.0f} MB"
-    out.print(f"{counted}, {fresh:,} of them new: {several(len(made.shards), 'shard')} in {out_folder}")
+    changes = f"{fresh:,} of them new" + (f", {gone:,} gone since the last survey" if gone else "")
+    out.print(f"{counted}, {changes}: {several(len(made.shards), 'shard')} in {out_folder}")
 
 
 @shard.command("answer")

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit
 
 from fovnet.maths.smoothing import temper
@@ -40,6 +39,8 @@ LEAST_WRONG = 10        # cases that must be right, and wrong, for a calibration
 def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np.bool_]]) -> float:
     """The maximum-likelihood temperature, between 0.2 and 5, for the true classes of all slices;
     probabilities (s, k) of each volume."""
+    from scipy.optimize import minimize_scalar  # 0.4 s, for fitting alone
+
     p, shown = np.concatenate(probabilities), np.concatenate(truth)
     share = shown / shown.sum(axis=1, keepdims=True)
 
@@ -94,6 +95,8 @@ def _likeliest(
 ) -> tuple[float, ...]:
     """The maximum-likelihood weights (m,) of the logistic model of "right" (n,) on x (n, m), all but the
     intercept's 0 or more."""
+    from scipy.optimize import minimize  # 0.4 s, for fitting alone
+
     sign = np.where(right, 1.0, -1.0)
 
     def negative_log_likelihood(weights: Floats) -> tuple[float, Floats]:

@@ -44,7 +44,6 @@ from fovnet.machine.threads import one_thread
 from fovnet.maths.ladder_with_heights import Height
 from fovnet.records import checksum, write_json
 from fovnet.regions import Region, Vocabulary
-from fovnet.search.journal import to_repeat
 from fovnet.search.trial import Trial, best
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE
@@ -286,6 +285,7 @@ def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None)
     """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to
     repeat, or has other inputs."""
     from fovnet.net.family.weights import load_facts, refuse_other_inputs
+    from fovnet.search.journal import to_repeat  # all search methods, 0.6 s that no prediction needs
 
     for path in networks:
         try:

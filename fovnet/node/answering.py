@@ -1,14 +1,18 @@
 """The answer on a series at rest: that of `fovnet predict`, its structured report, and what it was made from.
 
-The three are written in this order, and the last makes the series answered.  Killed between them, a node goes
-on behind the last one: nothing is predicted twice, and no report is made twice.
+The three are written in this order, and the last makes the series answered; its row in the table follows.
+Killed between them, a node goes on behind the last one: nothing is predicted twice, and no report is made
+twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
+
+from pydicom import dcmread
 
 from fovnet.decision.answer import refusal
 from fovnet.decision.ensemble import Ensemble
@@ -17,6 +21,7 @@ from fovnet.decision.predict import Predicted, predict
 from fovnet.errors import ModelError, VolumeError
 from fovnet.node.inbox import times_begun
 from fovnet.node.places import STATES, UNSENT, Places, split_name
+from fovnet.node.table import Table
 from fovnet.records import checksum, read_json, write_json, write_text
 from fovnet.report.exports.answers import stored_answer
 from fovnet.report.exports.structured import write_report
@@ -24,6 +29,7 @@ from fovnet.report.pages import predictions
 from fovnet.volume.sources.discovery import find, name_volumes
 from fovnet.volume.sources.source import Source, source_of
 
+UID_TAGS = ["StudyInstanceUID", "SeriesInstanceUID"]
 MOST_BEGUN = 5      # processes that may end over one series, by kill or crash, before it is refused unread
 
 
@@ -49,6 +55,12 @@ class Answering:
     ensemble: Ensemble
     included: tuple[str, ...] = ()
 
+    @cached_property
+    def table(self) -> Table:
+        """The rows of all answers."""
+        by_region = self.ensemble.rule.by_region
+        return Table(self.places, self.ensemble.vocabulary.classes[:-1] if by_region else ())
+
     def answer(self, home: Path) -> list[Said]:
         """What is said of the volumes in `series/KEY-N`, all of it on disk.
 
@@ -62,6 +74,7 @@ class Answering:
                 self._write(one)
             said = [self._reported(name) for name, _ in named] or [self._reported(home.name)]
             self._record(home, said)
+            self.table.add(*split_name(home.name))
         finally:
             begun.unlink()              # unless the process ends here
         return said
@@ -106,9 +119,11 @@ class Answering:
         key, version = split_name(home.name)
         instances = {path.name: checksum(path) for path in sorted(home.iterdir())}
         volumes = [asdict(one) for one in said]
-        write_json(
-            self.places.answered(key), {"version": version, "volumes": volumes, "instances": instances}
-        )
+        header = dcmread(home / next(iter(instances)), specific_tags=UID_TAGS, stop_before_pixels=True)
+        write_json(self.places.answered(key), {
+            "version": version, "study_uid": str(header.StudyInstanceUID),
+            "series_uid": str(header.SeriesInstanceUID), "volumes": volumes, "instances": instances,
+        })
 
 
 def _deadly(home: Path, times: int) -> Predicted:

@@ -23,6 +23,7 @@ from pynetdicom.sop_class import (  # type: ignore[attr-defined]
 from fovnet.node.outbox import Outbox
 from fovnet.node.peers import Peer
 from fovnet.node.places import STORED, UNSENT
+from fovnet.words import several
 
 AT_ONCE = 50                            # reports in one association
 REQUEST = 1                             # action type of PS3.4, table J.3-1: request storage commitment
@@ -53,9 +54,9 @@ class Courier:
         if not unsent and not stored:
             return False
         association = self._associated()
-        self.trouble = "" if association.is_established else f"{self.peer.title} does not answer"
+        self.trouble = "" if association.is_established else self._why_not(association)
         if self.trouble:
-            self.say(f"{self.trouble}; {len(unsent)} reports wait")
+            self.say(f"{self.trouble}; {several(len(unsent), 'report')} to be sent again")
             for path in (*unsent, *stored):
                 self.outbox.failed(path)
             return True
@@ -69,6 +70,14 @@ class Courier:
         finally:
             association.release()
         return True
+
+    def _why_not(self, association: Association) -> str:
+        """Why there is no association with the peer."""
+        where = f"{self.peer.title} at {self.peer.host}:{self.peer.port}"
+        if not association.is_rejected:
+            return f"{where} does not answer"
+        answer: Any = association.acceptor.primitive
+        return f"{where} rejects {self.title}: {answer.reason_str}"
 
     def _associated(self) -> Association:
         ae = AE(self.title)

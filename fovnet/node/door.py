@@ -53,6 +53,7 @@ SYNTAXES = [
 OURS = UID("2.25.201457331706483052718460175322467185937")
 SUCCESS, OUT_OF_RESOURCES, MISMATCH, NOT_UNDERSTOOD = 0x0000, 0xA700, 0xA900, 0xC000     # PS3.4, table B.2-1
 REJECTED, BY_USER, UNKNOWN_CALLER = 1, 1, 3                                              # PS3.8, table 9-21
+MOST_TOLD = 1000            # callers refused that the log names
 LONGEST_PDU = 2**20         # bytes of one; 16 KiB are announced, and a request to associate is shorter
 HEADER = ["SOPClassUID", "SOPInstanceUID", "StudyInstanceUID", "SeriesInstanceUID"]
 
@@ -83,6 +84,7 @@ class Server(ThreadedAssociationServer):
     callers: Sequence[Caller] = ()
     tls: ssl.SSLContext | None = None
     figures: Figures
+    stranger: Callable[[str], None]
     most: int = 0
     daemon_threads = True
 
@@ -96,7 +98,7 @@ class Server(ThreadedAssociationServer):
     def verify_request(self, request: Any, client_address: Any) -> bool:
         known = any(caller.is_at(client_address[0]) for caller in self.callers)
         if not known:
-            self.figures.count("strangers")
+            self.stranger(f"{client_address[0]} may not call; --from AE@NETWORK lets it in")
         # twice the associations: those beyond the limit are told so, which takes a thread each
         return known and len(self.active_associations) < 2 * self.most
 
@@ -112,8 +114,11 @@ class Door:
     figures: Figures
     limits: Limits
     callers: Sequence[Caller]
+    say: Callable[[str], None]
     committed: Callable[[evt.Event], tuple[int, None]] | None = None
     _server: Server | None = field(default=None, init=False)
+    _told: set[str] = field(default_factory=set, init=False)
+    _is_full: bool = field(default=False, init=False)
 
     def open(self, title: str, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """The port on which it listens from now on.  Raises OSError if it is taken."""
@@ -135,6 +140,7 @@ class Door:
         server = ae.make_server((host, port), evt_handlers=handlers, server_class=Server)
         assert isinstance(server, Server)
         server.callers, server.tls, server.figures = self.callers, tls, self.figures
+        server.stranger = self._stranger
         server.most = self.limits.associations
         ae._servers.append(server)
         Thread(target=server.serve_forever, name="door", daemon=True).start()
@@ -184,13 +190,24 @@ class Door:
         event.assoc.bind(evt.EVT_DIMSE_RECV, received)
 
     def _requested(self, event: evt.Event) -> None:
-        """Rejects a caller whose title does not go with its address."""
+        """Rejects a caller whose title does not go with its address.  One that calls another title than ours
+        is rejected by the library, after this."""
         request: Any = event.assoc.requestor.primitive
         title, address = request.calling_ae_title, event.assoc.requestor.address
+        called, ours = request.called_ae_title, event.assoc.ae.ae_title
         if not any(one.title in ("*", title) and one.is_at(address) for one in self.callers):
-            self.figures.count("strangers")
+            self._stranger(f"{title!a} at {address} may not call; --from AE@NETWORK lets it in")
             event.assoc.acse.send_reject(REJECTED, BY_USER, UNKNOWN_CALLER)
             event.assoc.kill()
+        elif called != ours:
+            self._stranger(f"{title!a} at {address} calls {called!a}, and this node is {ours}")
+
+    def _stranger(self, who: str) -> None:
+        """Counts a caller that is not let in, and says so once of each."""
+        self.figures.count("strangers")
+        if who not in self._told and len(self._told) < MOST_TOLD:
+            self._told.add(who)
+            self.say(f"refused: {who}")
 
     def _store(self, event: evt.Event) -> int:
         """Keeps an instance; the status of our answer."""
@@ -212,6 +229,7 @@ class Door:
             return self._refused(OUT_OF_RESOURCES, "disk_full")
         except Exception:           # what makes a data set unreadable is the library's to say
             return self._refused(NOT_UNDERSTOOD, "not_understood")
+        self._is_full = False
         self.figures.count("instances")
         self.figures.count("bytes", size)
         return SUCCESS
@@ -220,6 +238,9 @@ class Door:
         self.figures.count(why)
         if status == OUT_OF_RESOURCES:
             self.inbox.delay()
+            if not self._is_full:
+                self.say("the disk is nearly full: instances are refused (A700) until there is room")
+            self._is_full = True
         return status
 
 

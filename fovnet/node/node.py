@@ -71,7 +71,7 @@ class Node:
             self._outbox, settings.peer, settings.title, settings.tls_out, settings.limits.idle_s, say
         )
         self._door = Door(
-            self._inbox, self.figures, settings.limits, settings.callers,
+            self._inbox, self.figures, settings.limits, settings.callers, say,
             self._courier.event if self._courier else None,
         )
         self._trouble: dict[str, str] = {}
@@ -136,9 +136,10 @@ class Node:
             self.stopped.wait(pause)
 
     def _answer_next(self) -> float:
+        self._answering.table.mend()
         self._take_all()
+        self._sweep()
         if not self._waiting:
-            self._sweep()
             return LOOK_S
         home = self._waiting[0]
         self._waiting.rotate(-1)                # last, should it fail
@@ -173,8 +174,10 @@ class Node:
             return
         self._swept = time.monotonic()
         oldest = time.time() - 3600 * self.settings.keep_h
-        for home in self.places.series.iterdir():
+        for home in set(self.places.series.iterdir()).difference(self._waiting):
             answered = self.places.answered(split_name(home.name)[0])
+            if self.stopped.is_set():
+                return
             if answered.exists() and answered.stat().st_mtime < oldest:
                 self.places.remove(home)
         for path in self.places.reports(DELIVERED).iterdir():

@@ -11,6 +11,18 @@ from threading import Thread
 from typing import Any
 
 HERE = "127.0.0.1"
+WORDS = {
+    "associations": "associations now", "series_arriving": "series arriving",
+    "series_waiting": "series waiting for their answers", "reports_unsent": "reports to be sent",
+    "reports_stored": "reports stored, not yet committed to", "reports_delivered": "reports delivered",
+    "free_bytes": "free on the disk", "seconds": "at work for", "resident_bytes": "memory",
+    "answered": "volumes answered", "refused": "volumes refused", "without_report": "without a report",
+    "unchanged": "series sent again, nothing new", "instances": "instances taken", "bytes": "taken in all",
+    "strangers": "callers refused", "connections_broken": "connections broken off",
+    "disk_full": "instances refused: disk full", "mismatched": "instances refused: UIDs",
+    "not_understood": "instances refused: unreadable", "too_large": "connections closed: too large",
+}
+"""What the page calls the figures; those after `seconds` are counted since the start."""
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="5">
 <title>fovnet node</title>
 <style>body{{font:16px/1.5 system-ui,sans-serif;margin:3em auto;max-width:36em}}
@@ -48,7 +60,15 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
 
 def _page(title: str, told: Mapping[str, Any]) -> str:
     rows = "".join(
-        f"<tr><td>{escape(name.replace('_', ' '))}</td><td>{value:,.0f}</td></tr>"
+        f"<tr><td>{escape(WORDS.get(name, name))}</td><td>{_shown(name, value)}</td></tr>"
         for name, value in told.items() if name != "trouble"
     )
     return PAGE.format(title=escape(title), state=escape(told["trouble"] or "All is well."), rows=rows)
+
+
+def _shown(name: str, value: float) -> str:
+    if name.endswith("bytes"):
+        return f"{value / 2**30:,.2f} GiB"
+    if name == "seconds":
+        return f"{value // 3600:,.0f} h {value % 3600 // 60:.0f} min"
+    return f"{value:,.0f}"

@@ -5,6 +5,7 @@ before or after it and never between.
     series/KEY-N/*.dcm      a series at rest, for its Nth answer; removed `keep_h` hours after the answer
     answers/KEY-N.json      the answer, as `fovnet predict` writes it; stays
     answered/KEY.json       what the newest answer was made from, each instance with its checksum; stays
+    answers.tsv             a row of every newest answer; stays
     reports/unsent, stored, delivered/KEY-N.dcm
                             the structured report: to be sent; with the peer, which has not yet committed
                             itself to keep it; done (removed with the series)

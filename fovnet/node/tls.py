@@ -41,9 +41,11 @@ def _with_files(
             context.load_verify_locations(authorities)
             context.verify_mode = ssl.CERT_REQUIRED
     except OSError as fault:            # ssl.SSLError is one
+        given = {"--tls-cert": cert, "--tls-key": key, "--tls-ca": authorities}
+        named = ", ".join(f"{option} {path}" for option, path in given.items() if path)
         raise ConfigError(
             "node-tls",
-            f"--tls-cert {cert}, --tls-key {key}, --tls-ca {authorities}: cannot be used "
-            f"({fault.strerror or fault}); give PEM files, the key without a password",
+            f"{named}: cannot be used ({fault.strerror or fault}); give PEM files, the key without a "
+            "password",
         ) from fault
     return context

@@ -100,18 +100,21 @@ class Archive:
     forgets   how many commitments it refuses before it gives one; None: it offers none
     back      the port of the node that it calls to commit itself
     at_once   it answers on the same association, before the answer to the request
+    knows     the AE titles that may call; empty: any
     """
 
     forgets: int | None = None
     back: int = 0
     at_once: bool = False
     tls: ssl.SSLContext | None = None
+    knows: Sequence[str] = ()
     reports: list[str] = field(default_factory=list)
     refuses: int = 0
     _server: Any = None
 
     def open(self) -> int:
         ae = AE("ARCHIVE")
+        ae.require_calling_aet = list(self.knows)
         ae.add_supported_context(Comprehensive3DSRStorage)
         if self.forgets is not None:
             ae.add_supported_context(StorageCommitmentPushModel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 
@@ -77,7 +78,7 @@ def test_with_it_a_report_is_delivered_when_the_archive_says_so(places, archive,
     peer, port = archive(forgets=0)
     taker = courier(outbox, port)
     if calls_back:
-        door = Door(Inbox(places, 1.0, 1.0), Figures(), Limits(), (HERE,), taker.event)
+        door = Door(Inbox(places, 1.0, 1.0), Figures(), Limits(), (HERE,), print, taker.event)
         peer.back = door.open("FOVNET", "127.0.0.1", 0, None)
     else:
         peer.at_once = True
@@ -152,4 +153,11 @@ def test_an_archive_that_is_away_is_called_less_and_less_often(places) -> None:
         clock.now += 1.0
     # 1 + 2 + ... + 512 s, then every 600 s
     assert 11 <= calls <= 14 and names(places, UNSENT) == ["a.dcm"]
-    assert taker.trouble == "ARCHIVE does not answer"
+    assert taker.trouble == f"ARCHIVE at 127.0.0.1:{port} does not answer"
+
+
+def test_an_archive_that_rejects_the_node_is_told_from_one_that_is_away(places, archive) -> None:
+    taker = courier(Outbox(places, Clock()), archive(knows=["OTHER"])[1])
+    report(places.reports(UNSENT) / "a.dcm")
+    taker.round()
+    assert re.fullmatch("ARCHIVE at .* rejects FOVNET: Calling AE title not recogni[sz]ed", taker.trouble)

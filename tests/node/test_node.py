@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from ipaddress import ip_network
 from itertools import chain, zip_longest
+from shutil import copytree
 
 import pydicom
 import pytest
@@ -80,6 +81,20 @@ def test_late_instances_are_answered_with_the_earlier_ones_and_repeated_ones_are
     assert len({report.SOPInstanceUID for report in reports}) == len(reports) == 2
 
 
+def test_a_busy_node_removes_what_was_kept_and_not_what_waits(tmp_path, networks, series) -> None:
+    """A later version of a series that was answered long ago is still to be read."""
+    with at_work(tmp_path / "node", networks) as running:
+        statuses(running.port, series(1))
+        running.until(answered=1)
+    first, = running.places.series.iterdir()
+    later = first.with_name(first.name.replace("-1", "-2"))
+    copytree(first, later)
+    with at_work(tmp_path / "node", networks, keep_h=0.0) as running:
+        running.until(answered=1)
+    assert [home.name for home in running.places.series.iterdir()] == [later.name]
+    assert read_json(running.places.answers / f"{later.name}.json")["status"] != "refused"
+
+
 def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:
     """By address, by title, by the title that they call; and other images than MR by their class."""
     image, far = series(1)[:1], ip_network("192.0.2.0/24")
@@ -97,7 +112,12 @@ def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:
         assert association.send_c_echo().Status == 0
         association.release()
         assert statuses(running.port, image) == [0]
-        assert running.node.told()["strangers"] == 1
+        assert running.node.told()["strangers"] == 2
+    refused = [line for line in running.lines if line.startswith("refused: ")]
+    assert refused == [
+        "refused: 'OTHER' at 127.0.0.1 may not call; --from AE@NETWORK lets it in",
+        "refused: 'SCANNER' at 127.0.0.1 calls 'X', and this node is FOVNET",
+    ]
 
 
 def test_what_is_no_instance_is_refused_with_the_status_that_says_why(tmp_path, networks, series) -> None:

@@ -53,6 +53,10 @@ def test_shards_as_jobs_leave_the_tables_of_one_process_and_new_files_answer_onl
     wanted = {str(path.relative_to(one)): path.read_bytes() for path in one.rglob("*") if path.is_file()}
     assert {"spans.tsv", "index.html", "broken.json", "new.json", "pages/t1-2.html"} <= wanted.keys()
     assert [name for name, content in wanted.items() if (out / name).read_bytes() != content] == []
+    config.write_text(yaml.safe_dump({**asked, "model": str(tmp_path / "nowhere")}))
+    refused = shell(*line, "--dry-run", check=False)
+    assert "no such folder; give the folder `ensemble`" in refused.stdout + refused.stderr
+    assert refused.returncode
 
 
 def test_the_settings_that_come_along_are_those_that_there_are() -> None:

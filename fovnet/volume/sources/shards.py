@@ -152,13 +152,17 @@ def assigned(
         yield earlier.get(one.path, first + places.get(one.path, 0)), one
 
 
-def write_survey(folder: Path, found: Found, each: int, asked: Mapping[str, Any]) -> tuple[Survey, int]:
-    """(survey, how many volumes are new to it), with the lists of all shards; lists that stay the same are
-    not rewritten, and those whose volumes are gone are removed with their rows.
+def write_survey(
+    folder: Path, found: Found, each: int, asked: Mapping[str, Any]
+) -> tuple[Survey, int, int]:
+    """(survey, how many volumes are new to it, how many are gone since the one before), with the lists of all
+    shards; lists that stay the same are not rewritten, and those whose volumes are gone are removed with
+    their rows.
 
     each   volumes in a new shard, on average
     asked  what was asked for, for the record
-    Raises ConfigError as `read_list`, and "shard-archive-gone" where a path holds nothing any more.
+    Raises ConfigError as `read_list`, "shard-archive-gone" where a path holds nothing any more, and
+    "shard-path-missing" where one was never there.
     """
     before = known_shards(folder)
     home = {one.path: number for number, lines in before.items() for one in lines}
@@ -177,12 +181,14 @@ def write_survey(folder: Path, found: Found, each: int, asked: Mapping[str, Any]
     runs = tuple((number, len(list(together))) for number, together in followed)
     survey = Survey(tuple(sorted(shards)), runs, len(placed), sum(one.bytes for _, one in placed))
     write_json(folder / FOLDER / SURVEY, {**asked, **asdict(survey)})
-    return survey, sum(one.path not in home for _, one in placed)
+    fresh = sum(one.path not in home for _, one in placed)
+    return survey, fresh, len(home) + fresh - len(placed)
 
 
 def _refuse_gone(found: Found, known: Collection[str]) -> None:
     """Raise ConfigError "shard-archive-gone" if a path that was given is missing or empty, to be refused as a
-    volume, and held some in an earlier survey: its disk may not be mounted, and all shards would go."""
+    volume, and held some in an earlier survey: its disk may not be mounted, and all shards would go.  Raise
+    "shard-path-missing" if it is no earlier volume either: a whole archive would be one refused volume."""
     for source in found.sources:
         series_or_file = source.path in found.held or os.path.isfile(source.path)   # noqa: PTH113  (see discovery)
         if series_or_file or str(source.path) in known:
@@ -194,6 +200,12 @@ def _refuse_gone(found: Found, known: Collection[str]) -> None:
                 f"{source.path}: holds no volume any more, of {below:,} in the survey before; wanted is the "
                 "archive as it was, or grown; mount its disk, or, if they are meant to be gone, leave the "
                 f"path out, or remove the folder {FOLDER} of the answers.",
+            )
+        if not os.path.lexists(source.path):
+            raise ConfigError(
+                "shard-path-missing",
+                f"{source.path}: there is no such file or folder; wanted is a part of the archive; correct "
+                "the path, or mount its disk.",
             )
 
 

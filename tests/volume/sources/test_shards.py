@@ -56,7 +56,7 @@ def archive(folder: Path, names: list[str], byte: bytes = b"x") -> Path:
     return folder
 
 
-def surveyed(folder: Path, out: Path, each: int = 2) -> tuple[Survey, int]:
+def surveyed(folder: Path, out: Path, each: int = 2) -> tuple[Survey, int, int]:
     return write_survey(out, find([folder]), each, {})
 
 
@@ -78,8 +78,8 @@ def test_what_was_in_a_shard_stays_in_it_whatever_comes(
     folder, out = archive(home / "in", first), home / "out"
     surveyed(folder, out, each)
     before = lists(out)
-    survey, fresh = surveyed(archive(folder, [name for name in later if name not in first]), out, each)
-    assert fresh == len(set(later) - set(first))
+    survey, fresh, gone = surveyed(archive(folder, [name for name in later if name not in first]), out, each)
+    assert (fresh, gone) == (len(set(later) - set(first)), 0)
     assert before.items() <= lists(out).items()
     rows = {number: iter(read_list(out, number)) for number in survey.shards}
     ordered = [next(rows[number]) for number, count in survey.order for _ in range(count)]
@@ -106,7 +106,8 @@ def test_a_changed_file_changes_its_list_alone_and_one_that_is_gone_leaves_it(tm
     for name in ("v4.nii", "v5.nii"):
         (folder / name).unlink()
     shard_rows(out, 2).write_text("rows")
-    survey, _ = surveyed(folder, out)
+    survey, fresh, gone = surveyed(folder, out)
+    assert (fresh, gone) == (0, 2)
     assert survey.shards == (0, 1) and not shard_list(out, 2).exists() and not shard_rows(out, 2).exists()
 
 
@@ -121,6 +122,19 @@ def test_an_archive_that_is_not_mounted_takes_no_shard_with_it(left: bool, tmp_p
     with pytest.raises(ConfigError, match=r"no volume any more, of 5 in the survey .*shard-archive-gone"):
         write_survey(out, find([folder, tmp_path / "elsewhere"]), 2, {})
     assert lists(out) == before
+
+
+def test_a_path_that_never_was_is_refused_and_a_volume_that_was_named_is_not(tmp_path: Path) -> None:
+    """Of the latter the next answer says that it is missing, as `fovnet predict` does."""
+    folder, out = archive(tmp_path / "in", ["v0.nii", "v1.nii"]), tmp_path / "out"
+    with pytest.raises(ConfigError, match=r"arhcive: there is no such file or folder.*shard-path-missing"):
+        write_survey(out, find([folder, tmp_path / "arhcive"]), 2, {})
+    assert not out.exists()
+    named = [folder / "v0.nii", folder / "v1.nii"]
+    write_survey(out, find(named), 2, {})
+    named[1].unlink()
+    survey, *changes = write_survey(out, find(named), 2, {})
+    assert survey.volumes == 2 and changes == [0, 0]
 
 
 def test_an_image_that_comes_to_a_series_changes_its_list(tmp_path: Path, write) -> None:
