@@ -154,12 +154,11 @@ def tsv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     shown as 0.000.  Text that a spreadsheet would take for a formula, as a file may be called =1+1, has an
     apostrophe before it, which `read_tsv` removes.
     """
-    text = tsv_lines(columns, [{column: column for column in columns}, *rows])
-    return write_text(path, text, keep_same=keep_same, lasting=lasting)
+    return tsv_lines(columns, [{column: column for column in columns}, *rows])
 
 
 def tsv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """The lines of a table as `write_tsv` writes them, without a header."""
+    """The lines of such a table without its header."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
     writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
