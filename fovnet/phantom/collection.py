@@ -204,7 +204,8 @@ def simulate_subject(
     marks = landmarks(person)
     rng = np.random.default_rng([seed, number, 1])
     site = SITES[int(rng.integers(len(SITES)))]
-    subject_id = f"sub-{number:04d}"
+    # other names on a scanner: such an archive stands beside simulated people of all sites
+    subject_id = f"{'sub' if scanner is None else f'site{scanner}'}-{number:04d}"
     rows: list[Row] = []
     regions: list[Row] = []
     for at, family in enumerate(choose_families(volumes, rng)):
