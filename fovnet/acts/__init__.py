@@ -3,7 +3,7 @@
     run       `Run`: the settings, and what follows from them, computed once
     opening   `OpenRun`: the same with its acts as methods; `fovnet.open` gives it
     learn     what earlier searches taught
-    adapt     networks trained further on few labelled volumes, by the folds of `adaptation`
+    adapt     networks fitted to few labelled volumes, by the folds of `adaptation`
     prepare   people simulated, volumes cut into slices
     search    networks found
     slots     a search slot by slot, as a cluster does

@@ -1,4 +1,4 @@
-"""Networks trained further on a user's labelled volumes."""
+"""Networks fitted to a user's labelled volumes."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def adapt(
     seed: Annotated[int, typer.Option(min=0)] = 1,
     workers: Workers = 2,
 ) -> None:
-    """Train networks further on your labelled volumes, beside simulated ones, and say what that gained on
-    subjects left out in turn.
+    """Fit networks to your labelled volumes, beside simulated ones, and say what that gained on subjects left
+    out in turn.
 
     The new networks are in the folder `ensemble` of --out (`fovnet predict --model`, `fovnet.load`); where
     they would be worse than those before, these are kept, and a sentence says why. Interrupted, the same

@@ -43,6 +43,9 @@ def phantom(
     ] = None,
     count: Annotated[int | None, typer.Option(min=1,
         help="Number of volumes to simulate from it; default: 20.")] = None,
+    scanner: Annotated[int | None, typer.Option(min=0,
+        help="Image everybody on one scanner, drawn by this seed: three sequences with contrasts, a coil and "
+             "noise of its own, such as an archive of one site has.")] = None,
     subject: Annotated[
         str, typer.Option(help="The subject_id of its person; default: the file name. Other subjects in the "
                                "folder are kept.")
@@ -59,11 +62,11 @@ def phantom(
     from fovnet.phantom.collection import simulate_collection, unlisted
 
     if labels is not None:
-        if subjects or volumes or workers > 1:
+        if subjects or volumes or workers > 1 or scanner is not None:
             raise ConfigError(
                 "phantom-from",
                 f"--from {labels}: is one subject, scanned in one process; set the number of volumes with "
-                "--count, and leave out --subjects, --volumes and --workers",
+                "--count, and leave out --subjects, --volumes, --workers and --scanner",
             )
         _phantom_of_labels(folder, labels, tissues, regions, subject, count or 20, seed, without or [])
         return
@@ -78,7 +81,7 @@ def phantom(
     with progress_bar("simulating") as advance:
         table = simulate_collection(
             folder, subjects=people, volumes_per_subject=each, seed=seed, workers=workers,
-            without=without or [], progress=advance,
+            without=without or [], scanner=scanner, progress=advance,
         )
     others = unlisted(table)
     if others:

@@ -1,4 +1,4 @@
-"""What networks gained or lost by being trained further: the same volumes answered before and after.
+"""What networks gained or lost by being adapted: the same volumes answered before and after.
 
     c  volumes    k  classes
 

@@ -21,6 +21,7 @@ Networks in numpy:
     rankers            those that may know the task
     ranking_losses     losses where only the order is known
     normal_likelihood  a mean and a variance a row
+    softmax_regression  a last layer, fitted anew
 Along the body:
     chain_recursion      dynamic programming over ordered states
     ladder               the best path, and all paths

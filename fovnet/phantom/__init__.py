@@ -10,6 +10,7 @@
     bodiless     vessels, phantoms of quality control, fruit, animals and hands, and volumes of them
     oddities     noise, air and plain bottles
     variety      from a standard plan to one as found in archives; `features` names what it varies
+    one_scanner  the same for everybody: an archive of one site
     collection   people, their volumes and the true regions of every slice on disk
     own_labels   the same for a user's segmentation
 """

@@ -33,6 +33,7 @@ from fovnet.phantom.finish.headers import along_claimed_axes, claimed, region_al
 from fovnet.phantom.finish.masks import Finish, along_slices, finished, shown
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.oddities import BOTTLES, ODDITIES, oddity
+from fovnet.phantom.one_scanner import WITHOUT, scanner_of
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.artefacts import wrapped
 from fovnet.phantom.scanner.scan import LabelVolume, averaged, scan
@@ -72,7 +73,8 @@ Row = dict[str, Any]
 
 def simulate_collection(
     out: Path, *, subjects: int, volumes_per_subject: int = 3, seed: int = 0, workers: int = 1,
-    without: Iterable[str] = (), progress: Callable[[int, int], None] | None = None,
+    without: Iterable[str] = (), scanner: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in `volumes_per_subject`
     different fields of view.
@@ -80,8 +82,9 @@ def simulate_collection(
     Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the bytes do not
     depend on `workers`. Volumes left by an earlier run with the same seed are not simulated again; earlier
     tables are deleted first, new ones written last. `without` names features not to vary
-    (`fovnet.phantom.features`): a volume that the feature does not affect keeps its bytes. `progress` gets
-    (volumes done, volumes in all).
+    (`fovnet.phantom.features`): a volume that the feature does not affect keeps its bytes. With `scanner`,
+    the seed of one, all bodies are imaged on it (`one_scanner`). `progress` gets (volumes done, volumes in
+    all).
 
     Raises CollectionError "nothing-to-simulate" for fewer than one subject or volume, "phantom-other-tables"
     if `out` holds tables of another origin, "phantom-held" if another simulation writes there, and
@@ -95,7 +98,7 @@ def simulate_collection(
             "Give at least 1 of each.",
         )
     refuse_other_tables(out)
-    jobs = [(out, number, volumes_per_subject, seed, lacking) for number in range(1, subjects + 1)]
+    jobs = [(out, number, volumes_per_subject, seed, lacking, scanner) for number in range(1, subjects + 1)]
     done: dict[int, tuple[list[Row], list[Row]]] = {}
 
     def keep(number: int, rows: tuple[list[Row], list[Row]]) -> None:
@@ -189,7 +192,8 @@ def volume_table(out: Path) -> Path:
 
 @one_thread()
 def simulate_subject(
-    out: Path, number: int, volumes: int, seed: int, without: frozenset[str] = frozenset()
+    out: Path, number: int, volumes: int, seed: int, without: frozenset[str] = frozenset(),
+    scanner: int | None = None,
 ) -> tuple[list[Row], list[Row]]:
     """The rows for volumes.tsv and regions.tsv of one person, whose volumes are then on disk.
 
@@ -200,7 +204,8 @@ def simulate_subject(
     marks = landmarks(person)
     rng = np.random.default_rng([seed, number, 1])
     site = SITES[int(rng.integers(len(SITES)))]
-    subject_id = f"sub-{number:04d}"
+    # other names on a scanner: such an archive stands beside simulated people of all sites
+    subject_id = f"{'sub' if scanner is None else f'site{scanner}'}-{number:04d}"
     rows: list[Row] = []
     regions: list[Row] = []
     for at, family in enumerate(choose_families(volumes, rng)):
@@ -213,11 +218,17 @@ def simulate_subject(
             rows.append(_no_body_row(volume_id, subject_id, site, thing[1] if thing else "axial"))
         else:
             acquired = plan(person, marks, family, site, np.random.default_rng([seed, number, 2, at]))
-            acquired = varied(acquired, person, marks, key, without)
+            if scanner is None:
+                acquired = varied(acquired, person, marks, key, without)
+            else:
+                acquired = varied(acquired, person, marks, key, without | WITHOUT)
+                acquired = scanner_of(scanner).images(acquired, np.random.default_rng([*key, 91]))
             make = partial(_with_body, person, acquired, paint=partial(label_volume, without=without))
             rows.append(_volume_row(volume_id, subject_id, person, acquired))
+        # the last of a person's volumes may be without a body: with more a person, one with a body is there
+        choices = [bodiless, *sorted(without), *([] if scanner is None else [f"scanner {scanner}"])]
         regions += [
-            {"volume_id": volume_id, **span} for span in _kept(out, volume_id, key, bodiless, without, make)
+            {"volume_id": volume_id, **span} for span in _kept(out, volume_id, key, choices, make)
         ]
     return rows, regions
 
@@ -227,16 +238,12 @@ Made = tuple[Volume, NDArray[np.int64], list[Row]]
 
 
 def _kept(
-    out: Path, volume_id: str, key: tuple[int, int, int], bodiless: bool, without: frozenset[str],
+    out: Path, volume_id: str, key: tuple[int, int, int], choices: list[Any],
     make: Callable[[np.random.Generator], Made],
 ) -> list[Row]:
     """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier run made
-    exactly this one.
-
-    bodiless  the last of a person's volumes may be without a body: with more volumes per person, one with a
-              body takes its place
-    """
-    decides = [RECIPE, *key, bodiless, *sorted(without)]
+    exactly this one, by the same `choices`."""
+    decides = [RECIPE, *key, *choices]
     path, facts = out / "volumes" / f"{volume_id}.nii.gz", out / "volumes" / ".facts" / f"{volume_id}.json"
     known = _facts(facts) if path.exists() else {}
     if known.get("key") == decides and known.get("bytes") == path.stat().st_size:

@@ -6,7 +6,7 @@ Beside the acts: adapt.
 
 
 rule adapt:
-    """Networks trained further on few labelled volumes, cross-validated; ask for it by name, as it takes the place of search to decide."""
+    """Networks fitted to few labelled volumes, cross-validated; ask for it by name, as it takes the place of search to decide."""
     input:
         volumes=f"{RESULTS}/slices/volumes.json",
         begun=WARM_START,

@@ -1,5 +1,5 @@
-"""How much of what networks learned further is taken over: the share of their weights in a mean with the
-weights before, chosen on subjects that none of the trainings saw; and the rule settled anew for the mean.
+"""How much of what networks learned is taken over: the share of their new weights in a mean with the weights
+before, chosen on subjects from whom nothing was learned; and the rule settled anew for the mean.
 
     j  subjects    m  shares
 
@@ -21,8 +21,8 @@ from fovnet.decision.fitting.thresholds import Shown, settle
 from fovnet.decision.judge import Judge
 
 Floats = NDArray[np.float64]
-SHARES = (0.0, 0.15, 0.3, 0.5, 0.7)
-"""Those that are tried.  Beyond 0.7 what was known before is no longer a part of the mean worth the name."""
+SHARES = (0.0, 0.2, 0.4, 0.7, 1.0)
+"""Those that are tried."""
 LEAST = 1e-3            # of a probability in a logarithm: one slice must not decide
 
 

@@ -5,7 +5,6 @@
     trials           a search on sliced volumes
     training_data    the labelled slices of a search
     training_job     data and settings that all its trainings share
-    further          networks of an ensemble trained on, beside what they knew
     single_training  one configuration, in this process
     workers          processes that train, and may die
 """

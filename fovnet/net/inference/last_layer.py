@@ -1,0 +1,63 @@
+"""The last layer of trained networks, and what it is given: for fitting it anew on few slices.
+
+    s  slices    f  hidden features of one network    k  classes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from fovnet.net.family.weights import load_network, load_tensors, save_tensors
+from fovnet.net.images.inputs import images_of, inputs_of
+from fovnet.volume.slices.placing import Placing
+
+Floats = NDArray[np.float64]
+WEIGHT, BIAS = "classes.weight", "classes.bias"
+TOGETHER = 64           # slices: the first block's outputs of a network of 64 filters then take 270 MB
+
+
+def last_layer(network: Path) -> tuple[Floats, Floats]:
+    """Weights (k, f) and biases (k,) of the last layer of a network's file.
+
+    Raises ModelError as `fovnet.net.family.weights.load_tensors`.
+    """
+    tensors, _ = load_tensors(network)
+    return tuple(tensors[name].double().numpy() for name in (WEIGHT, BIAS))  # type: ignore[return-value]
+
+
+def with_last_layer(network: Path, target: Path, layer: tuple[Floats, Floats]) -> Path:
+    """`target`, holding the network of a file with another last layer, in float32."""
+    tensors, facts = load_tensors(network)
+    whole = {name: one.float() if one.is_floating_point() else one for name, one in tensors.items()}
+    for name, values in zip((WEIGHT, BIAS), layer, strict=True):
+        whole[name] = torch.from_numpy(values).float()
+    return save_tensors(target, whole, facts)
+
+
+def hidden(
+    networks: Sequence[Path], pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing | None,
+    device: torch.device, progress: Callable[[int, int], Any] = lambda done, total: None,
+) -> list[NDArray[np.float32]]:
+    """(s, f) for each network: what its last layer is given for the slices `rows` of all `pixels`.
+
+    Raises ModelError as `fovnet.net.family.weights.load_network`.
+    """
+    members = [load_network(path, device)[0] for path in networks]
+    kinds = inputs_of(members)
+    for member in members:
+        member.classes = nn.Identity()
+    found: list[list[NDArray[np.float32]]] = [[] for _ in members]
+    for start in range(0, len(rows), TOGETHER):
+        images = images_of(pixels, rows[start : start + TOGETHER], kinds, placing, device)
+        with torch.inference_mode():
+            for given, member in zip(found, members, strict=True):
+                given.append(member(images).float().cpu().numpy())
+        progress(min(start + TOGETHER, len(rows)), len(rows))
+    return [np.concatenate(given) for given in found]

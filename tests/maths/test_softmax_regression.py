@@ -1,0 +1,79 @@
+"""Refitted layers are scikit-learn's where those begin at zero; the ridge holds them where they began."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import floats, integers
+from scipy.special import log_softmax, softmax
+from sklearn.linear_model import LogisticRegression
+
+from fovnet.maths.softmax_regression import refitted, scores
+
+
+def problem(seed: int, s: int = 60, f: int = 4, k: int = 3) -> tuple[np.ndarray, ...]:
+    """Features, labels, weights of rows, and a layer."""
+    rng = np.random.default_rng(seed)
+    features, labels = rng.normal(size=(s, f)) * [1, 10, 0.1, 3], rng.permutation(np.arange(s) % k)
+    weights = rng.uniform(0.2, 1.0, s)
+    return features, labels, weights / weights.sum(), rng.normal(size=(k, f)), rng.normal(size=k)
+
+
+@given(seed=integers(0, 999), ridge=floats(1e-3, 1.0))
+@settings(max_examples=25)
+def test_from_zero_it_is_scikit_learns_logistic_regression(seed: int, ridge: float) -> None:
+    features, labels, weights, weight, bias = problem(seed)
+    spread = np.sqrt(weights @ features**2 - (weights @ features) ** 2)
+    zero = (np.zeros_like(weight), np.zeros_like(bias))
+    ours = refitted(features, np.eye(3)[labels], weights, zero, ridge=ridge, steps=1000)
+    theirs = LogisticRegression(C=1 / (2 * ridge), tol=1e-9, max_iter=10_000)
+    theirs.fit(features / spread, labels, sample_weight=weights)
+    assert softmax(scores(features, ours), axis=1) == pytest.approx(
+        theirs.predict_proba(features / spread), abs=2e-4
+    )
+
+
+@given(seed=integers(0, 999))
+def test_targets_that_the_layer_gives_already_change_nothing(seed: int) -> None:
+    features, _, weights, *begun = problem(seed)
+    layer = (begun[0], begun[1])
+    kept = refitted(features, softmax(scores(features, layer), axis=1), weights, layer, ridge=1e-4)
+    assert kept[0] == pytest.approx(layer[0], abs=1e-6) and kept[1] == pytest.approx(layer[1], abs=1e-6)
+
+
+@given(seed=integers(0, 999), row=integers(0, 59))
+def test_a_row_of_no_weight_is_as_if_it_were_not_there(seed: int, row: int) -> None:
+    features, labels, weights, *begun = problem(seed)
+    weights = np.where(np.arange(60) == row, 0.0, weights)
+    weights /= weights.sum()
+    there = np.arange(60) != row
+    targets, layer = np.eye(3)[labels], (begun[0], begun[1])
+    full = refitted(features, targets, weights, layer, ridge=1e-2)
+    less = refitted(features[there], targets[there], weights[there], layer, ridge=1e-2)
+    assert full[0] == pytest.approx(less[0], abs=1e-3)
+
+
+@given(seed=integers(0, 999), ridge=floats(1e-4, 1.0))
+def test_the_minimum_is_below_the_beginning_and_a_stronger_ridge_stays_nearer(
+    seed: int, ridge: float
+) -> None:
+    features, labels, weights, *begun = problem(seed)
+    layer, targets = (begun[0], begun[1]), np.eye(3)[labels]
+
+    def loss(weight: np.ndarray, bias: np.ndarray) -> float:
+        return float(-weights @ (targets * log_softmax(scores(features, (weight, bias)), axis=1)).sum(axis=1))
+
+    near, far = (
+        refitted(features, targets, weights, layer, ridge=one, steps=1000) for one in (100 * ridge, ridge)
+    )
+    spread = features.std(axis=0)
+    moved = [float((((one[0] - layer[0]) * spread) ** 2).sum()) for one in (near, far)]
+    assert loss(*far) <= loss(*near) + 1e-6 <= loss(*layer) + 2e-6 and moved[0] <= moved[1] + 1e-6
+
+
+def test_a_feature_that_never_varies_keeps_its_weights() -> None:
+    features, labels, weights, *begun = problem(1)
+    features[:, 2] = 5.0
+    found = refitted(features, np.eye(3)[labels], weights, (begun[0], begun[1]), ridge=1e-3)
+    assert (found[0][:, 2] == begun[0][:, 2]).all() and not (found[0][:, 1] == begun[0][:, 1]).any()
