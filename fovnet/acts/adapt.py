@@ -50,8 +50,7 @@ MARGIN = 0.005
 """Most slices, as a share, that may be wrong beyond those before: of simulated people, in all and, where
 chance does not explain it, of a region or a kind of picture; and of the users' left out, in all."""
 FOLDS = 20
-"""Most folds: a subject each up to so many.  With five, less of what nineteen sites have in common was seen
-(log loss 0.372 instead of 0.365)."""
+"""Most folds: a subject each up to so many, as a fit takes seconds."""
 BARS = 5
 """Bars are chosen anew for so many groups of folds: they take half a minute each, and hardly differ."""
 PEOPLE = {
