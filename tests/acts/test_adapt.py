@@ -95,7 +95,7 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
     collection(out / "phantom", 8, 50)                      # in the place of simulated people
     made = adapted(run_of(begun, labels, out))
     answer = fovnet.load(made.ensemble).predict(labels / "volumes" / "v00.nii.gz")
-    assert answer.status in ("ok", "partly", "uncertain") and made.subjects == FEWEST
+    assert answer.status in ("ok", "partly", "uncertain") and made.subjects == made.volumes == FEWEST
     assert header_of(made.table) == list(COLUMNS)
     told = read_json(out / "adapted.json")
     assert told["share"] == made.share and bool(made.why) == (made.share == 0.0)
