@@ -33,7 +33,7 @@ FLOORS_OF_THE_PHANTOM = {
     "anatomy": 2,
     "finish": 3,
     "acquisition": 4,
-    "bodiless": 5, "oddities": 5, "variety": 5,
+    "bodiless": 5, "oddities": 5, "one_scanner": 5, "variety": 5,
     "collection": 6,
     "own_labels": 7,
 }
