@@ -306,8 +306,8 @@ class _Folds:
         _put(results.folder / "candidate", results.ensemble)
         rows = [row for on, found in changed.items() for row in rows_of(on, found)]
         table = write_tsv(results.folder / TABLE, COLUMNS, rows)
-        rows = self.work.view(test=self.work.shows).rows("test")
-        volumes = int(np.unique(self.work.pack.volume[rows]).size)
+        slices = self.work.view(test=self.work.shows).rows("test")
+        volumes = int(np.unique(self.work.pack.volume[slices]).size)
         facts = {
             "share": share, "kept_because": why, "subjects": len(self.subjects),
             "losses": dict(zip(map(str, SHARES), self.losses.mean(axis=1), strict=True)),

@@ -37,17 +37,20 @@ def adapt(
     model: ModelFolder = None,
     config: Annotated[
         Path | None,
-        GivenBy("--config", help="A configuration instead of these, such as configs/adapt.yaml."),
+        GivenBy(
+            "--config", help="A configuration instead of --labels, --out and --model, such as "
+                             "configs/adapt.yaml."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0)] = 1,
     workers: Workers = 2,
 ) -> None:
-    """Fit networks to your labelled volumes, beside simulated ones, and say what that gained on subjects left
-    out in turn.
+    """Fit networks to your labelled volumes, together with simulated ones, and say what that gained on
+    subjects left out in turn.
 
-    The new networks are in the folder `ensemble` of --out (`fovnet predict --model`, `fovnet.load`); where
-    they would be worse than those before, these are kept, and a sentence says why. Interrupted, the same
-    command goes on where it was; with more labels it simulates nobody again.
+    The new networks are in the folder `ensemble` of --out (`fovnet predict --model`, `fovnet.load`); if
+    nothing is gained, the old ones are kept, and a sentence says why. Interrupted, the same command goes on
+    where it was; with more labels and the same --out, the simulated people are used again.
     """
     from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapted, settings_for
     from fovnet.acts.opening import opened
@@ -63,7 +66,7 @@ def adapt(
         run: Run = opened(config)
     elif labels is None or out_folder is None:
         raise ConfigError(
-            "adapt-what", "nothing to adapt to; give --labels TABLES and --out FOLDER, or --config FILE"
+            "adapt-what", "both --labels TABLES and --out FOLDER are wanted, or --config FILE instead"
         )
     else:
         run = Run(labels, settings_for(labels, out_folder, model_folder(model), seed))

@@ -46,8 +46,8 @@ def label(
     order: Annotated[
         str,
         typer.Option(
-            help="teaching: first what networks would learn most from; unsure: the same, alike or not; "
-            "listed: as in the tables; random."
+            help="teaching: first what networks would learn most from; unsure: the same, volumes alike "
+            "included; listed: as in the tables; random."
         ),
     ] = "teaching",
     seed: Annotated[int, typer.Option(min=0, help="Of the random order.")] = 0,

@@ -121,7 +121,8 @@ WITHOUT_HELP = (
 ModelFolder = Annotated[
     Path | None,
     GivenBy(
-        help="The ensemble folder of a workflow run; default: the networks that come with the package.",
+        help="The ensemble folder of a workflow run or of `fovnet adapt`; default: the networks that come "
+             "with the package.",
         show_default=False,
     ),
 ]

@@ -17,7 +17,7 @@ from fovnet.config.files import load as load_settings
 from fovnet.config.files import parse
 from fovnet.errors import CollectionError, FovnetError
 from fovnet.evaluate.gains import COLUMNS
-from fovnet.records import checksum, header_of, read_json, write_tsv
+from fovnet.records import checksum, header_of, read_json, read_tsv, write_tsv
 from fovnet.results import SHIPPED_NETWORKS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -98,6 +98,7 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
     assert answer.status in ("ok", "partly", "uncertain") and made.subjects == made.volumes == FEWEST
     assert header_of(made.table) == list(COLUMNS)
     told = read_json(out / "adapted.json")
+    assert [one["measure"] for one in told["gains"]] == [row["measure"] for row in read_tsv(made.table)]
     assert told["share"] == made.share and bool(made.why) == (made.share == 0.0)
     same = [
         checksum(path) == checksum(made.ensemble / path.name) for path in begun.glob("member-*.safetensors")
