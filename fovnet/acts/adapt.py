@@ -86,8 +86,8 @@ class Adapted:
 def adapted(run: Run, *, workers: int = 1, progress: Bar = silent) -> Adapted:
     """The ensemble of a run, adapted to its collections, with `gains.tsv` and `adapted.json` beside it.
 
-    Raises ConfigError "adapt-begin" and "adapt-other-regions", CollectionError "adapt-few", and as the acts
-    that prepare slices and train.
+    Raises ConfigError "adapt-begin" and "adapt-other-regions", CollectionError "adapt-few", and as the act
+    that prepares slices.
     """
     _refuse_unfit(run)
     if run.results.is_to_simulate(run.settings.phantom.subjects):
@@ -182,7 +182,7 @@ class _Folds:
         return found
 
     def _losses(self) -> NDArray[np.float64]:
-        """(m, j) the loss of every share on every subject, each left out of the training."""
+        """(m, j) the loss of every share on every subject, each left out of the fit."""
         judge, found = self.work.judge(self.work.begun_rule), np.zeros((len(SHARES), len(self.subjects)))
         for left_out, outputs in zip(self.folds, self.outputs, strict=True):
             for place, scored in enumerate(outputs):

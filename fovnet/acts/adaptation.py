@@ -8,11 +8,10 @@ with them answer.
 Only last layers change: on a simulated site (a scanner with contrasts and coils of its own) five labelled
 people took the slices that are wrong from 27.7 to 22.7 %, forty to 17.0 %, in seconds; all layers, trained
 further with a low rate for minutes, went from 26.3 to 25.2 % with twenty.  Three things keep the rest from
-falling apart: seven tenths of the weight lie on simulated slices, whose targets are what the
-network said of them before (Robins (1995), *Catastrophic forgetting, rehearsal and pseudorehearsal*); weights
-are drawn back to those before; and on a user's slices a class of which there is no example keeps the
-probability it had (Li & Hoiem (2016), *Learning without forgetting*, eq. 2): twenty abdomens say nothing
-about knees.
+falling apart: seven tenths of the weight lie on simulated slices, whose targets are what the network said of
+them before (Robins (1995), *Catastrophic forgetting, rehearsal and pseudorehearsal*); weights are drawn back
+to those before; and on a user's slices a class of which there is no example keeps the probability it had (Li
+& Hoiem (2016), *Learning without forgetting*, eq. 2): twenty abdomens say nothing about knees.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Adaptation:
 
     @cached_property
     def begun(self) -> tuple[Path, dict[str, Any]]:
-        """The folder of the ensemble that trainings begin with, and its facts."""
+        """The folder of the ensemble that is adapted, and its facts."""
         found = warm_start_ensemble(self.run.settings)
         assert found is not None, "refused before: `training.begin` is set"
         return found
@@ -92,12 +91,12 @@ class Adaptation:
 
     @cached_property
     def replay(self) -> frozenset[str]:
-        """The simulated people beside users in trainings."""
+        """The simulated people who are learned beside users."""
         return self._simulated("train")
 
     @cached_property
     def check(self) -> frozenset[str]:
-        """The simulated people whom no training sees."""
+        """The simulated people who are not learned from."""
         return self._simulated("validation", "test")
 
     def _simulated(self, *splits: str) -> frozenset[str]:
@@ -155,7 +154,8 @@ class Adaptation:
         return np.stack([softmax(scores(each.astype(float), layer), axis=1) for each, layer in given])
 
     def fitted(self, users: Collection[str]) -> list[Layer]:
-        """The networks' last layers, fitted anew on these users beside simulated people."""
+        """The networks' last layers, (k, f) and (k,) each, fitted anew on these users beside simulated
+        people."""
         own, others = (
             np.searchsorted(self.rows, self.view(train=those).rows("train")) for those in (users, self.replay)
         )
@@ -175,7 +175,7 @@ class Adaptation:
 
     @cached_property
     def model(self) -> Ensemble:
-        """The ensemble that trainings begin with."""
+        """The ensemble that is adapted."""
         return load(self.begun[0], self.run.settings.training.device)
 
     @cached_property
@@ -185,7 +185,7 @@ class Adaptation:
 
     @cached_property
     def before_of_check(self) -> Scored:
-        """The same of the simulated people whom no training sees."""
+        """The same of the simulated people who are not learned from."""
         return self.scored(self.model, self.check, "networks as they were, simulated people")
 
     def judge(self, rule: Rule) -> Judge:
@@ -236,7 +236,7 @@ class Adaptation:
 
     @cached_property
     def begun_rule(self) -> Rule:
-        """The rule of the ensemble that trainings begin with."""
+        """The rule of the ensemble that is adapted."""
         return read_rule(self.begun[0])
 
     def shown(self, scored: Scored, subjects: Collection[str]) -> list[Shown]:

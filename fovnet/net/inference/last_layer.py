@@ -14,26 +14,30 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from fovnet.maths.softmax_regression import Layer
 from fovnet.net.family.weights import load_network, load_tensors, save_tensors
 from fovnet.net.images.inputs import images_of, inputs_of
 from fovnet.volume.slices.placing import Placing
 
-Floats = NDArray[np.float64]
 WEIGHT, BIAS = "classes.weight", "classes.bias"
 TOGETHER = 64           # slices: the first block's outputs of a network of 64 filters then take 270 MB
 
 
-def last_layer(network: Path) -> tuple[Floats, Floats]:
+def last_layer(network: Path) -> Layer:
     """Weights (k, f) and biases (k,) of the last layer of a network's file.
 
     Raises ModelError as `fovnet.net.family.weights.load_tensors`.
     """
     tensors, _ = load_tensors(network)
-    return tuple(tensors[name].double().numpy() for name in (WEIGHT, BIAS))  # type: ignore[return-value]
+    return tensors[WEIGHT].double().numpy(), tensors[BIAS].double().numpy()
 
 
-def with_last_layer(network: Path, target: Path, layer: tuple[Floats, Floats]) -> Path:
-    """`target`, holding the network of a file with another last layer, in float32."""
+def with_last_layer(network: Path, target: Path, layer: Layer) -> Path:
+    """`target`, holding the network of a file with another last layer, weights (k, f) and biases (k,), all in
+    float32; the network's facts as they were.
+
+    Raises ModelError as `fovnet.net.family.weights.load_tensors`.
+    """
     tensors, facts = load_tensors(network)
     whole = {name: one.float() if one.is_floating_point() else one for name, one in tensors.items()}
     for name, values in zip((WEIGHT, BIAS), layer, strict=True):
