@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from fovnet.errors import ConfigError
@@ -54,22 +55,19 @@ def in_order(
     _refuse_to_begin_without_processes()
     while True:
         waiting: deque[tuple[Job, Future[Result]]] = deque()
-        pool = spawned(workers)
         try:
-            while True:
-                for job in remaining.admitted():
-                    waiting.append((job, _submitted(pool, work, job)))
-                if not waiting:
-                    return
-                result = waiting[0][1].result()
-                waiting.popleft()
-                remaining.leave()
-                yield result
+            with spawned(workers) as pool:
+                while True:
+                    for job in remaining.admitted():
+                        waiting.append((job, _submitted(pool, work, job)))
+                    if not waiting:
+                        return
+                    result = waiting[0][1].result()
+                    waiting.popleft()
+                    remaining.leave()
+                    yield result
         except BrokenProcessPool:
             pass                                # the pool is broken; the waiting jobs are repeated one by one
-        finally:
-            # if the caller stops early, jobs not yet started are cancelled
-            pool.shutdown(cancel_futures=True)
         for job, _ in waiting:
             result = _alone(work, job, crashed)
             remaining.leave()
@@ -148,13 +146,27 @@ def _alone(work: Callable[[Job], Result], job: Job, crashed: Callable[[Job], Res
             return crashed(job)
 
 
-def spawned(workers: int) -> ProcessPoolExecutor:
-    """A pool of processes that do not outlive this one, however it ends."""
+@contextmanager
+def spawned(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of processes that do not outlive the block, nor this process, however it ends.
+
+    If the block is left early, jobs not yet started are cancelled and those under way end; by Ctrl-C they are
+    ended at once, as what they write is whole or not there.
+    """
     # spawn: a forked child inherits the locks of this process's threads, and may deadlock
-    return ProcessPoolExecutor(
+    pool = ProcessPoolExecutor(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_serve,
         initargs=(os.getpid(), logging.root.manager.disable),
     )
+    others = set(multiprocessing.active_children())
+    try:
+        yield pool
+    except KeyboardInterrupt:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _serve(parent: int, unlogged: int) -> None:

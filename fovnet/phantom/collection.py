@@ -151,15 +151,11 @@ def only_writer(out: Path) -> Iterator[None]:
 def _simulate_beside(
     jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callable[[int, tuple[list[Row], list[Row]]], None]
 ) -> None:
-    """Simulate people in parallel and keep their rows as they finish; if interrupted, people not yet started
-    are cancelled."""
-    pool = spawned(workers)
-    try:
+    """Simulate people in parallel and keep their rows as they finish."""
+    with spawned(workers) as pool:
         futures = {pool.submit(simulate_subject, *job): job[1] for job in jobs}
         for future in as_completed(futures):
             keep(futures[future], future.result())
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def refuse_other_tables(out: Path, own_labels: bool = False) -> None:

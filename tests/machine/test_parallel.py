@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import gzip
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -109,6 +110,23 @@ def test_processes_end_with_the_one_that_began_them(tmp_path: Path):
     while any(map(alive, workers)) and time.monotonic() < until:
         time.sleep(0.1)
     assert not any(map(alive, workers))
+
+
+def test_ctrl_c_ends_jobs_under_way_at_once(tmp_path: Path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import time\nfrom pathlib import Path\nfrom fovnet.machine.parallel import spawned\n"
+        "def work(path):\n    path.touch()\n    time.sleep(3600)\n"
+        f"if __name__ == '__main__':\n    with spawned(1) as pool:\n"
+        f"        pool.submit(work, Path({str(tmp_path / 'begun')!r})).result()\n"
+    )
+    with subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE, text=True) as begun:
+        until = time.monotonic() + 900
+        while not (tmp_path / "begun").exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        begun.send_signal(signal.SIGINT)
+        _, errors = begun.communicate(timeout=900)
+    assert "KeyboardInterrupt" in errors.splitlines()[-1]
 
 
 def alive(pid: int) -> bool:
