@@ -89,7 +89,7 @@ def adapted(run: Run, *, workers: int = 1, progress: Bar = silent) -> Adapted:
     Raises ConfigError "adapt-begin" and "adapt-other-regions", CollectionError "adapt-few", and as the act
     that prepares slices.
     """
-    _refuse_unfit(run)
+    refuse_unfit(run)
     if run.results.is_to_simulate(run.settings.phantom.subjects):
         simulated(run, workers, progress)
     sliced(run, workers=workers, progress=progress)
@@ -122,8 +122,8 @@ def refuse_few(subjects: int, what: str) -> None:
         )
 
 
-def _refuse_unfit(run: Run) -> None:
-    """Raises as `adapted`, before anything is simulated."""
+def refuse_unfit(run: Run) -> None:
+    """Raise as `adapted`, before anything is simulated or written."""
     refuse_foreign(run.results.ensemble, lambda folder: (folder / "ensemble.json").exists())
     begun = warm_start_ensemble(run.settings)
     if begun is None:

@@ -52,7 +52,7 @@ def adapt(
     nothing is gained, the old ones are kept, and a sentence says why. Interrupted, the same command goes on
     where it was; with more labels and the same --out, the simulated people are used again.
     """
-    from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapted, settings_for
+    from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapted, refuse_unfit, settings_for
     from fovnet.acts.opening import opened
     from fovnet.acts.run import Run
 
@@ -70,6 +70,7 @@ def adapt(
         )
     else:
         run = Run(labels, settings_for(labels, out_folder, model_folder(model), seed))
+    refuse_unfit(run)       # before the lock, which is a file
     # of a configuration the workflow holds the results
     with nullcontext() if config is not None else run.results.held():
         made = adapted(run, workers=workers, progress=progress_bar)

@@ -61,7 +61,7 @@ def label(
     refuse_without_packages()
     from fovnet.label.desk import Desk
     from fovnet.label.readings import BLIND, OPEN, THIRD
-    from fovnet.label.starts import gathered
+    from fovnet.label.starts import gathered, refused
 
     _refuse_odd(reader, order, blind=blind, third=third)
     known = vocabulary(regions)
@@ -71,6 +71,9 @@ def label(
     desk = Desk(out_folder, items, known, reader=reader, mode=mode, order=order, seed=seed)
     if desk.log.dropped:
         err.print(f"{desk.log.path}: one unfinished line at its end, of a run that was killed, was dropped")
+    absent = refused(starts)
+    if absent:
+        err.print(f"{several(absent, 'volume')} that `fovnet predict` refused: not here, nothing can be seen")
     guessed = sum(one.is_subject_guessed for one in desk.items)
     if guessed:
         err.print(

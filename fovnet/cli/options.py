@@ -64,8 +64,8 @@ def file_out(
         if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):  # noqa: PTH113  (as _to_write)
             raise ConfigError(
                 "out-other-file",
-                f"--out {path}: is {_seen(path)}, not {wanted}, and would be overwritten; give another "
-                "name, or remove it",
+                f"--out {path}: exists, is {_seen(path)}, where {wanted} is wanted, and would be "
+                "overwritten; give another name, or remove it",
             )
         return path
 
@@ -93,7 +93,7 @@ def _seen(path: Path) -> str:
     return (
         f"a table of {len(columns)} columns, the first {columns[0][:40]!r}"
         if len(columns) > 1
-        else "no table"
+        else "not a table"
     )
 
 

@@ -105,6 +105,12 @@ def gathered(
     return [*found.items.values()]
 
 
+def refused(starts: Sequence[Path]) -> int:
+    """The number of volumes in folders of answers that could not be read, and so cannot be labelled."""
+    tables = [start / SPANS for start in starts if is_our_table(start / SPANS)]
+    return sum(row["status"] == "refused" for table in tables for row in read_tsv(table))
+
+
 def _tables(start: Path, vocabulary: Vocabulary) -> Iterable[Item]:
     collection = read_collection(start, vocabulary)
     for row in collection.volumes:
@@ -112,7 +118,7 @@ def _tables(start: Path, vocabulary: Vocabulary) -> Iterable[Item]:
 
 
 def _answers(folder: Path, advance: Callable[[int, int], None]) -> Iterable[Item]:
-    """The volumes of an answers folder; refused ones are left out, as there is nothing to look at."""
+    """The volumes of an answers folder that were read: of `refused` ones there is nothing to look at."""
     rows = {row["volume_id"]: row for row in read_tsv(folder / SPANS) if row["status"] != "refused"}
     found = folder / "found.tsv"
     people = {row["path"]: row["patient"] for row in read_tsv(found)} if found.is_file() else {}

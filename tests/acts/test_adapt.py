@@ -114,7 +114,10 @@ def test_four_subjects_are_too_few_and_nobody_is_simulated_for_them(begun: Path,
     labels, out = collection(tmp_path / "labels", FEWEST - 1, 0), tmp_path / "out"
     with pytest.raises(CollectionError, match=r"4 labelled subjects .* at least 5 .* of 1 more") as few:
         adapted(run_of(begun, labels, out))
-    assert few.value.code == "adapt-few" and not (out / "phantom").exists()
+    assert few.value.code == "adapt-few"
+    command = ["adapt", "--labels", str(labels), "--out", str(out), "--model", str(begun)]
+    refused = CliRunner().invoke(app, command).exception
+    assert isinstance(refused, FovnetError) and refused.code == "adapt-few" and not out.exists()
 
 
 def test_networks_of_other_regions_are_refused(begun: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fovnet.label.law import Grid
-from fovnet.label.starts import gathered
+from fovnet.label.starts import gathered, refused
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
 from tests.label.conftest import NAMES, SLICES
@@ -17,12 +17,16 @@ from tests.label.conftest import NAMES, SLICES
 
 @pytest.mark.slow
 def test_answers_are_read_as_predict_writes_them(volumes: Path, finished: Path, tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "fovnet", "predict", str(volumes), "--out", str(tmp_path)]
+    broken = tmp_path / "broken.nii.gz"
+    broken.write_text("not a volume")
+    answers = tmp_path / "answers"
+    line = [sys.executable, "-m", "fovnet", "predict", str(volumes), str(broken), "--out", str(answers)]
     line += ["--model", str(finished / "ensemble"), "--no-pictures", "--no-pages"]
-    subprocess.run(line, check=True, capture_output=True)
-    items = gathered([tmp_path], DEFAULT)
+    assert subprocess.run(line, capture_output=True).returncode == 3       # one is refused
+    items = gathered([answers], DEFAULT)
+    assert refused([answers]) == 1
     assert [one.row.volume_id for one in items] == [*NAMES]
-    spans = [row for row in read_tsv(tmp_path / "spans.tsv") if row["region"]]
+    spans = [row for row in read_tsv(answers / "spans.tsv") if row["region"]]
     for one in items:
         told = one.predicted
         own = [
@@ -31,7 +35,7 @@ def test_answers_are_read_as_predict_writes_them(volumes: Path, finished: Path, 
             if row["volume_id"] == one.row.volume_id
         ]
         assert own == [*told.extents]
-        facts = read_json(tmp_path / f"{one.row.volume_id}.json")
+        facts = read_json(answers / f"{one.row.volume_id}.json")
         doubts = [doubt["sentence"] for doubt in facts["doubts"]]
         assert doubts and told.message.endswith("; ".join(doubts)) and told.agreement == facts["agreement"]
         assert len(told.probabilities) == len(facts["statements"]) and told.grid == Grid(SLICES, -10.0, 5.0)

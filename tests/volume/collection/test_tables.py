@@ -185,7 +185,7 @@ def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        (None, "collection-missing", "no such table"),
+        (None, "collection-missing", "no such file or folder"),
         (b"", "collection-invalid", "no column volume_id, subject_id, path among nothing"),
         (b"volume_id,subject_id,path\na,b,c\n", "collection-invalid", "Are the columns separated by tabs?"),
         (b"volume_id\tsubject\tpath\n", "collection-invalid", "Is 'subject' meant?"),
