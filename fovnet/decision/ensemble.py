@@ -363,8 +363,8 @@ def facts_of(folder: Path) -> dict[str, Any]:
         seen = f"no readable {FACTS} in it" if folder.is_dir() else "no such folder"
         raise ModelError(
             "model-missing",
-            f"{folder}: {seen}; give the folder `ensemble` that a run of the workflow or `fovnet adapt` wrote, "
-            "or none, for the networks that come with the package",
+            f"{folder}: {seen}; give the folder `ensemble` that a run of the workflow or `fovnet adapt` "
+            "wrote, or none, for the networks that come with the package",
         ) from None
 
 

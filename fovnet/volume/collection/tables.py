@@ -311,9 +311,9 @@ def _text_lines(path: Path) -> list[str]:
     except FileNotFoundError as fault:
         raise CollectionError(
             "collection-missing",
-            f"{path}: no such file or folder. A collection is a folder with a volumes.tsv that has the columns "
-            f"{', '.join(VOLUME_COLUMNS)}: `fovnet collect` writes it for data sets, `fovnet label` for volumes "
-            "that you label.",
+            f"{path}: no such file or folder. A collection is a folder with a volumes.tsv that has the "
+            f"columns {', '.join(VOLUME_COLUMNS)}: `fovnet collect` writes it for data sets, `fovnet label` "
+            "for volumes that you label.",
         ) from fault
     except UnicodeDecodeError as fault:
         number = fault.object[: fault.start].count(b"\n") + 1
