@@ -81,7 +81,7 @@ class Gathered:
 
 def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, replace: bool = False) -> Path:
     """Writes `out`/volumes.tsv and returns its path; regions.tsv beside it if anything is labelled, and
-    always aside.tsv.
+    aside.tsv if anything was found.
 
     Paths below `out` are written relative to it, others in full.  Raises CollectionError "collection-exists"
     if tables already exist there, which may have been corrected by hand, unless `replace`; "collect-nothing"
@@ -99,7 +99,8 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
         {"path": written(one.path, out), "kind": one.kind, "code": one.code, "reason": one.reason}
         for one in gathered.aside
     ]
-    write_tsv(out / "aside.tsv", ("path", "kind", "code", "reason"), rows)
+    if rows or gathered.volumes:
+        write_tsv(out / "aside.tsv", ("path", "kind", "code", "reason"), rows)
     if not gathered.volumes:
         why = (
             f"{out / 'aside.tsv'} gives the reasons for {len(rows)}"
