@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.jobs.search_plan import SearchPlan, cost_device, priced, refuse_where_nothing_fits
+from fovnet.net.jobs.search_plan import SearchPlan, cost_device, priced
 from fovnet.net.jobs.training_data import row_frequencies, training_fingerprint
 from fovnet.records import digest, read_npz, replace_with, write_npz
 from fovnet.search.journal import read_trials
@@ -117,13 +117,14 @@ def recording(settings: Settings, pack: Pack, side: int) -> Recording:
     """The recording of as many rows as `search.trials`, drawn among those within the limits; fewer if these
     are fewer.
 
-    Raises ConfigError "table-side", "table-inputs", and as `cost_device` and `fits` do.
+    Raises ConfigError "table-side", "table-inputs", and as `cost_device` and
+    `Prices.refuse_where_nothing_fits` do.
     """
     _refuse_side(settings, side, pack.pixels.shape[-1])
     plan = SearchPlan(settings, pack)
     space = plan.space
     known = priced(settings, space, len(plan.data.validation), cost_device(settings), side)
-    refuse_where_nothing_fits(settings, known)
+    known.refuse_where_nothing_fits()
     rows = rows_drawn(known, settings.search.trials)
     # on the search's clock, so that none waits for another
     every, at_once = np.ones(len(rows), dtype=bool), len(rows)

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.errors import SearchError
 from fovnet.net.cost.columns import Columns, columns_of
 from fovnet.net.family.architecture import CHANNEL_NUMBERS, FC, HEADS, SMALL, SMALL_SIDE, Architecture
 
@@ -253,38 +252,6 @@ def price(
     cost = costs(rows)
     memory = training_bytes(cost, rows.batch, averaged=averaged)
     return cost, memory, training_seconds(cost, rows.batch, **vars(work), device=device)
-
-
-def fits(memory: Floats, seconds: Floats, limits: Limits) -> NDArray[np.bool_]:
-    """(M,) whether each row is within the limits.  Raises SearchError ("no-feasible-row") with the limits and
-    least cost if none is."""
-    longest = np.inf if limits.seconds is None else limits.seconds
-    small, short = memory <= limits.bytes, seconds <= longest
-    if not (small & short).any():
-        raise SearchError("no-feasible-row", _nothing_fits(memory, seconds, small, short, limits))
-    return np.asarray(small & short)
-
-
-def _nothing_fits(
-    memory: Floats, seconds: Floats, small: NDArray[np.bool_], short: NDArray[np.bool_], limits: Limits
-) -> str:
-    parts = [f"none of the {len(memory):,} configurations can be trained within the limits"]
-    if not small.any():
-        parts.append(
-            f"search.memory_limit_gb is {limits.bytes / 1e9:g}, the smallest needs {memory.min() / 1e9:.3g}"
-        )
-    if not short.any():
-        parts.append(
-            f"search.seconds_limit is {limits.seconds:g}, the fastest is predicted to take "
-            f"{seconds.min():.3g}"
-        )
-    if small.any() and short.any():
-        parts.append(
-            f"{small.sum():,} need no more than search.memory_limit_gb {limits.bytes / 1e9:g} and "
-            f"{short.sum():,} take no longer than search.seconds_limit {limits.seconds:g}, but none does "
-            f"both; within the memory the fastest takes {seconds[small].min():.3g} s"
-        )
-    return "; ".join(parts) + ".  Raise a limit, or search smaller networks."
 
 
 def price_rows(

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.machine.allocation import keep_freed_memory
-from fovnet.net.jobs.training_data import Labelled, drawn
-from fovnet.net.jobs.workers import Job, train
+from fovnet.net.jobs.training_data import Labelled
+from fovnet.net.jobs.workers import Job, one_thread, train
 from fovnet.net.paths import forget
 from fovnet.records import digest, read_json, write_json
 from fovnet.search.journal import locked
@@ -59,7 +58,11 @@ class SingleTraining:
     @property
     def scored_on(self) -> NDArray[np.int64]:
         """(v,) the validation rows of the score, ascending."""
-        return drawn(self.data.validation, self.validation_slices, self.seed)
+        return self._data.validation
+
+    @property
+    def _data(self) -> Labelled:
+        return self.data.scored_on(self.validation_slices, self.seed)
 
     @property
     def guess(self) -> float:
@@ -87,13 +90,13 @@ class SingleTraining:
         recorded = self.recorded()
         if recorded is not None:
             return recorded.outcome
-        self._settle()
+        one_thread()                            # gives the same bits as in a search
         record = self.folder / RECORD
         # of another training: its network must not stand beside this one's record
         if record.exists():
             self.network.unlink(missing_ok=True)
             record.unlink()
-        rows = replace(self.data, validation=self.scored_on).write(self.folder)
+        rows = self._data.write(self.folder)
         learned = digest([self.source, self.seed, self.validation_slices])
         job = replace(self.job, rows=rows, weights=self.folder / "networks", source=learned)
         proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
@@ -142,10 +145,3 @@ class SingleTraining:
             return from_facts(facts), facts.get("decides")
         except (OSError, ValueError, KeyError, TypeError):
             return None, None
-
-    def _settle(self) -> None:
-        """Set one thread for arithmetic, as in a worker, which gives the same bits as in a search."""
-        import torch
-
-        torch.set_num_threads(1)
-        keep_freed_memory()

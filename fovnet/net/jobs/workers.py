@@ -294,13 +294,17 @@ def _process() -> ProcessPoolExecutor:
     )
 
 
-def _settle(parent: int) -> None:
-    """Set one thread for arithmetic, keep freed memory, and end with the parent: its SIGKILL must not leave
-    trainings running."""
+def one_thread() -> None:
+    """Set one thread for arithmetic, and keep freed memory."""
     import torch
 
-    # Ctrl-C in a terminal: only the parent reports it
-    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     torch.set_num_threads(1)
     keep_freed_memory()
+
+
+def _settle(parent: int) -> None:
+    """Set one thread, and end with the parent: its SIGKILL must not leave trainings running."""
+    # Ctrl-C in a terminal: only the parent reports it
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    one_thread()
     end_with(parent)

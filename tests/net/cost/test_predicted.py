@@ -18,13 +18,13 @@ from fovnet.net.cost.predicted import (
     Work,
     cost_of,
     costs,
-    fits,
     price,
     price_rows,
     terms,
     training_bytes,
     training_seconds,
 )
+from fovnet.net.cost.prices import Prices
 from fovnet.net.family.architecture import BLOCKS, HEADS, INPUTS, NORMS, Architecture, from_configuration
 from fovnet.net.family.model import build
 from fovnet.net.training.train import shuffled
@@ -213,9 +213,11 @@ def test_where_nothing_fits_the_limits_and_the_smallest_need_are_reported() -> N
         SearchError,
         match=r"memory_limit_gb is 0\.5, the smallest needs 1; search.seconds_limit is 5, .* 10\.",
     ):
-        fits(memory, seconds, Limits(0.5e9, 5.0))
+        Prices(None, None, memory, seconds, Limits(0.5e9, 5.0)).refuse_where_nothing_fits()
     with pytest.raises(
         SearchError, match=r"1 need no more .* 1 take no longer .* none does both; .* the fastest takes 90 s"
     ):
-        fits(memory, seconds, Limits(1e9, 10.0))
-    assert fits(memory, seconds, Limits(2e9, None)).tolist() == [True, True, False]
+        Prices(None, None, memory, seconds, Limits(1e9, 10.0)).refuse_where_nothing_fits()
+    known = Prices(None, None, memory, seconds, Limits(2e9, None))
+    known.refuse_where_nothing_fits()
+    assert known.fits.tolist() == [True, True, False]
