@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
 
-from fovnet.maths.ladder import best_path, crossings, log_weight, posterior, presence
+from fovnet.maths.ladder_with_heights import Ladder
 
 
 def every_path(s: int, n: int) -> list[tuple[int, ...]]:
@@ -46,7 +46,7 @@ def problem(s: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll: float) -> None:
     """5^2 to 6^5 sequences are few enough to try them all."""
     fits, beside = problem(s, n, seed)
-    path, value = best_path(fits, beside, toll)
+    path, value = Ladder(fits, beside, toll=toll).best()
     assert tuple(path) in PATHS[s, n]
     assert value == pytest.approx(max(worth(other, fits, beside, toll) for other in PATHS[s, n]), abs=1e-9)
     assert value == pytest.approx(worth(path, fits, beside, toll), abs=1e-9)
@@ -59,7 +59,7 @@ def test_the_best_path_between_two_rungs_is_the_best_of_those(s: int, n: int, se
     none."""
     fits, beside = problem(s, n, seed)
     low, high = sorted(int(rung) for rung in np.random.default_rng(seed).integers(0, n, 2))
-    path, value = best_path(fits, beside, toll, (low, high))
+    path, value = Ladder(fits, beside, toll=toll).best((low, high))
     through = [
         other
         for other in PATHS[s, n]
@@ -82,7 +82,7 @@ def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, 
     for path, weight in zip(PATHS[s, n], weights, strict=True):
         for slice_, state in enumerate(path):
             expected[slice_, state - 1 if 1 <= state <= n else n] += weight / weights.sum()
-    np.testing.assert_allclose(posterior(fits, beside, toll), expected, atol=1e-12)
+    np.testing.assert_allclose(Ladder(fits, beside, toll=toll).crossings().posterior(), expected, atol=1e-12)
 
 
 @settings(max_examples=500)
@@ -103,7 +103,8 @@ def test_a_rung_is_there_as_probably_as_the_paths_on_which_enough_of_it_is_seen(
             on = np.array(path) == rung + 1
             expected[rung] += weight * bool(on.any() and counts_mm[on, rung].sum() >= least_mm)
     seen_mm = np.vstack([np.zeros(n), np.cumsum(counts_mm, axis=0)])
-    np.testing.assert_allclose(presence(fits, beside, seen_mm, least_mm, toll), expected, atol=1e-12)
+    found = Ladder(fits, beside, toll=toll).presence(seen_mm, least_mm)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @settings(max_examples=200)
@@ -126,25 +127,26 @@ def test_borders_and_sets_of_rungs_are_as_probable_as_the_paths_that_have_them(
         for (_, lower), (at, upper) in pairwise(on):
             if upper > lower:
                 borders[lower - 1, at] += share
-    crossed = crossings(fits, beside, toll)
+    ladder = Ladder(fits, beside, toll=toll)
+    crossed = ladder.crossings()
     for found, expected in ((crossed.begins, begins), (crossed.borders, borders), (crossed.ends, ends)):
         np.testing.assert_allclose(np.exp(found), expected, atol=1e-12)
-    assert crossed.total == pytest.approx(total) == log_weight(fits, beside, toll=toll)
+    assert crossed.total == pytest.approx(total) == ladder.log_weight()
     for between, its in of_set.items():
-        assert log_weight(fits, beside, between, toll) == pytest.approx(np.logaddexp.reduce(its))
+        assert ladder.log_weight(between) == pytest.approx(np.logaddexp.reduce(its))
 
 
 def test_no_one_gets_from_the_first_rung_to_the_third_without_the_second() -> None:
     """The middle rung fits badly everywhere, and still gets its one slice."""
     fits = np.log(np.array([[0.9, 0.05, 0.05]] * 4 + [[0.05, 0.05, 0.9]] * 4))
-    path, _ = best_path(fits, np.full(8, np.log(1e-6)))
+    path, _ = Ladder(fits, np.full(8, np.log(1e-6))).best()
     assert set(path) == {1, 2, 3}
     assert (np.diff(path) >= 0).all()
 
 
 def test_two_thousand_slices_are_decoded_without_under_or_overflow() -> None:
     fits, beside = problem(2000, 5, 3)
-    rows = posterior(1e3 * fits, 1e3 * beside)
+    rows = Ladder(1e3 * fits, 1e3 * beside).crossings().posterior()
     assert np.isfinite(rows).all()
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
 
@@ -157,9 +159,9 @@ def test_what_is_cut_away_moves_nothing_between_two_slices_whose_states_stay(
     """Bellman's principle of optimality: a border that is left can move only where cutting changes what an
     end of the window shows."""
     fits, beside = problem(s, n, seed)
-    whole, _ = best_path(fits, beside, toll)
+    whole, _ = Ladder(fits, beside, toll=toll).best()
     low, high = sorted(np.random.default_rng(seed).choice(s + 1, 2, replace=False))
-    window, value = best_path(fits[low:high], beside[low:high], toll)
+    window, value = Ladder(fits[low:high], beside[low:high], toll=toll).best()
     kept = whole[low:high].copy()
     # standing above without a rung before is standing below
     kept[kept == n + 1] = 0 if (kept == n + 1).all() else n + 1
@@ -176,7 +178,7 @@ def test_of_equally_good_paths_the_one_that_leads_least_far_up_and_ends_lowest_i
     one, for nothing."""
     rng = np.random.default_rng(seed)
     fits, beside = rng.integers(-1, 2, (s, n)).astype(float), rng.integers(-1, 2, s).astype(float)
-    path, value = best_path(fits, beside, toll)
+    path, value = Ladder(fits, beside, toll=toll).best()
 
     def reached(other: tuple[int, ...]) -> tuple[int, int]:
         on = [at for at, state in enumerate(other) if 1 <= state <= n]
@@ -188,4 +190,4 @@ def test_of_equally_good_paths_the_one_that_leads_least_far_up_and_ends_lowest_i
 
 def test_a_slice_that_speaks_for_a_rung_no_more_than_for_none_is_not_said_to_show_it() -> None:
     fits = np.array([[0.0, -5.0], [-5.0, 1.0]])
-    assert best_path(fits, np.array([0.0, -5.0]))[0].tolist() == [0, 2]
+    assert Ladder(fits, np.array([0.0, -5.0])).best()[0].tolist() == [0, 2]

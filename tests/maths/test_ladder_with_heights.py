@@ -12,8 +12,7 @@ from hypothesis.strategies import integers, sampled_from
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
-from fovnet.maths import ladder
-from fovnet.maths.ladder_with_heights import Height, best_path, log_weight, posterior, presence
+from fovnet.maths.ladder_with_heights import Height, Ladder
 
 
 def every_path(s: int, n: int) -> list[tuple[int, ...]]:
@@ -62,7 +61,7 @@ def worth(path, fits, beside, edges_mm, heights, toll):
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
 def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll: float) -> None:
     case = problem(s, n, seed)
-    path, value = best_path(*case, toll)
+    path, value = Ladder(*case, toll).best()
     assert tuple(path) in PATHS[s, n]
     assert value == pytest.approx(max(worth(other, *case, toll) for other in PATHS[s, n]), abs=1e-9)
     assert value == pytest.approx(worth(path, *case, toll), abs=1e-9)
@@ -82,7 +81,7 @@ def test_a_rung_is_there_as_probably_as_the_paths_on_which_it_is_high_enough(
             on = np.array(path) == rung + 1
             expected[rung] += weight * bool(np.diff(edges_mm)[on].sum() >= least_mm)
     seen_mm = np.repeat(edges_mm[:, None] - edges_mm[0], n, axis=1)
-    found = presence(fits, beside, edges_mm, heights, seen_mm, least_mm, toll)
+    found = Ladder(fits, beside, edges_mm, heights, toll).presence(seen_mm, least_mm)
     np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
@@ -96,19 +95,17 @@ def test_the_posterior_is_the_average_over_all_paths(s: int, n: int, seed: int, 
     for path, weight in zip(PATHS[s, n], weights, strict=True):
         for slice_, state in enumerate(path):
             expected[slice_, state - 1 if 1 <= state <= n else n] += weight / weights.sum()
-    np.testing.assert_allclose(posterior(*case, toll), expected, atol=1e-9)
+    np.testing.assert_allclose(Ladder(*case, toll).crossings().posterior(), expected, atol=1e-9)
 
 
 @settings(max_examples=100)
 @given(s=integers(1, 40), n=integers(1, 6), seed=integers(0, 10**6), toll=sampled_from([0.0, 1.0]))
 def test_without_known_heights_it_is_the_ladder(s: int, n: int, seed: int, toll: float) -> None:
     fits, beside, edges_mm, _ = problem(s, n, seed)
-    unknown = [None] * n
-    assert best_path(fits, beside, edges_mm, unknown, toll)[1] == pytest.approx(
-        ladder.best_path(fits, beside, toll)[1], abs=1e-9
-    )
+    unknown, plain = Ladder(fits, beside, edges_mm, [None] * n, toll), Ladder(fits, beside, toll=toll)
+    assert unknown.best()[1] == pytest.approx(plain.best()[1], abs=1e-9)
     np.testing.assert_allclose(
-        posterior(fits, beside, edges_mm, unknown, toll), ladder.posterior(fits, beside, toll), atol=1e-9
+        unknown.crossings().posterior(), plain.crossings().posterior(), atol=1e-9
     )
 
 
@@ -146,10 +143,10 @@ def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, to
         for _ in range(5)
     ]
     case = fits, beside, edges_mm, heights
-    path, value = best_path(*case, toll)
+    path, value = Ladder(*case, toll).best()
     assert value == pytest.approx(all_pairs(*case, toll, np.maximum), rel=1e-9, abs=1e-9)
     assert value == pytest.approx(worth(tuple(path), *case, toll), rel=1e-9, abs=1e-9)
-    assert log_weight(*case, toll=toll) == pytest.approx(
+    assert Ladder(*case, toll).log_weight() == pytest.approx(
         all_pairs(*case, toll, np.logaddexp), rel=1e-9, abs=1e-8
     )
 
@@ -158,7 +155,8 @@ def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, to
 @given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6))
 def test_a_set_of_rungs_is_as_probable_as_the_paths_over_it(s: int, n: int, seed: int) -> None:
     case = problem(s, n, seed)
-    total = log_weight(*case, toll=0.5)
+    ladder = Ladder(*case, 0.5)
+    total = ladder.log_weight()
     for lowest in range(n):
         for highest in range(lowest, n):
             over = [
@@ -168,7 +166,7 @@ def test_a_set_of_rungs_is_as_probable_as_the_paths_over_it(s: int, n: int, seed
             ]
             if over:
                 expected = np.exp(np.logaddexp.reduce([worth(path, *case, 0.5) for path in over]) - total)
-                assert np.exp(log_weight(*case, (lowest, highest), 0.5) - total) == pytest.approx(
+                assert np.exp(ladder.log_weight((lowest, highest)) - total) == pytest.approx(
                     expected, abs=2e-9
                 )
 
@@ -178,12 +176,12 @@ def test_a_border_nobody_can_see_is_put_where_the_rung_is_as_high_as_usual() -> 
     slice 10."""
     clear, blind = [5.0, 0.0, 0.0], [0.0, 5.0, 5.0]
     fits = np.array([clear] * 10 + [blind] * 30 + [[0.0, 0.0, 5.0]] * 5)
-    path, _ = best_path(fits, np.full(45, -50.0), 5.0 * np.arange(46), [None, Height(60.0, 8.0), None])
+    path, _ = Ladder(fits, np.full(45, -50.0), 5.0 * np.arange(46), [None, Height(60.0, 8.0), None]).best()
     assert (path == 2).sum() * 5.0 == 60.0
 
 
 def test_six_hundred_slices_are_decoded_without_under_or_overflow() -> None:
     fits, beside, edges_mm, heights = problem(600, 5, 3)
-    rows = posterior(1e3 * fits, 1e3 * beside, edges_mm, heights)
+    rows = Ladder(1e3 * fits, 1e3 * beside, edges_mm, heights).crossings().posterior()
     assert np.isfinite(rows).all()
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
