@@ -233,12 +233,10 @@ def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, .
     )
 
 
-def training_seconds(
-    cost: Cost, batch: Any, *, slices: Any, validation_slices: Any, epochs: Any, device: Device
-) -> Floats:
+def training_seconds(cost: Cost, batch: Any, work: Work, device: Device) -> Floats:
     """(M,) seconds of whole trials.  The terms are added one by one: a matrix product may differ between
     machines in the last bit, and a search that is resumed elsewhere compares its predictions."""
-    amounts = terms(cost, batch, Work(slices, validation_slices, epochs), device)
+    amounts = terms(cost, batch, work, device)
     seconds = np.zeros(np.shape(amounts[0]))
     for amount, each in zip(amounts, device.prices, strict=True):
         seconds = seconds + amount * each
@@ -251,7 +249,7 @@ def price(
     """The cost of every row, its peak training bytes (M,) and seconds (M,): 0.03 s for 34,300."""
     cost = costs(rows)
     memory = training_bytes(cost, rows.batch, averaged=averaged)
-    return cost, memory, training_seconds(cost, rows.batch, **vars(work), device=device)
+    return cost, memory, training_seconds(cost, rows.batch, work, device)
 
 
 def price_rows(

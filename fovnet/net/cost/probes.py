@@ -19,6 +19,7 @@ import torch
 
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
+from fovnet.net.cost.calibration import Timed
 from fovnet.net.family.architecture import INPUTS, Architecture
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training import train as training
@@ -32,12 +33,9 @@ RATE = 1e-6                 # learning rate: small, so that nothing diverges
 
 
 @dataclass(frozen=True)
-class Probe:
-    """A network's timed training: median seconds of a step, and seconds of a validated slice; bytes at its
-    peak on a GPU, else 0."""
+class Probe(Timed):
+    """The same with the number of steps, and bytes at the peak on a GPU, else 0."""
 
-    step_seconds: float
-    validated_seconds: float
     steps: int
     peak_bytes: int
 

@@ -124,25 +124,28 @@ def cost_device(settings: Settings) -> Device:
 def search_prices(settings: Settings, device: Device | None = None) -> Prices:
     """Every configuration priced.  The number of validation slices is that of the settings, at most that of
     the pack; without the setting it is that of the pack, and without both 0."""
+    from fovnet.config.regions import vocabulary
+
     validation = settings.training.validation_slices
     if (Path(settings.results) / "slices" / "slices.npz").exists():
         there = len(slices_of(settings).rows("validation"))
         validation = there if validation is None else min(validation, there)
-    return priced(settings, search_space(settings), validation or 0, device or cost_device(settings))
+    classes = len(vocabulary(settings.regions).classes)
+    space, device = search_space(settings), device or cost_device(settings)
+    return _priced(settings, space, classes, validation or 0, device)
 
 
-def priced(
-    settings: Settings, space: Space, validation_slices: int, device: Device, side: int = 128
+def _priced(
+    settings: Settings, space: Space, classes: int, validation_slices: int, device: Device, side: int = 128
 ) -> Prices:
     """The rows of a space, priced for slices of this side."""
-    from fovnet.config.regions import vocabulary
     from fovnet.net.cost.predicted import Limits, Work
     from fovnet.net.cost.prices import prices
 
     training, options = settings.training, settings.search
     return prices(
-        space, classes=len(vocabulary(settings.regions).classes), head=training.head, inputs=training.inputs,
-        averaged=training.averaging > 0, device=device,
+        space, classes=classes, head=training.head, inputs=training.inputs, averaged=training.averaging > 0,
+        device=device,
         work=Work(training.slices_per_epoch, validation_slices, training.epochs),
         limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit), side=side,
     )
@@ -235,6 +238,14 @@ class SearchPlan:
         later = [*([begun] if begun else []), *([self.prior.sha256] if self.prior else [])]
         return digest([*self.settings.deciding, *training_fingerprint(self.pack), *later])
 
+    def prices(self, side: int = 128) -> Prices:
+        """Every configuration priced, for slices of this side.  Raises as `labelled_rows`, `cost_device` and
+        `Prices.refuse_where_nothing_fits`."""
+        scored, device = len(self.data.validation), cost_device(self.settings)
+        known = _priced(self.settings, self.space, len(self.pack.classes), scored, device, side)
+        known.refuse_where_nothing_fits()
+        return known
+
     def search(self) -> Search:
         """The search, every configuration priced; one predicted to exceed a limit is never proposed.
 
@@ -243,9 +254,7 @@ class SearchPlan:
         from fovnet.search.look.view import Modelling
         from fovnet.search.search import Search
 
-        settings, options, data = self.settings, self.settings.search, self.data
-        known = priced(settings, self.space, len(data.validation), cost_device(settings))
-        known.refuse_where_nothing_fits()
+        settings, options, known = self.settings, self.settings.search, self.prices()
         model = Modelling(
             options.targets, options.kernel, options.hyperparameters, options.per_second, options.choose,
             options.fidelity,

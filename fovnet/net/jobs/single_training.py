@@ -67,14 +67,7 @@ class SingleTraining:
     @property
     def guess(self) -> float:
         """The validation loss of guessing, in nats."""
-        import torch
-
-        from fovnet.net.training.train import class_weights, guessing_loss
-
-        train, validation = (
-            torch.from_numpy(self.data.targets[rows]) for rows in (self.data.train, self.scored_on)
-        )
-        return guessing_loss(validation, class_weights(train, self.often))
+        return self._data.guess(self.often)
 
     def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
         """The outcome of the training, written to trial.json; the recorded one if this very training was done

@@ -42,6 +42,16 @@ class Labelled:
         order = np.random.default_rng([seed, VALIDATION]).permutation(self.validation)
         return replace(self, validation=np.sort(order[:count]))
 
+    def guess(self, often: Tensor | None) -> float:
+        """The validation loss of guessing, in nats, which is that of a network that has learned nothing; the
+        training rows are drawn as `often` (n,), None: uniformly."""
+        import torch
+
+        from fovnet.net.training.train import class_weights, guessing_loss
+
+        train, validation = (torch.from_numpy(self.targets[rows]) for rows in (self.train, self.validation))
+        return guessing_loss(validation, class_weights(train, often))
+
     def write(self, folder: Path) -> Path:
         """`folder/rows.npz`, the file `rows` of a `Job`: the data of a journal's trainings, or of a single
         one, as rows of the pack.

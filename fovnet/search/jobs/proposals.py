@@ -7,7 +7,7 @@ Fast to import: while planning, a workflow asks here which slots there are and w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,20 +60,20 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
 def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[Proposal]:
     """The proposals of slots 0..slots-1, fewer if the search ends before.  Raises SearchError as
     `read_proposal`."""
-    proposals: list[Proposal] = []
-    for slot in range(slots):
-        decided = read_proposal(folder, slot, source)
-        if isinstance(decided, str):
-            break
-        proposals.append(decided)
-    return proposals
+    return _read_while(folder, source, lambda made: len(made) < slots)
 
 
 def proposals_within(folder: Path, trials: int, source: str | None = None) -> list[Proposal]:
     """The proposals made for the epochs of so many trials, fewer if the search ends before.  Raises
     SearchError as `read_proposal`."""
+    return _read_while(folder, source, lambda made: is_within_budget(folder, made, trials))
+
+
+def _read_while(
+    folder: Path, source: str | None, wanted: Callable[[Sequence[Proposal]], bool]
+) -> list[Proposal]:
     proposals: list[Proposal] = []
-    while is_within_budget(folder, proposals, trials):
+    while wanted(proposals):
         decided = read_proposal(folder, len(proposals), source)
         if isinstance(decided, str):
             break

@@ -83,14 +83,15 @@ class Schedule:
     def full_trainings(self, proposals: Iterable[Proposal]) -> int:
         """How many full trainings have the epochs that these proposals spend, rounded down; of "full", their
         number."""
-        return self._spent(proposals) // self.epochs
+        return self.spent(proposals) // self.epochs
 
     def within_budget(self, proposals: Iterable[Proposal], trials: int) -> bool:
         """Whether a search for the epochs of so many full trainings has a slot after these: of "full", fewer
         than `trials`."""
-        return self._spent(proposals) < trials * self.epochs
+        return self.spent(proposals) < trials * self.epochs
 
-    def _spent(self, proposals: Iterable[Proposal]) -> int:
+    def spent(self, proposals: Iterable[Proposal]) -> int:
+        """The epochs that these proposals spend."""
         return sum(own_epochs(proposal, self.epochs) for proposal in proposals)
 
     @property

@@ -95,9 +95,9 @@ def test_weights_gradients_and_momentum_are_the_least_a_training_needs() -> None
 
 def test_seconds_grow_with_the_work_and_shrink_with_the_device() -> None:
     cost, fast, slow = cost_of(NETS[0]), Device(1e4, 1e3, 20), Device(10, 10, 20)
-    work = {"slices": 1000, "validation_slices": 100, "epochs": 2}
-    assert training_seconds(cost, 16, device=slow, **work) > training_seconds(cost, 16, device=fast, **work)
-    assert training_seconds(cost, 2, device=fast, **work) > training_seconds(cost, 64, device=fast, **work)
+    work = Work(1000, 100, 2)
+    assert training_seconds(cost, 16, work, slow) > training_seconds(cost, 16, work, fast)
+    assert training_seconds(cost, 2, work, fast) > training_seconds(cost, 64, work, fast)
 
 
 architectures = st.builds(
@@ -144,7 +144,7 @@ def test_a_column_is_priced_as_each_of_its_rows_alone() -> None:
     for row in np.random.default_rng(0).integers(0, len(space), 20):
         cost, batch = cost_of(rows.architecture(row)), int(rows.batch[row])
         assert memory[row] == training_bytes(cost, batch)
-        assert seconds[row] == training_seconds(cost, batch, **vars(work), device=device)
+        assert seconds[row] == training_seconds(cost, batch, work, device)
     listed = columns_of([space.configuration(row) for row in range(0, len(space), 7)], classes=7, head="fc")
     np.testing.assert_array_equal(price(listed, work, device)[2], seconds[::7])
 
