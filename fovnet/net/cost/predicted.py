@@ -12,14 +12,14 @@ the device's description.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.net.cost.columns import Columns, columns_of
+from fovnet.net.cost.columns import Columns
 from fovnet.net.family.architecture import CHANNEL_NUMBERS, FC, HEADS, SMALL, SMALL_SIDE, Architecture
 
 FLOAT = 4        # bytes of a float32
@@ -250,21 +250,3 @@ def price(
     cost = costs(rows)
     memory = training_bytes(cost, rows.batch, averaged=averaged)
     return cost, memory, training_seconds(cost, rows.batch, work, device)
-
-
-def price_rows(
-    configurations: Sequence[Mapping[str, Any]],
-    *,
-    classes: int,
-    head: str,
-    slices: int,
-    validation_slices: int,
-    epochs: int,
-    device: Device,
-    inputs: Sequence[str] = ("slice",),
-) -> tuple[Floats, Floats]:
-    """Peak training bytes (M,) and seconds (M,) of a list of configurations."""
-    return price(
-        columns_of(configurations, classes=classes, head=head, inputs=inputs),
-        Work(slices, validation_slices, epochs), device,
-    )[1:]

@@ -19,7 +19,6 @@ from fovnet.net.cost.predicted import (
     cost_of,
     costs,
     price,
-    price_rows,
     terms,
     training_bytes,
     training_seconds,
@@ -76,10 +75,8 @@ def test_all_rows_of_the_space_are_priced_and_the_largest_cannot_fit() -> None:
     momentum."""
     space = paper_space()
     device = Device(gflop_per_second=1e4, gigabyte_per_second=1e3, microseconds_per_layer=20)
-    rows = [space.configuration(row) for row in range(len(space))]
-    memory, seconds = price_rows(
-        rows, classes=7, head="fc", slices=80_000, validation_slices=20_000, epochs=30, device=device
-    )
+    rows = columns_of([space.configuration(row) for row in range(len(space))], classes=7, head="fc")
+    _, memory, seconds = price(rows, Work(80_000, 20_000, 30), device)
     assert len(memory) == len(seconds) == 34_300
     assert (memory > 50e9).any()
     assert (seconds > 0).all()
