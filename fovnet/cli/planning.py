@@ -353,7 +353,7 @@ def _calibrated(settings: Settings, side: int) -> Calibration:
     from fovnet.config.regions import vocabulary
     from fovnet.net.cost.calibration import LARGEST_BYTES, calibrate, candidates
     from fovnet.net.cost.columns import columns_of_space
-    from fovnet.net.cost.probes import device_name
+    from fovnet.net.training.train import device_name
 
     classes, training = len(vocabulary(settings.regions).classes), settings.training
     space = search_space(settings)

@@ -6,7 +6,6 @@ change the time.
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -104,15 +103,6 @@ class Bench:
         started = self.now()
         act()
         return self.now() - started
-
-
-def device_name(device: torch.device) -> str:
-    """The name of the device in the records of trials."""
-    return (
-        torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else f"{platform.machine()} CPU, one thread"
-    )
 
 
 def _clock(device: torch.device) -> Callable[[], float]:
