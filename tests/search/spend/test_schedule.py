@@ -54,6 +54,7 @@ def test_a_budget_of_trials_is_one_of_epochs_to_which_a_continuation_adds_its_ow
     schedule = Schedule("asha", 9)
     assert schedule.within_budget([first], 1)
     assert not schedule.within_budget([first, then], 1) and schedule.within_budget([first, then], 2)
+    assert [schedule.full_trainings([first, then][:slots]) for slots in range(3)] == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
