@@ -14,11 +14,10 @@ from hypothesis.strategies import dictionaries, floats, integers, lists, none, r
 from snakemake.utils import update_config
 
 from fovnet.config.faults import shown
-from fovnet.config.files import load, parse, write_settings
-from fovnet.config.models import Phantom, Settings, deciding
+from fovnet.config.files import doubled_keys, load, parse, write_settings
+from fovnet.config.models import Phantom, Settings
 from fovnet.config.regions import vocabulary
 from fovnet.config.search import LATER, Mads, Ranking
-from fovnet.config.yaml_files import doubled_keys
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.family.architecture import INPUTS
 from fovnet.search.clock import LEAD
@@ -372,8 +371,8 @@ def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(
     usual, other = (
         Settings(phantom=Phantom(subjects=8), search={"method": method, **given}) for given in ({}, later)
     )
-    assert not LATER.keys() & {*usual.model_dump(mode="json")["search"], *deciding(usual)[0]}
-    assert deciding(other)[0] == deciding(usual)[0] | later and "trials" not in deciding(other)[0]
+    assert not LATER.keys() & {*usual.model_dump(mode="json")["search"], *usual.deciding[0]}
+    assert other.deciding[0] == usual.deciding[0] | later and "trials" not in other.deciding[0]
     assert Settings(**other.model_dump()) == other and Settings(**usual.model_dump()) == usual
 
 

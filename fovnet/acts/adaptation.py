@@ -35,7 +35,7 @@ from fovnet.decision.ensemble import Ensemble, assemble, load, read_rule
 from fovnet.decision.fitting.thresholds import Shown
 from fovnet.decision.judge import Judge
 from fovnet.decision.novelty import Familiar
-from fovnet.decision.packed import Scored, decisions, shown_volumes
+from fovnet.decision.packed import Scored, decisions, shown_volumes, truth_of
 from fovnet.decision.rule import Rule
 from fovnet.decision.scores import with_turned_and_brightened
 from fovnet.evaluate.guards import SIMULATED, learned_from
@@ -85,7 +85,7 @@ class Adaptation:
         found: dict[str, set[str]] = {}
         for index, record in enumerate(self.pack.records):
             if record.collection != SIMULATED and record.labelled and record.status == "ok":
-                seen = np.flatnonzero(self._truth(index).any(axis=0))
+                seen = np.flatnonzero(truth_of(self.pack, index).any(axis=0))
                 found.setdefault(record.subject, set()).update(self.pack.classes[at] for at in seen)
         return {subject: ", ".join(sorted(regions)) for subject, regions in found.items()}
 
@@ -119,10 +119,6 @@ class Adaptation:
             return replace(record, split=here)
 
         return replace(self.pack, records=tuple(map(placed, self.pack.records)))
-
-    def _truth(self, index: int) -> NDArray[np.bool_]:
-        record = self.pack.records[index]
-        return self.pack.truth[record.first_row : record.first_row + record.slices]
 
     @cached_property
     def files(self) -> list[Path]:

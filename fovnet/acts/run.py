@@ -61,6 +61,19 @@ class Run:
         """The search to be run, computed anew from the existing files."""
         return SearchPlan(self.settings, self.pack)
 
+    def refuse_without_device(self) -> None:
+        """Raise ConfigError "device-missing" where a GPU is configured and there is none; auto and cpu need
+        no check, which costs seconds of importing torch."""
+        if self.settings.training.device == "cuda":
+            from fovnet.net.training.train import choose_device
+
+            choose_device("cuda")
+
+    @property
+    def jobs_journal(self) -> Path:
+        """The journal of a search that runs its slots as separate jobs."""
+        return jobs_journal(self.settings, self.results)
+
     @property
     def scored_arrays(self) -> dict[str, Any]:
         """The ensemble's probabilities of the validation and test slices, by name.  Raises ModelError
@@ -118,7 +131,7 @@ class Run:
 
         journal, _ = finished_search(self.results)
         try:
-            mine = {self.results.journal(self.plan.fingerprint), jobs_journal(self.settings, self.results)}
+            mine = {self.results.journal(self.plan.fingerprint), self.jobs_journal}
         except ModelError:
             # the networks it started from are gone and cannot be compared
             mine = {journal}

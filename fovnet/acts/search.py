@@ -19,7 +19,6 @@ def searched(run: Run, progress: Bar = silent) -> list[Trial]:
     Raises ConfigError "search-jobs" where each slot is to be a job, and SearchError "search-without-score".
     """
     from fovnet.net.jobs.trials import search_networks
-    from fovnet.net.training.train import choose_device
 
     settings = run.settings
     if settings.search.jobs:
@@ -29,7 +28,7 @@ def searched(run: Run, progress: Bar = silent) -> list[Trial]:
             f"{jobs}; run the `snakemake` command, or set search.jobs: false to start a new search with its "
             "own journal",
         )
-    choose_device(settings.training.device)
+    run.refuse_without_device()
     plan = run.plan
     journal = run.results.journal(plan.fingerprint)
     search = plan.search()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from fovnet.acts.run import Run
 from fovnet.acts.search import conclude
-from fovnet.net.jobs.search_plan import jobs_journal
 
 if TYPE_CHECKING:
     from fovnet.search.search import Search
@@ -20,7 +19,7 @@ def begun(run: Run) -> tuple[Search, Path]:
     `SearchPlan.search` and `fovnet.search.jobs.begin`."""
     from fovnet.search.jobs.steps import begin
 
-    plan, journal = run.plan, jobs_journal(run.settings, run.results)
+    plan, journal = run.plan, run.jobs_journal
     search = plan.search()
     begin(search, journal, plan.fingerprint, partial(plan.data.write, journal))
     return search, journal
@@ -31,7 +30,7 @@ def proposed(run: Run, slot: int) -> Proposal | str:
     before it."""
     from fovnet.search.jobs.steps import propose
 
-    journal = jobs_journal(run.settings, run.results)
+    journal = run.jobs_journal
     return propose(journal, slot, run.settings.search.stop_below_regret)
 
 
@@ -40,12 +39,8 @@ def trained(run: Run, slot: int) -> Trial:
     "journal-of-other-slices"."""
     from fovnet.net.jobs.trials import train_slot
 
-    # auto and cpu need no check, which costs seconds of importing torch
-    if run.settings.training.device == "cuda":
-        from fovnet.net.training.train import choose_device
-
-        choose_device(run.settings.training.device)
-    plan, journal = run.plan, jobs_journal(run.settings, run.results)
+    run.refuse_without_device()
+    plan, journal = run.plan, run.jobs_journal
     plan.refuse_other_slices(journal)
     plan.data.write(journal)                    # their places in the pack may have changed
     return train_slot(plan.job(journal), journal, slot)
@@ -59,7 +54,7 @@ def gathered(run: Run) -> list[Trial]:
     from fovnet.net.jobs.trials import forget_recorded
     from fovnet.search.jobs.steps import gather
 
-    journal = jobs_journal(run.settings, run.results)
+    journal = run.jobs_journal
     run.plan.refuse_other_slices(journal)
     trials = gather(journal, run.settings.search.trials)
     forget_recorded(journal)

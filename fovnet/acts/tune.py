@@ -30,7 +30,7 @@ def tuned(run: Run) -> Tuned:
     from fovnet.decision import novelty, orientation
     from fovnet.decision.ensemble import save_rule, seal
     from fovnet.decision.fitting.thresholds import settle
-    from fovnet.decision.fitting.tuning import slice_error, tune, usual_heights
+    from fovnet.decision.fitting.tuning import Volumes, tune, usual_heights
     from fovnet.decision.judge import Judge
     from fovnet.decision.packed import examples, shown, shown_volumes
     from fovnet.evaluate.guards import learned_from
@@ -62,4 +62,5 @@ def tuned(run: Run) -> Tuned:
         results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=run.settings.seed
     )
     seal(results.ensemble)
-    return Tuned(judge.rule, abstention, by_region, slice_error(volumes, vocabulary, judge.rule), path)
+    wrong = Volumes(volumes, vocabulary).slice_error(judge.rule)
+    return Tuned(judge.rule, abstention, by_region, wrong, path)

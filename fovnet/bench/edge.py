@@ -130,15 +130,14 @@ def edge(scenario: Scenario, seed: int, rows: int = ROWS) -> Edge:
     """The problem of a seed; all scenarios of a seed share rows, losses, memory and limit."""
     # prices are counted from the layers, without torch; imported here because only this experiment needs the
     # networks' floor
-    from fovnet.net.cost.predicted import Device, price_rows
+    from fovnet.net.cost.columns import columns_of_space
+    from fovnet.net.cost.predicted import costs, training_bytes
 
     whole = paper_space()
     rng = np.random.default_rng([seed, rows])
     space = Space(whole.axes, whole.rows[np.sort(rng.choice(len(whole), rows, replace=False))])
-    memory, _ = price_rows(
-        [space.configuration(row) for row in range(rows)], classes=7, head="fc", slices=80_000,
-        validation_slices=8_000, epochs=30, device=Device(10_000.0, 500.0, 20.0),
-    )
+    nets = columns_of_space(space, classes=7, head="fc")
+    memory = training_bytes(costs(nets), nets.batch)
     size = np.log(memory)
     loss = smooth_loss(space, seed) - scenario.slope * (size - size.mean()) / size.std()
     limit = float(np.quantile(memory, rng.uniform(*QUANTILES)))

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.jobs.search_plan import SearchPlan, cost_device, priced, refuse_where_nothing_fits
+from fovnet.net.jobs.search_plan import SearchPlan
 from fovnet.net.jobs.training_data import row_frequencies, training_fingerprint
 from fovnet.records import digest, read_npz, replace_with, write_npz
 from fovnet.search.journal import read_trials
@@ -78,13 +78,7 @@ class Recording:
     @property
     def guess(self) -> float:
         """The validation loss of guessing, which is that of a network that has learned nothing."""
-        import torch
-
-        from fovnet.net.training.train import class_weights, guessing_loss
-
-        data, often = self.plan.data, row_frequencies(self.plan.settings, self.plan.pack)
-        train, validation = (torch.from_numpy(data.targets[rows]) for rows in (data.train, data.validation))
-        return guessing_loss(validation, class_weights(train, often))
+        return self.plan.data.guess(row_frequencies(self.plan.settings, self.plan.pack))
 
     def _job(self) -> Job:
         from fovnet.net.jobs.workers import stamp_of
@@ -117,13 +111,11 @@ def recording(settings: Settings, pack: Pack, side: int) -> Recording:
     """The recording of as many rows as `search.trials`, drawn among those within the limits; fewer if these
     are fewer.
 
-    Raises ConfigError "table-side", "table-inputs", and as `cost_device` and `fits` do.
+    Raises ConfigError "table-side", "table-inputs", and as `SearchPlan.prices` does.
     """
     _refuse_side(settings, side, pack.pixels.shape[-1])
     plan = SearchPlan(settings, pack)
-    space = plan.space
-    known = priced(settings, space, len(plan.data.validation), cost_device(settings), side)
-    refuse_where_nothing_fits(settings, known)
+    space, known = plan.space, plan.prices(side)
     rows = rows_drawn(known, settings.search.trials)
     # on the search's clock, so that none waits for another
     every, at_once = np.ones(len(rows), dtype=bool), len(rows)

@@ -15,7 +15,6 @@ from fovnet.net.jobs.run import journal_of_same_training
 from fovnet.net.jobs.search_plan import (
     count_fitting,
     probing_bench,
-    refuse_where_nothing_fits,
     search_prices,
     search_prior,
     search_space,
@@ -264,7 +263,7 @@ def cost(
     if options.seconds_limit is not None:
         limits.append(f"{priced.short.sum():,} take no longer than {duration(options.seconds_limit)}")
     out.print(f"{rows:,} configurations: {', '.join(limits)}; {priced.fits.sum():,} fit.")
-    refuse_where_nothing_fits(settings, priced)
+    priced.refuse_where_nothing_fits()
     shown = titled("of those that fit", "", "least", "a quarter", "half", "three quarters", "most")
     for name, values in quantiles(priced).items():
         shown.add_row(name, *(f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in values))
@@ -354,7 +353,7 @@ def _calibrated(settings: Settings, side: int) -> Calibration:
     from fovnet.config.regions import vocabulary
     from fovnet.net.cost.calibration import LARGEST_BYTES, calibrate, candidates
     from fovnet.net.cost.columns import columns_of_space
-    from fovnet.net.cost.probes import device_name
+    from fovnet.net.training.train import device_name
 
     classes, training = len(vocabulary(settings.regions).classes), settings.training
     space = search_space(settings)

@@ -16,8 +16,7 @@ from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy, file_out
 from fovnet.cli.screen import epoch_bar, err, out, progress_bar, score_text, show_table, titled
 from fovnet.errors import ConfigError
 from fovnet.net.jobs.run import explain_search, finished_search, pack_to_train_on
-from fovnet.net.jobs.search_plan import changed_start
-from fovnet.net.jobs.training_job import plan_single_training
+from fovnet.net.jobs.search_plan import SearchPlan, changed_start
 from fovnet.own_files import is_our_picture, is_our_prior
 from fovnet.records import is_stamped, read_json
 from fovnet.results import Results
@@ -237,7 +236,7 @@ def train(
     configuration = changed_start(settings, changes or [])
     choose_device(settings.training.device)
     pack = pack_to_train_on(settings, config)
-    training = plan_single_training(settings, pack, configuration, out_folder, epochs, training_seed)
+    training = SearchPlan(settings, pack).single(configuration, out_folder, epochs, training_seed)
     replaced = training.replaces()
     if replaced is not None:
         err.print(

@@ -8,5 +8,5 @@
     space    its axes as a user writes them, and the word for the space of the members
 
 Behind these doors: `training`, how a network is trained; `section`, what all parts have in common;
-`yaml_files`, a mapping from a file; `faults`, words for what is wrong.
+`faults`, words for what is wrong.
 """

@@ -1,8 +1,13 @@
-"""Settings read from a mapping or a YAML file, all faults at once, and written with their defaults."""
+"""Settings read from a mapping or a YAML file, all faults at once, and written with their defaults.
+
+In a YAML file a key given twice, and aliases that stand for more than they should, are refused.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -13,11 +18,13 @@ from fovnet.config.faults import nearest, place, shown, wanted
 from fovnet.config.models import Settings
 from fovnet.config.search import FORMS
 from fovnet.config.section import Section
-from fovnet.config.yaml_files import read_yaml
 from fovnet.errors import ConfigError
 from fovnet.records import write_text
 
 Whole = TypeVar("Whole", bound=Section)
+
+# characters that the aliases of a YAML file may stand for; a whole configuration has 4,000
+MOST_BY_ALIASES = 100_000
 
 
 def parse(raw: Mapping[str, Any], source: str) -> Settings:
@@ -88,3 +95,93 @@ def _section(annotation: Any) -> Any:
     return next(
         (choice for choice in choices if isinstance(choice, type) and issubclass(choice, Section)), annotation
     )
+
+
+def read_yaml(
+    path: Path, like: str = "configs/demo.yaml of the repository is an example to start from"
+) -> dict[str, Any]:
+    """The mapping in a YAML file; `like` is the hint in messages.
+
+    Raises ConfigError: "config-missing", "config-unreadable", or "config-doubled" for a key given twice.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        doubled = doubled_keys(text)
+        _refuse_expansion(path, text)
+        raw = yaml.safe_load(text)
+    except FileNotFoundError:
+        raise ConfigError("config-missing", f"{path}: no such file; {like}") from None
+    except UnicodeDecodeError:
+        raise ConfigError("config-unreadable", f"{path}: is not text; give a YAML file; {like}") from None
+    except OSError as error:
+        raise ConfigError(
+            "config-unreadable", f"{path}: {error.strerror or error}; give a YAML file; {like}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        # a date such as 2024-02-31, a number of thousands of digits, endless nesting
+        message = " ".join(str(error).split())
+        raise ConfigError(
+            "config-unreadable",
+            f"{path}: has a value that is not valid YAML ({message}); put text in quotes",
+        ) from None
+    except yaml.YAMLError as error:
+        message = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
+        raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {message}") from None
+    if doubled:
+        raise ConfigError("config-doubled", f"{path}: duplicate keys; remove one of each:\n"
+                                            + "\n".join(f"  {fault}" for fault in doubled))
+    if not isinstance(raw, dict):
+        held = "is empty" if raw is None else f"holds a {type(raw).__name__}"
+        raise ConfigError("config-unreadable", f"{path}: {held}; it must have 'key: value' lines; {like}")
+    return raw
+
+
+def _refuse_expansion(path: Path, text: str) -> None:
+    """Raises ConfigError "config-unreadable" if aliases make more of a file than MOST_BY_ALIASES characters:
+    a kilobyte of aliases of lists of aliases can stand for terabytes."""
+    sizes: dict[int, float] = {}
+
+    def size(node: yaml.Node | None) -> float:
+        if node is None or isinstance(node, yaml.ScalarNode):
+            return 0.0 if node is None else len(node.value) + 1
+        if id(node) not in sizes:
+            # while its entries are counted: an alias of itself has no end
+            sizes[id(node)] = math.inf
+            entries = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+            sizes[id(node)] = 1 + sum(map(size, entries))
+        return sizes[id(node)]
+
+    made = size(yaml.compose(text, Loader=yaml.SafeLoader))
+    if made > len(text) + MOST_BY_ALIASES:
+        raise ConfigError(
+            "config-unreadable",
+            f"{path}: its aliases (*name) expand to {made:,.0f} characters (limit {MOST_BY_ALIASES:,}); "
+            "write the values out",
+        )
+
+
+def doubled_keys(text: str) -> list[str]:
+    """ "line 7: search.trials stands in line 3 already" for every key given twice in one mapping, of which
+    YAML alone keeps the last."""
+    found: list[str] = []
+    seen: set[int] = set()                      # an alias refers to the same node, and may form a cycle
+
+    def walk(node: yaml.Node | None, where: tuple[str, ...]) -> None:
+        if node is None or id(node) in seen:
+            return
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            for number, entry in enumerate(node.value):
+                walk(entry, (*where, str(number)))
+        if isinstance(node, yaml.MappingNode):
+            first: dict[tuple[str, str], int] = {}
+            for key, value in node.value:
+                line, path = key.start_mark.line + 1, (*where, str(key.value))
+                identity = (key.tag, str(key.value))
+                if isinstance(key, yaml.ScalarNode) and identity in first:
+                    found.append(f"line {line}: {'.'.join(path)} is in line {first[identity]} already")
+                first.setdefault(identity, line)
+                walk(value, path)
+
+    walk(yaml.compose(text, Loader=yaml.SafeLoader), ())
+    return found

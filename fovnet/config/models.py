@@ -129,6 +129,13 @@ class Settings(Section):
     evaluate: Evaluate = Evaluate()
     report: Report = Report()
 
+    @property
+    def deciding(self) -> list[Any]:
+        """The settings that determine the trials of a search: not their number, the stopping rule, or whether
+        they run as one job or many."""
+        searched = self.search.model_dump(exclude={"trials", "jobs", "stop_below_regret"})
+        return [searched, self.training.model_dump(), self.seed]
+
     @model_validator(mode="after")
     def _something_to_learn_from(self) -> Settings:
         if not self.collections and not self.phantom.subjects:
@@ -179,12 +186,3 @@ class Settings(Section):
                     f"collections.{name}: use letters, digits, - and _ only; it becomes part of file names"
                 )
         return self
-
-
-def deciding(settings: Settings) -> list[Any]:
-    """The settings that determine the trials of a search: not their number, the stopping rule, or whether
-    they run as one job or many."""
-    return [
-        settings.search.model_dump(exclude={"trials", "jobs", "stop_below_regret"}),
-        settings.training.model_dump(), settings.seed,
-    ]

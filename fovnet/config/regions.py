@@ -13,8 +13,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from fovnet.config.faults import nearest, shown, wanted
+from fovnet.config.files import read_yaml
 from fovnet.config.section import Section
-from fovnet.config.yaml_files import read_yaml
 from fovnet.errors import ConfigError
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary, as_word
 

@@ -63,8 +63,6 @@ def best_line(chance: Floats, least: Floats, right: NDArray[np.bool_]) -> Line:
     Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, with the logits of two
     probabilities.
     """
-    if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
-        return STRAIGHT
     return _likeliest(
         np.column_stack([_logit(chance), np.ones_like(chance), _logit(least)]), right, STRAIGHT, intercept=1
     )
@@ -85,8 +83,6 @@ def _logit(chance: Floats) -> Floats:
 def best_beta(confidence: Floats, share: Floats, right: NDArray[np.bool_]) -> Beta:
     """The maximum-likelihood calibration (a, b, d, e >= 0) for "right" (n,); IDENTITY if too few slices are
     right or wrong."""
-    if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
-        return IDENTITY
     return _likeliest(_sides(confidence, share), right, IDENTITY, INTERCEPT)
 
 
@@ -94,7 +90,9 @@ def _likeliest(
     x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], intercept: int
 ) -> tuple[float, ...]:
     """The maximum-likelihood weights (m,) of the logistic model of "right" (n,) on x (n, m), all but the
-    intercept's 0 or more."""
+    intercept's 0 or more; `start` if too few are right or wrong."""
+    if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
+        return start
     from scipy.optimize import minimize  # 0.4 s, for fitting alone
 
     sign = np.where(right, 1.0, -1.0)

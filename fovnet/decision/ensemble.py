@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
     from fovnet.net.inference.engines import Engine
 
-Floats32 = NDArray[np.float32]
 FACTS, RULE, WEIGHING, MAKING = "ensemble.json", "decision.json", "weighing.json", ".members-"
 BESIDE = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE, SUMS)       # files beside the members
 MOST = 1e4          # millimetres or degrees, of a setting of the slices
@@ -180,13 +179,6 @@ class Ensemble:
             )
         if self.orientation is not None:
             self.orientation.turns(np.broadcast_to(noise, (1, 3, 3, SIDE, SIDE)))
-
-    def probabilities(
-        self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None,
-        placing: Placing | None = None,
-    ) -> NDArray[np.float64]:
-        """Class probabilities (s, k) of slices (s, 128, 128): the weighted mean over the members."""
-        return self.judge.raw(self.outputs(pixels, progress, None, placing))
 
     def learn(
         self, pixels: NDArray[np.uint8], rows: NDArray[np.int64], truth: NDArray[np.bool_], *, seed: int,

@@ -91,7 +91,7 @@ class Scored:
     ) -> Scored:
         """The same, with the members' outputs on the volumes turned over and on dark slices brightened, where
         needed; `model` must have the same weights."""
-        indices = [index for split in SCORED for index in _readable(pack, split)]
+        indices = [index for split in SCORED for index in readable(pack, split)]
         turned, brightened = (np.full_like(self.outputs.members, np.nan) for _ in range(2))
         for done, index in enumerate(indices, start=1):
             stack, places = pack.stack(index), self._places(pack, index)
@@ -129,7 +129,7 @@ class Scored:
 
 def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
     """The labelled volumes of a split, for tuning."""
-    return [_example(pack, scored, index) for index in _readable(pack, split)]
+    return [_example(pack, scored, index) for index in readable(pack, split)]
 
 
 def _example(pack: Pack, scored: Scored, index: int) -> Example:
@@ -139,27 +139,22 @@ def _example(pack: Pack, scored: Scored, index: int) -> Example:
     )
     turned = None if outputs.turned is None else mean(outputs.turned, weights)
     stack = pack.stack(index)
-    return Example(mean(outputs.members, weights), stack.z_mm, _truth(pack, index), turned, stack.edges_mm)
+    return Example(mean(outputs.members, weights), stack.z_mm, truth_of(pack, index), turned, stack.edges_mm)
 
 
 def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:
     """The labelled volumes of a split, for settling."""
     return [
-        Shown(pack.records[index].subject, scored.of(pack, index), pack.stack(index), _truth(pack, index))
-        for index in _readable(pack, split)
+        Shown(pack.records[index].subject, scored.of(pack, index), pack.stack(index), truth_of(pack, index))
+        for index in readable(pack, split)
     ]
-
-
-def stacks(pack: Pack, split: str) -> list[SliceStack]:
-    """The slices of the labelled volumes of a split."""
-    return [pack.stack(index) for index in _readable(pack, split)]
 
 
 def shown(pack: Pack, split: str) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
     """Heights (s,) in mm and truth (s, k) of the labelled volumes of a split, scored or not."""
     return [
-        (pack.stack(index).z_mm, _truth(pack, index))
-        for index in _readable(pack, split)
+        (pack.stack(index).z_mm, truth_of(pack, index))
+        for index in readable(pack, split)
     ]
 
 
@@ -168,7 +163,7 @@ def decisions(
 ) -> Iterator[tuple[Answer, SliceStack | None, NDArray[np.float64] | None]]:
     """Answer, slices and probabilities of every volume of a split; a refusal alone for one that raises what
     nobody foresaw."""
-    for index in _readable(pack, split):
+    for index in readable(pack, split):
         record, stack, outputs = pack.records[index], pack.stack(index), scored.of(pack, index)
         try:
             decided = (
@@ -181,13 +176,14 @@ def decisions(
             yield decided
 
 
-def _readable(pack: Pack, split: str) -> list[int]:
+def readable(pack: Pack, split: str) -> list[int]:
     """Indices of the volumes of a split that were not refused."""
     return [
         index for index, record in enumerate(pack.records) if record.split == split and record.status == "ok"
     ]
 
 
-def _truth(pack: Pack, index: int) -> NDArray[np.bool_]:
+def truth_of(pack: Pack, index: int) -> NDArray[np.bool_]:
+    """(s, k) the labels of the slices of a volume."""
     record = pack.records[index]
     return pack.truth[record.first_row : record.first_row + record.slices]

@@ -18,7 +18,7 @@ from fovnet.decision import novelty, orientation
 from fovnet.decision.confidence_bar import FALSE_ALARMS
 from fovnet.decision.ensemble import Ensemble, save_weighing
 from fovnet.decision.member_weights import Weighing, mean, weigh
-from fovnet.decision.packed import SCORED, Scored
+from fovnet.decision.packed import SCORED, Scored, readable, truth_of
 from fovnet.decision.rule import EVEN, Rule
 from fovnet.volume.collection.pack import Pack
 from fovnet.volume.slices.planes import PICTURES, pictures, shows_stated_axes
@@ -85,14 +85,10 @@ def oriented(folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback 
 def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
     """Volumes of a split that show their orientation, and whose headers state it: at most `most`, drawn by
     the seed."""
-    readable = [
-        at for at, record in enumerate(pack.records) if record.split == split and record.status == "ok"
-    ]
     known: list[int] = []
-    for index in np.random.default_rng(seed).permutation(readable).tolist():
-        stack, record = pack.stack(index), pack.records[index]
-        nothing = pack.truth[record.first_row : record.first_row + record.slices, -1].mean() >= EVEN
-        if not nothing and shows_stated_axes(stack):
+    for index in np.random.default_rng(seed).permutation(readable(pack, split)).tolist():
+        nothing = truth_of(pack, index)[:, -1].mean() >= EVEN
+        if not nothing and shows_stated_axes(pack.stack(index)):
             known.append(index)
         if len(known) == most:
             break

@@ -24,8 +24,8 @@ Networks in numpy:
     softmax_regression  a last layer, fitted anew
 Along the body:
     chain_recursion      dynamic programming over ordered states
-    ladder               the best path, and all paths
-    ladder_with_heights  the same with a prior on heights
+    ladder               its runs, of rungs of unknown height
+    ladder_with_heights  the best path, and all paths, of rungs of known height or not
     intersections        the paths of the thesis
     smoothing            in millimetres
     ordering             whether neighbours are alike

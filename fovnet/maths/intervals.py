@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 Floats = NDArray[np.float64]
+LEVEL = 0.95
+TAILS = 0.5 - LEVEL / 2, 0.5 + LEVEL / 2
 LEAST_ERROR = 0.25
 """Below this share of the sample's standard error, a resample's own is replaced by it: the resample has drawn
 none of the few clusters that differ, and its t could be arbitrarily large. In 400 studies of 20 bodies this
@@ -37,8 +39,8 @@ ROUNDING = 1e-4
 difference quotients to 7e-5."""
 
 
-def wilson_interval(right: float, total: float, level: float = 0.95) -> tuple[float, float]:
-    """Lower and upper end of Wilson's score interval for `right` out of `total` independent trials.
+def wilson_interval(right: float, total: float) -> tuple[float, float]:
+    """Lower and upper end of Wilson's 95 % score interval for `right` out of `total` independent trials.
 
     It stays within [0, 1] and keeps a width at 0 and at 100 %, where the textbook interval collapses to a
     point. Nothing seen (total 0) gives (0, 1): nothing is known. Raises ValueError unless 0 <= right <=
@@ -48,7 +50,7 @@ def wilson_interval(right: float, total: float, level: float = 0.95) -> tuple[fl
         raise ValueError(f"{right} right out of {total}: must be a count between 0 and the total")
     if total == 0:
         return 0.0, 1.0
-    z = float(ndtri(0.5 + level / 2))
+    z = float(ndtri(TAILS[1]))
     share, spread = right / total, z * z / total
     centre = (share + spread / 2) / (1 + spread)
     half = np.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
@@ -76,40 +78,42 @@ def cluster_bootstrap(
     *,
     repeats: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
-    weights: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends of the percentile interval of `statistic`, resampling whole clusters.
 
     totals     (n, ...) what each cluster contributes to sums: right and wrong slices, a confusion matrix, ...
     statistic  maps sums (B, ...) to values (B, ...), NaN where undefined; it is called once, on all resamples
-    weights    (B, n) from `cluster_weights`, when several statistics should see the same resamples
     Resamples in which the statistic is undefined are left out; both ends are NaN when fewer than two clusters
     exist.
     """
-    if weights is None:
-        weights = cluster_weights(len(totals), repeats, seed)
-    flat = np.asarray(totals, dtype=np.float64).reshape(len(totals), -1)
-    values = statistic((weights @ flat).reshape(len(weights), *np.shape(totals)[1:]))
-    low, high = percentile_interval(values, level)
+    weights = cluster_weights(len(totals), repeats, seed)
+    low, high = percentile_interval(_resampled(totals, statistic, weights))
     if len(totals) < 2:
         return np.full_like(low, np.nan), np.full_like(high, np.nan)
     return low, high
 
 
-def widened_level(clusters: int, level: float = 0.95) -> float:
-    """The nominal level at which a percentile interval of few clusters covers `level`: Student's t in place
-    of the normal.
+def _resampled(
+    totals: NDArray[Any], statistic: Callable[[Floats], Floats], weights: Floats
+) -> Floats:
+    """The statistic (B, ...) of every resample."""
+    flat = np.asarray(totals, dtype=np.float64).reshape(len(totals), -1)
+    return statistic((weights @ flat).reshape(len(weights), *np.shape(totals)[1:]))
 
-    With 20 clusters 0.968 for 0.95; with one there is none, and NaN.  Hesterberg, *Am. Statistician* 69
+
+def widened_level(clusters: int) -> float:
+    """The nominal level at which a percentile interval of few clusters covers LEVEL: Student's t in place of
+    the normal.
+
+    With 20 clusters 0.968; with one there is none, and NaN.  Hesterberg, *Am. Statistician* 69
     (2015) 371-386, section 4.3.
     """
     if clusters < 2:
         return np.nan
-    return float(2 * ndtr(np.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, 0.5 + level / 2)) - 1)
+    return float(2 * ndtr(np.sqrt(clusters / (clusters - 1)) * stdtrit(clusters - 1, TAILS[1])) - 1)
 
 
-def percentile_interval(values: NDArray[Any], level: float = 0.95) -> tuple[Floats, Floats]:
+def percentile_interval(values: NDArray[Any], level: float = LEVEL) -> tuple[Floats, Floats]:
     """Lower and upper percentile of replicates (B, ...) along their first axis, NaN replicates left out; NaN
     where all are NaN."""
     flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
@@ -121,9 +125,7 @@ def percentile_interval(values: NDArray[Any], level: float = 0.95) -> tuple[Floa
     return shaped[0], shaped[1]
 
 
-def tail_interval(
-    values: Floats, clusters: NDArray[np.int64], share: float, level: float = 0.95
-) -> tuple[float, float]:
+def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float) -> tuple[float, float]:
     """Lower and upper end of the interval of a quantile in a tail, of values (v,) whose clusters are numbered
     (v,).
 
@@ -147,19 +149,17 @@ def tail_interval(
     observations = (
         v
         / max(1.0, varied / (v * p * (1 - p)))
-        * float(ndtri(0.5 + level / 2) / stdtrit(n - 1, 0.5 + level / 2)) ** 2
+        * float(ndtri(TAILS[1]) / stdtrit(n - 1, TAILS[1])) ** 2
     )
-    low = float(betaincinv(share * observations, (1 - share) * observations + 1, 0.5 - level / 2))
-    high = float(betaincinv(share * observations + 1, (1 - share) * observations, 0.5 + level / 2))
+    low = float(betaincinv(share * observations, (1 - share) * observations + 1, TAILS[0]))
+    high = float(betaincinv(share * observations + 1, (1 - share) * observations, TAILS[1]))
     if low * (v + 1) < 1 or high * (v + 1) > v:
         return np.nan, np.nan
     ends = np.quantile(values, [low, high])
     return float(ends[0]), float(ends[1])
 
 
-def quantile_difference_interval(
-    values: NDArray[Any], clusters: int, level: float = 0.95
-) -> tuple[float, float]:
+def quantile_difference_interval(values: NDArray[Any], clusters: int) -> tuple[float, float]:
     """Lower and upper end of the interval of a difference that has no gradient, from its replicates (B,):
     percentiles at `widened_level`.
 
@@ -168,12 +168,12 @@ def quantile_difference_interval(
     """
     if clusters < 2:
         return np.nan, np.nan
-    low, high = (float(end) for end in percentile_interval(values, widened_level(clusters, level)))
+    low, high = (float(end) for end in percentile_interval(values, widened_level(clusters)))
     return (low, high) if high - low > ROUNDING * max(abs(low), abs(high)) else (np.nan, np.nan)
 
 
 def difference_interval(
-    totals: NDArray[Any], statistic: Callable[[Floats], Floats], weights: Floats, level: float = 0.95
+    totals: NDArray[Any], statistic: Callable[[Floats], Floats], weights: Floats
 ) -> tuple[float, float]:
     """Lower and upper end of the interval of a smooth difference: the outer ends of the bootstrap-t and the
     widened percentile interval.
@@ -184,17 +184,15 @@ def difference_interval(
     few have standard errors far too small; for runs that differ in all bodies the percentiles cover 92 to 94
     %.  Both ends are NaN as in `quantile_difference_interval`.
     """
-    flat = np.asarray(totals, dtype=np.float64).reshape(len(totals), -1)
-    values = statistic((weights @ flat).reshape(len(weights), *np.shape(totals)[1:]))
     ends = (
-        quantile_difference_interval(values, len(totals), level),
-        studentised_interval(totals, statistic, weights, level, share=False),
+        quantile_difference_interval(_resampled(totals, statistic, weights), len(totals)),
+        studentised_interval(totals, statistic, weights, share=False),
     )
     return float(np.fmin(ends[0][0], ends[1][0])), float(np.fmax(ends[0][1], ends[1][1]))
 
 
 def ratio_interval(
-    parts: NDArray[Any], wholes: NDArray[Any], weights: Floats, level: float = 0.95, *, share: bool = True
+    parts: NDArray[Any], wholes: NDArray[Any], weights: Floats, *, share: bool = True
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends (q,) of the bootstrap-t interval of the ratios Σ parts / Σ wholes over clusters,
     from (n, q) each.
@@ -218,14 +216,13 @@ def ratio_interval(
             squares = w @ (a * a) - 2 * ratio * (w @ (a * b)) + ratio**2 * (w @ (b * b))
             return ratio, np.sqrt(np.maximum(squares, 0.0)) / bottom
 
-    return t_interval(measured, weights, level, share=share)
+    return t_interval(measured, weights, share=share)
 
 
 def studentised_interval(
     totals: NDArray[Any],
     statistic: Callable[[Floats], Floats],
     weights: Floats,
-    level: float = 0.95,
     *,
     share: bool = True,
 ) -> tuple[float, float]:
@@ -253,13 +250,12 @@ def studentised_interval(
             influence += np.outer((statistic(moved.reshape(-1, *shape)) - values) / step, flat[:, column])
         return values[:, None], np.sqrt((influence**2 * w).sum(axis=1))[:, None]
 
-    low, high = t_interval(measured, weights, level, share=share)
+    low, high = t_interval(measured, weights, share=share)
     return float(low[0]), float(high[0])
 
 
 def t_interval(
-    measured: Callable[[Floats], tuple[Floats, Floats]], weights: Floats, level: float = 0.95, *,
-    share: bool = True,
+    measured: Callable[[Floats], tuple[Floats, Floats]], weights: Floats, *, share: bool = True
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends (q,) of the bootstrap-t interval of what `measured` computes from weights (B, n):
     values and standard errors, (B, q) each."""
@@ -276,9 +272,7 @@ def t_interval(
     ):
         known = ratios[np.isfinite(ratios[:, column]), column]
         if len(known):
-            ends[::-1, column] = (
-                centre[column] - np.quantile(known, [0.5 - level / 2, 0.5 + level / 2]) * error[column]
-            )
+            ends[::-1, column] = centre[column] - np.quantile(known, TAILS) * error[column]
     if share:
         ends = np.sin(np.clip(ends, 0.0, np.pi / 2)) ** 2
     return ends[0], ends[1]
@@ -291,9 +285,7 @@ def _rooted(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
     return np.arcsin(np.sqrt(inside)), np.divide(errors, slope, out=np.zeros_like(errors), where=slope > 1e-9)
 
 
-def bca_interval(
-    value_of: Callable[[Floats], Floats], weights: Floats, level: float = 0.95
-) -> tuple[float, float]:
+def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats) -> tuple[float, float]:
     """Lower and upper end of the bias-corrected and accelerated interval of any function of the clusters'
     weights.
 
@@ -319,7 +311,7 @@ def bca_interval(
     if not 0 < below < 1:
         return float(replicates.min()), float(replicates.max())
     bias = float(ndtri(below))
-    normal = bias + ndtri(np.array([0.5 - level / 2, 0.5 + level / 2]))
+    normal = bias + ndtri(np.array(TAILS))
     low, high = np.quantile(replicates, ndtr(bias + normal / (1 - acceleration * normal)))
     return float(low), float(high)
 

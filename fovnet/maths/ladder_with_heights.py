@@ -1,14 +1,17 @@
-"""The paths of `ladder.py` with a prior on the height of each rung.
+"""The best path up a ladder of ordered rungs, and the posterior over all paths, with a prior on the height of
+each rung if it is known.
 
     fits      (s, n)   log-evidence of each slice for each rung          beside  (s,)  for none of them
     edges_mm  (s + 1,) ascending: slice t reaches from edges_mm[t] to edges_mm[t + 1]
-    heights   (n,)     prior of the height of each rung, a normal distribution, or None if it is not known
-    toll               cost, in log-evidence, of every step from one rung to the next
+    heights   (n,)     prior of the height of each rung, a normal distribution, or None if it is not known;
+                       empty: none is
+    toll               cost, in log-evidence, of every step from one rung to the next, so that a border needs
+                       evidence
 
 Paths, edges and the recursion are those of `chain_recursion.py`.  A run with a rung below and a rung above it
 is seen whole: a height l adds -(l - mean)²/2sd².  The first and the last run of a path may be cut off by the
 field of view: they add log P(height > l), and so cannot be far longer than whole ones.  A rung of unknown
-height adds nothing, so that without known heights this is `ladder`.
+height adds nothing, so that without known heights the runs are those of `ladder.py`.
 
 Runs of known height do not add up along the edges: all pairs (b, e) would be O(s²·n).  But the height term is
 never positive, so the plain ladder, which is cheap, gives an upper bound of the weight of all paths through
@@ -24,14 +27,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from fovnet.maths import chain_recursion
-from fovnet.maths.chain_recursion import Crossings, Edges, Evidence, Floats, gathered
+from fovnet.maths.chain_recursion import Crossings, Edges, Evidence, Floats, Rungs, gathered
 from fovnet.maths.ladder import Plain
+
+States = NDArray[np.int64]
 
 LEAST_MM = 1e-3
 """Lower bound of the standard deviation of a height."""
@@ -60,102 +66,103 @@ class Height:
         return np.asarray(log_ndtr((self.mean_mm - mm) / max(self.sd_mm, LEAST_MM)))
 
 
-def best_path(
-    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0
-) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path (0 below, 1..n the rungs, n + 1 above) and its log-weight; equals trying
-    every path."""
-    evidence, edges_mm = Evidence.of(fits, beside, toll), np.asarray(edges_mm, dtype=float)
-    plain = Plain(evidence.sums)
-    known = worth(chain_recursion.best(plain, evidence)[0], evidence, edges_mm, heights)
-    bounds = chain_recursion.crossings(plain, evidence, np.maximum)
-    least = known - bounds.total - ROUNDING * max(1.0, abs(known))
-    return chain_recursion.best(
-        _High(plain, edges_mm, heights, _Likely.above(bounds, least, -least)), evidence
-    )
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """The paths of a volume; symbols as in the module docstring.  Only known heights need `edges_mm`.
 
-
-def crossings(
-    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0,
-    known: NDArray[np.int64] | None = None,
-) -> Crossings:
-    """Where paths begin, step up and end, over all paths; `known`, a good path, saves searching for one."""
-    evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
-    return chain_recursion.crossings(runs, evidence, np.logaddexp)
-
-
-def presence(
-    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], seen_mm: Floats,
-    least_mm: float, toll: float = 0.0, known: NDArray[np.int64] | None = None,
-) -> Floats:
-    """Probability (n,) of each rung along least_mm or more, over all paths; `seen_mm` (s + 1, n) as in
-    `chain_recursion.presence`, `known` as in `crossings`."""
-    evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
-    crossed = chain_recursion.crossings(runs, evidence, np.logaddexp)
-    return chain_recursion.presence(runs, evidence, crossed, seen_mm, least_mm)
-
-
-def posterior(
-    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float = 0.0
-) -> Floats:
-    """Probability (s, n + 1) of each rung, and last of no rung, at each slice, over all paths."""
-    return crossings(fits, beside, edges_mm, heights, toll).posterior()
-
-
-def log_weight(
-    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None],
-    between: chain_recursion.Rungs | None = None, toll: float = 0.0, known: NDArray[np.int64] | None = None,
-) -> float:
-    """Log-weight of all paths, or of those with this first and last rung (counted from 0).
-
-    Runs that are negligible beside the best path, or `known`, are left out: if that path is not among those
-    asked for, this is a lower bound.
+    between  only paths with this first and last rung, counted from 0
+    known    (s,) states of a good path, which saves searching for one
     """
-    evidence, runs = _weighed(fits, beside, edges_mm, heights, toll, known)
-    return chain_recursion.ahead(runs, evidence, np.logaddexp, between).total
 
+    fits: Floats
+    beside: Floats
+    edges_mm: Floats | None = None
+    heights: Sequence[Height | None] = ()
+    toll: float = 0.0
 
-def worth(
-    states: NDArray[np.int64], evidence: Evidence, edges_mm: Floats, heights: Sequence[Height | None]
-) -> float:
-    """The log-weight of one path: its evidence, minus its tolls, plus that of its heights."""
-    ends = np.flatnonzero(np.diff(states)) + 1
-    begins, ends = np.concatenate([[0], ends]), np.concatenate([ends, [len(states)]])
-    on = [
-        (int(states[b]) - 1, b, e)
-        for b, e in zip(begins, ends, strict=True)
-        if 1 <= states[b] <= evidence.rungs
-    ]
-    if not on:
-        return float(evidence.below[-1])
-    total = evidence.below[on[0][1]] + evidence.above[on[-1][2]] - evidence.toll * (len(on) - 1)
-    for place, (r, b, e) in enumerate(on):
-        total += evidence.sums[e, r] - evidence.sums[b, r]
-        if (height := heights[r]) is not None:
-            mm = edges_mm[e] - edges_mm[b]
-            total += float(height.whole(mm) if 0 < place < len(on) - 1 else height.cut(mm))
-    return float(total)
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return Evidence.of(self.fits, self.beside, self.toll)
 
+    @property
+    def _plain(self) -> Plain:
+        return Plain(self._evidence.sums)
 
-def _weighed(
-    fits: Floats, beside: Floats, edges_mm: Floats, heights: Sequence[Height | None], toll: float,
-    known: NDArray[np.int64] | None,
-) -> tuple[Evidence, _High]:
-    """The evidence, and the runs without which a sum over all paths loses at most SLIGHT of itself."""
-    evidence, edges_mm = Evidence.of(fits, beside, toll), np.asarray(edges_mm, dtype=float)
-    if known is None:
-        known = best_path(fits, beside, edges_mm, heights, toll)[0]
-    plain = Plain(evidence.sums)
-    bounds = chain_recursion.crossings(plain, evidence, np.logaddexp)
-    # log-weight of one path, where all plain ones weigh 1
-    sure = worth(known, evidence, edges_mm, heights) - bounds.total
-    events = np.sort(np.concatenate([bounds.begins.ravel(), bounds.borders.ravel(), bounds.ends.ravel()]))
-    slight = np.searchsorted(np.cumsum(np.exp(events)), 0.5 * SLIGHT * np.exp(sure))
-    # a rung's runs, either kind, weigh no more than 1 together
-    off = np.log(4.0 * len(heights) / SLIGHT) - sure
-    return evidence, _High(
-        plain, edges_mm, heights, _Likely.above(bounds, float(events[min(slight, len(events) - 1)]), off)
-    )
+    def best(self, between: Rungs | None = None) -> tuple[States, float]:
+        """States (s,) of the path of largest log-weight (0 below, 1..n the rungs, n + 1 above), and that
+        weight; equals trying every path.
+
+        Of paths `between`, for unknown heights only, there are none with fewer slices than rungs.
+        """
+        plain, evidence = self._plain, self._evidence
+        if not self.heights:
+            return chain_recursion.best(plain, evidence, between)
+        known = self.worth(chain_recursion.best(plain, evidence)[0])
+        bounds = chain_recursion.crossings(plain, evidence, np.maximum)
+        least = known - bounds.total - ROUNDING * max(1.0, abs(known))
+        return chain_recursion.best(self._high(_Likely.above(bounds, least, -least)), evidence)
+
+    def crossings(self, known: States | None = None) -> Crossings:
+        """Where paths begin, step up and end, over all paths, each weighted by the exponential of its
+        log-weight."""
+        return chain_recursion.crossings(self._runs(known), self._evidence, np.logaddexp)
+
+    def presence(self, seen_mm: Floats, least_mm: float, known: States | None = None) -> Floats:
+        """Probability (n,) of each rung along least_mm or more, over all paths; `seen_mm` (s + 1, n) as in
+        `chain_recursion.presence`."""
+        runs = self._runs(known)
+        crossed = chain_recursion.crossings(runs, self._evidence, np.logaddexp)
+        return chain_recursion.presence(runs, self._evidence, crossed, seen_mm, least_mm)
+
+    def log_weight(self, between: Rungs | None = None, known: States | None = None) -> float:
+        """Log-weight of all paths.
+
+        With known heights, runs that are negligible beside the best path, or `known`, are left out: if that
+        path is not `between`, this is a lower bound.
+        """
+        return chain_recursion.ahead(self._runs(known), self._evidence, np.logaddexp, between).total
+
+    def worth(self, states: States) -> float:
+        """The log-weight of one path: its evidence, minus its tolls, plus that of its known heights."""
+        evidence, edges_mm = self._evidence, self._edges_mm
+        ends = np.flatnonzero(np.diff(states)) + 1
+        begins, ends = np.concatenate([[0], ends]), np.concatenate([ends, [len(states)]])
+        on = [
+            (int(states[b]) - 1, b, e)
+            for b, e in zip(begins, ends, strict=True)
+            if 1 <= states[b] <= evidence.rungs
+        ]
+        if not on:
+            return float(evidence.below[-1])
+        total = evidence.below[on[0][1]] + evidence.above[on[-1][2]] - evidence.toll * (len(on) - 1)
+        for place, (r, b, e) in enumerate(on):
+            total += evidence.sums[e, r] - evidence.sums[b, r]
+            if (height := self.heights[r]) is not None:
+                mm = edges_mm[e] - edges_mm[b]
+                total += float(height.whole(mm) if 0 < place < len(on) - 1 else height.cut(mm))
+        return float(total)
+
+    def _runs(self, known: States | None) -> Plain | _High:
+        """The runs without which a sum over all paths loses at most SLIGHT of itself."""
+        if not self.heights:
+            return self._plain
+        bounds = chain_recursion.crossings(self._plain, self._evidence, np.logaddexp)
+        # log-weight of one path, where all plain ones weigh 1
+        sure = self.worth(self.best()[0] if known is None else known) - bounds.total
+        events = np.sort(
+            np.concatenate([bounds.begins.ravel(), bounds.borders.ravel(), bounds.ends.ravel()])
+        )
+        slight = np.searchsorted(np.cumsum(np.exp(events)), 0.5 * SLIGHT * np.exp(sure))
+        # a rung's runs, either kind, weigh no more than 1 together
+        off = np.log(4.0 * len(self.heights) / SLIGHT) - sure
+        return self._high(_Likely.above(bounds, float(events[min(slight, len(events) - 1)]), off))
+
+    def _high(self, likely: _Likely) -> _High:
+        return _High(self._plain, self._edges_mm, self.heights, likely)
+
+    @property
+    def _edges_mm(self) -> Floats:
+        return np.asarray(self.edges_mm, dtype=float)
 
 
 @dataclass(frozen=True)

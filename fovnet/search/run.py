@@ -14,7 +14,6 @@ from pathlib import Path
 from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, owned, read_header, slot_path
 from fovnet.search.search import Search, is_possible, propose_slot, too_little_gain
-from fovnet.search.spend.schedule import full_trainings, within_budget
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.words import several
 
@@ -93,7 +92,7 @@ class Run:
     def _is_spent(self) -> bool:
         """Whether no slot is left to propose."""
         slots = self._rows_run_out()
-        within = within_budget(self.proposals, self.trials, self.book.search.schedule.epochs)
+        within = self.book.search.schedule.within_budget(self.proposals, self.trials)
         return not within or (slots is not None and len(self.proposals) >= slots)
 
     def _fill(self, slot: int) -> str | None:
@@ -165,9 +164,8 @@ class Run:
 
     def _report_progress(self) -> None:
         if self.progress:
-            schedule = self.book.search.schedule
-            done = full_trainings((trial.proposal for trial in self.finished.values()), schedule.epochs)
-            self.progress(done, self.trials)
+            proposals = (trial.proposal for trial in self.finished.values())
+            self.progress(self.book.search.schedule.full_trainings(proposals), self.trials)
 
     def _refuse_contradiction(self, proposal: Proposal) -> None:
         """Raises SearchError "slot-contradiction" for a recorded proposal that this search could not have

@@ -31,8 +31,8 @@ from fovnet.search.look.view import (
 from fovnet.search.methods import FIRST_SLOTS, METHODS, POLLING_METHODS
 from fovnet.search.prior import Prior
 from fovnet.search.space import Space
-from fovnet.search.spend.book import Begin, Book, GoOn, Move, Spend, entries_of
-from fovnet.search.spend.schedule import FULL, Schedule, newest_possible
+from fovnet.search.spend.book import Begin, Book, GoOn, Move, Spend
+from fovnet.search.spend.schedule import FULL, Schedule
 from fovnet.search.spend.spends import SPENDS
 from fovnet.search.trial import Forecast, Proposal, Trial
 from fovnet.words import several
@@ -195,7 +195,7 @@ def propose_slot(
     free = search.feasible.copy()
     free[[proposal.row for proposal in earlier]] = False
     scores = {trial.proposal.slot: trial.score for trial in known}
-    book = Book(search.schedule, entries_of(earlier, scores), bool(free.any()))
+    book = Book.of(search.schedule, earlier, scores, free=bool(free.any()))
     move = (spend or SPENDS[search.schedule.kind])(book)
     if move is None:
         all_tried = f"every feasible configuration, {begun(earlier)} in all, has been tried"
@@ -271,7 +271,7 @@ def is_possible(search: Search, earlier: Sequence[Proposal], made: Proposal) -> 
         0 <= made.row < len(search.space) and search.feasible[made.row]
     ):
         return False
-    if not (0 <= made.rung <= schedule.last and 0 <= made.bracket <= newest_possible(schedule, earlier)):
+    if not (0 <= made.rung <= schedule.last and 0 <= made.bracket <= schedule.newest_possible(earlier)):
         return False
     if made.continues is None:
         move: Move = Begin(made.bracket, made.rung)

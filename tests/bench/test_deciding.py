@@ -24,7 +24,7 @@ def test_the_textbooks_find_the_same_path_and_the_same_probabilities(body: str, 
     worth, shares = all_pairs(chain) if heights else slice_by_slice(chain)
     assert worth == pytest.approx(chain.best()[1])
     np.testing.assert_allclose(
-        shares[:, :n] if heights else shares[:, 1:-1], chain.crossings().posterior()[:, :n], atol=1e-8
+        shares[:, :n] if heights else shares[:, 1:-1], chain.ladder.crossings().posterior()[:, :n], atol=1e-8
     )
 
 

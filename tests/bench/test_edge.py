@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fovnet.bench.edge import SCENARIOS, Edge, edge, edge_standings, walk
-from fovnet.net.cost.predicted import Device, price_rows
+from fovnet.net.cost.columns import columns_of
+from fovnet.net.cost.predicted import costs, training_bytes
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +25,8 @@ def test_the_best_network_that_fits_is_smaller_than_many_that_do_not(problem: Ed
 
 
 def test_memory_is_the_price_of_the_network_and_the_estimate_a_tenth_off(problem: Edge) -> None:
-    priced, _ = price_rows(
-        [problem.space.configuration(row) for row in range(60)], classes=7, head="fc", slices=1,
-        validation_slices=1, epochs=1, device=Device(1.0, 1.0, 1.0),
-    )
-    assert problem.memory == pytest.approx(priced)
+    nets = columns_of([problem.space.configuration(row) for row in range(60)], classes=7, head="fc")
+    assert problem.memory == pytest.approx(training_bytes(costs(nets), nets.batch))
     assert np.log(problem.estimate / problem.memory).std() == pytest.approx(0.1, rel=0.5)
 
 

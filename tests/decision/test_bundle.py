@@ -86,10 +86,11 @@ def test_nothing_in_it_is_a_pickle_and_the_ensemble_in_it_loads(bundle: Path, fi
 
 def test_its_network_says_what_the_ensemble_says(bundle: Path, finished: Path) -> None:
     pixels = np.random.default_rng(0).integers(0, 255, (9, 128, 128)).astype(np.uint8)
+    ensemble = load(finished / "ensemble", "cpu")
     with torch.inference_mode():
         probabilities = network(str(bundle / "models"))(torch.from_numpy(pixels)[:, None] / 255.0)
     np.testing.assert_allclose(
-        probabilities.numpy(), load(finished / "ensemble", "cpu").probabilities(pixels), atol=1e-6
+        probabilities.numpy(), ensemble.judge.raw(ensemble.outputs(pixels)), atol=1e-6
     )
 
 

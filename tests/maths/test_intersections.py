@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
 
-from fovnet.maths import intersections, ladder
+from fovnet.maths import intersections
+from fovnet.maths.ladder_with_heights import Ladder
 
 
 def problem(s: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -63,8 +64,8 @@ def test_the_exact_path_is_never_worth_less(s: int, n: int, seed: int, toll: flo
     fits, beside = problem(s, n, seed)
     table = np.column_stack([beside, fits, beside])
     worths = []
-    for best_path in (intersections.best_path, ladder.best_path):
-        states, worth = best_path(fits, beside, toll)
+    exact = Ladder(fits, beside, toll=toll).best()
+    for states, worth in (intersections.best_path(fits, beside, toll), exact):
         steps = ((np.diff(states) == 1) & (states[:-1] > 0) & (states[1:] <= n)).sum()
         assert worth == pytest.approx(table[np.arange(s), states].sum() - toll * steps, abs=1e-9)
         worths.append(worth)
@@ -76,7 +77,7 @@ def test_a_border_that_the_curves_do_not_cross_is_not_found() -> None:
     thesis's stays below."""
     fits = np.log(np.array([[0.9, 0.02, 0.08]] * 4 + [[0.08, 0.02, 0.9]] * 4))
     beside = np.full(8, np.log(1e-6))
-    assert set(ladder.best_path(fits, beside)[0]) == {1, 2, 3}
+    assert set(Ladder(fits, beside).best()[0]) == {1, 2, 3}
     assert len(set(intersections.best_path(fits, beside)[0])) == 1
 
 

@@ -24,11 +24,11 @@ from fovnet.maths.intervals import (
 
 
 class TestWilsonsIntervalIsScipys:
-    @given(total=integers(1, 5000), share=floats(0, 1), level=floats(0.5, 0.999))
-    def test_at_every_count_and_level(self, total, share, level):
+    @given(total=integers(1, 5000), share=floats(0, 1))
+    def test_at_every_count(self, total, share):
         right = round(share * total)
-        theirs = binomtest(right, total).proportion_ci(level, method="wilson")
-        assert wilson_interval(right, total, level) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+        theirs = binomtest(right, total).proportion_ci(0.95, method="wilson")
+        assert wilson_interval(right, total) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
     def test_published_example(self):
         """Newcombe, Statistics in Medicine 17 (1998) 857-872, table I, method 3: 81/263 gives 0.2553 to

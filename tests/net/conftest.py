@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +29,21 @@ def draw_shapes(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def draw() -> Callable[[int, int], tuple[np.ndarray, np.ndarray]]:
     """The function that draws them, for tests that need other numbers of them."""
     return draw_shapes
+
+
+def saved(folder: Path, train: int, validation: int) -> tuple[Path, Path]:
+    """Files of slices and of rows, as a `Job` names them: so many to train on, so many to validate on."""
+    pixels, targets = draw_shapes(train + validation, 2)
+    rows = np.split(np.arange(train + validation), [train])
+    np.save(folder / "pixels.npy", pixels)
+    np.savez(folder / "rows.npz", targets=targets, train=rows[0], validation=rows[1])
+    return folder / "pixels.npy", folder / "rows.npz"
+
+
+@pytest.fixture(scope="session")
+def files() -> Callable[[Path, int, int], tuple[Path, Path]]:
+    """The function that writes them."""
+    return saved
 
 
 @pytest.fixture(scope="session")

@@ -30,17 +30,10 @@ SPACE = Space(AXES)
 
 
 @pytest.fixture(scope="module")
-def job(
-    tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tuple[np.ndarray, np.ndarray]]
-) -> Job:
+def job(tmp_path_factory: pytest.TempPathFactory, files: Callable[..., tuple[Path, Path]]) -> Job:
     folder = tmp_path_factory.mktemp("slices")
-    pixels, targets = draw(24, 2)
-    np.save(folder / "pixels.npy", pixels)
-    np.savez(folder / "rows.npz", targets=targets, train=np.arange(16), validation=np.arange(16, 24))
-    return Job(
-        folder / "pixels.npy", folder / "rows.npz", folder / "networks", "gap", "cpu",
-        Recipe(9, 16, Ranges(10, 0.05, 0.05, 0.1, 0.02)),
-    )
+    recipe = Recipe(9, 16, Ranges(10, 0.05, 0.05, 0.1, 0.02))
+    return Job(*files(folder, 16, 8), folder / "networks", "gap", "cpu", recipe)
 
 
 def rung(slot: int, epochs: int, continues: int | None, begun: int) -> Proposal:

@@ -55,14 +55,8 @@ ILL_FATED = {37: "out_of_memory", 38: "diverged", 39: "error"}
 
 
 @pytest.fixture(scope="module")
-def slices(
-    tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tuple[np.ndarray, np.ndarray]]
-) -> Path:
-    folder = tmp_path_factory.mktemp("slices")
-    pixels, targets = draw(24, 2)
-    np.save(folder / "pixels.npy", pixels)
-    np.savez(folder / "rows.npz", targets=targets, train=np.arange(16), validation=np.arange(16, 24))
-    return folder
+def slices(tmp_path_factory: pytest.TempPathFactory, files: Callable[..., tuple[Path, Path]]) -> Path:
+    return files(tmp_path_factory.mktemp("slices"), 16, 8)[0].parent
 
 
 def job(slices: Path, journal: Path, **changes: object) -> Job:

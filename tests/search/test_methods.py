@@ -13,7 +13,7 @@ from fovnet.search.look.view import RECOMMENDED, Modelling, View
 from fovnet.search.methods import METHODS
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import BASELINE, Space, paper_space
-from fovnet.search.spend.schedule import FULL, Schedule, within_budget
+from fovnet.search.spend.schedule import FULL, Schedule
 from fovnet.search.trial import Outcome, Trial
 
 SMALL = Space.of({"a": range(4), "b": range(3), "c": ["x", "y", "z"]})
@@ -107,7 +107,7 @@ every_schedule = pytest.mark.parametrize("kind", ["hyperband", "asha"])
 def trained(search, outcome_of, trials):
     """The trials for the epochs of so many full trainings, or until nothing is left to do."""
     done = {}
-    while within_budget(proposals := [one.proposal for one in done.values()], trials, search.schedule.epochs):
+    while search.schedule.within_budget(proposals := [one.proposal for one in done.values()], trials):
         try:
             proposal = propose_slot(search, proposals, done)
         except SearchError as over:

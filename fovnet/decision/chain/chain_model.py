@@ -4,15 +4,15 @@ under a rule."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.rule import OBSERVATION_MM, Rule
-from fovnet.maths import intersections, ladder
-from fovnet.maths import ladder_with_heights as high
-from fovnet.maths.chain_recursion import Crossings, Floats
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths import intersections
+from fovnet.maths.chain_recursion import Floats
+from fovnet.maths.ladder_with_heights import Height, Ladder
 
 FLOOR = 1e-6
 """Lower bound of probabilities in logarithms: a network's 1e-30 is not evidence of that strength; one slice
@@ -72,7 +72,12 @@ class ChainModel:
             self.blank[::-1],
         )
 
-    @property
+    @cached_property
+    def ladder(self) -> Ladder:
+        """Its paths, under the rule."""
+        return Ladder(self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll)
+
+    @cached_property
     def believed(self) -> ChainModel:
         """The same with all log-evidence times OBSERVATION_MM / evidence_mm, which changes the confidence in
         paths, not their ranking. Heights are scaled by their deviation: for runs that may continue outside
@@ -91,46 +96,11 @@ class ChainModel:
         regions, and the path is the best without heights through these."""
         if self.rule.method == "intersections":
             return intersections.best_path(self.fits, self.none, self.rule.border_toll)
-        if not self.rule.heights:
-            return ladder.best_path(self.fits, self.none, self.rule.border_toll)
-        states, worth = high.best_path(
-            self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll
-        )
+        states, worth = self.ladder.best()
         on = states[(states >= 1) & (states <= len(self.rule.heights))]
         if self.rule.heights_for == "presence" and len(on):
-            return ladder.best_path(
-                self.fits, self.none, self.rule.border_toll, (int(on[0]) - 1, int(on[-1]) - 1)
-            )
+            return replace(self.ladder, heights=()).best((int(on[0]) - 1, int(on[-1]) - 1))
         return states, worth
-
-    def crossings(self, states: NDArray[np.int64] | None = None) -> Crossings:
-        """Log-weights of the edges where paths begin, step up and end, over all paths; `states`, a good path,
-        saves searching for one."""
-        if not self.rule.heights:
-            return ladder.crossings(self.fits, self.none, self.rule.border_toll)
-        return high.crossings(
-            self.fits, self.none, self.edges_mm, self.rule.heights, self.rule.border_toll, states
-        )
-
-    def presence(self, states: NDArray[np.int64], seen_mm: Floats, least_mm: float) -> Floats:
-        """Probability (n,) of each rung along least_mm or more, over all paths; `states`, a good path, saves
-        searching for one; `seen_mm` as in `chain_recursion.presence`."""
-        toll = self.rule.border_toll
-        if not self.rule.heights:
-            return ladder.presence(self.fits, self.none, seen_mm, least_mm, toll)
-        return high.presence(
-            self.fits, self.none, self.edges_mm, self.rule.heights, seen_mm, least_mm, toll, states
-        )
-
-    def log_weight(
-        self, between: tuple[int, int] | None = None, states: NDArray[np.int64] | None = None
-    ) -> float:
-        """Log-weight of all paths, or of those from the first rung of `between` to the last."""
-        if not self.rule.heights:
-            return ladder.log_weight(self.fits, self.none, between, self.rule.border_toll)
-        return high.log_weight(
-            self.fits, self.none, self.edges_mm, self.rule.heights, between, self.rule.border_toll, states
-        )
 
     def misfit(self, states: NDArray[np.int64]) -> float:
         """Log-evidence per observation by which the path falls short of the best label of each slice by

@@ -21,8 +21,6 @@ EMPTY = 10
 """Grey value of 255: a slice without a pixel this bright shows only air; noise around a body is rarely
 brighter."""
 
-Floats = NDArray[np.float64]
-
 
 def empty(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """(s,) whether slices (s, side, side) show nothing but air."""

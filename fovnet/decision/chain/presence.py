@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from fovnet.decision.chain.chain_model import FLOOR, ChainModel, observations_of
 from fovnet.decision.rule import OBSERVATION_MM, Rule
-from fovnet.maths import ladder
 from fovnet.maths.chain_recursion import ROUNDING_MM
+from fovnet.maths.ladder_with_heights import Ladder
 
 Floats = NDArray[np.float64]
 UNKNOWN = 0.5
@@ -58,7 +58,7 @@ def presence(
     least_mm = min(rule.min_extent_mm, float(height_mm.sum()))
     rungs = _labelled(smoothed, n)
     chain = ChainModel.of(np.column_stack([rungs, 1.0 - rungs.sum(axis=1)]), n, edges_mm, rule).believed
-    whole = chain.presence(states, _below_edges(height_mm[:, None] * ~chain.blank), least_mm)
+    whole = chain.ladder.presence(_below_edges(height_mm[:, None] * ~chain.blank), least_mm, states)
     sides = smoothed[:, n:-1]
     beside = [_of_side_region(column, edges_mm, least_mm, rule) for column in sides.T]
     alone = [_longest_mean(column, height_mm, least_mm) for column in np.column_stack([rungs, sides]).T]
@@ -78,7 +78,7 @@ def _of_side_region(share: Floats, edges_mm: Floats, least_mm: float, rule: Rule
     here = observations * np.log(np.maximum(share, FLOOR))
     not_here = observations * np.log(np.maximum(1.0 - share, FLOOR))
     seen_mm = (edges_mm - edges_mm[0])[:, None]
-    return float(ladder.presence(here[:, None], not_here, seen_mm, least_mm)[0])
+    return float(Ladder(here[:, None], not_here).presence(seen_mm, least_mm)[0])
 
 
 def _longest_mean(share: Floats, height_mm: Floats, least_mm: float) -> float:

@@ -112,7 +112,7 @@ def decide(
     n = len(vocabulary.chain)
     drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
     smoothed, decided, states, chain = drawn.smoothed, drawn.decided, drawn.states, drawn.chain
-    crossed = chain.believed.crossings(states)
+    crossed = chain.believed.ladder.crossings(states)
     sharpened = temper(probabilities, rule.temperature / SHARPER)[~_void(states, chain.blank)]
     misfit, rough = chain.misfit(states), roughness(sharpened)
     over = (
@@ -120,7 +120,7 @@ def decide(
         if turned is None
         else outline(turned, -z_mm[::-1], vocabulary, rule, -chain.edges_mm[::-1]).chain
     )
-    gain = over.log_weight() - chain.log_weight(states=states)
+    gain = over.ladder.log_weight() - chain.ladder.log_weight(known=states)
     ordered = _ordered(misfit, rough, rule)
     trust = ordered * float(expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - gain))
     believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.posterior(), chain.blank), n)
@@ -212,7 +212,7 @@ def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n
     on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
     between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
     believed = drawn.chain.believed
-    weight = believed.log_weight(between, drawn.states) if between else float(believed.none.sum())
+    weight = believed.ladder.log_weight(between, drawn.states) if between else float(believed.none.sum())
     protocol_alone = not decided[:, :n].any() and decided[:, n:-1].any()
     chance = 1.0 if protocol_alone else np.exp(min(0.0, weight - total))
     doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)

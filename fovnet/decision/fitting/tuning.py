@@ -18,7 +18,7 @@ The members are weighted before (member_weights.py); when to abstain is settled 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -63,131 +63,134 @@ def tune(
         temperature=temperature, border_toll=1.0, heights=tuple(heights) if any(heights) else (),
         method=method, heights_for=heights_for,
     )
-    rule, candidates = _best_pair(examples, vocabulary, rule, sigmas_mm, thresholds)
+    volumes = Volumes(examples, vocabulary)
+    rule, candidates = volumes.best_pair(rule, sigmas_mm, thresholds)
     known = [
         tuple(height and Height(height.mean_mm, width * height.sd_mm) for height in rule.heights)
         for width in widths
     ]
     for sweep in range(SWEEPS):
         before = rule
-        rule = _best(
-            examples, vocabulary, [replace(rule, heights=heights) for heights in dict.fromkeys([(), *known])]
-        )
-        rule = _best(
-            examples, vocabulary, [replace(rule, beside_protocol=share) for share in BESIDE_PROTOCOL]
-        )
-        rule = _best(examples, vocabulary, [replace(rule, border_toll=toll) for toll in BORDER_TOLLS])
+        rule = volumes.best([replace(rule, heights=heights) for heights in dict.fromkeys([(), *known])])
+        rule = volumes.best([replace(rule, beside_protocol=share) for share in BESIDE_PROTOCOL])
+        rule = volumes.best([replace(rule, border_toll=toll) for toll in BORDER_TOLLS])
         if rule == before or sweep == SWEEPS - 1:
             break
-        rule, _ = _best_pair(examples, vocabulary, rule, sigmas_mm, thresholds)
+        rule, _ = volumes.best_pair(rule, sigmas_mm, thresholds)
     rule = min(
-        (replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM),
-        key=lambda r: _negative_log_likelihood(examples, vocabulary, r),
+        (replace(rule, evidence_mm=mm) for mm in EVIDENCE_MM), key=volumes.negative_log_likelihood
     )
-    return _with_bars(examples, vocabulary, rule), candidates
+    return volumes.with_bars(rule), candidates
 
 
-def rule_loss(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
-    """The loss of the rule's decisions on the examples, as `objective.py` defines it."""
-    return _loss(examples, vocabulary, _decided(examples, vocabulary, rule))
+@dataclass(frozen=True, eq=False)
+class Volumes:
+    """Labelled volumes by which rules are judged."""
+
+    examples: Sequence[Example]
+    vocabulary: Vocabulary
+
+    def loss(self, rule: Rule) -> float:
+        """The loss of the rule's decisions, as `objective.py` defines it."""
+        return self._loss(self._decided(rule))
+
+    def slice_error(self, rule: Rule) -> float:
+        """Share of all slices for which the rule's predicted class is wrong."""
+        return self._slice_error(self._decided(rule))
+
+    def best(self, candidates: Sequence[Rule]) -> Rule:
+        """The candidate with the least loss; the first of equals."""
+        return min(candidates, key=self.loss)
+
+    def best_pair(
+        self, rule: Rule, sigmas_mm: Sequence[float], thresholds: Sequence[float]
+    ) -> tuple[Rule, list[dict[str, float]]]:
+        """The rule with the pair of smoothing and side region threshold of least loss, and the results of
+        every pair; ties: least smoothing."""
+        candidates, tried = [], []
+        for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
+            candidate = replace(rule, sigma_mm=sigma_mm, protocol_threshold=threshold)
+            decided = self._decided(candidate)
+            worth = {"loss": self._loss(decided), "slice_error": self._slice_error(decided)}
+            candidates.append(candidate)
+            tried.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, **worth})
+        return candidates[int(np.argmin([row["loss"] for row in tried]))], tried
+
+    def negative_log_likelihood(self, rule: Rule) -> float:
+        """Mean negative log-likelihood of "this slice is right" under the stated confidences."""
+        losses = []
+        for example in self.examples:
+            answer = self._answer(example, rule)
+            hit = right(predicted_class(answer.decided, len(self.vocabulary.chain)), example.truth)
+            stated = np.clip(answer.confidence, 1e-3, 1 - 1e-3)
+            losses.append(-np.log(np.where(hit, stated, 1 - stated)))
+        return float(np.concatenate(losses).mean())
+
+    def with_bars(self, rule: Rule) -> Rule:
+        """The rule with its bars (`usual_*`, flipped_gain) and the stretch of the borders' intervals fitted
+        to these volumes."""
+        answers, least = (
+            [self._answer(example, replace(rule, interval_stretch=stretch)) for example in self.examples]
+            for stretch in (1.0, 0.0)
+        )
+        volumes = zip(self.examples, answers, least, strict=True)
+        offs = np.array([off for volume in volumes for off in self._offs(*volume)])
+        return replace(
+            rule,
+            usual_roughness=float(np.clip(_exceeded_by([one.roughness for one in answers]), *ROUGHNESS)),
+            usual_misfit=max(LEAST_MISFIT, _exceeded_by([one.misfit for one in answers])),
+            flipped_gain=max(LEAST_GAIN, _exceeded_by([one.flipped_gain for one in answers])),
+            interval_stretch=float(np.quantile(offs, SHARE, method="higher")) if len(offs) else 1.0,
+        )
+
+    def _decided(self, rule: Rule) -> list[NDArray[np.bool_]]:
+        return [
+            outline(example.probabilities, example.z_mm, self.vocabulary, rule, example.edges_mm).decided
+            for example in self.examples
+        ]
+
+    def _loss(self, decided: Sequence[NDArray[np.bool_]]) -> float:
+        edges_mm = [outer_edges(example.z_mm, example.edges_mm) for example in self.examples]
+        truths = [example.truth for example in self.examples]
+        return loss(decided, truths, edges_mm, len(self.vocabulary.chain))
+
+    def _slice_error(self, decided: Sequence[NDArray[np.bool_]]) -> float:
+        n = len(self.vocabulary.chain)
+        hits = [
+            right(predicted_class(one, n), example.truth)
+            for one, example in zip(decided, self.examples, strict=True)
+        ]
+        return float(1.0 - np.concatenate(hits).mean())
+
+    def _answer(self, example: Example, rule: Rule) -> Decision:
+        return decide(
+            example.probabilities, example.z_mm, self.vocabulary, rule, example.turned, example.edges_mm
+        )
+
+    def _offs(self, example: Example, answer: Decision, least: Decision) -> list[float]:
+        """Error of each border that is both predicted and true, over the half-width of its interval on the
+        true border's side.
+
+        answer has the intervals with a stretch of 1, `least` those with 0, the smallest possible: a border
+        within the latter needs no stretch, and counts as 0.
+        """
+        chain = self.vocabulary.chain
+        names, edges_mm = (*chain, NONE), outer_edges(example.z_mm, example.edges_mm)
+        errors = border_errors(answer.decided, example.truth, edges_mm, len(chain))
+        offs = []
+        for border, bare in zip(answer.boundaries, least.boundaries, strict=True):
+            error = errors.get((names.index(border.below), names.index(border.above)))
+            if error is not None:
+                half_mm, least_mm = (
+                    (one.mm - one.low_mm if error > 0 else one.high_mm - one.mm) for one in (border, bare)
+                )
+                offs.append(abs(error) / max(half_mm, 1e-9) if abs(error) > least_mm else 0.0)
+        return offs
 
 
-def slice_error(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
-    """Share of all slices of the examples for which the rule's predicted class is wrong."""
-    return _slice_error(examples, vocabulary, _decided(examples, vocabulary, rule))
-
-
-def _decided(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> list[NDArray[np.bool_]]:
-    return [
-        outline(example.probabilities, example.z_mm, vocabulary, rule, example.edges_mm).decided
-        for example in examples
-    ]
-
-
-def _loss(examples: Sequence[Example], vocabulary: Vocabulary, decided: Sequence[NDArray[np.bool_]]) -> float:
-    edges_mm = [outer_edges(example.z_mm, example.edges_mm) for example in examples]
-    return loss(decided, [example.truth for example in examples], edges_mm, len(vocabulary.chain))
-
-
-def _slice_error(
-    examples: Sequence[Example], vocabulary: Vocabulary, decided: Sequence[NDArray[np.bool_]]
-) -> float:
-    n = len(vocabulary.chain)
-    hits = [
-        right(predicted_class(one, n), example.truth) for one, example in zip(decided, examples, strict=True)
-    ]
-    return float(1.0 - np.concatenate(hits).mean())
-
-
-def _best(examples: Sequence[Example], vocabulary: Vocabulary, candidates: Sequence[Rule]) -> Rule:
-    """The candidate with the least loss; the first of equals."""
-    return min(candidates, key=lambda candidate: rule_loss(examples, vocabulary, candidate))
-
-
-def _best_pair(
-    examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule, sigmas_mm: Sequence[float],
-    thresholds: Sequence[float],
-) -> tuple[Rule, list[dict[str, float]]]:
-    """The rule with the pair of smoothing and side region threshold of least loss, and the results of every
-    pair; ties: least smoothing."""
-    candidates, tried = [], []
-    for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
-        candidate = replace(rule, sigma_mm=sigma_mm, protocol_threshold=threshold)
-        decided = _decided(examples, vocabulary, candidate)
-        worth = {
-            "loss": _loss(examples, vocabulary, decided),
-            "slice_error": _slice_error(examples, vocabulary, decided),
-        }
-        candidates.append(candidate)
-        tried.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, **worth})
-    return candidates[int(np.argmin([row["loss"] for row in tried]))], tried
-
-
-def _with_bars(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> Rule:
-    """The rule with its bars (`usual_*`, flipped_gain) and the stretch of the borders' intervals fitted to
-    these volumes."""
-    answers = [_answer(example, vocabulary, replace(rule, interval_stretch=1.0)) for example in examples]
-    least = [_answer(example, vocabulary, replace(rule, interval_stretch=0.0)) for example in examples]
-    volumes = zip(examples, answers, least, strict=True)
-    offs = np.array(
-        [off for example, answer, bare in volumes for off in _offs(example, answer, bare, vocabulary)]
-    )
-    return replace(
-        rule,
-        usual_roughness=float(
-            np.clip(_exceeded_by(np.array([answer.roughness for answer in answers])), *ROUGHNESS)
-        ),
-        usual_misfit=max(LEAST_MISFIT, _exceeded_by(np.array([answer.misfit for answer in answers]))),
-        flipped_gain=max(LEAST_GAIN, _exceeded_by(np.array([answer.flipped_gain for answer in answers]))),
-        interval_stretch=float(np.quantile(offs, SHARE, method="higher")) if len(offs) else 1.0,
-    )
-
-
-def _exceeded_by(values: Floats) -> float:
+def _exceeded_by(values: Sequence[float]) -> float:
     """The quantile that FALSE_ALARMS of the values exceed, linearly interpolated."""
     return float(np.quantile(values, 1.0 - FALSE_ALARMS))
-
-
-def _offs(example: Example, answer: Decision, least: Decision, vocabulary: Vocabulary) -> list[float]:
-    """Error of each border that is both predicted and true, over the half-width of its interval on the true
-    border's side.
-
-    answer has the intervals with a stretch of 1, `least` those with 0, the smallest possible: a border within
-    the latter needs no stretch, and counts as 0.
-    """
-    names = (*vocabulary.chain, NONE)
-    errors = border_errors(
-        answer.decided, example.truth, outer_edges(example.z_mm, example.edges_mm), len(vocabulary.chain)
-    )
-    offs = []
-    for border, bare in zip(answer.boundaries, least.boundaries, strict=True):
-        error = errors.get((names.index(border.below), names.index(border.above)))
-        if error is not None:
-            half_mm, least_mm = (
-                (one.mm - one.low_mm if error > 0 else one.high_mm - one.mm) for one in (border, bare)
-            )
-            offs.append(abs(error) / max(half_mm, 1e-9) if abs(error) > least_mm else 0.0)
-    return offs
 
 
 def usual_heights(
@@ -219,21 +222,3 @@ def right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray
     """(s,) whether the predicted class is among the true ones; a spine slice at chest height may be labelled
     as either."""
     return np.asarray(np.take_along_axis(truth, decided_class[:, None], axis=1)[:, 0])
-
-
-def _answer(example: Example, vocabulary: Vocabulary, rule: Rule) -> Decision:
-    return decide(example.probabilities, example.z_mm, vocabulary, rule, example.turned, example.edges_mm)
-
-
-def _hits(example: Example, answer: Decision, vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    return right(predicted_class(answer.decided, len(vocabulary.chain)), example.truth)
-
-
-def _negative_log_likelihood(examples: Sequence[Example], vocabulary: Vocabulary, rule: Rule) -> float:
-    """Mean negative log-likelihood of "this slice is right" under the stated confidences."""
-    losses = []
-    for example in examples:
-        answer = _answer(example, vocabulary, rule)
-        hit, stated = _hits(example, answer, vocabulary), np.clip(answer.confidence, 1e-3, 1 - 1e-3)
-        losses.append(-np.log(np.where(hit, stated, 1 - stated)))
-    return float(np.concatenate(losses).mean())

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +36,12 @@ WARM, TIMED, VALIDATED = 1, 3, 64
 NEARLY_SHORTEST = 4.0
 
 
-class Timed(Protocol):
-    """The result of timing a network: seconds of one step and of one validated slice; see
-    `fovnet.net.cost.probes`."""
+@dataclass(frozen=True)
+class Timed:
+    """A network's timed training: median seconds of a step, and seconds of a validated slice."""
 
-    @property
-    def step_seconds(self) -> float: ...
-    @property
-    def validated_seconds(self) -> float: ...
+    step_seconds: float
+    validated_seconds: float
 
 
 @dataclass(frozen=True)
@@ -181,14 +179,6 @@ def _of(rows: Columns, timed: Sequence[Timed], name: str, whole: Timings | None 
     return Calibration(device, name, probes, 0 if whole is None else len(whole))
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """A probe as stored in the file."""
-
-    step_seconds: float
-    validated_seconds: float
-
-
 def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
     """The calibration fitted again to its timed networks and to finished trials.
 
@@ -206,7 +196,7 @@ def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
             f"{calibration.name}: measured with {mine}, but the trials have {theirs}; measure again with "
             "--again",
         )
-    timed = [_Kept(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes]
+    timed = [Timed(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes]
     return _of(rows, timed, calibration.name, whole)
 
 

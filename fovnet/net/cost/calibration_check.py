@@ -10,7 +10,7 @@ import numpy as np
 
 from fovnet.net.cost.calibration import Calibration, architecture_of
 from fovnet.net.cost.columns import Columns
-from fovnet.net.cost.predicted import costs, training_bytes, training_seconds
+from fovnet.net.cost.predicted import Work, costs, training_bytes, training_seconds
 from fovnet.net.cost.probes import VALIDATED, Bench
 from fovnet.net.family.architecture import Architecture
 
@@ -53,10 +53,7 @@ def held_out(rows: Columns, known: Calibration, count: int, seed: int) -> Column
     """`count` of the distinct `rows`, drawn among those that were not timed and whose step is predicted to be
     short, in rounds: one of each number of filters, then a second of each."""
     cost = costs(rows)
-    nothing = np.zeros(len(rows), dtype=np.int64)
-    step = training_seconds(
-        cost, rows.batch, slices=rows.batch, validation_slices=nothing, epochs=1, device=known.device
-    )
+    step = training_seconds(cost, rows.batch, Work(rows.batch, 0, 1), known.device)
     timed = {(architecture_of(probe), probe["batch"]) for probe in known.probes}
     usable = np.flatnonzero((step <= LONGEST_STEP) & (training_bytes(cost, rows.batch) <= LARGEST_BYTES))
     order = [
@@ -82,17 +79,13 @@ def measured(
     for row in range(len(rows)):
         net, batch = rows.architecture(row), int(rows.batch[row])
         one = costs(rows.taken([row]))
-        step = training_seconds(one, batch, slices=batch, validation_slices=0, epochs=1, device=known.device)[
-            0
-        ]
+        step = training_seconds(one, batch, Work(batch, 0, 1), known.device)[0]
         steps = int(np.clip(1.0 / step, 3, 30))
         train, validate = bench.steps(net, batch)
         train(1)
         validate()
         seconds = train(steps) + validate() + validate()
-        predicted = training_seconds(
-            one, batch, slices=steps * batch, validation_slices=2 * VALIDATED, epochs=1, device=known.device
-        )[0]
+        predicted = training_seconds(one, batch, Work(steps * batch, 2 * VALIDATED, 1), known.device)[0]
         properties, peak = asdict(net), grown(net, batch)
         yield HeldOut(
             **{name: properties[name] for name in _SHOWN}, filters=net.filters, batch=batch,

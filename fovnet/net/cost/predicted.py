@@ -12,15 +12,14 @@ the device's description.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.errors import SearchError
-from fovnet.net.cost.columns import Columns, columns_of
+from fovnet.net.cost.columns import Columns
 from fovnet.net.family.architecture import CHANNEL_NUMBERS, FC, HEADS, SMALL, SMALL_SIDE, Architecture
 
 FLOAT = 4        # bytes of a float32
@@ -234,12 +233,10 @@ def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, .
     )
 
 
-def training_seconds(
-    cost: Cost, batch: Any, *, slices: Any, validation_slices: Any, epochs: Any, device: Device
-) -> Floats:
+def training_seconds(cost: Cost, batch: Any, work: Work, device: Device) -> Floats:
     """(M,) seconds of whole trials.  The terms are added one by one: a matrix product may differ between
     machines in the last bit, and a search that is resumed elsewhere compares its predictions."""
-    amounts = terms(cost, batch, Work(slices, validation_slices, epochs), device)
+    amounts = terms(cost, batch, work, device)
     seconds = np.zeros(np.shape(amounts[0]))
     for amount, each in zip(amounts, device.prices, strict=True):
         seconds = seconds + amount * each
@@ -252,54 +249,4 @@ def price(
     """The cost of every row, its peak training bytes (M,) and seconds (M,): 0.03 s for 34,300."""
     cost = costs(rows)
     memory = training_bytes(cost, rows.batch, averaged=averaged)
-    return cost, memory, training_seconds(cost, rows.batch, **vars(work), device=device)
-
-
-def fits(memory: Floats, seconds: Floats, limits: Limits) -> NDArray[np.bool_]:
-    """(M,) whether each row is within the limits.  Raises SearchError ("no-feasible-row") with the limits and
-    least cost if none is."""
-    longest = np.inf if limits.seconds is None else limits.seconds
-    small, short = memory <= limits.bytes, seconds <= longest
-    if not (small & short).any():
-        raise SearchError("no-feasible-row", _nothing_fits(memory, seconds, small, short, limits))
-    return np.asarray(small & short)
-
-
-def _nothing_fits(
-    memory: Floats, seconds: Floats, small: NDArray[np.bool_], short: NDArray[np.bool_], limits: Limits
-) -> str:
-    parts = [f"none of the {len(memory):,} configurations can be trained within the limits"]
-    if not small.any():
-        parts.append(
-            f"search.memory_limit_gb is {limits.bytes / 1e9:g}, the smallest needs {memory.min() / 1e9:.3g}"
-        )
-    if not short.any():
-        parts.append(
-            f"search.seconds_limit is {limits.seconds:g}, the fastest is predicted to take "
-            f"{seconds.min():.3g}"
-        )
-    if small.any() and short.any():
-        parts.append(
-            f"{small.sum():,} need no more than search.memory_limit_gb {limits.bytes / 1e9:g} and "
-            f"{short.sum():,} take no longer than search.seconds_limit {limits.seconds:g}, but none does "
-            f"both; within the memory the fastest takes {seconds[small].min():.3g} s"
-        )
-    return "; ".join(parts) + ".  Raise a limit, or search smaller networks."
-
-
-def price_rows(
-    configurations: Sequence[Mapping[str, Any]],
-    *,
-    classes: int,
-    head: str,
-    slices: int,
-    validation_slices: int,
-    epochs: int,
-    device: Device,
-    inputs: Sequence[str] = ("slice",),
-) -> tuple[Floats, Floats]:
-    """Peak training bytes (M,) and seconds (M,) of a list of configurations."""
-    return price(
-        columns_of(configurations, classes=classes, head=head, inputs=inputs),
-        Work(slices, validation_slices, epochs), device,
-    )[1:]
+    return cost, memory, training_seconds(cost, rows.batch, work, device)

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.errors import SearchError
 from fovnet.net.cost.columns import columns_of_space
 from fovnet.net.cost.predicted import Cost, Device, Floats, Limits, Work, price
 from fovnet.search.space import Space
@@ -20,20 +22,53 @@ HEADER = ("weights", "forward_mflop", "memory_mb", "seconds", "fits")
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Every row of a space priced, each (M,): cost, peak bytes of training, seconds of a whole trial; `small`
-    and `short`: whether it is within the limits of bytes and seconds."""
+    """Every row of a space priced, each (M,): cost, peak bytes of training, seconds of a whole trial."""
 
     space: Space
     cost: Cost
     memory: Floats
     seconds: Floats
-    small: NDArray[np.bool_]
-    short: NDArray[np.bool_]
+    limits: Limits
+
+    @cached_property
+    def small(self) -> NDArray[np.bool_]:
+        """(M,) whether each row is within the limit of bytes."""
+        return np.asarray(self.memory <= self.limits.bytes)
+
+    @cached_property
+    def short(self) -> NDArray[np.bool_]:
+        """(M,) whether each row is within the limit of seconds."""
+        return np.asarray(self.seconds <= (self.limits.seconds or np.inf))
 
     @property
     def fits(self) -> NDArray[np.bool_]:
         """(M,) whether each row is within both limits."""
         return self.small & self.short
+
+    def refuse_where_nothing_fits(self) -> None:
+        """Raise SearchError ("no-feasible-row") with the limits and the least cost unless some row fits."""
+        if self.fits.any():
+            return
+        gigabytes, longest = self.limits.bytes / 1e9, self.limits.seconds
+        parts = [f"none of the {len(self.memory):,} configurations can be trained within the limits"]
+        if not self.small.any():
+            parts.append(
+                f"search.memory_limit_gb is {gigabytes:g}, the smallest needs {self.memory.min() / 1e9:.3g}"
+            )
+        if not self.short.any():
+            parts.append(
+                f"search.seconds_limit is {longest:g}, the fastest is predicted to take "
+                f"{self.seconds.min():.3g}"
+            )
+        if self.small.any() and self.short.any():
+            parts.append(
+                f"{self.small.sum():,} need no more than search.memory_limit_gb {gigabytes:g} and "
+                f"{self.short.sum():,} take no longer than search.seconds_limit {longest:g}, but none does "
+                f"both; within the memory the fastest takes {self.seconds[self.small].min():.3g} s"
+            )
+        raise SearchError(
+            "no-feasible-row", "; ".join(parts) + ".  Raise a limit, or search smaller networks."
+        )
 
 
 def prices(
@@ -43,7 +78,7 @@ def prices(
     """The rows of a space, priced on a device."""
     rows = columns_of_space(space, classes=classes, head=head, inputs=inputs, side=side)
     cost, memory, seconds = price(rows, work, device, averaged=averaged)
-    return Prices(space, cost, memory, seconds, memory <= limits.bytes, seconds <= (limits.seconds or np.inf))
+    return Prices(space, cost, memory, seconds, limits)
 
 
 def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:

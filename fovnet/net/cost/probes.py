@@ -6,7 +6,6 @@ change the time.
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import torch
 
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
+from fovnet.net.cost.calibration import Timed
 from fovnet.net.family.architecture import INPUTS, Architecture
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training import train as training
@@ -32,12 +32,9 @@ RATE = 1e-6                 # learning rate: small, so that nothing diverges
 
 
 @dataclass(frozen=True)
-class Probe:
-    """A network's timed training: median seconds of a step, and seconds of a validated slice; bytes at its
-    peak on a GPU, else 0."""
+class Probe(Timed):
+    """The same with the number of steps, and bytes at the peak on a GPU, else 0."""
 
-    step_seconds: float
-    validated_seconds: float
     steps: int
     peak_bytes: int
 
@@ -106,15 +103,6 @@ class Bench:
         started = self.now()
         act()
         return self.now() - started
-
-
-def device_name(device: torch.device) -> str:
-    """The name of the device in the records of trials."""
-    return (
-        torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else f"{platform.machine()} CPU, one thread"
-    )
 
 
 def _clock(device: torch.device) -> Callable[[], float]:

@@ -97,7 +97,16 @@ class Onnx:
 
         Raises ModelError ("engine-failed") where the runtime cannot, as for lack of memory.
         """
-        return _outputs(images, lambda given: self._session.run([PROBABILITIES, FEATURES], {IMAGES: given}))
+        try:
+            probabilities, features = self._session.run(
+                [PROBABILITIES, FEATURES], {IMAGES: images.contiguous().numpy()}
+            )
+        except Exception as fault:
+            # a runtime has its own kinds of errors, and one volume must not stop the rest
+            raise ModelError(
+                "engine-failed", f"{type(fault).__name__}: {fault}; use the engine torch"
+            ) from fault
+        return probabilities, features
 
 
 ENGINES: dict[str, Callable[[Sequence[nn.Module]], Engine]] = {"torch": Torch, "onnx": Onnx}
@@ -186,17 +195,6 @@ def _package(package: str, engine: str) -> Any:
             f"engine {engine}: the package {package} cannot be used here ({fault}); "
             f"pip install 'fovnet[{engine}]' (in a clone '.[{engine}]'), or use the engine torch",
         ) from fault
-
-
-def _outputs(images: Tensor, run: Callable[[Floats32], Sequence[Floats32]]) -> tuple[Floats32, Floats32]:
-    """Both outputs of a runtime's `run`.  Raises ModelError ("engine-failed") if it fails, as for lack of
-    memory."""
-    try:
-        probabilities, features = run(images.contiguous().numpy())
-    except Exception as fault:
-        # a runtime has its own kinds of errors, and one volume must not stop the rest
-        raise ModelError("engine-failed", f"{type(fault).__name__}: {fault}; use the engine torch") from fault
-    return probabilities, features
 
 
 def _answer(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:

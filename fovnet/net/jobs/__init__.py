@@ -4,7 +4,6 @@
     search_plan      the search that a configuration describes
     trials           a search on sliced volumes
     training_data    the labelled slices of a search
-    training_job     data and settings that all its trainings share
     single_training  one configuration, in this process
     workers          processes that train, and may die
 """

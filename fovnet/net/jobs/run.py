@@ -123,10 +123,9 @@ def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tupl
     from fovnet.search.explain.explanation import explain
     from fovnet.search.jobs.proposals import request_of
     from fovnet.search.journal import read_search, read_trials
-    from fovnet.search.spend.schedule import full_trainings
 
     owner, known = read_search(journal), read_trials(journal) if trials is None else trials
     request = request_of(journal, len(known))
-    done = full_trainings((trial.proposal for trial in known), owner.schedule.epochs)
+    done = owner.schedule.full_trainings(trial.proposal for trial in known)
     asked = done if trials is not None and request.ends_after is None else request.trials
     return owner, explain(owner, known, asked=asked, ends_after=request.ends_after, notes=request.notes)

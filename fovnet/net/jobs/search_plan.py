@@ -14,17 +14,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.jobs.run import journal_of_same_training, slices_of
-from fovnet.net.jobs.training_data import Labelled, training_fingerprint, training_rows
-from fovnet.net.jobs.training_job import training_job
+from fovnet.net.jobs.training_data import (
+    ROWS,
+    Labelled,
+    labelled_rows,
+    row_frequencies,
+    training_fingerprint,
+)
+from fovnet.net.recipe import Ranges, Recipe
+from fovnet.net.stopping import Ends, Plateau
 from fovnet.records import digest
 from fovnet.results import Results
+from fovnet.search.spend.envelope import Envelope
 
 if TYPE_CHECKING:
     from fovnet.config.models import Settings
-    from fovnet.net.cost.predicted import Device, Limits
+    from fovnet.net.cost.predicted import Device
     from fovnet.net.cost.prices import Prices
     from fovnet.net.cost.probes import Bench
     from fovnet.net.cost.speed import Timings
+    from fovnet.net.jobs.single_training import SingleTraining
     from fovnet.net.jobs.workers import Job
     from fovnet.net.training.warm_start import Beginning
     from fovnet.search.look.view import Polling, Ranking
@@ -112,46 +121,34 @@ def cost_device(settings: Settings) -> Device:
     )
 
 
-def cost_limits(settings: Settings) -> Limits:
-    """The limits of a training, in bytes and seconds."""
-    from fovnet.net.cost.predicted import Limits
-
-    return Limits(settings.search.memory_limit_gb * 1e9, settings.search.seconds_limit)
-
-
 def search_prices(settings: Settings, device: Device | None = None) -> Prices:
     """Every configuration priced.  The number of validation slices is that of the settings, at most that of
     the pack; without the setting it is that of the pack, and without both 0."""
+    from fovnet.config.regions import vocabulary
+
     validation = settings.training.validation_slices
     if (Path(settings.results) / "slices" / "slices.npz").exists():
         there = len(slices_of(settings).rows("validation"))
         validation = there if validation is None else min(validation, there)
-    return priced(settings, search_space(settings), validation or 0, device or cost_device(settings))
+    classes = len(vocabulary(settings.regions).classes)
+    space, device = search_space(settings), device or cost_device(settings)
+    return _priced(settings, space, classes, validation or 0, device)
 
 
-def priced(
-    settings: Settings, space: Space, validation_slices: int, device: Device, side: int = 128
+def _priced(
+    settings: Settings, space: Space, classes: int, validation_slices: int, device: Device, side: int = 128
 ) -> Prices:
     """The rows of a space, priced for slices of this side."""
-    from fovnet.config.regions import vocabulary
-    from fovnet.net.cost.predicted import Work
+    from fovnet.net.cost.predicted import Limits, Work
     from fovnet.net.cost.prices import prices
 
-    training = settings.training
+    training, options = settings.training, settings.search
     return prices(
-        space, classes=len(vocabulary(settings.regions).classes), head=training.head, inputs=training.inputs,
-        averaged=training.averaging > 0, device=device,
+        space, classes=classes, head=training.head, inputs=training.inputs, averaged=training.averaging > 0,
+        device=device,
         work=Work(training.slices_per_epoch, validation_slices, training.epochs),
-        limits=cost_limits(settings), side=side,
+        limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit), side=side,
     )
-
-
-def refuse_where_nothing_fits(settings: Settings, known: Prices) -> None:
-    """Raises SearchError as `fovnet.net.cost.predicted.fits` if no configuration is predicted to be within
-    the limits of memory and seconds."""
-    from fovnet.net.cost.predicted import fits
-
-    fits(known.memory, known.seconds, cost_limits(settings))
 
 
 def count_fitting(settings: Settings) -> int:
@@ -167,7 +164,7 @@ def count_fitting(settings: Settings) -> int:
             update={"search": settings.search.model_copy(update={"seconds_limit": None})}
         )
     known = search_prices(settings, Device(1.0, 1.0, 1.0) if unknown else None)
-    refuse_where_nothing_fits(settings, known)
+    known.refuse_where_nothing_fits()
     return int(known.fits.sum())
 
 
@@ -178,7 +175,6 @@ def probing_bench(settings: Settings, side: int = 128) -> Bench:
     from fovnet.config.regions import vocabulary
     from fovnet.machine.allocation import keep_freed_memory
     from fovnet.net.cost.probes import Bench
-    from fovnet.net.recipe import Ranges
     from fovnet.net.training.train import choose_device
 
     torch.set_num_threads(1)
@@ -230,18 +226,25 @@ class SearchPlan:
 
     @cached_property
     def data(self) -> Labelled:
-        """The slices that networks learn from and are scored on.  Raises as `training_rows`."""
-        return training_rows(self.settings, self.pack)
+        """The slices that networks learn from and are scored on.  Raises as `labelled_rows`."""
+        count, seed = self.settings.training.validation_slices, self.settings.seed
+        return labelled_rows(self.pack).scored_on(count, seed)
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of what a journal depends on: settings of search and training except the number of trials,
         labelled slices, warm-start networks, what earlier searches taught."""
-        from fovnet.config.models import deciding
-
         begun = [member.sha256 for member in self.begun]
         later = [*([begun] if begun else []), *([self.prior.sha256] if self.prior else [])]
-        return digest([*deciding(self.settings), *training_fingerprint(self.pack), *later])
+        return digest([*self.settings.deciding, *training_fingerprint(self.pack), *later])
+
+    def prices(self, side: int = 128) -> Prices:
+        """Every configuration priced, for slices of this side.  Raises as `labelled_rows`, `cost_device` and
+        `Prices.refuse_where_nothing_fits`."""
+        scored, device = len(self.data.validation), cost_device(self.settings)
+        known = _priced(self.settings, self.space, len(self.pack.classes), scored, device, side)
+        known.refuse_where_nothing_fits()
+        return known
 
     def search(self) -> Search:
         """The search, every configuration priced; one predicted to exceed a limit is never proposed.
@@ -251,9 +254,7 @@ class SearchPlan:
         from fovnet.search.look.view import Modelling
         from fovnet.search.search import Search
 
-        settings, options, data = self.settings, self.settings.search, self.data
-        known = priced(settings, self.space, len(data.validation), cost_device(settings))
-        refuse_where_nothing_fits(settings, known)
+        settings, options, known = self.settings, self.settings.search, self.prices()
         model = Modelling(
             options.targets, options.kernel, options.hyperparameters, options.per_second, options.choose,
             options.fidelity,
@@ -267,7 +268,49 @@ class SearchPlan:
 
     def job(self, journal: Path) -> Job:
         """The job that the trainings of this search share, in its journal."""
-        return training_job(self.settings, self.pack, journal, self.begun)
+        from fovnet.net.jobs.workers import Job, stamp_of
+
+        training, pruning = self.settings.training, self.settings.training.early_stopping.envelope
+        pixels = self.pack.folder / "pixels.npy"
+        return Job(
+            pixels, rows=journal / ROWS, weights=journal / "networks", head=training.head,
+            device=training.device, recipe=self._recipe,
+            envelope=Envelope(tuple(pruning.milestones), pruning.margin) if pruning else None,
+            inputs=self.pack.inputs, kinds=tuple(training.inputs), begin=self.begun,
+            rate_factor=training.rate_factor, stamp=stamp_of(pixels),
+        )
+
+    @property
+    def _recipe(self) -> Recipe:
+        """The numbers of every training, with the rules that end one before its last epoch."""
+        training, plateau = self.settings.training, self.settings.training.early_stopping.plateau
+        ends = Ends(
+            training.guessing_epochs,
+            60.0 * training.timeout_minutes if training.timeout_minutes else None,
+            Plateau(**plateau.model_dump()) if plateau else None,
+        )
+        return Recipe(
+            training.epochs, training.slices_per_epoch, Ranges(**training.augmentation.model_dump()),
+            training.averaging, ends, training.precision, training.cooldown, training.sampling,
+        )
+
+    def single(
+        self, configuration: dict[str, Any], folder: Path, epochs: int | None, training_seed: int | None
+    ) -> SingleTraining:
+        """The training of one configuration on these slices; it is not started.
+
+        epochs, training_seed  those of the settings if None
+        Raises as `labelled_rows` and `warm_start_networks`.
+        """
+        from fovnet.net.jobs.single_training import SingleTraining
+
+        settings, job = self.settings, self.job(folder)
+        job = replace(job, recipe=replace(job.recipe, epochs=epochs or job.recipe.epochs), stamp=None)
+        return SingleTraining(
+            configuration, labelled_rows(self.pack), digest(training_fingerprint(self.pack)), folder, job,
+            settings.seed, settings.seed if training_seed is None else training_seed,
+            settings.training.validation_slices, row_frequencies(settings, self.pack),
+        )
 
     def refuse_other_slices(self, journal: Path) -> None:
         """Raise SearchError ("journal-of-other-slices") unless the journal was begun for these slices."""
@@ -343,6 +386,4 @@ def _schedule(settings: Settings) -> Schedule:
 
 def jobs_journal(settings: Settings, results: Results) -> Path:
     """The journal of the search with these settings that runs its slots as separate jobs."""
-    from fovnet.config.models import deciding
-
-    return results.jobs(digest(deciding(settings)))
+    return results.jobs(digest(settings.deciding))

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.machine.allocation import keep_freed_memory
-from fovnet.net.jobs.training_data import Labelled, drawn
-from fovnet.net.jobs.workers import Job, train
+from fovnet.net.jobs.training_data import Labelled
+from fovnet.net.jobs.workers import Job, one_thread, train
 from fovnet.net.paths import forget
 from fovnet.records import digest, read_json, write_json
 from fovnet.search.journal import locked
@@ -59,19 +58,16 @@ class SingleTraining:
     @property
     def scored_on(self) -> NDArray[np.int64]:
         """(v,) the validation rows of the score, ascending."""
-        return drawn(self.data.validation, self.validation_slices, self.seed)
+        return self._data.validation
+
+    @property
+    def _data(self) -> Labelled:
+        return self.data.scored_on(self.validation_slices, self.seed)
 
     @property
     def guess(self) -> float:
         """The validation loss of guessing, in nats."""
-        import torch
-
-        from fovnet.net.training.train import class_weights, guessing_loss
-
-        train, validation = (
-            torch.from_numpy(self.data.targets[rows]) for rows in (self.data.train, self.scored_on)
-        )
-        return guessing_loss(validation, class_weights(train, self.often))
+        return self._data.guess(self.often)
 
     def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
         """The outcome of the training, written to trial.json; the recorded one if this very training was done
@@ -87,13 +83,13 @@ class SingleTraining:
         recorded = self.recorded()
         if recorded is not None:
             return recorded.outcome
-        self._settle()
+        one_thread()                            # gives the same bits as in a search
         record = self.folder / RECORD
         # of another training: its network must not stand beside this one's record
         if record.exists():
             self.network.unlink(missing_ok=True)
             record.unlink()
-        rows = replace(self.data, validation=self.scored_on).write(self.folder)
+        rows = self._data.write(self.folder)
         learned = digest([self.source, self.seed, self.validation_slices])
         job = replace(self.job, rows=rows, weights=self.folder / "networks", source=learned)
         proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
@@ -142,10 +138,3 @@ class SingleTraining:
             return from_facts(facts), facts.get("decides")
         except (OSError, ValueError, KeyError, TypeError):
             return None, None
-
-    def _settle(self) -> None:
-        """Set one thread for arithmetic, as in a worker, which gives the same bits as in a search."""
-        import torch
-
-        torch.set_num_threads(1)
-        keep_freed_memory()

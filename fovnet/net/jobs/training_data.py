@@ -36,6 +36,22 @@ class Labelled:
     validation: NDArray[np.int64]
     placing: Placing | None = None
 
+    def scored_on(self, count: int | None, seed: int) -> Labelled:
+        """The same with `count` of the validation rows, ascending: those on which all trials of a seed are
+        scored; all if `count` is None or more than there are."""
+        order = np.random.default_rng([seed, VALIDATION]).permutation(self.validation)
+        return replace(self, validation=np.sort(order[:count]))
+
+    def guess(self, often: Tensor | None) -> float:
+        """The validation loss of guessing, in nats, which is that of a network that has learned nothing; the
+        training rows are drawn as `often` (n,), None: uniformly."""
+        import torch
+
+        from fovnet.net.training.train import class_weights, guessing_loss
+
+        train, validation = (torch.from_numpy(self.targets[rows]) for rows in (self.train, self.validation))
+        return guessing_loss(validation, class_weights(train, often))
+
     def write(self, folder: Path) -> Path:
         """`folder/rows.npz`, the file `rows` of a `Job`: the data of a journal's trainings, or of a single
         one, as rows of the pack.
@@ -57,12 +73,6 @@ def refuse_without_slices(data: Labelled) -> None:
                 "search-no-slices",
                 f"the {name} split has no slices: label volumes of more subjects, or change the split",
             )
-
-
-def drawn(validation: NDArray[np.int64], count: int | None, seed: int) -> NDArray[np.int64]:
-    """(min(count, v),) of the validation rows (v,), ascending: those on which all trials of a seed are
-    scored; all if `count` is None."""
-    return np.sort(np.random.default_rng([seed, VALIDATION]).permutation(validation)[:count])
 
 
 def training_fingerprint(pack: Pack) -> list[Any]:
@@ -98,15 +108,6 @@ def labelled_rows(pack: Pack) -> Labelled:
     data = Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing)
     refuse_without_slices(data)
     return data
-
-
-def training_rows(settings: Settings, pack: Pack) -> Labelled:
-    """The training data of a search: that of the pack, with the validation rows on which all its trials are
-    scored.  Raises as `labelled_rows`."""
-    data = labelled_rows(pack)
-    return replace(
-        data, validation=drawn(data.validation, settings.training.validation_slices, settings.seed)
-    )
 
 
 def row_frequencies(settings: Settings, pack: Pack) -> Tensor | None:

@@ -13,7 +13,7 @@ from fovnet.search.jobs.steps import finish, on_record
 from fovnet.search.journal import read_search, read_slot, read_trials, slot_path
 from fovnet.search.run import Submit, go_on
 from fovnet.search.search import Search
-from fovnet.search.spend.book import Book, entries_of
+from fovnet.search.spend.book import Book
 from fovnet.search.spend.spends import may_go_on
 from fovnet.search.trial import Outcome, Proposal, Trial
 
@@ -78,7 +78,7 @@ def _forget_done(job: Job, journal: Path, search: Search) -> None:
     except SearchError:
         return
     scores = {trial.proposal.slot: trial.score for trial in trials}
-    book = Book(search.schedule, entries_of([trial.proposal for trial in trials], scores), free=True)
+    book = Book.of(search.schedule, (trial.proposal for trial in trials), scores, free=True)
     _forget(job.weights, journal, needed=may_go_on(book, search.workers))
     for trial in trials:
         if trial.proposal.continues is not None and trial.outcome.status != "error":

@@ -198,6 +198,8 @@ def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device)
     """The record of a training's end; where epochs have seconds of their own, those of this slot's epochs."""
     import torch
 
+    from fovnet.net.training.train import device_name
+
     own = ending.epoch_seconds if job.process_seconds or proposal.epochs is not None else None
     return Outcome(
         status=ending.status,
@@ -206,9 +208,7 @@ def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device)
         score=min((loss for loss in ending.validation_loss if np.isfinite(loss)), default=None),
         seconds=ending.seconds if own is None else sum(own[proposal.begun :]),
         peak_memory_bytes=ending.peak_memory_bytes,
-        device=torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else f"{platform.machine()} CPU, one thread",
+        device=device_name(device),
         message=f"{ending.message}{_logged(job, proposal.slot, ending.trace)}",
         versions={"torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()},
         epoch_seconds=own or (),
@@ -294,13 +294,17 @@ def _process() -> ProcessPoolExecutor:
     )
 
 
-def _settle(parent: int) -> None:
-    """Set one thread for arithmetic, keep freed memory, and end with the parent: its SIGKILL must not leave
-    trainings running."""
+def one_thread() -> None:
+    """Set one thread for arithmetic, and keep freed memory."""
     import torch
 
-    # Ctrl-C in a terminal: only the parent reports it
-    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     torch.set_num_threads(1)
     keep_freed_memory()
+
+
+def _settle(parent: int) -> None:
+    """Set one thread, and end with the parent: its SIGKILL must not leave trainings running."""
+    # Ctrl-C in a terminal: only the parent reports it
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    one_thread()
     end_with(parent)

@@ -11,6 +11,7 @@ loss.
 from __future__ import annotations
 
 import math
+import platform
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -131,6 +132,15 @@ def choose_device(name: str) -> torch.device:
         raise ConfigError("device-missing", f"device {name!r} does not exist; GPUs are numbered from cuda:0 "
                                             f"to cuda:{torch.cuda.device_count() - 1}")
     return device
+
+
+def device_name(device: torch.device) -> str:
+    """The name of the device in the records of trials."""
+    return (
+        torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"{platform.machine()} CPU, one thread"
+    )
 
 
 def class_weights(targets: Tensor, often: Tensor | None = None) -> Tensor:

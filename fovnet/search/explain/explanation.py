@@ -21,7 +21,7 @@ from fovnet.maths.intervals import wilson_interval
 from fovnet.search.explain.corrected_seconds import pace_of, refined, seconds_of
 from fovnet.search.explain.descent import Descent, descent
 from fovnet.search.explain.importance import Matter, what_matters
-from fovnet.search.explain.spent import Spending, what_was_spent
+from fovnet.search.explain.spent import Spending, virtual_ends, what_was_spent
 from fovnet.search.explain.taught import Taught, taught
 from fovnet.search.search import Search
 from fovnet.search.space import Level
@@ -243,15 +243,12 @@ def _epochs_left(search: Search, trials: Sequence[Trial], asked: int, ends_after
         asked = min(asked, ends_after)
     elif ends_after is not None and len(trials) >= ends_after:
         return 0
-    return max(
-        0, asked * schedule.epochs - sum(own_epochs(trial.proposal, schedule.epochs) for trial in trials)
-    )
+    return max(0, asked * schedule.epochs - schedule.spent(trial.proposal for trial in trials))
 
 
 def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
     """One step per trial; `virtual_end` is None from the first missing slot on."""
-    unbroken = [trial for slot, trial in enumerate(trials) if trial.proposal.slot == slot]
-    ends = dict(enumerate(search.clock.ends([trial.proposal.predicted_seconds for trial in unbroken])))
+    ends = virtual_ends(search, trials)
     steps: list[Step] = []
     best: float | None = None
     spent = predicted = 0.0
@@ -277,21 +274,18 @@ def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
             score = at_end.get(trial.proposal.row)
             inside = None if score is None else forecast.holds(score)
             predictions.append(Prediction(trial.proposal.slot, forecast, score, inside))
-    forecast_trials = [
-        trial for trial in trials if trial.proposal.forecast is not None and trial.outcome.status != "error"
-    ]
-    chances = [
-        trial.proposal.forecast.chance_to_train
-        for trial in forecast_trials
-        if trial.proposal.forecast is not None
+    foretold = [
+        (forecast.chance_to_train, trial.score is not None)
+        for trial in trials
+        if (forecast := trial.proposal.forecast) is not None and trial.outcome.status != "error"
     ]
     came = [(one.score, one.forecast) for one in predictions if one.score is not None]
     return Forecasts(
         Share.of([one.inside for one in predictions if one.inside is not None]),
         sum(forecast.low is not None and score < forecast.low for score, forecast in came),
         sum(forecast.high is not None and score > forecast.high for score, forecast in came),
-        Share.of([trial.score is not None for trial in forecast_trials]),
-        float(sum(chances)),
+        Share.of([trained for _, trained in foretold]),
+        float(sum(chance for chance, _ in foretold)),
         tuple(predictions),
     )
 

@@ -170,16 +170,21 @@ def _stopped(trial: Trial) -> Stopped:
     return Stopped(proposal.slot, proposal.epochs, trial.score, dict(proposal.configuration))
 
 
-def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
+def virtual_ends(search: Search, trials: Sequence[Trial]) -> dict[int, float]:
+    """The virtual time in seconds at which each slot ends, of those before the first missing one."""
     unbroken = [
         one.proposal.predicted_seconds for slot, one in enumerate(trials) if one.proposal.slot == slot
     ]
-    ends = search.clock.ends(unbroken)
+    return dict(enumerate(search.clock.ends(unbroken)))
+
+
+def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
+    ends = virtual_ends(search, trials)
     place: dict[int, int] = {}
     found = []
     for trial in trials:
         slot, row = trial.proposal.slot, trial.proposal.row
-        end = ends[slot] if slot < len(ends) else None
+        end = ends.get(slot)
         begin = None if end is None else end - trial.proposal.predicted_seconds
         found.append(
             Stretch(slot, place.setdefault(row, len(place)), trial.proposal.rung, begin, end, trial.score)

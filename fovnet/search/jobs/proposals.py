@@ -7,7 +7,7 @@ Fast to import: while planning, a workflow asks here which slots there are and w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from fovnet.errors import SearchError
 from fovnet.records import read_json, write_json
 from fovnet.search.clock import Clock
 from fovnet.search.journal import read_header
-from fovnet.search.spend.schedule import full_trainings, within_budget
+from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Proposal, proposal_facts, proposal_of
 
 
@@ -60,20 +60,20 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
 def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[Proposal]:
     """The proposals of slots 0..slots-1, fewer if the search ends before.  Raises SearchError as
     `read_proposal`."""
-    proposals: list[Proposal] = []
-    for slot in range(slots):
-        decided = read_proposal(folder, slot, source)
-        if isinstance(decided, str):
-            break
-        proposals.append(decided)
-    return proposals
+    return _read_while(folder, source, lambda made: len(made) < slots)
 
 
 def proposals_within(folder: Path, trials: int, source: str | None = None) -> list[Proposal]:
     """The proposals made for the epochs of so many trials, fewer if the search ends before.  Raises
     SearchError as `read_proposal`."""
+    return _read_while(folder, source, lambda made: is_within_budget(folder, made, trials))
+
+
+def _read_while(
+    folder: Path, source: str | None, wanted: Callable[[Sequence[Proposal]], bool]
+) -> list[Proposal]:
     proposals: list[Proposal] = []
-    while is_within_budget(folder, proposals, trials):
+    while wanted(proposals):
         decided = read_proposal(folder, len(proposals), source)
         if isinstance(decided, str):
             break
@@ -84,7 +84,7 @@ def proposals_within(folder: Path, trials: int, source: str | None = None) -> li
 def is_within_budget(folder: Path, proposals: Sequence[Proposal], trials: int) -> bool:
     """Whether the search in a journal has a slot after these: those before it spend less than the epochs of
     so many trials."""
-    return within_budget(proposals, trials, read_header(folder).get("schedule", {}).get("epochs", 1))
+    return Schedule(**read_header(folder).get("schedule", {})).within_budget(proposals, trials)
 
 
 def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
@@ -138,8 +138,9 @@ def request_of(folder: Path, finished: int) -> Request:
     )
     # Journals of an early release have only the greatest number, and state in their notes that a search
     # ended.
-    epochs = header.get("schedule", {}).get("epochs")
-    counted = max(slot, finished) if epochs is None else full_trainings(read_proposals(folder, slot), epochs)
+    counted = max(slot, finished)
+    if schedule := header.get("schedule"):
+        counted = Schedule(**schedule).full_trainings(read_proposals(folder, slot))
     asked = header.get("asked", header.get("trials", counted))
     ends_after = slot if ending else header.get("ends_after")
     return Request(int(asked), ends_after, (*header["notes"], *ending))

@@ -42,10 +42,8 @@ def _searched(view: View) -> int | None:
     rows = _candidates(view)
     if not len(rows):
         return None
-    counted = [trial for trial in view.seen if trial.outcome.status != "error"]
-    known = np.array([trial.proposal.row for trial in counted], dtype=np.int64)
-    values = scaled(np.array([np.inf if trial.score is None else trial.score for trial in counted]))
-    cube = view.space.unit_cube
+    known, losses = view.losses
+    values, cube = scaled(losses), view.space.unit_cube
     p = cubic(cube[known], values, cube[rows])
     y = target(values, view.polling.target_step)
     if (p <= y).any():

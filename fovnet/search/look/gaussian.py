@@ -177,21 +177,25 @@ def improving(view: View, belief: Belief, chances: Chances) -> Integers:
 def log_improvement(view: View, belief: Belief, rows: Integers) -> Floats:
     """Log expected improvement (m,), the mean over the processes."""
     price = np.log(view.predicted_seconds[rows]) if view.modelling.per_second else 0.0
+    return _log_mean(log_expected_improvement, belief, rows, belief.best) - price
+
+
+def _log_mean(
+    measure: Callable[[Floats, Floats, float], Floats], belief: Belief, rows: Integers, best: float
+) -> Floats:
+    """The logarithm (m,) of the mean over the processes of what a measure gives the logarithm of."""
     each = [
-        log_expected_improvement(mean[rows], variance[rows], belief.best)
+        measure(mean[rows], variance[rows], best)
         for mean, variance in zip(belief.mean, belief.variance, strict=True)
     ]
-    return np.asarray(logsumexp(each, axis=0) - np.log(len(each)) - price)
+    return np.asarray(logsumexp(each, axis=0) - np.log(len(each)))
 
 
 def likely_improving(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-pi."""
     rows = np.flatnonzero(view.free)
-    each = [
-        log_probability_of_improvement(mean[rows], variance[rows], belief.best - 0.01)
-        for mean, variance in zip(belief.mean, belief.variance, strict=True)
-    ]
-    return chances.best(rows, np.asarray(logsumexp(each, axis=0) - np.log(len(each))))
+    promise = _log_mean(log_probability_of_improvement, belief, rows, belief.best - 0.01)
+    return chances.best(rows, promise)
 
 
 def lowest_bound(view: View, belief: Belief, chances: Chances) -> Integers:

@@ -145,9 +145,7 @@ class Ranked:
     @classmethod
     def of(cls, view: View) -> Ranked:
         """The ranks of the trials that the view has seen."""
-        counted = [trial for trial in view.seen if trial.outcome.status != "error"]
-        rows = np.array([trial.proposal.row for trial in counted], dtype=np.int64)
-        scores = np.array([np.inf if trial.score is None else trial.score for trial in counted])
+        rows, scores = view.losses
         order = np.argsort(scores, kind="stable")
         scored = int(np.isfinite(scores).sum())
         ranks = np.empty(len(scores))

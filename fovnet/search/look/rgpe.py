@@ -21,7 +21,7 @@ from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
 from fovnet.maths.warping import TARGETS
 from fovnet.search.look import ranking
-from fovnet.search.look.ensemble import BAND
+from fovnet.search.look.ensemble import among_seen
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import Belief, believe, chosen, expected_improvement, improving, mixed
 from fovnet.search.look.guard import left_out, wrong_pairs
@@ -94,7 +94,6 @@ def _theta(source: EarlierSearch, axes: tuple[Axis, ...], targets: str, kernel: 
 
 
 def foretold(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
-    """The forecast of a row, by its place among what is believed of the rows seen, as of "ranking"."""
-    seen = ranking.in_order(*view.scored)
-    asked = -(belief.mean[0, row] + BAND * np.sqrt(belief.variance[0, row]))
-    return ranking.forecast(view, seen, np.tile(-belief.mean[0, seen.rows], (3, 1)), asked, row)
+    """The forecast of a row, by its place among what is believed of the rows seen."""
+    rows = ranking.in_order(*view.scored).rows
+    return among_seen(view, belief, belief.mean[0, rows], row)

@@ -77,10 +77,9 @@ def split(view: View) -> tuple[Integers, Integers]:
 
     Failures and pending trials are never good: hyperopt takes a running trial for a bad one, too.
     """
-    counted = [trial for trial in view.seen if trial.outcome.status != "error"]
-    rows = np.array([*(trial.proposal.row for trial in counted), *view.pending], dtype=np.int64)
-    losses = np.full(len(rows), np.inf)
-    losses[: len(counted)] = [np.inf if trial.score is None else trial.score for trial in counted]
+    known, scores = view.losses
+    rows = np.append(known, np.array(view.pending, dtype=np.int64))
+    losses = np.pad(scores, (0, len(view.pending)), constant_values=np.inf)
     count = min(int(np.ceil(0.25 * np.sqrt(len(rows)))), MOST_GOOD, int(np.isfinite(losses).sum()))
     good = np.zeros(len(rows), dtype=bool)
     good[np.argsort(losses, kind="stable")[:count]] = True

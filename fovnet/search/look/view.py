@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -196,23 +196,24 @@ class View:
     @property
     def scored(self) -> tuple[NDArray[np.int64], Floats]:
         """Rows and scores, (n,) each, of the trials that have one."""
-        pairs = [(trial.proposal.row, trial.score) for trial in self.seen if trial.score is not None]
-        return np.array([row for row, _ in pairs], dtype=np.int64), np.array(
-            [score for _, score in pairs], dtype=np.float64
-        )
+        known = [trial for trial in self.seen if trial.score is not None]
+        return _rows(known), np.array([trial.score for trial in known], dtype=np.float64)
+
+    @property
+    def losses(self) -> tuple[NDArray[np.int64], Floats]:
+        """Rows and scores, (n,) each, of all trials but those that the machine ended; a failure's is
+        infinite."""
+        counted = [trial for trial in self.seen if trial.outcome.status != "error"]
+        scores = [np.inf if trial.score is None else trial.score for trial in counted]
+        return _rows(counted), np.array(scores, dtype=np.float64)
 
     @property
     def observations(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Rows, rungs and scores, (N,) each, of all slots with a score, also of those that a later one
         continues."""
-        scored = [
-            (one.proposal.row, one.proposal.rung, one.score) for one in self.trials if one.score is not None
-        ]
-        rows, rungs, scores = zip(*scored, strict=True) if scored else ((), (), ())
-        return (
-            np.array(rows, dtype=np.int64), np.array(rungs, dtype=np.int64),
-            np.array(scores, dtype=np.float64),
-        )
+        known = [trial for trial in self.trials if trial.score is not None]
+        rungs = np.array([trial.proposal.rung for trial in known], dtype=np.int64)
+        return _rows(known), rungs, np.array([trial.score for trial in known], dtype=np.float64)
 
     @property
     def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -221,28 +222,29 @@ class View:
         if self.memory is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         informative = [trial for trial in self.seen if trial.outcome.status != "error"]
-        rows = np.array([trial.proposal.row for trial in informative], dtype=np.int64)
-        return rows, np.array([trial.outcome.status != "out_of_memory" for trial in informative], dtype=bool)
+        fits = [trial.outcome.status != "out_of_memory" for trial in informative]
+        return _rows(informative), np.array(fits, dtype=bool)
 
     @property
     def failed(self) -> NDArray[np.int64]:
         """Rows that failed because of their configuration, except out of memory if there are memory
         estimates."""
-        return np.array(
-            [trial.proposal.row for trial in self.seen if self._is_failure(trial)], dtype=np.int64
-        )
+        return _rows(filter(self._is_failure, self.seen))
 
     @property
     def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Rows (n,) of the trials that have a score or are in `failed`, by slot, and whether they have
         one."""
         informative = [trial for trial in self.seen if trial.score is not None or self._is_failure(trial)]
-        rows = np.array([trial.proposal.row for trial in informative], dtype=np.int64)
-        return rows, np.array([trial.score is not None for trial in informative], dtype=bool)
+        return _rows(informative), np.array([trial.score is not None for trial in informative], dtype=bool)
 
     def _is_failure(self, trial: Trial) -> bool:
         explained = self.memory is not None and trial.outcome.status == "out_of_memory"
         return configuration_is_to_blame(trial.outcome.status) and not explained
+
+
+def _rows(trials: Iterable[Trial]) -> NDArray[np.int64]:
+    return np.array([trial.proposal.row for trial in trials], dtype=np.int64)
 
 
 class Choice(NamedTuple):

@@ -2,7 +2,7 @@
 
     schedule  the settings of a Spend, the rungs and the brackets
     book      what a Spend is told
-    full, hyperband, asha  the Spends
-    spends    them by name, and which checkpoints they still need
+    hyperband, asha  two Spends
+    spends    all by name, and which checkpoints they still need
     envelope  the loss above which a trial is pruned
 """

@@ -55,6 +55,21 @@ class Book:
     entries: tuple[Entry, ...]
     free: bool
 
+    @classmethod
+    def of(
+        cls, schedule: Schedule, earlier: Iterable[Proposal], scores: Mapping[int, float | None], *,
+        free: bool,
+    ) -> Book:
+        """The book of all earlier proposals; `scores` has those of the seen slots."""
+        entries = (
+            Entry(
+                one.slot, one.row, one.bracket, one.rung, one.continues, one.slot in scores,
+                scores.get(one.slot),
+            )
+            for one in earlier
+        )
+        return cls(schedule, tuple(entries), free)
+
     @cached_property
     def gone_on(self) -> frozenset[int]:
         """The slots that another continues."""
@@ -93,13 +108,3 @@ def best_of(entries: Iterable[Entry]) -> list[Entry]:
     """The scored ones, best first, ties by slot."""
     scored = [(entry.score, entry.slot, entry) for entry in entries if entry.score is not None]
     return [entry for *_, entry in sorted(scored, key=lambda each: each[:2])]
-
-
-def entries_of(earlier: Sequence[Proposal], scores: Mapping[int, float | None]) -> tuple[Entry, ...]:
-    """The entries of all earlier proposals; `scores` has those of the seen slots."""
-    return tuple(
-        Entry(
-            one.slot, one.row, one.bracket, one.rung, one.continues, one.slot in scores, scores.get(one.slot)
-        )
-        for one in earlier
-    )

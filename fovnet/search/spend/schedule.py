@@ -74,6 +74,26 @@ class Schedule:
         begun: int = (self.last + 1) * self.eta**s
         return -(-begun // (s + 1))
 
+    def newest_possible(self, proposals: Sequence[Proposal]) -> int:
+        """The newest bracket that the slot after these may be in: hyperband passes over K at most, asha has
+        one."""
+        newest = max((proposal.bracket for proposal in proposals), default=-1)
+        return newest + self.last + 1 if self.kind == "hyperband" else 0
+
+    def full_trainings(self, proposals: Iterable[Proposal]) -> int:
+        """How many full trainings have the epochs that these proposals spend, rounded down; of "full", their
+        number."""
+        return self.spent(proposals) // self.epochs
+
+    def within_budget(self, proposals: Iterable[Proposal], trials: int) -> bool:
+        """Whether a search for the epochs of so many full trainings has a slot after these: of "full", fewer
+        than `trials`."""
+        return self.spent(proposals) < trials * self.epochs
+
+    def spent(self, proposals: Iterable[Proposal]) -> int:
+        """The epochs that these proposals spend."""
+        return sum(own_epochs(proposal, self.epochs) for proposal in proposals)
+
     @property
     def facts(self) -> dict[str, Any]:
         """The schedule as JSON; empty for "full", whose journals are those of before there were schedules."""
@@ -83,26 +103,7 @@ class Schedule:
 FULL = Schedule()
 
 
-def newest_possible(schedule: Schedule, proposals: Sequence[Proposal]) -> int:
-    """The newest bracket that the slot after these may be in: hyperband passes over K at most, asha has
-    one."""
-    newest = max((proposal.bracket for proposal in proposals), default=-1)
-    return newest + schedule.last + 1 if schedule.kind == "hyperband" else 0
-
-
 def own_epochs(proposal: Proposal, epochs: int) -> int:
     """The epochs that a proposal spends itself, those of the training it goes on with not counted; `epochs`
     is R."""
     return (epochs if proposal.epochs is None else proposal.epochs) - proposal.begun
-
-
-def full_trainings(proposals: Iterable[Proposal], epochs: int) -> int:
-    """How many full trainings of so many epochs these proposals spend, rounded down; without a schedule,
-    their number."""
-    return sum(own_epochs(proposal, epochs) for proposal in proposals) // epochs
-
-
-def within_budget(proposals: Sequence[Proposal], trials: int, epochs: int) -> bool:
-    """Whether a search for the epochs of so many full trainings has a slot after these: of "full", fewer than
-    `trials`."""
-    return sum(own_epochs(proposal, epochs) for proposal in proposals) < trials * epochs

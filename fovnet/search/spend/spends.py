@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from fovnet.search.spend.asha import asha
-from fovnet.search.spend.book import Book, Spend, best_of
-from fovnet.search.spend.full import full
+from fovnet.search.spend.book import Begin, Book, Move, Spend, best_of
 from fovnet.search.spend.hyperband import hyperband, promoted
 from fovnet.search.spend.schedule import Kind
+
+
+def full(book: Book) -> Move | None:
+    """Every training to its last epoch: begins another configuration, as long as a row is left."""
+    return Begin(0, book.schedule.last) if book.free else None
+
 
 SPENDS: Mapping[Kind, Spend] = {"full": full, "hyperband": hyperband, "asha": asha}
 

@@ -15,8 +15,7 @@ from fovnet.decision.chain.boundaries import SHARE, interval
 from fovnet.decision.chain.spans import UPSIDE_DOWN, decide
 from fovnet.decision.rule import Rule
 from fovnet.maths.chain_recursion import Crossings
-from fovnet.maths.ladder import crossings
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder_with_heights import Height, Ladder
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
 
 TWO = Vocabulary((Region("lower", 0, "#000000"), Region("upper", 1, "#ffffff")))
@@ -53,7 +52,7 @@ def test_intervals_of_borders_drawn_from_the_posterior_hold_nine_times_in_ten() 
         kind = [border for border in decision.boundaries if (border.below, border.above) == TWO.chain]
         if not kind:
             continue
-        crossed: Crossings = crossings(np.log(p[:, :2]), np.log(p[:, 2]))
+        crossed: Crossings = Ladder(np.log(p[:, :2]), np.log(p[:, 2])).crossings()
         chance = np.exp(crossed.borders[0, 1:-1])
         at = int(rng.choice(s - 1, p=chance / chance.sum()))
         held.append(kind[0].low_mm <= rng.uniform(z_mm[at], z_mm[at + 1]) <= kind[0].high_mm)

@@ -16,8 +16,7 @@ from scipy.special import expit, logit
 from fovnet.decision.chain.spans import decide, edges, outline, predicted_class, shares
 from fovnet.decision.fitting.objective import Example
 from fovnet.decision.rule import MEANINGS, Rule
-from fovnet.maths.ladder import best_path
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder_with_heights import Height, Ladder
 from fovnet.regions import DEFAULT, Region, Vocabulary
 
 N = len(DEFAULT.chain)
@@ -293,7 +292,7 @@ def test_without_spine_and_smoothing_the_chain_is_the_plain_ladder(bodies: Bodie
     log-probabilities."""
     p = np.delete(bodies(7).probabilities, N, axis=1)
     p /= p.sum(axis=1, keepdims=True)
-    plain, _ = best_path(np.log(p[:, :N]), np.log(p[:, N]))
+    plain, _ = Ladder(np.log(p[:, :N]), np.log(p[:, N])).best()
     chain_only = Vocabulary(tuple(region for region in DEFAULT.regions if region.rung is not None))
     decision = decide(p, bodies(7).z_mm, chain_only, Rule(sigma_mm=0))
     expected = np.where((plain >= 1) & (plain <= N), plain - 1, N)

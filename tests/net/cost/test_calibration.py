@@ -47,7 +47,7 @@ def space() -> Columns:
 
 
 def seconds_on(device: Device, rows: Columns, work: Work) -> np.ndarray:
-    return training_seconds(costs(rows), rows.batch, **vars(work), device=device)
+    return training_seconds(costs(rows), rows.batch, work, device)
 
 
 def pretend(device: Device, noise: float = 0.0):
@@ -56,8 +56,8 @@ def pretend(device: Device, noise: float = 0.0):
 
     def probe(net: Architecture, batch: int) -> Seconds:
         cost, factor = cost_of(net), np.exp(noise * rng.normal(size=2))
-        step = training_seconds(cost, batch, slices=batch, validation_slices=0, epochs=1, device=device)
-        both = training_seconds(cost, batch, slices=batch, validation_slices=1000, epochs=1, device=device)
+        step = training_seconds(cost, batch, Work(batch, 0, 1), device)
+        both = training_seconds(cost, batch, Work(batch, 1000, 1), device)
         return Seconds(float(step) * factor[0], float(both - step) / 1000 * factor[1])
 
     return probe

@@ -18,13 +18,12 @@ from fovnet.net.cost.predicted import (
     Work,
     cost_of,
     costs,
-    fits,
     price,
-    price_rows,
     terms,
     training_bytes,
     training_seconds,
 )
+from fovnet.net.cost.prices import Prices
 from fovnet.net.family.architecture import BLOCKS, HEADS, INPUTS, NORMS, Architecture, from_configuration
 from fovnet.net.family.model import build
 from fovnet.net.training.train import shuffled
@@ -76,10 +75,8 @@ def test_all_rows_of_the_space_are_priced_and_the_largest_cannot_fit() -> None:
     momentum."""
     space = paper_space()
     device = Device(gflop_per_second=1e4, gigabyte_per_second=1e3, microseconds_per_layer=20)
-    rows = [space.configuration(row) for row in range(len(space))]
-    memory, seconds = price_rows(
-        rows, classes=7, head="fc", slices=80_000, validation_slices=20_000, epochs=30, device=device
-    )
+    rows = columns_of([space.configuration(row) for row in range(len(space))], classes=7, head="fc")
+    _, memory, seconds = price(rows, Work(80_000, 20_000, 30), device)
     assert len(memory) == len(seconds) == 34_300
     assert (memory > 50e9).any()
     assert (seconds > 0).all()
@@ -95,9 +92,9 @@ def test_weights_gradients_and_momentum_are_the_least_a_training_needs() -> None
 
 def test_seconds_grow_with_the_work_and_shrink_with_the_device() -> None:
     cost, fast, slow = cost_of(NETS[0]), Device(1e4, 1e3, 20), Device(10, 10, 20)
-    work = {"slices": 1000, "validation_slices": 100, "epochs": 2}
-    assert training_seconds(cost, 16, device=slow, **work) > training_seconds(cost, 16, device=fast, **work)
-    assert training_seconds(cost, 2, device=fast, **work) > training_seconds(cost, 64, device=fast, **work)
+    work = Work(1000, 100, 2)
+    assert training_seconds(cost, 16, work, slow) > training_seconds(cost, 16, work, fast)
+    assert training_seconds(cost, 2, work, fast) > training_seconds(cost, 64, work, fast)
 
 
 architectures = st.builds(
@@ -144,7 +141,7 @@ def test_a_column_is_priced_as_each_of_its_rows_alone() -> None:
     for row in np.random.default_rng(0).integers(0, len(space), 20):
         cost, batch = cost_of(rows.architecture(row)), int(rows.batch[row])
         assert memory[row] == training_bytes(cost, batch)
-        assert seconds[row] == training_seconds(cost, batch, **vars(work), device=device)
+        assert seconds[row] == training_seconds(cost, batch, work, device)
     listed = columns_of([space.configuration(row) for row in range(0, len(space), 7)], classes=7, head="fc")
     np.testing.assert_array_equal(price(listed, work, device)[2], seconds[::7])
 
@@ -213,9 +210,11 @@ def test_where_nothing_fits_the_limits_and_the_smallest_need_are_reported() -> N
         SearchError,
         match=r"memory_limit_gb is 0\.5, the smallest needs 1; search.seconds_limit is 5, .* 10\.",
     ):
-        fits(memory, seconds, Limits(0.5e9, 5.0))
+        Prices(None, None, memory, seconds, Limits(0.5e9, 5.0)).refuse_where_nothing_fits()
     with pytest.raises(
         SearchError, match=r"1 need no more .* 1 take no longer .* none does both; .* the fastest takes 90 s"
     ):
-        fits(memory, seconds, Limits(1e9, 10.0))
-    assert fits(memory, seconds, Limits(2e9, None)).tolist() == [True, True, False]
+        Prices(None, None, memory, seconds, Limits(1e9, 10.0)).refuse_where_nothing_fits()
+    known = Prices(None, None, memory, seconds, Limits(2e9, None))
+    known.refuse_where_nothing_fits()
+    assert known.fits.tolist() == [True, True, False]

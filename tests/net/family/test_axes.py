@@ -5,11 +5,16 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.net.cost.predicted import Device, price_rows
+from fovnet.net.cost.columns import columns_of
+from fovnet.net.cost.predicted import Device, Work, price
 from fovnet.net.family import axes
 from fovnet.search.space import BASELINE, PAPER, Axis, paper_space
 
-CPU = Device(50.0, 10.0, 100.0)
+
+def priced(configuration, head="fc"):
+    """Bytes and seconds of a training."""
+    rows = columns_of([configuration], classes=7, head=head)
+    return price(rows, Work(100, 10, 1), Device(50.0, 10.0, 100.0))[1:]
 
 
 def paper_axes(**changes):
@@ -28,17 +33,11 @@ def test_the_step_and_the_batch_have_two_names_each():
         axes.learning_rate(plain) == pytest.approx(axes.learning_rate(BASELINE))
         and axes.batch(plain) == axes.batch(BASELINE) == 8
     )
-    how = {"classes": 7, "head": "fc", "slices": 100, "validation_slices": 10, "epochs": 1, "device": CPU}
-    np.testing.assert_array_equal(price_rows([plain], **how), price_rows([BASELINE], **how))
+    np.testing.assert_array_equal(priced(plain), priced(BASELINE))
 
 
 def test_a_head_of_the_configurations_own_is_priced_as_such():
-    how = {"classes": 7, "slices": 100, "validation_slices": 10, "epochs": 1, "device": CPU}
-    own, named = (
-        price_rows([{**BASELINE, "head": "gap"}], head="fc", **how),
-        price_rows([BASELINE], head="gap", **how),
-    )
-    np.testing.assert_array_equal(own, named)
+    np.testing.assert_array_equal(priced({**BASELINE, "head": "gap"}), priced(BASELINE, "gap"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from fovnet.net.family.architecture import Architecture
-from fovnet.net.jobs.training_data import training_fingerprint
+from fovnet.net.jobs.training_data import labelled_rows, training_fingerprint
 from fovnet.net.recipe import Recipe
 from fovnet.net.training.train import place, train_network
 from fovnet.regions import DEFAULT
@@ -120,3 +120,12 @@ def test_where_in_a_pack_slices_lie_changes_no_training(
         return end.training_loss, end.validation_loss
 
     assert losses(0, 0) == losses(7, 27)
+
+
+def test_all_trials_of_a_seed_are_scored_on_the_same_slices_and_on_all_where_there_are_no_more() -> None:
+    data = labelled_rows(made())
+    few, again, other = (data.scored_on(4, seed).validation for seed in (1, 1, 2))
+    assert few.tolist() == again.tolist() != other.tolist() and len(set(few.tolist())) == 4
+    assert set(few.tolist()) < set(data.validation.tolist()) and few.tolist() == sorted(few.tolist())
+    for count in (None, 99):
+        np.testing.assert_array_equal(data.scored_on(count, 1).validation, np.sort(data.validation))

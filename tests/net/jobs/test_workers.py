@@ -30,15 +30,10 @@ CONFIGURATION = {
 
 
 @pytest.fixture(scope="module")
-def job(
-    tmp_path_factory: pytest.TempPathFactory, draw: Callable[[int, int], tuple[np.ndarray, np.ndarray]]
-) -> Job:
+def job(tmp_path_factory: pytest.TempPathFactory, files: Callable[..., tuple[Path, Path]]) -> Job:
     folder = tmp_path_factory.mktemp("trials")
-    pixels, targets = draw(48, 2)
-    np.save(folder / "pixels.npy", pixels)
-    np.savez(folder / "rows.npz", targets=targets, train=np.arange(32), validation=np.arange(32, 48))
     recipe = Recipe(2, 32, Ranges(10, 0.05, 0.05, 0.1, 0.02))
-    return Job(folder / "pixels.npy", folder / "rows.npz", folder / "networks", "gap", "cpu", recipe)
+    return Job(*files(folder, 32, 16), folder / "networks", "gap", "cpu", recipe)
 
 
 def of_epochs(job: Job, epochs: int, **changes: Any) -> Job:

@@ -11,7 +11,7 @@ from fovnet.search.explain.spent import Rung, Stopped, what_was_spent
 from fovnet.search.look.view import Modelling
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space
-from fovnet.search.spend.schedule import Schedule, own_epochs, within_budget
+from fovnet.search.spend.schedule import Schedule, own_epochs
 from fovnet.search.trial import Forecast, Outcome, Proposal, Trial, latest
 
 SPACE = Space.of({"a": range(8), "b": range(6)})
@@ -35,7 +35,7 @@ def loss(proposal):
 
 def spent(search, trials, outcome_of=loss):
     done = {}
-    while within_budget(proposals := [one.proposal for one in done.values()], trials, search.schedule.epochs):
+    while search.schedule.within_budget(proposals := [one.proposal for one in done.values()], trials):
         proposal = propose_slot(search, proposals, done)
         done[len(done)] = Trial(proposal, outcome_of(proposal))
     return list(done.values())

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis.strategies import integers
 
 from fovnet.errors import SearchError
-from fovnet.search.spend.schedule import Schedule, own_epochs, within_budget
+from fovnet.search.spend.schedule import Schedule, own_epochs
 from fovnet.search.trial import Proposal
 
 OF_81 = {
@@ -51,8 +51,10 @@ def test_a_budget_of_trials_is_one_of_epochs_to_which_a_continuation_adds_its_ow
     first = Proposal(0, 0, {}, 0, (), (), 1.0, epochs=3)
     then = Proposal(1, 0, {}, 0, (0,), (), 1.0, epochs=9, continues=0, begun=3, rung=1)
     assert [own_epochs(one, 9) for one in (first, then, Proposal(2, 1, {}, 0, (), (), 1.0))] == [3, 6, 9]
-    assert within_budget([first], 1, 9)
-    assert not within_budget([first, then], 1, 9) and within_budget([first, then], 2, 9)
+    schedule = Schedule("asha", 9)
+    assert schedule.within_budget([first], 1)
+    assert not schedule.within_budget([first, then], 1) and schedule.within_budget([first, then], 2)
+    assert [schedule.full_trainings([first, then][:slots]) for slots in range(3)] == [0, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis.strategies import booleans, integers, sampled_from
 
 from fovnet.search.search import Search
 from fovnet.search.space import Space
-from fovnet.search.spend.book import Book, entries_of
+from fovnet.search.spend.book import Book
 from fovnet.search.spend.schedule import FULL, Schedule, own_epochs
 from fovnet.search.spend.spends import may_go_on
 from fovnet.search.trial import Outcome
@@ -203,7 +203,7 @@ def kept_at(trials, slot, schedule, workers):
     """The checkpoints kept when this slot begins."""
     proposals = [trial.proposal for trial in trials[:slot]]
     scores = {seen: trials[seen].score for seen in trials[slot].proposal.seen}
-    return set(may_go_on(Book(schedule, entries_of(proposals, scores), True), workers))
+    return set(may_go_on(Book.of(schedule, proposals, scores, free=True), workers))
 
 
 @pytest.mark.parametrize("workers", [1, 4])
