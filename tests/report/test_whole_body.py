@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from fovnet.drawing.canvas import png, save_png, svg
 from fovnet.regions import DEFAULT, Region, Vocabulary
-from fovnet.report.figures.charts import coronal_view, png, save_png, svg, volume_figure
+from fovnet.report.figures.views import coronal_view
+from fovnet.report.figures.whole_body import volume_figure
 
 
 def drawn(case, truth=None, **more):

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
+from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, legend_above
 from fovnet.report.content.confidence import RiskView
 from fovnet.report.content.flow import FlowView, LeftOut
 from fovnet.report.content.statement_rates import SaidView
@@ -107,4 +107,4 @@ def _finish(axis: Axes, across: str, answered: float | None, mark: str) -> None:
         )
     axis.set(xlim=(0, 1.01), xlabel=across, ylabel="share wrong")
     axis.set_ylim(0, None)
-    axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=2)
+    legend_above(axis, 2, -0.04)

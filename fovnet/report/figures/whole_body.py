@@ -151,8 +151,7 @@ def _show_coronal(
     axis.set_xticks([])
     note = f"{side_mm:.0f} mm wide" + (f",\nz stretched {stretch:.1f} times" if stretch > 1.05 else "")
     axis.set_xlabel(note, color=SOFT)
-    for side in axis.spines.values():
-        side.set_visible(False)
+    axis.spines[:].set_visible(False)
     for place, letter in ((0.04, "R"), (0.96, "L")):
         axis.text(
             place, 0.985, letter, transform=axis.transAxes, color="white", ha="center", va="top", fontsize=8,
@@ -184,8 +183,8 @@ def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
         Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name) for name in vocabulary.classes
     ]
     figure.legend(
-        handles=chips, loc="lower center", ncols=math.ceil(len(chips) / rows), frameon=False, fontsize=7,
-        handlelength=0.8, handleheight=0.8, columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
+        handles=chips, loc="lower center", ncols=math.ceil(len(chips) / rows), fontsize=7, handlelength=0.8,
+        handleheight=0.8, columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
     )
 
 
@@ -219,8 +218,7 @@ def _show_bars(
     axis.set_xticks(range(len(bars)), [name for name, _ in bars])
     axis.tick_params(axis="both", length=0)
     axis.xaxis.set_tick_params(pad=6)
-    for side in axis.spines.values():
-        side.set_visible(False)
+    axis.spines[:].set_visible(False)
 
 
 def _span_box(
