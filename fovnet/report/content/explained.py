@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from fovnet.report.content import wording
 from fovnet.report.content.cells import Shown, Table
-from fovnet.report.content.wording import duration, percent, score, settings
+from fovnet.report.content.wording import duration, minus, percent, score, settings
 from fovnet.search.explain.descent import Descent
 from fovnet.search.explain.explanation import Explanation, FailureGroup, Share
 from fovnet.search.explain.importance import AxisEffect, LevelEffect, Matter, PairEffect
@@ -81,14 +81,12 @@ def sentences(explanation: Explanation) -> tuple[str, ...]:
     """A paragraph each: how the search ended, what it was taught, how it converged, the steps of a direct
     search, what was spent on what if not the same on all, whether its forecasts held, what mattered, what
     failed."""
-    spent = (spending(explanation.spending),) if explanation.spending else ()
-    polled = (descending(explanation.descent),) if explanation.descent else ()
-    last = (honesty, mattering, failing)
-    learned = (teaching(explanation.taught),) if explanation.taught else ()
-    return (
-        ending(explanation), *learned, convergence(explanation), *polled, *spent,
-        *(paragraph(explanation) for paragraph in last),
+    view = explained_view(explanation)
+    told = (
+        view.ending, view.teaching, view.convergence, view.descending, view.spending, view.honesty,
+        view.mattering, view.failing,
     )
+    return tuple(filter(None, told))
 
 
 def ending(explanation: Explanation) -> str:
@@ -156,7 +154,7 @@ def convergence(explanation: Explanation) -> str:
     words = [
         f"The best score, {score(best.score)}, came in slot {best.slot}, after "
         f"{duration(best.seconds_spent)} of training in all{began}.",
-        *_since(len(explanation.steps) - explanation.steps.index(best) - 1, _slot(explanation)),
+        _since(len(explanation.steps) - explanation.steps.index(best) - 1, _slot(explanation)),
         f"All trainings together took {duration(last.seconds_spent)}, predicted "
         f"{duration(last.predicted_seconds_spent)}.",
         *_regrets(explanation),
@@ -214,12 +212,8 @@ def _slot(explanation: Explanation) -> str:
     return "slot" if explanation.spending else "trial"
 
 
-def _since(count: int, slot: str) -> list[str]:
-    return (
-        [f"{several(count, slot)} after it found nothing better."]
-        if count
-        else [f"No {slot} came after it."]
-    )
+def _since(count: int, slot: str) -> str:
+    return f"{several(count, slot)} after it found nothing better." if count else f"No {slot} came after it."
 
 
 def descending(course: Descent) -> str:
@@ -315,7 +309,7 @@ def _believed(one: Taught | None) -> Table:
         (str(belief.place), settings(belief.configuration), score(belief.score))
         for belief in (one.first if one else ())
     ]
-    return Table(("place", "configuration", "score found"), tuple(rows), name="taught")
+    return Table(("place", "configuration", "score found"), rows, name="taught")
 
 
 def spending(spent: Spending) -> str:
@@ -357,13 +351,9 @@ def _passed_over(spent: Spending) -> Iterator[str]:
     if spent.passed_over:
         yield (
             f"{several(spent.passed_over, 'training')} went to the end after others of "
-            f"{_their(spent.passed_over)} rung had been preferred; {spent.better} of them ended better than "
-            "all of those that did."
+            f"{'its' if spent.passed_over == 1 else 'their'} rung had been preferred; {spent.better} of them "
+            "ended better than all of those that did."
         )
-
-
-def _their(count: int) -> str:
-    return "its" if count == 1 else "their"
 
 
 NETWORKS = ("ranking", "ensemble-ei")
@@ -426,13 +416,10 @@ def mattering(explanation: Explanation) -> str:
     pair = next(iter(matter.pairs), None)
     if not ranked and (pair is None or not _counts(pair.share)):
         return f"{words[0]} It is flat: no axis matters to it."
-    alone = "".join(
-        f"{', ' if place else ': '}{_name(axis.name)} {percent(axis.share)}"
-        for place, axis in enumerate(ranked[:3])
-    )
+    alone = ", ".join(f"{_name(axis.name)} {percent(axis.share)}" for axis in ranked[:3])
     words.append(
         f"Single axes explain {percent(sum(axis.share or 0.0 for axis in ranked))} of its variance over all "
-        f"configurations{alone}."
+        f"configurations{alone and f': {alone}'}."
     )
     if pair is not None and _counts(pair.share):
         whole = percent(sum(one.share or 0.0 for one in matter.pairs))
@@ -452,13 +439,14 @@ def _trust(matter: Matter) -> str:
         return f"The {matter.scores} scores are all equal."
     if matter.explained < 0.1:
         return (
-            f"The final model has no predictive value (leave-one-out: {_signed(matter.explained)} of the "
-            f"variance of {matter.scores} scores): the following is guesswork."
+            "The final model has no predictive value (leave-one-out: "
+            f"{minus(percent(matter.explained))} of the variance of {matter.scores} scores): the following "
+            "is guesswork."
         )
     kept = "" if matter.explained >= 0.5 else "; the following is only a hint"
     return (
-        f"The final model predicts {_signed(matter.explained)} of the variance of {matter.scores} scores, "
-        f"each left out in turn{kept}."
+        f"The final model predicts {minus(percent(matter.explained))} of the variance of {matter.scores} "
+        f"scores, each left out in turn{kept}."
     )
 
 
@@ -488,7 +476,7 @@ def axes_table(matter: Matter | None) -> Table:
         "axis", "variance alone", "relevance", "lengthscale", "best level", "worst level",
         "levels with a score",
     )
-    return Table(header, tuple(_axis_cells(axis) for axis in _ranked(matter)) if matter else (), name="axes")
+    return Table(header, list(map(_axis_cells, _ranked(matter))) if matter else (), name="axes")
 
 
 def brief_table(matter: Matter | None) -> Table:
@@ -498,14 +486,15 @@ def brief_table(matter: Matter | None) -> Table:
         known = _by_score(axis)
         ends = ("–", "–") if axis.lengthscale is None else (_plain(known[0]), _plain(known[-1]))
         rows.append((_name(axis.name), percent(axis.share), percent(axis.relevance), *ends))
-    return Table(("axis", "variance", "relevance", "best", "worst"), tuple(rows), name="axes-brief")
+    return Table(("axis", "variance", "relevance", "best", "worst"), rows, name="axes-brief")
 
 
 def pairs_table(matter: Matter | None) -> Table:
     """The pairs with the largest joint shares of the variance, where these are defined."""
-    shown = [pair for pair in matter.pairs if _counts(pair.share)][:PAIRS] if matter else []
-    rows = tuple((_both(pair), percent(pair.share), *_ends(matter, pair)) for pair in shown) if matter else ()
-    return Table(("axes", "variance together", "best levels", "worst levels"), rows, name="pairs")
+    header = ("axes", "variance together", "best levels", "worst levels")
+    pairs = [pair for pair in matter.pairs if _counts(pair.share)] if matter else []
+    rows = [(_both(one), percent(one.share), *_ends(matter, one)) for one in pairs[:PAIRS]] if matter else ()
+    return Table(header, rows, name="pairs")
 
 
 def rungs_table(spent: Spending | None) -> Table:
@@ -519,7 +508,7 @@ def rungs_table(spent: Spending | None) -> Table:
         )
         for one in (spent.rungs if spent else ())
     ]
-    return Table(header, tuple(rows), name="rungs")
+    return Table(header, rows, name="rungs")
 
 
 def _stopped_table(spent: Spending | None) -> Table:
@@ -528,12 +517,12 @@ def _stopped_table(spent: Spending | None) -> Table:
         (str(one.slot), str(one.epochs), score(one.score), settings(one.configuration))
         for one in (spent.stopped if spent else ())
     ]
-    return Table(("slot", "epochs", "score", "configuration"), tuple(rows[:STOPPED]), name="stopped")
+    return Table(("slot", "epochs", "score", "configuration"), rows[:STOPPED], name="stopped")
 
 
 def failures_table(explanation: Explanation) -> Table:
     """One row per kind of failure."""
-    rows = tuple(
+    rows = [
         (
             group.status.replace("_", " "),
             f"{group.count}/{explanation.finished}",
@@ -541,20 +530,20 @@ def failures_table(explanation: Explanation) -> Table:
             percent(group.mean_chance_to_train),
         )
         for group in explanation.failure_groups
-    )
+    ]
     return Table(
         ("ended as", "trials", "because of", "mean chance to train, forecast"), rows, name="search-failures"
     )
 
 
 def _every_failure(explanation: Explanation) -> Table:
-    rows = tuple(
+    rows = [
         (
             str(one.slot), one.status.replace("_", " "), settings(one.configuration),
             percent(one.chance_to_train), str(one.retries), one.message,
         )
         for one in explanation.failures
-    )
+    ]
     return Table(
         ("trial", "ended as", "configuration", "chance to train", "retries", "message"), rows,
         name="failed-trials",
@@ -590,11 +579,11 @@ def _ends(matter: Matter, pair: PairEffect) -> tuple[str, str]:
 
 def _together(matter: Matter, pair: PairEffect) -> Table:
     """The scores of every two levels; the axis with more levels is in the rows."""
-    first, second = (_axis(matter, name) for name in pair.axes)
-    down, across, scores = first, second, [list(row) for row in pair.scores]
+    down, across = (_axis(matter, name) for name in pair.axes)
+    scores = pair.scores
     if len(across.levels) > len(down.levels):
-        down, across, scores = second, first, [list(column) for column in zip(*pair.scores, strict=True)]
-    rows = tuple((_plain(level), *map(score, row)) for level, row in zip(down.levels, scores, strict=True))
+        down, across, scores = across, down, tuple(zip(*scores, strict=True))
+    rows = [(_plain(level), *map(score, row)) for level, row in zip(down.levels, scores, strict=True)]
     return Table(
         (f"{_name(down.name)} ↓  {_name(across.name)} →", *map(_plain, across.levels)), rows,
         name="axes-together",
@@ -616,6 +605,7 @@ def _by_score(axis: AxisEffect) -> list[LevelEffect]:
     )
 
 
+
 def _plain(level: LevelEffect) -> str:
     return wording.level(level.level)
 
@@ -624,9 +614,6 @@ def _shown(share: Share) -> Shown:
     interval = f"{percent(share.low)[:-2]}–{percent(share.high)}"
     return Shown(percent(share.count / share.total), interval, f"{share.count}/{share.total}")
 
-
-def _signed(share: float) -> str:
-    return percent(share).replace("-", "\N{MINUS SIGN}")
 
 
 def _counts(share: float | None) -> bool:

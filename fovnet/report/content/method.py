@@ -127,7 +127,7 @@ def _intervals(evaluation: Evaluation) -> str:
 def published_table(vocabulary: Vocabulary) -> Table:
     """The figures above; no rows for a vocabulary of other regions, with which they cannot be compared."""
     same = set(PUBLISHED[1:-1]) == set(vocabulary.classes[:-1])
-    rows = tuple(
+    rows = [
         (name, *(f"{value}\N{NO-BREAK SPACE}%" for value in values)) for name, *values in PUBLISHED_PERCENT
-    )
+    ]
     return Table(PUBLISHED, rows if same else (), name="published")

@@ -62,6 +62,11 @@ def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
     return (*((f"{volume_id}.png",) if pictures else ()), *paged)
 
 
+def _not_asked(volume_id: str, pictures: bool, pages: bool) -> set[str]:
+    """Names of the files that another run may have left `beside` an answer."""
+    return set(beside(volume_id, True, True)) - set(beside(volume_id, pictures, pages))
+
+
 def write(
     folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
     pictures: bool, pages: bool, faces: bool,
@@ -113,9 +118,7 @@ def _written(
     drawn = one.stack is not None and one.answer.decision is not None
     if drawn:
         _draw(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
-    for stale in set(beside(one.answer.volume_id, True, True)) - set(
-        beside(one.answer.volume_id, drawn and pictures, drawn and pages)
-    ):
+    for stale in _not_asked(one.answer.volume_id, drawn and pictures, drawn and pages):
         (folder / stale).unlink(missing_ok=True)
     everything = {**body, "file": recorded(one.source)}
     write_json(folder / f"{one.answer.volume_id}.json", everything, keep_same=True)
@@ -218,9 +221,7 @@ def withdraw(
         clear_rows(folder, 0)
     if faces:
         return 0
-    unwanted = [
-        name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))
-    ]
+    unwanted = [name for one in kept for name in _not_asked(one, pictures, pages)]
     others = () if named is None else _with_faces(folder, set(named))
     unwanted += [name for one in others for name in beside(one, True, True)]
     there = [folder / name for name in unwanted if (folder / name).exists()]
