@@ -195,8 +195,6 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
             raise VolumeError(
                 "volume-truncated", f"{item}: the file ends too early. Copy it again."
             ) from fault
-        except VolumeError:
-            raise
         except Exception as fault:      # damaged data: pydicom may raise any exception
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise
