@@ -235,5 +235,5 @@ def intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:
     # a float64 beyond float32 becomes inf, which `usable` handles
     with np.errstate(over="ignore", invalid="ignore"):
         if grid.slope == 1.0 and grid.intercept == 0.0:
-            return np.asarray(stored.astype(np.float32, copy=False))
-        return np.asarray((stored * np.float64(grid.slope) + np.float64(grid.intercept)).astype(np.float32))
+            return stored.astype(np.float32, copy=False)
+        return (stored * np.float64(grid.slope) + np.float64(grid.intercept)).astype(np.float32)

@@ -164,17 +164,16 @@ def convergence(explanation: Explanation) -> str:
         half = f"; half of them {lower:.2g} to {upper:.2g} times" if f"{lower:.2g}" != f"{upper:.2g}" else ""
         words.append(f"A training took {middle:.2g} times the predicted seconds (median{half}).")
     if explanation.seconds is not None:
-        near, refined, left = (
-            explanation.seconds.predicted, explanation.seconds.refined, explanation.seconds.left,
-        )
+        near, left = explanation.seconds.predicted, explanation.seconds.left
         words.append(
             f"Of {several(near.total, 'slot' if explanation.spending else 'training')} that "
             f"{'completed' if explanation.spending else 'went to the end'} {near.count} took within 25 % of "
-            f"the prediction; corrected by the trials before each, {refined.count}."
+            f"the prediction; corrected by the trials before each, {explanation.seconds.refined.count}."
         )
         if left:
-            words.append(f"The remaining trials take about {duration(left)}, if they are like the finished "
-                         "ones.")
+            words.append(
+                f"The remaining trials take about {duration(left)}, if they are like the finished ones."
+            )
     return " ".join(words)
 
 
@@ -364,15 +363,13 @@ def honesty(explanation: Explanation) -> str:
     """Whether scores fell inside their forecast bands, and as many trials trained as expected."""
     forecasts = explanation.forecasts
     if not forecasts.slots:
-        if explanation.spending and explanation.method.startswith("gp-"):
-            return (
-                "No score was forecast: the model saw trainings of different lengths, and predicts their "
-                "final scores only with search.fidelity: axis, after the first slots."
-            )
-        if explanation.spending and explanation.method in NETWORKS:
-            return "No score was forecast: the model saw trainings of different lengths."
-        if not explanation.method.startswith("gp-") and explanation.method not in NETWORKS:
+        process = explanation.method.startswith("gp-")
+        if not process and explanation.method not in NETWORKS:
             return f"No score was forecast: {explanation.method} asks no model of the scores."
+        if explanation.spending:
+            final = ", and predicts their final scores only with search.fidelity: axis, after the first slots"
+            seen = "No score was forecast: the model saw trainings of different lengths"
+            return f"{seen}{final if process else ''}."
         spread = several(explanation.initial, "slot")
         return (
             f"No score was forecast: the model is used after the first {spread}, once a trial has a score."

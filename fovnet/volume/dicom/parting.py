@@ -8,7 +8,7 @@ stack of its own; images that cannot be separated stay together, and are refused
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -215,29 +215,27 @@ def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
         # slice to slice of one volume.
         fewer = 1 < len(parts) <= most and max(map(most_at_one_place, parts.values())) < most
         if fewer or (len(parts) > most and _stations(frames, list(parts.values()))):
-            for value, part in parts.items():
-                yield from (
-                    ((value, *rest), all_names, group)
-                    for rest, all_names, group in _doubled(part, (*names, name))
-                )
+            yield from _further(parts, (*names, name))
             return
-    runs = _runs(frames, most)
-    tag, told = ("", []) if runs else _by_any_attribute(frames)
-    for number, one in enumerate(told):
-        yield from (
-            ((f"part {number}", *rest), all_names, group)
-            for rest, all_names, group in _doubled(one, (*names, tag))
-        )
-    turns = [] if runs or told else _turns(frames, most)
-    yield from (
-        ((f"run {index}",), (*names, "order of the image numbers"), run) for index, run in enumerate(runs)
-    )
-    yield from (
-        ((f"turn {index}",), (*names, "order of the images at each position"), turn)
-        for index, turn in enumerate(turns)
-    )
-    if not runs and not told and not turns:
+    if runs := _runs(frames, most):
+        order = (*names, "order of the image numbers")
+        yield from (((f"run {index}",), order, run) for index, run in enumerate(runs))
+        return
+    tag, told = _by_any_attribute(frames)
+    if told:
+        yield from _further({f"part {number}": one for number, one in enumerate(told)}, (*names, tag))
+    elif turns := _turns(frames, most):
+        order = (*names, "order of the images at each position")
+        yield from (((f"turn {index}",), order, turn) for index, turn in enumerate(turns))
+    else:
         yield (), names, frames
+
+
+def _further(parts: Mapping[str, list[Frame]], names: tuple[str, ...]) -> Iterator[Part]:
+    """The volumes in each part of a group, which has this value of the last of these attributes."""
+    for value, part in parts.items():
+        for rest, all_names, group in _doubled(part, names):
+            yield (value, *rest), all_names, group
 
 
 def _stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
     by_item = grouped(range(len(frames)), (frame.item for frame in frames))
     inverted, padding = np.zeros(len(frames), dtype=bool), np.zeros(planes.shape, dtype=bool)
-    with Decoder() as decoder:
+    with closing(Decoder()) as decoder:
         for item, indices in by_item.items():
             dataset = dataset_of(item, pixels=True)
             _refuse_pixels(item, dataset)
@@ -75,7 +76,7 @@ def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
             "finite numbers are wanted, and a slope other than 0. Export it again.",
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(stored.astype(np.float64) * frame.slope + frame.intercept)
+        return stored.astype(np.float64) * frame.slope + frame.intercept
 
 
 def _refuse_pixels(item: Item, dataset: Any) -> None:
