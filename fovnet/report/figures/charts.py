@@ -19,7 +19,6 @@ from fovnet.report.content.search import CurvePoint
 from fovnet.report.content.statement_rates import SaidView
 from fovnet.report.figures.explained import explained_figures
 from fovnet.report.figures.flow import flow_figure, risk_figure, statement_risk_figure
-from fovnet.report.figures.views import coronal_view
 from fovnet.report.figures.whole_body import volume_figure
 
 
@@ -171,10 +170,9 @@ def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Fig
 
 def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
     """The figure of one evaluated volume."""
-    coronal, curves = coronal_view(view.pixels), (view.raw, view.smoothed)
     return volume_figure(
-        view.title, coronal, view.z_mm, view.side_mm, *curves, view.spans, vocabulary, truth=view.truth,
-        message=view.message, guessed=view.guessed,
+        view.title, view.pixels, view.z_mm, view.side_mm, view.raw, view.smoothed, view.spans, vocabulary,
+        truth=view.truth, message=view.message, guessed=view.guessed,
     )
 
 

@@ -31,10 +31,9 @@ def flow_figure(view: FlowView) -> Figure:
         axis.axis("off")
         for place, step in enumerate(view.steps):
             middle = STEP_INCHES * (count - place - 0.5) + 0.05
-            counts = [f"{step.volumes:,} volumes"]
-            counts += [] if step.subjects is None else [f"{step.subjects:,} subjects"]
-            counts += [] if step.slices is None else [f"{step.slices:,} slices"]
-            _box(axis, 0.1, middle, 3.5, step.name, " · ".join(counts))
+            counts = {"volumes": step.volumes, "subjects": step.subjects, "slices": step.slices}
+            known = (f"{count:,} {what}" for what, count in counts.items() if count is not None)
+            _box(axis, 0.1, middle, 3.5, step.name, " · ".join(known))
             if place:
                 axis.annotate(
                     "", (1.85, middle + 0.27), (1.85, middle + 0.59),

@@ -135,7 +135,6 @@ def _draw(
     from fovnet.report.content.faces import covered
     from fovnet.report.content.said import unsure_regions
     from fovnet.report.figures.thumbnail import save_thumbnail, thumbnail
-    from fovnet.report.figures.views import coronal_view
     from fovnet.report.figures.whole_body import volume_figure
     from fovnet.report.pages.volume_page import volume_page, write_volume_page
 
@@ -151,9 +150,8 @@ def _draw(
         why = "; ".join(doubt.sentence for doubt in one.answer.doubts)
         notes = [*body.get("notes", ()), *([] if faces else ["slices that may show a face are covered"])]
         figure = volume_figure(
-            name, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans,
-            vocabulary, message=why, guessed=one.answer.status == "uncertain", unsure=unsure,
-            notes="; ".join(notes),
+            name, pixels, stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
+            message=why, guessed=one.answer.status == "uncertain", unsure=unsure, notes="; ".join(notes),
         )
         save_png(figure, folder / f"{name}.png")
     if pages:
