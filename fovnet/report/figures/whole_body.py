@@ -48,11 +48,11 @@ def volume_figure(
     """One volume from feet (bottom) to head: coronal view, probability curves, the predicted spans, and the
     true ones if given.
 
-    pixels (s, h, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all share
-    the axis of scanner heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the
-    smoothed. Millimetres are drawn true to scale unless the stack is much wider than tall; the figure then
-    states the stretch. `guessed`: the answer is uncertain; the spans are pale and labelled "guess", and the
-    message, the reason, is red. Spans of regions that are `unsure` are pale too. `notes` on what else was
+    pixels (s, h, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all
+    share the axis of scanner heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones
+    the smoothed. Millimetres are drawn true to scale unless the stack is much wider than tall; the figure
+    then states the stretch. `guessed`: the answer is uncertain; the spans are pale and labelled "guess", and
+    the message, the reason, is red. Spans of regions that are `unsure` are pale too. `notes` on what else was
     done to the volume are below it. An empty volume gives its title and message alone.
     """
     with house_style():
