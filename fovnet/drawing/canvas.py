@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +43,22 @@ STYLE: Any = {
     "ytick.color": INK,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
+    "legend.frameon": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "fovnet",
     "image.resample": True,
 }
 
 
-@contextmanager
-def house_style() -> Iterator[None]:
+def house_style() -> AbstractContextManager[None]:
     """A context in which figures are drawn with STYLE; matplotlib's settings are restored afterwards."""
-    with matplotlib.rc_context(STYLE):
-        yield
+    return matplotlib.rc_context(STYLE)
+
+
+def legend_above(axis: Any, columns: int, left: float = -0.02, **more: Any) -> None:
+    """A legend in so many columns above the axes, beginning at `left` of their width; `more` of matplotlib's
+    options."""
+    axis.legend(loc="lower left", bbox_to_anchor=(left, 1.0), ncols=columns, **more)
 
 
 def svg(figure: Figure) -> str:
@@ -96,9 +100,9 @@ def drawable(text: str) -> str:
     return "".join(char if ord(char) in known or char.isspace() else BOX for char in text)
 
 
-def save_png(figure: Figure, path: Path, dpi: int = 150) -> Path:
+def save_png(figure: Figure, path: Path) -> Path:
     """Writes the figure as PNG, atomically; returns `path`."""
-    return replace_with(path, lambda file: file.write(png(figure, dpi)))
+    return replace_with(path, lambda file: file.write(png(figure)))
 
 
 def luminance(colour: str) -> float:

@@ -35,6 +35,7 @@ GATHERED = 0.5
 GROUNDS = 2
 # an 8-bit MR volume has over 100 values; with fewer than these, two may be all the values of a mask
 FEWEST_GREYS = 16
+CT = ("CT", "CTA")
 OTHER_MODALITIES = ("NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT")
 FLATNESS_PLANES = 40
 # quantile: darker voxels may be broken, such as one of -32768 in an image of 0 to 4095
@@ -192,14 +193,9 @@ def refuse_modality(source: str, modality: str) -> None:
     """Raises VolumeError "volume-ct" or "volume-modality" for a known modality other than MR; a missing or
     unknown one is accepted."""
     code = modality.upper().removeprefix("MET_MOD_")
-    if code in ("CT", "CTA"):
+    if code in (*CT, *OTHER_MODALITIES):
         raise VolumeError(
-            "volume-ct",
-            f"{source}: the header says modality {modality}; fovnet reads MR. Give an MR series.",
-        )
-    if code in OTHER_MODALITIES:
-        raise VolumeError(
-            "volume-modality",
+            "volume-ct" if code in CT else "volume-modality",
             f"{source}: the header says modality {modality}; fovnet reads MR. Give an MR series.",
         )
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import A_GLANCE, LARGEST, times, usable
 from fovnet.volume.intensity import CLIP_PERCENTILE, lattice
-from fovnet.volume.unpacking import DAMAGED, numbers
+from fovnet.volume.unpacking import DAMAGED, drain, numbers
 from fovnet.volume.volume import Volume
 
 VOXEL_BYTES = 4                 # of float32, in which a volume is held
@@ -96,8 +96,8 @@ def refuse_grid(path: Path, grid: Grid, stored_bytes: int | None) -> None:
             f"{path}: the grid is {times(grid.sizes)}, without a single voxel. Export it again.",
         )
     if not (np.isfinite([grid.slope, grid.intercept]).all() and grid.slope):
-        raise VolumeError("volume-corrupt", f"{path}: the header scales the voxels by {grid.slope:g} and "
-                                            f"{grid.intercept:g}. Export it again.")
+        scaled = f"the header scales the voxels by {grid.slope:g} and {grid.intercept:g}"
+        raise VolumeError("volume-corrupt", f"{path}: {scaled}. Export it again.")
     refuse_size(str(path), grid.sizes[: grid.together])
     if stored_bytes is not None and stored_bytes < grid.bytes:
         raise VolumeError(
@@ -151,15 +151,18 @@ def stored_type(
 
 
 def read_grid(
-    path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], notes: tuple[str, ...] = ()
+    path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], notes: tuple[str, ...] = (),
+    *, ends: bool,
 ) -> Volume:
     """The first usable frame in a stream at the first voxel; `notes` are put before its own.
 
-    Raises VolumeError as `first_usable`.
+    ends  whether the header gives one frame alone, behind which nothing follows
+    Raises VolumeError as `first_usable`, and of what ends as `rest_notes`.
     """
     count = math.prod(grid.sizes) // math.prod(grid.shape)
     voxels, found = first_usable(path, frames(path, stream, grid), count)
-    return Volume(voxels, vox_to_ras, str(path), (*notes, *found))
+    rest = rest_notes(path, grid, drain(stream)) if ends else ()
+    return Volume(voxels, vox_to_ras, str(path), (*notes, *found, *rest))
 
 
 def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.float32]]:
@@ -232,5 +235,5 @@ def intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:
     # a float64 beyond float32 becomes inf, which `usable` handles
     with np.errstate(over="ignore", invalid="ignore"):
         if grid.slope == 1.0 and grid.intercept == 0.0:
-            return np.asarray(stored.astype(np.float32, copy=False))
-        return np.asarray((stored * np.float64(grid.slope) + np.float64(grid.intercept)).astype(np.float32))
+            return stored.astype(np.float32, copy=False)
+        return (stored * np.float64(grid.slope) + np.float64(grid.intercept)).astype(np.float32)

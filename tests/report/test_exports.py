@@ -89,7 +89,7 @@ def spans_in(report):
     """(SNOMED CT id, lower end mm, upper end mm, probability) of every group, as highdicom reads them."""
     for group in report.content.get_image_measurement_groups():
         values = {measured.name.value: float(measured.value) for measured in group.get_measurements()}
-        yield group.finding_type.value, values[LOWER[0]], values[UPPER[0]], values["122157"]
+        yield group.finding_type.value, values[LOWER.value], values[UPPER.value], values["122157"]
 
 
 def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
@@ -1170,7 +1170,7 @@ class TestAnswersRegionByRegion:
         assert sure.finding_type.meaning == "Abdomen" and not certainties(sure)
         span = next(one for one in kidneys.spans if one.region == "abdomen")
         measured = {each.name.value: float(each.value) for each in sure.get_measurements()}
-        assert (measured[LOWER[0]], measured[UPPER[0]]) == pytest.approx((span.from_mm, span.to_mm), abs=1e-3)
+        assert (measured[LOWER.value], measured[UPPER.value]) == pytest.approx((span.from_mm, span.to_mm), abs=1e-3)
         assert (possible.finding_type.meaning, certainties(possible)) == ("Chest", ["371930009"])
         chance, = possible.get_measurements()
         assert (chance.name.value, float(chance.value)) == ("122157", 0.6)

@@ -63,7 +63,7 @@ class TestFlow:
     def test_why_is_said(self, manifest):
         words = " ".join(str(cell) for line in flow_table(flow_view(manifest, 1)).rows for cell in line)
         assert "2 refused: volume-ct; 1 refused: volume-rgb" in words and "1 without labels" in words
-        rows = (("volume-ct", "2", "g: volume-ct"), ("volume-rgb", "1", "h: volume-rgb"))
+        rows = [("volume-ct", "2", "g: volume-ct"), ("volume-rgb", "1", "h: volume-rgb")]
         assert refusal_reasons(manifest).rows == rows
 
     def test_nothing_listed_is_nothing_to_draw(self):
@@ -93,7 +93,7 @@ class TestPeople:
 
     def test_many_words_are_told_by_how_many(self):
         sites = [row(f"s{site}", "train", site=f"site {site}") for site in range(30)]
-        assert people_table(sites).rows == (("site: different values", "subjects", "30", "0", "0"),)
+        assert people_table(sites).rows == [("site: different values", "subjects", "30", "0", "0")]
 
 
 def test_published_figures_stand_beside_the_same_regions_alone():
@@ -217,7 +217,7 @@ class TestFailures:
     def test_without_failures_the_report_says_so(self, planted):
         cases = [planted.case(["head"] * 5, volume_id="a"), planted.case(["legs"] * 5, volume_id="b")]
         view = failures_view(evaluate(cases, DEFAULT, bootstrap=20, seed=1), cases, 9, faces=True)
-        assert view.table.rows == () and "No volume of 2 failed" in view.sentence
+        assert not view.table.rows and "No volume of 2 failed" in view.sentence
 
 
 class TestFaces:
@@ -258,4 +258,4 @@ def test_costs_are_those_recorded_and_the_rest_is_not_invented():
     assert costs["trainings"] == "2" and "40" in costs["time of all trainings together"]
     assert costs["peak memory of one training, median (range)"] == "2 MB (2 MB to 2 MB)"
     assert dict(costs_table(trainings_of([trained(0, 1.0)])).rows)["device"] == "not recorded"
-    assert costs_table([]).rows == ()
+    assert not costs_table([]).rows

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from fovnet.drawing.canvas import png, save_png, svg
 from fovnet.regions import DEFAULT, Region, Vocabulary
-from fovnet.report.figures.charts import coronal_view, png, save_png, svg, volume_figure
+from fovnet.report.figures.views import coronal_view
+from fovnet.report.figures.whole_body import volume_figure
 
 
 def drawn(case, truth=None, **more):
     pixels = case.pixels if case.pixels is not None else np.zeros((len(case.z_mm), 128, 128), dtype=np.uint8)
     return volume_figure(
-        case.volume_id, coronal_view(pixels), case.z_mm, case.side_mm, case.raw, case.smoothed, case.spans,
+        case.volume_id, pixels, case.z_mm, case.side_mm, case.raw, case.smoothed, case.spans,
         DEFAULT, truth, **more,
     )
 
@@ -150,7 +152,7 @@ def test_the_names_of_many_regions_stand_within_the_figure(planted, count, lette
     k = len(words.classes)
     z_mm = 5.0 * np.arange(20)
     curves = np.full((20, k), 1 / k)
-    figure = volume_figure("t", np.zeros((20, 40), np.uint8), z_mm, 200.0, curves, curves, (), words)
+    figure = volume_figure("t", np.zeros((20, 40, 40), np.uint8), z_mm, 200.0, curves, curves, (), words)
     figure.canvas.draw()
     box, whole = figure.legends[0].get_window_extent(), figure.bbox
     assert box.x0 >= 0 and box.x1 <= whole.x1

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from fovnet.evaluate.ablation import Ablation, Step
 from fovnet.evaluate.paired import Difference
-from fovnet.report.content.cells import Row, Shown, Table
-from fovnet.report.content.wording import shown
+from fovnet.report.content.cells import Shown, Table
+from fovnet.report.content.wording import minus, shown
 
 ABLATED = {
     "slice_error": "slice error", "span_f1": "F1 of spans", "exact_set": "right set of regions",
@@ -31,12 +31,10 @@ def ablation_view(ablation: Ablation | None) -> AblationView | None:
         return None
     measured = {one.name for step in ablation.steps for one in step.measures}
     names = [name for name in ABLATED if name in measured]
-    rows: list[Row] = [
-        (f"{step.ladder}: {step.arm}", step.what, *_arm(step, names)) for step in ablation.steps
-    ]
+    rows = [(f"{step.ladder}: {step.arm}", step.what, *_arm(step, names)) for step in ablation.steps]
     left = [f"{ladder}: {arm} ({why})" for ladder, arm, why in ablation.left_out]
     header = ("step", "what it is", *(ABLATED[name] for name in names))
-    return AblationView(Table(header, tuple(rows), name="ablation"), "; ".join(left))
+    return AblationView(Table(header, rows, name="ablation"), "; ".join(left))
 
 
 def _arm(step: Step, names: Sequence[str]) -> list[str | Shown]:
@@ -53,11 +51,7 @@ def _gain(one: Difference) -> str:
     """ "change −1.2 (−2.0 to −0.4) points"."""
     length = one.measure.endswith("_mm") and not one.measure.startswith("border_within")
     scale, unit = (1.0, "mm") if length else (100.0, "points")
-    change = f"change {_signed(one.difference * scale)}"
-    if one.low is None or one.high is None:
-        return f"{change} {unit}"
-    return f"{change} ({_signed(one.low * scale)} to {_signed(one.high * scale)}) {unit}"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "\N{MINUS SIGN}")
+    words = f"change {one.difference * scale:+.1f}"
+    if one.low is not None and one.high is not None:
+        words += f" ({one.low * scale:+.1f} to {one.high * scale:+.1f})"
+    return minus(f"{words} {unit}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -26,6 +27,6 @@ class Table:
     """
 
     header: tuple[str, ...]
-    rows: tuple[Row, ...]
-    colours: tuple[str, ...] = ()
+    rows: Sequence[Row]
+    colours: Sequence[str] = ()
     name: str = ""

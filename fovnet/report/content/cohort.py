@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fovnet.evaluate.cases import Case, Listed
 from fovnet.evaluate.evaluation import Evaluation
-from fovnet.report.content.cells import Row, Table
+from fovnet.report.content.cells import Table
 from fovnet.report.content.flow import SPLITS, FlowView, flow_table, flow_view
 from fovnet.report.content.people import people_table
 from fovnet.words import several
@@ -70,14 +70,14 @@ def _by_split(manifest: Sequence[Listed]) -> Table:
     there = {one.split for one in manifest}
     splits = [split for split in SPLITS if split in there]
     splits += sorted(there - {*splits, ""})
-    rows: list[Row] = []
+    rows = []
     for collection in sorted({one.collection for one in manifest}):
         for split in (*splits, ""):
             here = [one for one in manifest if (one.collection, one.split) == (collection, split)]
             if here:
                 rows.append((collection or "–", split or "for prediction only", *_counts(here)))
     header = ("collection", "split", "subjects", "volumes", "labelled", "slices", "refused")
-    return Table(header, tuple(rows), name="inputs")
+    return Table(header, rows, name="inputs")
 
 
 def _counts(volumes: Sequence[Listed]) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def refusal_reasons(manifest: Sequence[Listed]) -> Table:
         if one.status == "refused":
             by_code[one.code or "no code"].append(one.message)
     ordered = sorted(by_code.items(), key=lambda found: (-len(found[1]), found[0]))
-    rows = tuple((code, f"{len(words):,}", words[0] or "no reason was recorded") for code, words in ordered)
+    rows = [(code, f"{len(words):,}", words[0] or "no reason was recorded") for code, words in ordered]
     return Table(("reason", "volumes", "for example"), rows, name="refused")
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fovnet.evaluate.calibration import BINS
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.evaluate.measures import Measure, Resampling
-from fovnet.report.content.cells import Row, Table
+from fovnet.report.content.cells import Table
 from fovnet.report.content.run_record import Abstention
 from fovnet.report.content.wording import percent, plain, shown
 from fovnet.words import several
@@ -107,7 +107,7 @@ def calibration_table(evaluation: Evaluation) -> Table:
         "set_brier": "Brier score of the whole set of regions (0 perfect, 1 worst)",
     }
     found = [one for name in wanted for one in whole.measures if one.name == name and not one.region]
-    rows = tuple((f"{wanted[one.name]}, {CALIBRATED.get(one.stage, one.stage)}", plain(one)) for one in found)
+    rows = [(f"{wanted[one.name]}, {CALIBRATED.get(one.stage, one.stage)}", plain(one)) for one in found]
     return Table(("measure", "value"), rows, name="calibration")
 
 
@@ -144,14 +144,14 @@ def risk_view(evaluation: Evaluation) -> RiskView:
 
 
 def _risk_table(ranked: Sequence[VolumeRow], evaluation: Evaluation) -> Table:
-    rows: list[Row] = []
+    rows = []
     for step in STEPS:
         kept = list(ranked[: max(math.ceil(step * len(ranked)), 1)])
         sets, wrong = _risks(kept, evaluation)
         least, count = f"{kept[-1].confidence:.2f}", f"{len(kept):,} of {len(ranked):,}"
         rows.append((f"surest {percent(step)}", count, least, shown(wrong), shown(sets)))
     header = ("answering the", "volumes", "confidence at least", "slices wrong", "volumes with wrong regions")
-    return Table(header, tuple(rows), name="risk")
+    return Table(header, rows, name="risk")
 
 
 def _risks(kept: Sequence[VolumeRow], evaluation: Evaluation) -> tuple[Measure, Measure]:

@@ -9,13 +9,13 @@ from scipy.stats import binom
 
 from fovnet.report.content import wording
 from fovnet.report.content.cells import Shown, Table
-from fovnet.report.content.wording import duration, percent, score, settings
+from fovnet.report.content.wording import duration, minus, percent, score, settings
 from fovnet.search.explain.descent import Descent
 from fovnet.search.explain.explanation import Explanation, FailureGroup, Share
 from fovnet.search.explain.importance import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.search.explain.spent import Spending
 from fovnet.search.explain.taught import Taught
-from fovnet.words import several
+from fovnet.words import listed, several
 
 STATED, RARE = 0.95, 0.025
 """Nominal coverage of the forecast band; the tail probability below which a deviation from it is reported."""
@@ -81,14 +81,12 @@ def sentences(explanation: Explanation) -> tuple[str, ...]:
     """A paragraph each: how the search ended, what it was taught, how it converged, the steps of a direct
     search, what was spent on what if not the same on all, whether its forecasts held, what mattered, what
     failed."""
-    spent = (spending(explanation.spending),) if explanation.spending else ()
-    polled = (descending(explanation.descent),) if explanation.descent else ()
-    last = (honesty, mattering, failing)
-    learned = (teaching(explanation.taught),) if explanation.taught else ()
-    return (
-        ending(explanation), *learned, convergence(explanation), *polled, *spent,
-        *(paragraph(explanation) for paragraph in last),
+    view = explained_view(explanation)
+    told = (
+        view.ending, view.teaching, view.convergence, view.descending, view.spending, view.honesty,
+        view.mattering, view.failing,
     )
+    return tuple(filter(None, told))
 
 
 def ending(explanation: Explanation) -> str:
@@ -156,7 +154,7 @@ def convergence(explanation: Explanation) -> str:
     words = [
         f"The best score, {score(best.score)}, came in slot {best.slot}, after "
         f"{duration(best.seconds_spent)} of training in all{began}.",
-        *_since(len(explanation.steps) - explanation.steps.index(best) - 1, _slot(explanation)),
+        _since(len(explanation.steps) - explanation.steps.index(best) - 1, _slot(explanation)),
         f"All trainings together took {duration(last.seconds_spent)}, predicted "
         f"{duration(last.predicted_seconds_spent)}.",
         *_regrets(explanation),
@@ -166,17 +164,16 @@ def convergence(explanation: Explanation) -> str:
         half = f"; half of them {lower:.2g} to {upper:.2g} times" if f"{lower:.2g}" != f"{upper:.2g}" else ""
         words.append(f"A training took {middle:.2g} times the predicted seconds (median{half}).")
     if explanation.seconds is not None:
-        near, refined, left = (
-            explanation.seconds.predicted, explanation.seconds.refined, explanation.seconds.left,
-        )
+        near, left = explanation.seconds.predicted, explanation.seconds.left
         words.append(
             f"Of {several(near.total, 'slot' if explanation.spending else 'training')} that "
             f"{'completed' if explanation.spending else 'went to the end'} {near.count} took within 25 % of "
-            f"the prediction; corrected by the trials before each, {refined.count}."
+            f"the prediction; corrected by the trials before each, {explanation.seconds.refined.count}."
         )
         if left:
-            words.append(f"The remaining trials take about {duration(left)}, if they are like the finished "
-                         "ones.")
+            words.append(
+                f"The remaining trials take about {duration(left)}, if they are like the finished ones."
+            )
     return " ".join(words)
 
 
@@ -214,12 +211,8 @@ def _slot(explanation: Explanation) -> str:
     return "slot" if explanation.spending else "trial"
 
 
-def _since(count: int, slot: str) -> list[str]:
-    return (
-        [f"{several(count, slot)} after it found nothing better."]
-        if count
-        else [f"No {slot} came after it."]
-    )
+def _since(count: int, slot: str) -> str:
+    return f"{several(count, slot)} after it found nothing better." if count else f"No {slot} came after it."
 
 
 def descending(course: Descent) -> str:
@@ -315,15 +308,14 @@ def _believed(one: Taught | None) -> Table:
         (str(belief.place), settings(belief.configuration), score(belief.score))
         for belief in (one.first if one else ())
     ]
-    return Table(("place", "configuration", "score found"), tuple(rows), name="taught")
+    return Table(("place", "configuration", "score found"), rows, name="taught")
 
 
 def spending(spent: Spending) -> str:
     """What the epochs went to, and whether the right trainings were stopped, as far as it can be known."""
-    epochs = [str(rung.epochs) for rung in spent.rungs]
-    listed = f"{', '.join(epochs[:-1])} and {epochs[-1]}" if len(epochs) > 1 else epochs[0]
+    epochs = listed(str(rung.epochs) for rung in spent.rungs)
     words = [
-        f"Trainings were compared after {listed} epochs ({spent.kind}): of "
+        f"Trainings were compared after {epochs} epochs ({spent.kind}): of "
         f"{several(spent.begun, 'configuration')} begun {f'{spent.ended:,}' if spent.ended else 'none'} went "
         "to the end.",
         f"They took {several(spent.epochs, 'epoch')}, as many as {spent.full_trainings:,.1f} full trainings; "
@@ -357,13 +349,9 @@ def _passed_over(spent: Spending) -> Iterator[str]:
     if spent.passed_over:
         yield (
             f"{several(spent.passed_over, 'training')} went to the end after others of "
-            f"{_their(spent.passed_over)} rung had been preferred; {spent.better} of them ended better than "
-            "all of those that did."
+            f"{'its' if spent.passed_over == 1 else 'their'} rung had been preferred; {spent.better} of them "
+            "ended better than all of those that did."
         )
-
-
-def _their(count: int) -> str:
-    return "its" if count == 1 else "their"
 
 
 NETWORKS = ("ranking", "ensemble-ei")
@@ -374,15 +362,13 @@ def honesty(explanation: Explanation) -> str:
     """Whether scores fell inside their forecast bands, and as many trials trained as expected."""
     forecasts = explanation.forecasts
     if not forecasts.slots:
-        if explanation.spending and explanation.method.startswith("gp-"):
-            return (
-                "No score was forecast: the model saw trainings of different lengths, and predicts their "
-                "final scores only with search.fidelity: axis, after the first slots."
-            )
-        if explanation.spending and explanation.method in NETWORKS:
-            return "No score was forecast: the model saw trainings of different lengths."
-        if not explanation.method.startswith("gp-") and explanation.method not in NETWORKS:
+        process = explanation.method.startswith("gp-")
+        if not process and explanation.method not in NETWORKS:
             return f"No score was forecast: {explanation.method} asks no model of the scores."
+        if explanation.spending:
+            final = ", and predicts their final scores only with search.fidelity: axis, after the first slots"
+            seen = "No score was forecast: the model saw trainings of different lengths"
+            return f"{seen}{final if process else ''}."
         spread = several(explanation.initial, "slot")
         return (
             f"No score was forecast: the model is used after the first {spread}, once a trial has a score."
@@ -426,13 +412,10 @@ def mattering(explanation: Explanation) -> str:
     pair = next(iter(matter.pairs), None)
     if not ranked and (pair is None or not _counts(pair.share)):
         return f"{words[0]} It is flat: no axis matters to it."
-    alone = "".join(
-        f"{', ' if place else ': '}{_name(axis.name)} {percent(axis.share)}"
-        for place, axis in enumerate(ranked[:3])
-    )
+    alone = ", ".join(f"{_name(axis.name)} {percent(axis.share)}" for axis in ranked[:3])
     words.append(
         f"Single axes explain {percent(sum(axis.share or 0.0 for axis in ranked))} of its variance over all "
-        f"configurations{alone}."
+        f"configurations{alone and f': {alone}'}."
     )
     if pair is not None and _counts(pair.share):
         whole = percent(sum(one.share or 0.0 for one in matter.pairs))
@@ -452,13 +435,14 @@ def _trust(matter: Matter) -> str:
         return f"The {matter.scores} scores are all equal."
     if matter.explained < 0.1:
         return (
-            f"The final model has no predictive value (leave-one-out: {_signed(matter.explained)} of the "
-            f"variance of {matter.scores} scores): the following is guesswork."
+            "The final model has no predictive value (leave-one-out: "
+            f"{minus(percent(matter.explained))} of the variance of {matter.scores} scores): the following "
+            "is guesswork."
         )
     kept = "" if matter.explained >= 0.5 else "; the following is only a hint"
     return (
-        f"The final model predicts {_signed(matter.explained)} of the variance of {matter.scores} scores, "
-        f"each left out in turn{kept}."
+        f"The final model predicts {minus(percent(matter.explained))} of the variance of {matter.scores} "
+        f"scores, each left out in turn{kept}."
     )
 
 
@@ -488,7 +472,7 @@ def axes_table(matter: Matter | None) -> Table:
         "axis", "variance alone", "relevance", "lengthscale", "best level", "worst level",
         "levels with a score",
     )
-    return Table(header, tuple(_axis_cells(axis) for axis in _ranked(matter)) if matter else (), name="axes")
+    return Table(header, list(map(_axis_cells, _ranked(matter))) if matter else (), name="axes")
 
 
 def brief_table(matter: Matter | None) -> Table:
@@ -498,14 +482,15 @@ def brief_table(matter: Matter | None) -> Table:
         known = _by_score(axis)
         ends = ("–", "–") if axis.lengthscale is None else (_plain(known[0]), _plain(known[-1]))
         rows.append((_name(axis.name), percent(axis.share), percent(axis.relevance), *ends))
-    return Table(("axis", "variance", "relevance", "best", "worst"), tuple(rows), name="axes-brief")
+    return Table(("axis", "variance", "relevance", "best", "worst"), rows, name="axes-brief")
 
 
 def pairs_table(matter: Matter | None) -> Table:
     """The pairs with the largest joint shares of the variance, where these are defined."""
-    shown = [pair for pair in matter.pairs if _counts(pair.share)][:PAIRS] if matter else []
-    rows = tuple((_both(pair), percent(pair.share), *_ends(matter, pair)) for pair in shown) if matter else ()
-    return Table(("axes", "variance together", "best levels", "worst levels"), rows, name="pairs")
+    header = ("axes", "variance together", "best levels", "worst levels")
+    pairs = [pair for pair in matter.pairs if _counts(pair.share)] if matter else []
+    rows = [(_both(one), percent(one.share), *_ends(matter, one)) for one in pairs[:PAIRS]] if matter else ()
+    return Table(header, rows, name="pairs")
 
 
 def rungs_table(spent: Spending | None) -> Table:
@@ -519,7 +504,7 @@ def rungs_table(spent: Spending | None) -> Table:
         )
         for one in (spent.rungs if spent else ())
     ]
-    return Table(header, tuple(rows), name="rungs")
+    return Table(header, rows, name="rungs")
 
 
 def _stopped_table(spent: Spending | None) -> Table:
@@ -528,12 +513,12 @@ def _stopped_table(spent: Spending | None) -> Table:
         (str(one.slot), str(one.epochs), score(one.score), settings(one.configuration))
         for one in (spent.stopped if spent else ())
     ]
-    return Table(("slot", "epochs", "score", "configuration"), tuple(rows[:STOPPED]), name="stopped")
+    return Table(("slot", "epochs", "score", "configuration"), rows[:STOPPED], name="stopped")
 
 
 def failures_table(explanation: Explanation) -> Table:
     """One row per kind of failure."""
-    rows = tuple(
+    rows = [
         (
             group.status.replace("_", " "),
             f"{group.count}/{explanation.finished}",
@@ -541,20 +526,20 @@ def failures_table(explanation: Explanation) -> Table:
             percent(group.mean_chance_to_train),
         )
         for group in explanation.failure_groups
-    )
+    ]
     return Table(
         ("ended as", "trials", "because of", "mean chance to train, forecast"), rows, name="search-failures"
     )
 
 
 def _every_failure(explanation: Explanation) -> Table:
-    rows = tuple(
+    rows = [
         (
             str(one.slot), one.status.replace("_", " "), settings(one.configuration),
             percent(one.chance_to_train), str(one.retries), one.message,
         )
         for one in explanation.failures
-    )
+    ]
     return Table(
         ("trial", "ended as", "configuration", "chance to train", "retries", "message"), rows,
         name="failed-trials",
@@ -590,11 +575,11 @@ def _ends(matter: Matter, pair: PairEffect) -> tuple[str, str]:
 
 def _together(matter: Matter, pair: PairEffect) -> Table:
     """The scores of every two levels; the axis with more levels is in the rows."""
-    first, second = (_axis(matter, name) for name in pair.axes)
-    down, across, scores = first, second, [list(row) for row in pair.scores]
+    down, across = (_axis(matter, name) for name in pair.axes)
+    scores = pair.scores
     if len(across.levels) > len(down.levels):
-        down, across, scores = second, first, [list(column) for column in zip(*pair.scores, strict=True)]
-    rows = tuple((_plain(level), *map(score, row)) for level, row in zip(down.levels, scores, strict=True))
+        down, across, scores = across, down, tuple(zip(*scores, strict=True))
+    rows = [(_plain(level), *map(score, row)) for level, row in zip(down.levels, scores, strict=True)]
     return Table(
         (f"{_name(down.name)} ↓  {_name(across.name)} →", *map(_plain, across.levels)), rows,
         name="axes-together",
@@ -616,6 +601,7 @@ def _by_score(axis: AxisEffect) -> list[LevelEffect]:
     )
 
 
+
 def _plain(level: LevelEffect) -> str:
     return wording.level(level.level)
 
@@ -624,9 +610,6 @@ def _shown(share: Share) -> Shown:
     interval = f"{percent(share.low)[:-2]}–{percent(share.high)}"
     return Shown(percent(share.count / share.total), interval, f"{share.count}/{share.total}")
 
-
-def _signed(share: float) -> str:
-    return percent(share).replace("-", "\N{MINUS SIGN}")
 
 
 def _counts(share: float | None) -> bool:

@@ -31,11 +31,8 @@ def covered(
             them gives a region with a face SUSPECTED or more, and within MARGIN_MM of such a slice.
     """
     columns = [vocabulary.classes.index(name) for name in vocabulary.faces]
-    believed = np.stack(
-        [np.asarray(share, dtype=np.float64)[:, columns].max(axis=1) for share in shares], axis=1
-    )
-    heads_mm = z_mm[np.flatnonzero(believed.max(axis=1) >= SUSPECTED)]
-    hidden = np.flatnonzero((np.abs(z_mm[:, None] - heads_mm[None]) <= MARGIN_MM).sum(axis=1))
+    believed = np.stack([np.asarray(share, dtype=np.float64)[:, columns].max(axis=1) for share in shares])
+    heads_mm = z_mm[believed.max(axis=0) >= SUSPECTED]
     shown = pixels.copy()
-    shown[hidden] = COVER
+    shown[(np.abs(z_mm[:, None] - heads_mm) <= MARGIN_MM).any(axis=1)] = COVER
     return shown

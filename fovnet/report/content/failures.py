@@ -13,8 +13,8 @@ from fovnet.drawing.raster import brightened
 from fovnet.evaluate.cases import Case, Stretch
 from fovnet.evaluate.evaluation import Evaluation, VolumeRow
 from fovnet.regions import Vocabulary
-from fovnet.report.content.cells import Row, Shown, Table
-from fovnet.report.content.pictures import VolumeView, true_stretches, volume_view
+from fovnet.report.content.cells import Shown, Table
+from fovnet.report.content.pictures import VolumeView, runs, true_stretches, volume_view
 from fovnet.report.content.wording import percent, run_of, whole_mm
 from fovnet.words import several
 
@@ -108,14 +108,12 @@ def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
 
 
 def _table(ranked: Sequence[VolumeRow], vocabulary: Vocabulary) -> Table:
-    rows: list[Row] = []
+    rows = []
     for row in ranked:
         share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
         true, predicted = run_of(row.truth, vocabulary), run_of(row.predicted, vocabulary)
         rows.append((row.volume_id, _confidence_text(row), row.status, true, predicted, share))
-    return Table(
-        ("volume", "sure", "status", "shows", "predicted", "wrong slices"), tuple(rows), name="failures"
-    )
+    return Table(("volume", "sure", "status", "shows", "predicted", "wrong slices"), rows, name="failures")
 
 
 def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool) -> Failure:
@@ -140,7 +138,7 @@ def _spans_table(case: Case, vocabulary: Vocabulary) -> Table:
     rows += [(one.region, "true", *_ends(one), "–") for one in true_stretches(case, vocabulary)]
     order = {name: place for place, name in enumerate(vocabulary.classes)}
     ordered = sorted(rows, key=lambda row: (order.get(row[0], len(order)), row[1]))
-    return Table(("region", "predicted or true", "from mm", "to mm", "confidence"), tuple(ordered))
+    return Table(("region", "predicted or true", "from mm", "to mm", "confidence"), ordered)
 
 
 def _ends(one: Stretch) -> tuple[str, str]:
@@ -150,13 +148,11 @@ def _ends(one: Stretch) -> tuple[str, str]:
 def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -> tuple[Thumbnail, ...]:
     """Slices around the longest run of wrong ones: usually at the border with the largest error, or a region
     that is wrong throughout."""
-    wrong = np.asarray((case.decided != case.truth).any(axis=1), dtype=np.int64)
-    turns = np.flatnonzero(np.diff(np.concatenate([[0], wrong, [0]])))
-    if not len(turns):
+    wrong = (case.decided != case.truth).any(axis=1)
+    start, end = max(runs(wrong), key=lambda run: run[1] - run[0], default=(0, 0))
+    if start == end:
         return ()
-    starts, ends = turns[::2], turns[1::2]
-    longest = int((ends - starts).argmax())
-    first, last = max(int(starts[longest]) - 1, 0), min(int(ends[longest]), len(wrong) - 1)
+    first, last = max(start - 1, 0), min(end, len(wrong) - 1)
     rows = np.unique(np.linspace(first, last, THUMBNAILS).round().astype(np.int64))
     bright = brightened(pixels[rows])
     return tuple(

@@ -66,7 +66,7 @@ def flow_table(view: FlowView) -> Table:
         rows.append(
             (step.name, *(_count(value) for value in (step.volumes, step.subjects, step.slices)), left)
         )
-    return Table(("step", "volumes", "subjects", "slices", "left out before"), tuple(rows), name="flow")
+    return Table(("step", "volumes", "subjects", "slices", "left out before"), rows, name="flow")
 
 
 def _step(name: str, volumes: Sequence[Listed], left_out: tuple[LeftOut, ...]) -> FlowStep:

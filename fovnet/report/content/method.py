@@ -14,6 +14,7 @@ from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import Table
 from fovnet.report.content.checklists import Checklist, checklists
 from fovnet.report.content.statements import LIMITS, REFERENCES
+from fovnet.words import listed
 
 SEEN = {
     "neighbours": "its neighbours", "millimetres": "the same at a fixed number of millimetres a pixel",
@@ -89,13 +90,7 @@ def _origin(settings: Settings) -> str:
 
 def _beside(settings: Settings) -> str:
     shown = [SEEN[name] for name in settings.training.inputs if name in SEEN]
-    if not shown:
-        return ""
-    return (
-        f", from it, {', '.join(shown[:-1])} and {shown[-1]}"
-        if len(shown) > 1
-        else f", from it and {shown[0]}"
-    )
+    return f", from {listed(['it', *shown])}" if shown else ""
 
 
 def _decoding(rule: Rule) -> str:
@@ -127,7 +122,7 @@ def _intervals(evaluation: Evaluation) -> str:
 def published_table(vocabulary: Vocabulary) -> Table:
     """The figures above; no rows for a vocabulary of other regions, with which they cannot be compared."""
     same = set(PUBLISHED[1:-1]) == set(vocabulary.classes[:-1])
-    rows = tuple(
+    rows = [
         (name, *(f"{value}\N{NO-BREAK SPACE}%" for value in values)) for name, *values in PUBLISHED_PERCENT
-    )
+    ]
     return Table(PUBLISHED, rows if same else (), name="published")

@@ -27,7 +27,7 @@ def people_table(manifest: Sequence[Listed]) -> Table:
     of_split = {split: [one for one in manifest if one.split == split] for split in SPLITS}
     names = sorted({name for volumes in of_split.values() for one in volumes for name in one.attributes})
     rows = [row for name in names for row in _attribute_rows(name, of_split)]
-    return Table(("attribute", "counted in", *SPLITS.values()), tuple(rows), name="people")
+    return Table(("attribute", "counted in", *SPLITS.values()), rows, name="people")
 
 
 def _attribute_rows(name: str, of_split: Mapping[str, Sequence[Listed]]) -> list[Row]:

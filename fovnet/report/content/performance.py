@@ -150,26 +150,28 @@ def regions_table(evaluation: Evaluation) -> Table:
         (name, *(words.get(measure, shown)(whole.find(measure, stage, name)) for measure, stage in kept))
         for name in vocabulary.classes
     ]
-    return Table(
-        ("region", *(wanted[key] for key in kept)), tuple(rows),
-        tuple(vocabulary.colour(name) for name in vocabulary.classes), name="regions",
-    )
+    header = ("region", *(wanted[key] for key in kept))
+    return Table(header, rows, list(map(vocabulary.colour, vocabulary.classes)), name="regions")
 
 
 def stages_table(evaluation: Evaluation) -> Table:
     """Slice error and balanced accuracy at each stage, over all volumes and over the answered ones."""
-    rows: list[Row] = []
-    for stage in STAGES:
-        row: list[str | Shown] = [STAGE_NAMES[stage]]
-        for group in (evaluation.everything, evaluation.answered):
-            for name in ("slice_error", "balanced_accuracy"):
-                row.append(shown(group.find(name, stage) if group else None))
-        rows.append(tuple(row))
+    rows: list[Row] = [
+        (
+            STAGE_NAMES[stage],
+            *(
+                shown(group.find(name, stage) if group else None)
+                for group in (evaluation.everything, evaluation.answered)
+                for name in ("slice_error", "balanced_accuracy")
+            ),
+        )
+        for stage in STAGES
+    ]
     over = (
         "slice error, all volumes", "balanced accuracy, all volumes", "slice error, answered",
         "balanced accuracy, answered",
     )
-    return Table(("stage", *over), tuple(rows), name="stages")
+    return Table(("stage", *over), rows, name="stages")
 
 
 def borders_table(evaluation: Evaluation) -> Table:
@@ -194,13 +196,12 @@ def borders_table(evaluation: Evaluation) -> Table:
         (_border_name(name), *(shown(whole.find(measure, "decided", name)) for measure in wanted))
         for name in names
     ]
-    return Table(("border", *wanted.values()), tuple(rows), name="borders")
+    return Table(("border", *wanted.values()), rows, name="borders")
 
 
 def _border_name(name: str) -> str:
-    return {ALL_BORDERS: "all between two regions", ENDS: "ends: region and none"}.get(
-        name, name.replace("|", " | ")
-    )
+    known = {ALL_BORDERS: "all between two regions", ENDS: "ends: region and none"}
+    return known.get(name, name.replace("|", " | "))
 
 
 def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
@@ -220,28 +221,21 @@ def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
 def handling_table(evaluation: Evaluation) -> Table:
     """Results by volume: right sets of regions, gross confusions, abstentions, refusals."""
     whole, answered = evaluation.everything, evaluation.answered
-    handled = {measure.name: shown(measure) for measure in evaluation.handling}
-    spans, beside = whole.find("span_f1", "decided"), whole.find("slice_error_any_label", "decided")
-    return Table(
-        ("counted in volumes, unless stated otherwise", "value"),
-        (
-            ("exactly the right regions", shown(whole.find("exact_set", "decided"))),
-            (
-                "the same, volumes without a doubt only",
-                shown(answered.find("exact_set", "decided") if answered else None),
-            ),
-            ("F1 of presence, weighted by region", shown(whole.find("presence_f1_weighted", "decided"))),
-            *([("F1 of spans: the region found, in about the right place", shown(spans))] if spans else []),
-            (
-                "a slice given a region not adjacent to the true one",
-                shown(whole.find("far_confusion_volumes", "decided")),
-            ),
-            *([("slices with any false label, also beside a spine", shown(beside))] if beside else []),
-            ("with a doubt about the whole volume", handled["abstained"]),
-            ("refused", handled["refused"]),
-        ),
-        name="handling",
-    )
+    handled = {measure.name: measure for measure in evaluation.handling}
+    spans = "F1 of spans: the region found, in about the right place"
+    beside = "slices with any false label, also beside a spine"
+    measures = {
+        "exactly the right regions": whole.find("exact_set", "decided"),
+        "the same, volumes without a doubt only": answered.find("exact_set", "decided") if answered else None,
+        "F1 of presence, weighted by region": whole.find("presence_f1_weighted", "decided"),
+        spans: whole.find("span_f1", "decided"),
+        "a slice given a region not adjacent to the true one": whole.find("far_confusion_volumes", "decided"),
+        beside: whole.find("slice_error_any_label", "decided"),
+        "with a doubt about the whole volume": handled["abstained"],
+        "refused": handled["refused"],
+    }
+    rows = [(words, shown(one)) for words, one in measures.items() if one or words not in (spans, beside)]
+    return Table(("counted in volumes, unless stated otherwise", "value"), rows, name="handling")
 
 
 def volumes_table(evaluation: Evaluation) -> Table:
@@ -252,7 +246,7 @@ def volumes_table(evaluation: Evaluation) -> Table:
     )
     return Table(
         ("volume", "collection", "status", "shows", "predicted", "regions", "wrong slices", "confidence"),
-        tuple(_volume_cells(row, evaluation.vocabulary) for row in ordered),
+        [_volume_cells(row, evaluation.vocabulary) for row in ordered],
         name="volumes",
     )
 
@@ -272,35 +266,33 @@ def _volume_cells(row: VolumeRow, vocabulary: Vocabulary) -> Row:
 def subgroups_table(evaluation: Evaluation) -> Table:
     """Errors of slices, sets and borders, one row per subgroup; those of fewer than five subjects are marked
     "too few"."""
-    wanted = [("slice_error", "raw", ""), ("slice_error", "decided", ""), ("exact_set", "decided", "")]
-    wanted += [
-        ("border_abs_median_mm", "decided", ALL_BORDERS),
-        ("border_within_10_mm", "decided", ALL_BORDERS),
-    ]
+    wanted = {
+        "slice error, networks alone": ("slice_error", "raw"),
+        "slice error": ("slice_error", "decided"),
+        "right set of regions": ("exact_set", "decided"),
+        "border error, median": ("border_abs_median_mm", "decided", ALL_BORDERS),
+        "borders within 10 mm": ("border_within_10_mm", "decided", ALL_BORDERS),
+    }
     rows: list[Row] = []
     for group in evaluation.subgroups:
         volumes = several(group.volumes, "volume") + (f", {group.refused} refused" if group.refused else "")
         counts = Shown(several(group.subjects, "subject"), volumes, "too few" if group.too_few else "")
         attribute = group.attribute.replace("_", " ")
         rows.append(
-            (f"{attribute}: {group.value}", counts, *(shown(group.find(*measure)) for measure in wanted))
+            (f"{attribute}: {group.value}", counts, *(shown(group.find(*one)) for one in wanted.values()))
         )
-    header = (
-        "subgroup", "rests on", "slice error, networks alone", "slice error", "right set of regions",
-        "border error, median",
-    )
-    return Table((*header, "borders within 10 mm"), tuple(rows), name="subgroups")
+    return Table(("subgroup", "rests on", *wanted), rows, name="subgroups")
 
 
 def doubts_table(evaluation: Evaluation) -> Table:
     """Volumes by doubt, and how many of them and of their slices were wrong."""
-    rows = tuple(
+    rows = [
         (
             NO_REGION if one.code == "none" else doubt_in_words(one.code),
             _share(one.wrong, one.volumes), _share(one.wrong_slices, one.slices),
         )
         for one in evaluation.doubts
-    )
+    ]
     return Table(("doubt", "volumes with wrong regions", "wrong slices"), rows, name="doubts")
 
 
@@ -311,7 +303,7 @@ def _share(part: int, whole: int) -> Shown:
 def header_rates(evaluation: Evaluation) -> Table:
     """How often the header's Body Part Examined agrees with the truth and with fovnet, one row per rate."""
     found = {one.name: one for one in evaluation.header_rates}
-    rows = tuple((words, shown(found[name])) for name, words in HEADERS.items() if name in found)
+    rows = [(words, shown(found[name])) for name, words in HEADERS.items() if name in found]
     return Table(("counted in volumes", "value"), rows, name="header-rates")
 
 
@@ -321,4 +313,4 @@ def header_rows(evaluation: Evaluation) -> Table:
     for one in evaluation.headers[:MOST_HEADERS]:
         regions = (run_of(names, evaluation.vocabulary) for names in (one.header, one.truth, one.predicted))
         rows.append((one.text, *regions, f"{one.volumes:,}"))
-    return Table(("header", "means", "shows", "predicted", "volumes"), tuple(rows), name="headers")
+    return Table(("header", "means", "shows", "predicted", "volumes"), rows, name="headers")

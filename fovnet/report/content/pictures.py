@@ -92,8 +92,12 @@ def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[Stretch, ...]:
     edges = outer_edges(case.z_mm, case.edges_mm)
     found = []
     for column, region in enumerate(vocabulary.classes[:-1]):
-        marks = np.concatenate([[0], case.truth[:, column].astype(np.int64), [0]])
-        turns = np.flatnonzero(np.diff(marks)).tolist()
-        for first, end in zip(turns[::2], turns[1::2], strict=True):
+        for first, end in runs(case.truth[:, column]):
             found.append(Stretch(region, float(edges[first]), float(edges[end]), first, end - 1, 1.0))
     return tuple(sorted(found, key=lambda one: (one.from_mm, one.to_mm)))
+
+
+def runs(marks: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The first slice of each run of marked ones (s,), and the one behind its last."""
+    turns = np.flatnonzero(np.diff(np.concatenate([[0], marks, [0]]))).tolist()
+    return list(zip(turns[::2], turns[1::2], strict=True))

@@ -24,6 +24,6 @@ def provenance_of(settings: Settings, versions: Mapping[str, str], hashes: Mappi
     """The chapter."""
     return Provenance(
         versions=Table(("what", "value"), (*versions.items(), ("seed", str(settings.seed))), name="versions"),
-        hashes=Table(("what", "SHA-256"), tuple(hashes.items()), name="hashes"),
+        hashes=Table(("what", "SHA-256"), list(hashes.items()), name="hashes"),
         configuration=yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True),
     )

@@ -59,20 +59,19 @@ def landmarks_table(vocabulary: Vocabulary) -> Table:
         for low, high in pairwise(vocabulary.chain)
         if (low, high) in LANDMARKS
     ]
-    return Table(("border", "lies at"), tuple(rows), name="convention")
+    return Table(("border", "lies at"), rows, name="convention")
 
 
 def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) -> Table:
     """Labelled slices of each class by split."""
     if not slices:
         return Table((), (), name="labels")
-    rows = tuple(
+    rows = [
         (name, *(f"{slices[split][column]:,}" if split in slices else "–" for split in SPLITS))
         for column, name in enumerate(vocabulary.classes)
-    )
+    ]
     return Table(
-        ("class", *SPLITS.values()), rows, tuple(vocabulary.colour(name) for name in vocabulary.classes),
-        name="labels",
+        ("class", *SPLITS.values()), rows, list(map(vocabulary.colour, vocabulary.classes)), name="labels"
     )
 
 
@@ -86,7 +85,7 @@ def readers_table(readers: Mapping[str, Agreements]) -> Table:
         for where in dict.fromkeys(one.region for one in measures)
     ]
     borders = (f"borders within {AGREEMENT_MM:.0f} mm", "drawn by one alone", "apart, median")
-    return Table(("readers", "slices alike", "kappa", *borders) if rows else (), tuple(rows), name="readers")
+    return Table(("readers", "slices alike", "kappa", *borders) if rows else (), rows, name="readers")
 
 
 def _agreed(measures: Sequence[Measure], where: str) -> tuple[Shown, ...]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from fovnet.config.models import Settings
 from fovnet.decision.rule import Rule
@@ -100,28 +102,17 @@ class RunRecord:
 
 def members_in(facts: Mapping[str, Any], mixing_weights: Sequence[float]) -> list[Member]:
     """The members that ensemble.json names, with their weights in the mean."""
-    return [
-        Member(
-            slot=one["slot"], score=one["score"], configuration=one["configuration"], weights=one["weights"],
-            mixing_weight=float(weight), seed=one.get("seed"), sha256=one.get("sha256", ""),
-            alone=one.get("alone", False),
-        )
-        for one, weight in zip(facts["members"], mixing_weights, strict=True)
-    ]
+    weighed = zip(facts["members"], mixing_weights, strict=True)
+    return TypeAdapter(list[Member]).validate_python([{**one, "mixing_weight": own} for one, own in weighed])
 
 
 def abstention_in(facts: Mapping[str, Any]) -> Abstention | None:
     """What decision.json says of it; None where it says nothing."""
     told = facts.get("abstention")
-    return Abstention(**{one.name: told[one.name] for one in fields(Abstention)}) if told else None
+    return TypeAdapter(Abstention).validate_python(told) if told else None
 
 
 def by_region_in(facts: Mapping[str, Any]) -> ByRegion | None:
     """What decision.json says of the bars of statements; None in one that was made before there were any."""
     told = facts.get("statements")
-    if not told:
-        return None
-    yes, no = (
-        RegionBar(**{one.name: told[kind][one.name] for one in fields(RegionBar)}) for kind in ("yes", "no")
-    )
-    return ByRegion(told["stated_error"], yes, no)
+    return TypeAdapter(ByRegion).validate_python(told) if told else None

@@ -66,7 +66,7 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> Search:
     begun_with = run.settings.training.begin
     trainings = sorted(trainings_of(run.trials), key=lambda one: one.slot)
     ranked = sorted((one for one in trainings if one.score is not None), key=lambda one: one.score or 0.0)
-    best = tuple(_cells(one)[:BRIEF] for one in ranked[:SHORT_LIST])
+    best = [_cells(one)[:BRIEF] for one in ranked[:SHORT_LIST]]
     further = f"trained further from those of another ensemble ({begun_with})"
     return Search(
         further=begun_with is not None,
@@ -74,7 +74,7 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> Search:
         sentence=_sentence(trainings, ranked, further=begun_with is not None),
         points=tuple(CurvePoint(one.slot, one.score, one.is_start) for one in trainings),
         best=Table(HEADER[:BRIEF], best, name="best-trials"),
-        trials=Table(HEADER, tuple(_cells(one) for one in trainings), name="trials"),
+        trials=Table(HEADER, list(map(_cells, trainings)), name="trials"),
         endings=_endings(trainings),
         explained=None if run.explanation is None or begun_with else explained_view(run.explanation),
         members=members_table(run.members),
@@ -88,7 +88,7 @@ def members_table(members: Sequence[Member]) -> Table:
     """One row per member of the ensemble, lowest score first."""
     ordered = sorted(members, key=lambda member: (member.score is None, member.score or 0.0))
     header = ("trial", "configuration", "score", "weight", "file", "seed", "SHA-256 of the weights")
-    return Table(header, tuple(_member_cells(member) for member in ordered), name="members")
+    return Table(header, list(map(_member_cells, ordered)), name="members")
 
 
 def _member_cells(member: Member) -> tuple[str, ...]:
@@ -114,9 +114,9 @@ def _lacking(members: int, wanted: int) -> str:
 def rule_table(rule: Rule, vocabulary: Vocabulary) -> Table:
     """Every setting of the decision, with its meaning."""
     values = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
-    rows = tuple(
+    rows = [
         (name.replace("_", " "), MEANINGS.get(name, ""), setting(value)) for name, value in values.items()
-    )
+    ]
     return Table(("setting", "what it is", "value"), rows, name="decision")
 
 
@@ -153,4 +153,4 @@ def _endings(trainings: Sequence[Training]) -> Table:
     for status, count in Counter(one.status for one in trainings).most_common():
         example = next((one.message for one in trainings if one.status == status and one.message), "")
         rows.append((status.replace("_", " "), f"{count}/{len(trainings)}", example))
-    return Table(("ended as", "trials", "for example"), tuple(rows), name="endings")
+    return Table(("ended as", "trials", "for example"), rows, name="endings")

@@ -118,8 +118,8 @@ def _table(evaluation: Evaluation) -> Table:
             for measure in (whole.find(name, "", region) for name in COLUMNS)
         )
         rows.append((region or "all regions", volumes, *cells))
-    colours = ("transparent", *(vocabulary.colour(region) for region in vocabulary.classes[:-1]))
-    return Table(("region", "shown in volumes", *COLUMNS.values()), tuple(rows), colours, name="statements")
+    colours = ("transparent", *map(vocabulary.colour, vocabulary.classes[:-1]))
+    return Table(("region", "shown in volumes", *COLUMNS.values()), rows, colours, name="statements")
 
 
 def _calibration(whole: Group) -> str:

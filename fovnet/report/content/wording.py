@@ -31,16 +31,10 @@ def shown(measure: Measure | None) -> Shown:
     if measure.low is None or measure.high is None:
         interval = f"interval {measure.interval}"
     elif length:
-        interval = f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm".replace(
-            "-", "\N{MINUS SIGN}"
-        )
+        interval = minus(f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm")
     else:
         interval = f"{percent(measure.low)[:-2]}–{percent(measure.high)}"
-    value = (
-        f"{measure.value:.1f}\N{NO-BREAK SPACE}mm".replace("-", "\N{MINUS SIGN}")
-        if length
-        else percent(measure.value)
-    )
+    value = minus(f"{measure.value:.1f}\N{NO-BREAK SPACE}mm") if length else percent(measure.value)
     return Shown(value, interval, counted(measure))
 
 
@@ -53,6 +47,11 @@ def plain(measure: Measure | None, digits: int = 3) -> Shown:
         f"{measure.low:.{digits}f}–{measure.high:.{digits}f}" if known else f"interval {measure.interval}"
     )
     return Shown(f"{measure.value:.{digits}f}", interval, counted(measure))
+
+
+def minus(text: str) -> str:
+    """The text with minus signs for its hyphens."""
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def counted(measure: Measure) -> str:
@@ -109,7 +108,7 @@ def setting(value: Any) -> str:
 
 def level(value: Any) -> str:
     """A level of an axis: "−3" with a minus sign; a word keeps its hyphen."""
-    return setting(value) if isinstance(value, str) else setting(value).replace("-", "\N{MINUS SIGN}")
+    return setting(value) if isinstance(value, str) else minus(setting(value))
 
 
 def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str:
@@ -124,4 +123,4 @@ def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str
 
 def whole_mm(value: float) -> str:
     """Millimetres without decimals, with a minus sign, but no "−0"."""
-    return f"{round(float(value))}".replace("-", "\N{MINUS SIGN}")
+    return minus(f"{round(float(value))}")

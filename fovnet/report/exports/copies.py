@@ -20,7 +20,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fovnet.errors import ConfigError, FovnetError, ModelError
+from pydicom import dcmread
+from pydicom.dataset import Dataset
+from pydicom.sequence import Sequence
+
+from fovnet.errors import ConfigError, ModelError
 from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.exports.answers import StoredAnswer, read_answers
@@ -28,6 +32,7 @@ from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, 
 from fovnet.report.exports.originals import (
     UTF_8,
     Original,
+    despite_header,
     image_keys,
     images_answered,
     originals_of,
@@ -115,24 +120,14 @@ def _write(answer: StoredAnswer, source: Original, path: Path, relabel: Callable
     """One relabelled copy; it has file meta information even if the source, as in older archives, has
     none."""
     refuse_foreign(path)
-    try:
-        with quietly():
-            dataset = dataset_of(source.item, pixels=True)
-            with_transfer_syntax(dataset)
-            dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
-            for name in WRITER:
-                dataset.file_meta.pop(name, None)
-            relabel(dataset)
-            return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
-    except (FovnetError, OSError, MemoryError):
-        raise
-    except Exception as fault:
-        # unusual header values raise any exception, whose text may contain a name
-        raise ModelError(
-            "export-header",
-            f"{answer.path}: {answer.volume_id} has a header that cannot be copied "
-            f"({type(fault).__name__}). Correct the series in its archive.",
-        ) from fault
+    with despite_header(answer, "that cannot be copied"):
+        dataset = dataset_of(source.item, pixels=True)
+        with_transfer_syntax(dataset)
+        dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
+        for name in WRITER:
+            dataset.file_meta.pop(name, None)
+        relabel(dataset)
+        return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
 
 
 @contextmanager
@@ -236,11 +231,8 @@ def _overrules(answer: StoredAnswer, source: Original, vocabulary: Vocabulary) -
 def _changed_at(path: Path, uid: str) -> str:
     """The modification time of an existing copy with this UID, so that a repeated export gives the same file;
     otherwise now."""
-    from pydicom import dcmread
-
     if is_our_dicom(path):
-        with quietly():
-            before = dcmread(path, specific_tags=["SOPInstanceUID", "OriginalAttributesSequence"])
+        before = dcmread(path, specific_tags=["SOPInstanceUID", "OriginalAttributesSequence"])
         changes = before.get("OriginalAttributesSequence") or [{}]
         if before.get("SOPInstanceUID") == uid and changes[-1].get("AttributeModificationDateTime"):
             return str(changes[-1].AttributeModificationDateTime)
@@ -253,9 +245,6 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: 
     If `overruled`, as the header named another part of the body, laterality and structures are removed too: a
     head has no left one.
     """
-    from pydicom.dataset import Dataset
-    from pydicom.sequence import Sequence
-
     if not term.meaning.isascii() and dataset.get("SpecificCharacterSet") not in ALL_LETTERS:
         # pydicom would write "?" for characters missing from the source's set
         dataset.decode()
@@ -267,9 +256,8 @@ def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: 
             before.add(deepcopy(dataset[name]))
     kept = Dataset()
     kept.AttributeModificationDateTime = at
-    kept.ModifyingSystem, kept.SourceOfPreviousValues, kept.ReasonForTheAttributeModification = (
-        "fovnet", "", "CORRECT",
-    )
+    kept.ModifyingSystem = "fovnet"
+    kept.SourceOfPreviousValues, kept.ReasonForTheAttributeModification = "", "CORRECT"
     kept.ModifiedAttributesSequence = Sequence([before])
     dataset.OriginalAttributesSequence = Sequence([*dataset.get("OriginalAttributesSequence", []), kept])
     dataset.SeriesInstanceUID, dataset.SOPInstanceUID = series_uid, uid
@@ -300,9 +288,6 @@ def _anatomy_groups(dataset: Any) -> list[str]:
 def _frame_anatomies(dataset: Any) -> Iterator[Any]:
     """The Frame Anatomy items of a multi-frame object: those of its frames if it has any, else the shared
     one, added if missing."""
-    from pydicom.dataset import Dataset
-    from pydicom.sequence import Sequence
-
     shared = dataset.get("SharedFunctionalGroupsSequence", [])
     frames = [
         group
@@ -316,8 +301,6 @@ def _frame_anatomies(dataset: Any) -> Iterator[Any]:
 
 
 def _region(term: Term) -> Any:
-    from pydicom.dataset import Dataset
-
     item = Dataset()
     item.CodeValue, item.CodingSchemeDesignator, item.CodeMeaning = term.sct, "SCT", term.meaning
     return item

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pydicom import dcmread
+
 from fovnet.errors import FovnetError, ModelError
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import quietly
@@ -57,8 +59,6 @@ def withdraw(paths: Iterable[Path], source: Path) -> None:
 def made_from(path: Path) -> tuple[str, str] | None:
     """(study, series) UIDs of the source images of a report or copy that fovnet wrote; None for any other
     file."""
-    from pydicom import dcmread
-
     if not path.exists() or not is_our_dicom(path):
         return None
     with quietly():
@@ -96,8 +96,6 @@ def _series_at(source: Path) -> set[tuple[str, str]]:
 def is_our_dicom(path: Path) -> bool:
     """Whether a DICOM file is a report by fovnet, or a copy whose header fovnet was the last to change; False
     if it cannot be read."""
-    from pydicom import dcmread
-
     try:
         with quietly():
             header = dcmread(path, specific_tags=["Modality", "Manufacturer", "OriginalAttributesSequence"])

@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fovnet.decision.kept import unchanged
-from fovnet.errors import ModelError
+from fovnet.errors import FovnetError, ModelError
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import quietly, whole_header
@@ -126,6 +127,23 @@ def refuse_unanswered(answer: StoredAnswer) -> None:
             "export-refused",
             f"{answer.volume_id} was refused, so there is no answer to export: {answer.message}",
         )
+
+
+@contextmanager
+def despite_header(answer: StoredAnswer, wrong: str) -> Iterator[None]:
+    """Exceptions raised within by unusual header values, whose text may contain a name, become ModelError
+    "export-header" with what is `wrong` about the header."""
+    try:
+        with quietly():
+            yield
+    except (FovnetError, OSError, MemoryError):
+        raise
+    except Exception as fault:
+        raise ModelError(
+            "export-header",
+            f"{answer.path}: {answer.volume_id} has a header {wrong} ({type(fault).__name__}). Correct the "
+            "series in its archive.",
+        ) from fault
 
 
 def image_keys(sources: Sequence[Original]) -> Iterator[str]:

@@ -15,30 +15,51 @@ from collections.abc import Sequence
 from functools import partial
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from highdicom.sr import (
+    AlgorithmIdentification,
+    CodedConcept,
+    Comprehensive3DSR,
+    DeviceObserverIdentifyingAttributes,
+    FindingSite,
+    Measurement,
+    MeasurementReport,
+    MeasurementsAndQualitativeEvaluations,
+    ObservationContext,
+    ObserverContext,
+    QualitativeEvaluation,
+    SourceImageForMeasurementGroup,
+    TrackingIdentifier,
+)
+from pydicom import dcmread
+from pydicom.sr.codedict import codes
 
 from fovnet.decision.statements import Statement, may_show
-from fovnet.errors import FovnetError, ModelError
+from fovnet.errors import ModelError
 from fovnet.evaluate.cases import Stretch
 from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
-from fovnet.report.exports.originals import UTF_8, Original, image_keys, originals_of, uid_for
-from fovnet.volume.dicom.header import quietly
-
-if TYPE_CHECKING:
-    from highdicom.sr import Comprehensive3DSR, MeasurementsAndQualitativeEvaluations
+from fovnet.report.exports.originals import (
+    UTF_8,
+    Original,
+    despite_header,
+    image_keys,
+    originals_of,
+    uid_for,
+)
 
 # of concepts without a standard code: the two ends of a span, and that no region is shown, or none surely
 SCHEME = "99FOVNET"
-SHOWN, NO_REGION = ("regions", "Body regions shown"), ("none", "None of the regions")
-NOT_SURE = ("unsure", "No region surely shown")
-POSSIBLE = ("371930009", "Possible")                # SNOMED CT
-LOWER, UPPER = (
-    ("lower-end", "Height of the lower end, scanner coordinates"),
-    ("upper-end", "Height of the upper end, scanner coordinates"),
-)
+SHOWN = CodedConcept("regions", SCHEME, "Body regions shown")
+NO_REGION = CodedConcept("none", SCHEME, "None of the regions")
+NOT_SURE = CodedConcept("unsure", SCHEME, "No region surely shown")
+LOWER = CodedConcept("lower-end", SCHEME, "Height of the lower end, scanner coordinates")
+UPPER = CodedConcept("upper-end", SCHEME, "Height of the upper end, scanner coordinates")
+POSSIBLE = CodedConcept("371930009", "SCT", "Possible")
+MRI = CodedConcept("113091000", "SCT", "Magnetic resonance imaging")
 # attributes that must be present, though they may be empty, and are often missing
 MAY_BE_EMPTY = (
     "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID",
@@ -61,15 +82,12 @@ def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehen
     algorithm's parameters; an uncertain answer without statements has the groups of its best guess.  Raises
     ModelError as `originals_of`, and "export-no-code" for a region without a code.
     """
-    from highdicom.sr import Comprehensive3DSR, MeasurementReport
-    from pydicom.sr.codedict import codes
-
     sources = originals_of(answer)
     for source in sources:
         _complete(source.header)
     content = MeasurementReport(
         _observed_by(answer),
-        procedure_reported=_code("113091000", "SCT", "Magnetic resonance imaging"),
+        procedure_reported=MRI,
         imaging_measurements=_groups(answer, vocabulary, sources),
         title=codes.DCM.ImagingMeasurementReport,
     )
@@ -88,9 +106,6 @@ def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehen
 
 def _observed_by(answer: StoredAnswer) -> Any:
     """The observation context: fovnet as a device, with its ensemble as model."""
-    from highdicom.sr import DeviceObserverIdentifyingAttributes, ObservationContext, ObserverContext
-    from pydicom.sr.codedict import codes
-
     device = DeviceObserverIdentifyingAttributes(
         uid_for("device", answer.model), name="fovnet", manufacturer_name="fovnet", model_name=answer.model
     )
@@ -101,8 +116,6 @@ def _groups(
     answer: StoredAnswer, vocabulary: Vocabulary, sources: Sequence[Original]
 ) -> list[MeasurementsAndQualitativeEvaluations]:
     """The groups of what is shown, then of what may be; at least one, as the standard asks for."""
-    from highdicom.sr import AlgorithmIdentification
-
     algorithm = AlgorithmIdentification(
         "fovnet", answer.version, parameters=(f"ensemble {answer.model}", *_caution(answer))
     )
@@ -144,38 +157,19 @@ def _group(
     algorithm: Any,
 ) -> MeasurementsAndQualitativeEvaluations:
     """The measurement group of one span."""
-    from highdicom.sr import (
-        FindingSite,
-        Measurement,
-        MeasurementsAndQualitativeEvaluations,
-        SourceImageForMeasurementGroup,
-        TrackingIdentifier,
-    )
-    from pydicom.sr.codedict import codes
-
-    region = _coded(answer, span.region, vocabulary)
     mm, one = codes.UCUM.Millimeter, codes.UCUM.NoUnits
+    used = [found for source in sources if (found := source.only(answer.images_of(span))) is not None]
     return MeasurementsAndQualitativeEvaluations(
-        TrackingIdentifier(
-            uid_for("span", *answer.identity(), number, *image_keys(sources)), f"span {number}"
-        ),
-        finding_category=codes.SCT.AnatomicalStructure,
-        finding_type=region,
-        finding_sites=[FindingSite(region)],
+        _tracked(f"span {number}", "span", *answer.identity(), number, *image_keys(sources)),
+        **_found(answer, span.region, vocabulary),
         algorithm_id=algorithm,
         measurements=[
             Measurement(codes.SCT.Length, round(span.to_mm - span.from_mm, 3), mm),
-            Measurement(_code(LOWER[0], SCHEME, LOWER[1]), round(span.from_mm, 3), mm),
-            Measurement(_code(UPPER[0], SCHEME, UPPER[1]), round(span.to_mm, 3), mm),
+            Measurement(LOWER, round(span.from_mm, 3), mm),
+            Measurement(UPPER, round(span.to_mm, 3), mm),
             Measurement(codes.DCM.Probability, round(answer.probability(span), 4), one),
         ],
-        source_images=[
-            SourceImageForMeasurementGroup(
-                used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None
-            )
-            for source in sources
-            if (used := source.only(answer.images_of(span))) is not None
-        ],
+        source_images=_images(used),
     )
 
 
@@ -183,30 +177,14 @@ def _possible(
     answer: StoredAnswer, said: Statement, vocabulary: Vocabulary, sources: Sequence[Original], algorithm: Any
 ) -> MeasurementsAndQualitativeEvaluations:
     """The group of a region that may be shown: its probability, no heights; it refers to all images."""
-    from highdicom.sr import (
-        FindingSite,
-        Measurement,
-        MeasurementsAndQualitativeEvaluations,
-        QualitativeEvaluation,
-        TrackingIdentifier,
-    )
-    from pydicom.sr.codedict import codes
-
-    region = _coded(answer, said.region, vocabulary)
     identity = *answer.identity(), said.region, *image_keys(sources)
     return MeasurementsAndQualitativeEvaluations(
-        TrackingIdentifier(uid_for("possible", *identity), f"possible {said.region}"[:64]),
-        finding_category=codes.SCT.AnatomicalStructure,
-        finding_type=region,
-        finding_sites=[FindingSite(region)],
+        _tracked(f"possible {said.region}"[:64], "possible", *identity),
+        **_found(answer, said.region, vocabulary),
         algorithm_id=algorithm,
-        measurements=[
-            Measurement(codes.DCM.Probability, round(said.probability, 4), codes.UCUM.NoUnits),
-        ],
-        qualitative_evaluations=[
-            QualitativeEvaluation(codes.DCM.CertaintyOfFinding, _code(POSSIBLE[0], "SCT", POSSIBLE[1]))
-        ],
-        source_images=_all_images(sources),
+        measurements=[Measurement(codes.DCM.Probability, round(said.probability, 4), codes.UCUM.NoUnits)],
+        qualitative_evaluations=[QualitativeEvaluation(codes.DCM.CertaintyOfFinding, POSSIBLE)],
+        source_images=_images(sources),
     )
 
 
@@ -214,40 +192,49 @@ def _nothing(
     answer: StoredAnswer, sources: Sequence[Original], algorithm: Any
 ) -> MeasurementsAndQualitativeEvaluations:
     """The group of a volume that shows none of the regions, or none surely; it refers to all images."""
-    from highdicom.sr import (
-        MeasurementsAndQualitativeEvaluations,
-        QualitativeEvaluation,
-        TrackingIdentifier,
-    )
-
     value = NO_REGION if answer.status == "ok" or not answer.statements else NOT_SURE
     return MeasurementsAndQualitativeEvaluations(
-        TrackingIdentifier(uid_for("span", *answer.identity(), 0, *image_keys(sources)), "no region"),
+        _tracked("no region", "span", *answer.identity(), 0, *image_keys(sources)),
         algorithm_id=algorithm,
-        qualitative_evaluations=[
-            QualitativeEvaluation(_code(SHOWN[0], SCHEME, SHOWN[1]), _code(value[0], SCHEME, value[1]))
-        ],
-        source_images=_all_images(sources),
+        qualitative_evaluations=[QualitativeEvaluation(SHOWN, value)],
+        source_images=_images(sources),
     )
 
 
-def _all_images(sources: Sequence[Original]) -> list[Any]:
-    """References to every image that the answer was made from."""
-    from highdicom.sr import SourceImageForMeasurementGroup
+def _tracked(name: str, *identity: object) -> TrackingIdentifier:
+    """The name of a group, with a UID determined by `identity`."""
+    return TrackingIdentifier(uid_for(*identity), name)
 
+
+def _found(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> dict[str, Any]:
+    """The region that a group is about.  Raises ModelError "export-no-code" if it has no code."""
+    term = vocabulary.concept(region)
+    if term is None:
+        raise ModelError(
+            "export-no-code",
+            f"{answer.volume_id}: the region {region!r} has no SNOMED CT code. Give `sct` in the "
+            "regions file.",
+        )
+    code = CodedConcept(term.sct, "SCT", term.meaning)
+    return {
+        "finding_category": codes.SCT.AnatomicalStructure, "finding_type": code,
+        "finding_sites": [FindingSite(code)],
+    }
+
+
+def _images(used: Sequence[Original]) -> list[SourceImageForMeasurementGroup]:
+    """References to the images that a group was made from."""
     return [
         SourceImageForMeasurementGroup(
-            used.header.SOPClassUID, used.header.SOPInstanceUID, list(used.frames) or None
+            one.header.SOPClassUID, one.header.SOPInstanceUID, list(one.frames) or None
         )
-        for used in sources
+        for one in used
     ]
 
 
 def _date_as(path: Path, report: Any) -> None:
     """Copies the dates of an existing report with the same UID at `path`, so that a repeated export gives the
     same file."""
-    from pydicom import dcmread
-
     if is_our_dicom(path):
         before = dcmread(path, specific_tags=["SOPInstanceUID", *DATED])
         if before.get("SOPInstanceUID") == report.SOPInstanceUID:
@@ -269,24 +256,6 @@ def _caution(answer: StoredAnswer) -> tuple[str, ...]:
     return (f"{unsure}: {answer.message}"[:1024],) if unsure else ()
 
 
-def _coded(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> Any:
-    """The code of a region.  Raises ModelError "export-no-code" if it has none."""
-    term = vocabulary.concept(region)
-    if term is None:
-        raise ModelError(
-            "export-no-code",
-            f"{answer.volume_id}: the region {region!r} has no SNOMED CT code. Give `sct` in the "
-            "regions file.",
-        )
-    return _code(term.sct, "SCT", term.meaning)
-
-
-def _code(value: str, scheme: str, meaning: str) -> Any:
-    from highdicom.sr import CodedConcept
-
-    return CodedConcept(value, scheme, meaning)
-
-
 def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> Path:
     """Writes `folder/<volume_id>.dcm`; for a refused volume, the report of an earlier answer is removed.
 
@@ -297,21 +266,11 @@ def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
     path = folder / f"{answer.volume_id}.dcm"
     if answer.status == "refused":
         withdraw([path], answer.path)
-    try:
+    with despite_header(answer, "from which no report can be made"):
         if answer.status != "refused":
             refuse_foreign(path)
-        with quietly():
-            report = structured_report(answer, vocabulary)
-            refuse_other_series(path, report)
-            _date_as(path, report)
-            clear_unfinished(folder, name=escape(path.name))            # it may contain the patient's name
-            return replace_with(path, partial(report.save_as, enforce_file_format=True))
-    except (FovnetError, OSError, MemoryError):
-        raise
-    except Exception as fault:
-        # unusual header values raise any exception, whose text may contain a name
-        raise ModelError(
-            "export-header",
-            f"{answer.path}: {answer.volume_id} has a header from which no report can be made "
-            f"({type(fault).__name__}). Correct the series in its archive.",
-        ) from fault
+        report = structured_report(answer, vocabulary)
+        refuse_other_series(path, report)
+        _date_as(path, report)
+        clear_unfinished(folder, name=escape(path.name))            # it may contain the patient's name
+        return replace_with(path, partial(report.save_as, enforce_file_format=True))

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, png, save_png, svg, svg_uri
+from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, legend_above, svg_uri
 from fovnet.drawing.raster import jpeg_uri
 from fovnet.regions import Vocabulary
 from fovnet.report.content.confidence import CALIBRATED, PRESENCE, ReliabilityPoint
@@ -19,10 +19,7 @@ from fovnet.report.content.search import CurvePoint
 from fovnet.report.content.statement_rates import SaidView
 from fovnet.report.figures.explained import explained_figures
 from fovnet.report.figures.flow import flow_figure, risk_figure, statement_risk_figure
-from fovnet.report.figures.views import coronal_view
 from fovnet.report.figures.whole_body import volume_figure
-
-__all__ = ["charts", "coronal_view", "png", "save_png", "svg", "volume_figure"]
 
 
 def confusion_figure(view: ConfusionView) -> Figure:
@@ -49,8 +46,7 @@ def confusion_figure(view: ConfusionView) -> Figure:
                 range(len(view.classes)), view.classes if index == 0 else [""] * len(view.classes)
             )
             axis.tick_params(length=0)
-            for side in axis.spines.values():
-                side.set_visible(False)
+            axis.spines[:].set_visible(False)
             if index == 0:
                 axis.set_ylabel("true")
             axis.set_xlabel("predicted", labelpad=2)
@@ -133,9 +129,7 @@ def reliability_figure(
             places, slices = [point.middle + offset for point in mine], [point.slices for point in mine]
             below.bar(places, slices, width=0.95 * wide, color=colour)
         axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel=share)
-        axis.legend(
-            frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=len(stages), columnspacing=1.4
-        )
+        legend_above(axis, len(stages), columnspacing=1.4)
         below.set(xlim=(0, 1), ylabel=of, xlabel=against)
         return figure
 
@@ -170,16 +164,15 @@ def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Fig
             axis.set_yscale("log")
         axis.set(xlabel="trial", ylabel="score (validation loss)")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=4, columnspacing=1.4)
+        legend_above(axis, 4, columnspacing=1.4)
         return figure
 
 
 def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
     """The figure of one evaluated volume."""
-    coronal, curves = coronal_view(view.pixels), (view.raw, view.smoothed)
     return volume_figure(
-        view.title, coronal, view.z_mm, view.side_mm, *curves, view.spans, vocabulary, truth=view.truth,
-        message=view.message, guessed=view.guessed,
+        view.title, view.pixels, view.z_mm, view.side_mm, view.raw, view.smoothed, view.spans, vocabulary,
+        truth=view.truth, message=view.message, guessed=view.guessed,
     )
 
 

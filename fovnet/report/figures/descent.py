@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
+from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, legend_above
 from fovnet.drawing.scales import wide_scale
 from fovnet.search.explain.descent import Descent, Point
 
@@ -60,9 +60,7 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
     )
     axis.set_ylabel("score")
     axis.xaxis.get_major_locator().set_params(integer=True)
-    axis.legend(
-        frameon=False, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(STEPS) + 1, columnspacing=1.2
-    )
+    legend_above(axis, len(STEPS) + 1, -0.01, columnspacing=1.2)
 
 
 def _draw_frames(axis: Any, points: list[Point]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
+from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style, legend_above
 from fovnet.drawing.scales import unit_of_time, wide_scale
 from fovnet.report.content import wording
 from fovnet.report.content.wording import percent
@@ -58,7 +58,7 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
         )
         wide_scale(left, "y", best)
         left.set(xlabel=f"training in all, {name}", ylabel="best score so far")
-        left.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=2, columnspacing=1.2)
+        legend_above(left, 2, -0.04, columnspacing=1.2)
         _draw_regret(right, steps)
         return figure
 
@@ -100,7 +100,7 @@ def forecast_figure(scored: Sequence[Prediction]) -> Figure:
         axis.plot(ends, ends, color=FAINT, linewidth=0.8, dashes=(4, 3), zorder=0)
         axis.set(xlim=ends, ylim=ends)
         axis.set(xlabel="actual score", ylabel="forecast score")
-        axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=2)
+        legend_above(axis, 2)
         return figure
 
 

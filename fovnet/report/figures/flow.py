@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
+from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, legend_above
 from fovnet.report.content.confidence import RiskView
 from fovnet.report.content.flow import FlowView, LeftOut
 from fovnet.report.content.statement_rates import SaidView
@@ -31,10 +31,9 @@ def flow_figure(view: FlowView) -> Figure:
         axis.axis("off")
         for place, step in enumerate(view.steps):
             middle = STEP_INCHES * (count - place - 0.5) + 0.05
-            counts = [f"{step.volumes:,} volumes"]
-            counts += [] if step.subjects is None else [f"{step.subjects:,} subjects"]
-            counts += [] if step.slices is None else [f"{step.slices:,} slices"]
-            _box(axis, 0.1, middle, 3.5, step.name, " · ".join(counts))
+            counts = {"volumes": step.volumes, "subjects": step.subjects, "slices": step.slices}
+            known = (f"{count:,} {what}" for what, count in counts.items() if count is not None)
+            _box(axis, 0.1, middle, 3.5, step.name, " · ".join(known))
             if place:
                 axis.annotate(
                     "", (1.85, middle + 0.27), (1.85, middle + 0.59),
@@ -107,4 +106,4 @@ def _finish(axis: Axes, across: str, answered: float | None, mark: str) -> None:
         )
     axis.set(xlim=(0, 1.01), xlabel=across, ylabel="share wrong")
     axis.set_ylim(0, None)
-    axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=2)
+    legend_above(axis, 2, -0.04)

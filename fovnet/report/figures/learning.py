@@ -41,9 +41,7 @@ def learning_figure(
         axis.set(xlabel="epoch", ylabel="weighted cross-entropy", xlim=(0.5, epochs + 0.5))
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         _scale(axis, [guess, *training, *validation])
-        figure.legend(
-            loc="upper left", bbox_to_anchor=(0.08, 0.845), ncols=4, frameon=False, columnspacing=1.6
-        )
+        figure.legend(loc="upper left", bbox_to_anchor=(0.08, 0.845), ncols=4, columnspacing=1.6)
         figure.text(0.095, 0.975, "\n".join(wrap(title, 92)[:2]), va="top", linespacing=1.1)
         figure.text(0.095, 0.885, ending, color=SOFT, va="top")
         return figure

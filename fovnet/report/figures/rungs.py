@@ -11,7 +11,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
+from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style, legend_above
 from fovnet.drawing.scales import unit_of_time, wide_scale
 from fovnet.search.explain.spent import Spending, Stretch
 from fovnet.words import several
@@ -117,6 +117,4 @@ def _legend(axis: Any, spent: Spending, colours: Sequence[str]) -> None:
     if any(one.score is None for one in spent.slots):
         handles.append(Line2D([], [], color=WARN, marker="x", linewidth=0, markersize=4, label="failed"))
     handles.append(Line2D([], [], color=INK, linewidth=1.0, label="lowest score so far"))
-    axis.legend(
-        handles=handles, frameon=False, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(handles)
-    )
+    legend_above(axis, len(handles), -0.01, handles=handles)

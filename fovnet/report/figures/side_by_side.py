@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
+from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style, legend_above
 from fovnet.drawing.scales import wide_scale
 from fovnet.search.search import Search
 from fovnet.search.spend.schedule import own_epochs
@@ -70,5 +70,5 @@ def courses_figure(courses: Sequence[Course]) -> Figure:
         if drawn:
             wide_scale(axis, "y", np.concatenate([one.lowest for one in drawn]))
             axis.margins(x=0.08)
-            axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(names))
+            legend_above(axis, len(names), 0.0)
         return figure

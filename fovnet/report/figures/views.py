@@ -60,4 +60,4 @@ def on_even_heights(view: Bytes, z_mm: NDArray[np.float64], low_mm: float, high_
         return view
     lines = 2 * len(z_mm)
     heights = low_mm + (np.arange(lines) + 0.5) * (high_mm - low_mm) / lines
-    return np.asarray(view[np.searchsorted((z_mm[1:] + z_mm[:-1]) / 2, heights)])
+    return view[np.searchsorted((z_mm[1:] + z_mm[:-1]) / 2, heights)]

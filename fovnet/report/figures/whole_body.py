@@ -23,6 +23,7 @@ from fovnet.drawing.canvas import FAINT, INK, SOFT, WARN, house_style, readable_
 from fovnet.evaluate.cases import Stretch
 from fovnet.regions import Vocabulary
 from fovnet.report.figures.spans import edges_within, extent_mm, lanes_of
+from fovnet.report.figures.views import coronal_view
 
 HARDLY = 0.02
 """If smoothing changes no probability by more than this, the label of the curves does not distinguish raw
@@ -31,7 +32,7 @@ from smoothed."""
 
 def volume_figure(
     title: str,
-    coronal: NDArray[np.uint8],
+    pixels: NDArray[np.uint8],
     z_mm: NDArray[np.float64],
     side_mm: float,
     raw: NDArray[np.float64],
@@ -47,11 +48,11 @@ def volume_figure(
     """One volume from feet (bottom) to head: coronal view, probability curves, the predicted spans, and the
     true ones if given.
 
-    coronal (s, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all share
-    the axis of scanner heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones the
-    smoothed. Millimetres are drawn true to scale unless the stack is much wider than tall; the figure then
-    states the stretch. `guessed`: the answer is uncertain; the spans are pale and labelled "guess", and the
-    message, the reason, is red. Spans of regions that are `unsure` are pale too. `notes` on what else was
+    pixels (s, h, w) uint8, the patient's right on the left, `side_mm` wide; raw and smoothed (s, k); all
+    share the axis of scanner heights z_mm (s,). Thin lines are the probabilities of the networks, bold ones
+    the smoothed. Millimetres are drawn true to scale unless the stack is much wider than tall; the figure
+    then states the stretch. `guessed`: the answer is uncertain; the spans are pale and labelled "guess", and
+    the message, the reason, is red. Spans of regions that are `unsure` are pale too. `notes` on what else was
     done to the volume are below it. An empty volume gives its title and message alone.
     """
     with house_style():
@@ -67,7 +68,7 @@ def volume_figure(
         figure = Figure(figsize=(across, height + foot + 0.45 + LINE * sum(map(len, lines))))
         FigureCanvasAgg(figure)
         axes = _columns(figure, columns, height, foot)
-        _show_coronal(axes[0], coronal, z_mm, side_mm, (low, high), stretch)
+        _show_coronal(axes[0], coronal_view(pixels), z_mm, side_mm, (low, high), stretch)
         _show_curves(axes[1], z_mm, raw, smoothed, vocabulary)
         bars_shown = [
             ("guess" if guessed else "predicted", spans),
@@ -132,9 +133,7 @@ def _show_coronal(
 ) -> None:
     """The coronal view on a regular grid of heights, by the nearest slice: unevenly spaced slices are as tall
     as their spacing."""
-    grid = np.linspace(*ends, max(2 * len(z_mm), 2), endpoint=False) + (ends[1] - ends[0]) / max(
-        4 * len(z_mm), 4
-    )
+    grid = np.linspace(*ends, 2 * len(z_mm), endpoint=False) + (ends[1] - ends[0]) / (4 * len(z_mm))
     middles = (z_mm[1:] + z_mm[:-1]) / 2
     axis.set_facecolor("black")
     axis.imshow(
@@ -151,8 +150,7 @@ def _show_coronal(
     axis.set_xticks([])
     note = f"{side_mm:.0f} mm wide" + (f",\nz stretched {stretch:.1f} times" if stretch > 1.05 else "")
     axis.set_xlabel(note, color=SOFT)
-    for side in axis.spines.values():
-        side.set_visible(False)
+    axis.spines[:].set_visible(False)
     for place, letter in ((0.04, "R"), (0.96, "L")):
         axis.text(
             place, 0.985, letter, transform=axis.transAxes, color="white", ha="center", va="top", fontsize=8,
@@ -184,8 +182,8 @@ def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
         Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name) for name in vocabulary.classes
     ]
     figure.legend(
-        handles=chips, loc="lower center", ncols=math.ceil(len(chips) / rows), frameon=False, fontsize=7,
-        handlelength=0.8, handleheight=0.8, columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
+        handles=chips, loc="lower center", ncols=math.ceil(len(chips) / rows), fontsize=7, handlelength=0.8,
+        handleheight=0.8, columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
     )
 
 
@@ -219,8 +217,7 @@ def _show_bars(
     axis.set_xticks(range(len(bars)), [name for name, _ in bars])
     axis.tick_params(axis="both", length=0)
     axis.xaxis.set_tick_params(pad=6)
-    for side in axis.spines.values():
-        side.set_visible(False)
+    axis.spines[:].set_visible(False)
 
 
 def _span_box(

@@ -102,7 +102,7 @@ def index_page(
         rows=tuple(ordered),
         first=tuple(ordered[:FIRST]),
         names=vocabulary.classes,
-        colours=tuple(vocabulary.colour(name) for name in vocabulary.classes),
+        colours=tuple(map(vocabulary.colour, vocabulary.classes)),
     )
 
 
@@ -243,8 +243,8 @@ def _regions(rows: Sequence[IndexRow], vocabulary: Vocabulary) -> Table:
     names = [name for name in vocabulary.classes if perhaps[name]]
     return Table(
         ("region", "surely shows", "may show"),
-        tuple((name, f"{surely[name]:,}", f"{perhaps[name]:,}") for name in names),
-        tuple(vocabulary.colour(name) for name in names),
+        [(name, f"{surely[name]:,}", f"{perhaps[name]:,}") for name in names],
+        list(map(vocabulary.colour, names)),
     )
 
 
@@ -255,5 +255,5 @@ def _frequent(counts: Counter[str], most: int = NAMED_DOUBTS) -> dict[str, int]:
 
 
 def _counted(name: str, counts: Mapping[str, int], total: int, of: str = "volumes") -> Table:
-    rows = tuple((key, f"{count:,}/{total:,}", percent(count / total)) for key, count in counts.items())
+    rows = [(key, f"{count:,}/{total:,}", percent(count / total)) for key, count in counts.items()]
     return Table((name, of, "share"), rows)

@@ -62,6 +62,11 @@ def beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
     return (*((f"{volume_id}.png",) if pictures else ()), *paged)
 
 
+def _not_asked(volume_id: str, pictures: bool, pages: bool) -> set[str]:
+    """Names of the files that another run may have left `beside` an answer."""
+    return set(beside(volume_id, True, True)) - set(beside(volume_id, pictures, pages))
+
+
 def write(
     folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
     pictures: bool, pages: bool, faces: bool,
@@ -113,9 +118,7 @@ def _written(
     drawn = one.stack is not None and one.answer.decision is not None
     if drawn:
         _draw(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
-    for stale in set(beside(one.answer.volume_id, True, True)) - set(
-        beside(one.answer.volume_id, drawn and pictures, drawn and pages)
-    ):
+    for stale in _not_asked(one.answer.volume_id, drawn and pictures, drawn and pages):
         (folder / stale).unlink(missing_ok=True)
     everything = {**body, "file": recorded(one.source)}
     write_json(folder / f"{one.answer.volume_id}.json", everything, keep_same=True)
@@ -132,7 +135,6 @@ def _draw(
     from fovnet.report.content.faces import covered
     from fovnet.report.content.said import unsure_regions
     from fovnet.report.figures.thumbnail import save_thumbnail, thumbnail
-    from fovnet.report.figures.views import coronal_view
     from fovnet.report.figures.whole_body import volume_figure
     from fovnet.report.pages.volume_page import volume_page, write_volume_page
 
@@ -148,9 +150,8 @@ def _draw(
         why = "; ".join(doubt.sentence for doubt in one.answer.doubts)
         notes = [*body.get("notes", ()), *([] if faces else ["slices that may show a face are covered"])]
         figure = volume_figure(
-            name, coronal_view(pixels), stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans,
-            vocabulary, message=why, guessed=one.answer.status == "uncertain", unsure=unsure,
-            notes="; ".join(notes),
+            name, pixels, stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
+            message=why, guessed=one.answer.status == "uncertain", unsure=unsure, notes="; ".join(notes),
         )
         save_png(figure, folder / f"{name}.png")
     if pages:
@@ -218,9 +219,7 @@ def withdraw(
         clear_rows(folder, 0)
     if faces:
         return 0
-    unwanted = [
-        name for one in kept for name in set(beside(one, True, True)) - set(beside(one, pictures, pages))
-    ]
+    unwanted = [name for one in kept for name in _not_asked(one, pictures, pages)]
     others = () if named is None else _with_faces(folder, set(named))
     unwanted += [name for one in others for name in beside(one, True, True)]
     there = [folder / name for name in unwanted if (folder / name).exists()]

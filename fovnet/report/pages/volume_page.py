@@ -142,23 +142,19 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     spans = body["spans"]
     if not spans:
         return f"Shows none of the regions{_sure(body, vocabulary)}."
-    low, high = (_mm(end(span[name] for span in spans)) for end, name in ((min, "from_mm"), (max, "to_mm")))
     regions = run_of(tuple(dict.fromkeys(span["region"] for span in spans)), vocabulary)
     guess = body["status"] == "uncertain"
     sure = _sure(body, vocabulary)
     best = "Best guess" if guess else "Shows"
     whole = body.get("set_probability")
     exact = f" The probability of exactly these regions is {whole:.2f}." if whole is not None else ""
-    return f"{best}: {regions}, from {low} to {high} of {heights_of(body)} height{sure}.{exact}"
+    return f"{best}: {regions}, {_reach(body)}{sure}.{exact}"
 
 
 def _extent(body: Mapping[str, Any]) -> str:
     """From where to where the spans reach, whether their ends are sure, and how sure all of them are."""
-    words, spans = [], body["spans"]
-    if spans:
-        ends = ((min, "from_mm"), (max, "to_mm"))
-        low, high = (_mm(end(span[name] for span in spans)) for end, name in ends)
-        words = [f"Found from {low} to {high} of {heights_of(body)} height."]
+    spans = body["spans"]
+    words = [f"Found {_reach(body)}."] if spans else []
     if not body.get("extents_sure", True):
         words.append("It is not sure where the regions begin and end.")
     all_decided = all(one["answer"] != UNSURE for one in body.get("statements") or ())
@@ -169,14 +165,20 @@ def _extent(body: Mapping[str, Any]) -> str:
     return " ".join(words)
 
 
+def _reach(body: Mapping[str, Any]) -> str:
+    """From where to where the spans reach together."""
+    low, high = min(one["from_mm"] for one in body["spans"]), max(one["to_mm"] for one in body["spans"])
+    return f"from {_mm(low)} to {_mm(high)} of {heights_of(body)} height"
+
+
 def _statements(made: Sequence[Statement], vocabulary: Vocabulary) -> Table:
-    rows = tuple(
+    rows = [
         (one.region, one.answer, f"{one.probability:.2f}", _end(one.lower), _end(one.upper), _why(one))
         for one in made
-    )
+    ]
     ends = ("from (90 % interval)", "to (90 % interval)")
     header = ("region", "shown?", "probability", *ends, "unsure because")
-    return Table(header, rows, tuple(vocabulary.colour(one.region) for one in made))
+    return Table(header, rows, [vocabulary.colour(one.region) for one in made])
 
 
 def _end(end: End | None) -> str:
@@ -220,13 +222,13 @@ def _predicted_text(row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vo
 
 
 def _spans(spans: Sequence[Mapping[str, Any]]) -> Table:
-    rows = tuple(
+    rows = [
         (
             _region(one), f"{one['first_slice']} to {one['last_slice']}", _mm(one["from_mm"]),
             _mm(one["to_mm"]), f"{one['confidence']:.2f}",
         )
         for one in spans
-    )
+    ]
     return Table(("region", "slices", "from", "to", "confidence"), rows)
 
 
@@ -236,10 +238,10 @@ def _region(span: Mapping[str, Any]) -> str:
 
 
 def _boundaries(boundaries: Sequence[Mapping[str, Any]]) -> Table:
-    rows = tuple(
+    rows = [
         (f"{one['below']} | {one['above']}", _mm(one["mm"]), f"{_mm(one['low_mm'])} to {_mm(one['high_mm'])}")
         for one in boundaries
-    )
+    ]
     return Table(("border", "predicted at", "90 % interval"), rows)
 
 
@@ -252,7 +254,7 @@ def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
     ]
     rows += [("note", str(note)) for note in body.get("notes") or ()]
     rows += [(name, str(body[name])) for name in ("model", "checksum") if body.get(name)]
-    return Table(("what", "value"), tuple(rows))
+    return Table(("what", "value"), rows)
 
 
 MEASURED = {

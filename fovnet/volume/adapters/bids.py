@@ -25,7 +25,7 @@ SUFFIXES = (
     "T1w", "T2w", "PDw", "T2starw", "FLAIR", "inplaneT1", "inplaneT2", "PDT2", "angio", "MP2RAGE", "MEGRE",
     "MESE", "VFA", "IRT1", "MTS", "MTR", "MPM", "UNIT1", "FLASH", "PD", "T2star",
 )
-OF_PARTICIPANT = {"site": "site", "sex": "sex", "scanner": "scanner"}
+OF_PARTICIPANT = ("site", "sex", "scanner")
 OF_SIDECAR = {
     "Manufacturer": "manufacturer", "MagneticFieldStrength": "field_strength", "InstitutionName": "site",
 }
@@ -98,13 +98,8 @@ def _add_folder(
             continue
         about, faults = _sidecar(tree, path, entities, suffix)
         unreadable |= {fault.path: fault for fault in faults}
-        attributes = {**person, **about, "sequence": suffix, "plane": plane}
-        attributes |= {"site": person.get("site") or about.get("site", "")}
-        gathered.add(
-            VolumeRow(
-                stem, subject, path, attributes={name: value for name, value in attributes.items() if value}
-            )
-        )
+        attributes = {**about, **person, "sequence": suffix, "plane": plane}
+        gathered.add(VolumeRow(stem, subject, path, attributes=attributes))
 
 
 def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[dict[str, str], list[Aside]]:
@@ -144,10 +139,6 @@ def _people(table: Path) -> dict[str, dict[str, str]]:
     people = {}
     for row in read_tsv(table):
         person = row.get("participant_id", "")
-        known = {
-            name: row[column]
-            for column, name in OF_PARTICIPANT.items()
-            if row.get(column) not in (None, "", "n/a")
-        }
+        known = {name: row[name] for name in OF_PARTICIPANT if row.get(name) not in (None, "", "n/a")}
         people[person if person.startswith("sub-") else f"sub-{person}"] = known
     return people

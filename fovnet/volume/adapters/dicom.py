@@ -76,7 +76,7 @@ def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -
 
 
 def _attributes(path: Path, series: str) -> dict[str, str]:
-    """The scanner attributes of the first image, as columns of volumes.tsv; missing ones are left out.
+    """The scanner attributes of the first image, as columns of volumes.tsv; missing ones are empty.
 
     Raises VolumeError "volume-series" if the series no longer exists.
     """
@@ -87,13 +87,12 @@ def _attributes(path: Path, series: str) -> dict[str, str]:
         raise VolumeError("volume-series", f"{path}: the series {series} no longer exists. Collect again.")
     tesla = frame.facts.field_strength or 0.0
     tesla = tesla / 1e4 if tesla > GAUSS else tesla
-    columns = {
+    return {
         "manufacturer": frame.facts.manufacturer,
         "field_strength": f"{tesla:g}" if tesla > 0 else "",
         "plane": plane_of(frame),
         "body_part_examined": body_part(frame.facts.body_part),
     }
-    return {name: value for name, value in columns.items() if value}
 
 
 def plane_of(frame: Frame) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,24 +51,20 @@ class Gathered:
         return sum(one.kind == BROKEN for one in self.aside)
 
     def add(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
-        """Adds a volume and its labels; sets it aside if its volume_id is not a valid file name or is already
-        in use."""
+        """Adds a volume, without its empty attributes, and its labels; sets it aside if its volume_id is not
+        a valid file name or is already in use."""
+        named, key = f"its name {volume.volume_id!r}", volume.volume_id.casefold()
         if not names_a_file(volume.volume_id):
-            self.aside.append(
-                Aside(
-                    volume.path, LEFT_OUT, f"its name {volume.volume_id!r} cannot be a file name; rename it"
-                )
+            self.leave(volume.path, f"{named} cannot be a file name; rename it")
+        elif key in self.taken:
+            self.leave(
+                volume.path, f"{named} is that of {self.taken[key]}: a duplicate, or it needs another name"
             )
-            return
-        if volume.volume_id.casefold() in self.taken:
-            why = f"its name {volume.volume_id!r} is that of {self.taken[volume.volume_id.casefold()]}"
-            self.aside.append(
-                Aside(volume.path, LEFT_OUT, f"{why}: a duplicate, or it needs another name")
-            )
-            return
-        self.taken[volume.volume_id.casefold()] = volume.path
-        self.volumes.append(volume)
-        self.regions += labels
+        else:
+            self.taken[key] = volume.path
+            known = {name: value for name, value in volume.attributes.items() if value}
+            self.volumes.append(replace(volume, attributes=known))
+            self.regions += labels
 
     def refuse(self, path: Path, fault: VolumeError) -> None:
         """Sets aside a path that cannot be read as a volume."""
@@ -111,7 +107,7 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
             "collect-nothing",
             f"{tree or out}: no volume was found; {why}. Is this the top folder of the tree?",
         )
-    used = {name for row in gathered.volumes for name, value in row.attributes.items() if value}
+    used = {name for row in gathered.volumes for name in row.attributes}
     further = [name for name in ATTRIBUTES if name in used] + sorted(used - set(ATTRIBUTES))
     for name in present:
         (out / name).unlink()

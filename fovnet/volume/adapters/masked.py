@@ -205,7 +205,7 @@ def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float6
         if frames == 1:
             voxels = np.nan_to_num(image.get_fdata(dtype=np.float32)).reshape(image.shape[:3])
             stood = closest_canonical(Volume(np.round(voxels), grid.vox_to_ras, str(path)))
-            return np.asarray(stood.voxels), stood.spacing_mm
+            return stood.voxels, stood.spacing_mm
     except Exception as fault:
         # a damaged file: nibabel passes on any exception of the libraries it uses
         raise VolumeError("volume-corrupt", f"{path}: damaged ({fault}). Copy it again.") from fault

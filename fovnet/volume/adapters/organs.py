@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,8 +95,8 @@ WITNESSES = {  # organ: lowest and highest rung at which it is ever seen
     **dict.fromkeys(("brain", "skull", "face"), (4, 4)),
 }
 
-# replaces WITNESSES where the limit of that rung lies outside by rule 2
-WITHOUT = {2: dict.fromkeys(("heart", *LUNGS), (3, 3))}
+# in place of theirs in WITNESSES where the dome of the liver lies outside by rule 2
+WITHOUT_LIVER = dict.fromkeys(("heart", *LUNGS), (3, 3))
 
 
 def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> Extent | None:
@@ -132,8 +133,7 @@ def regions_of(
         _bound(limit, _that_limit(limit, organs), low, high)
     _settle(low, high, absent)
     sure = low == high
-    witnesses = {**WITNESSES, **{name: range_ for limit, gone in zip(LIMITS, absent, strict=True) if gone
-                                 for name, range_ in WITHOUT.get(limit.below, {}).items()}}
+    witnesses = WITNESSES | (WITHOUT_LIVER if absent[2] else {})
     for name, (lowest, highest) in witnesses.items():
         found = organs.get(name)
         if found is not None:
@@ -201,9 +201,7 @@ def _settle(low: NDArray[np.int64], high: NDArray[np.int64], absent: list[bool])
                 np.maximum(low, limit.below + 1, out=low)
             if is_absent and (high <= limit.below).any():
                 np.minimum(high, limit.below, out=high)
-        for (lower, lower_absent), (upper, upper_absent) in zip(
-            zip(LIMITS, absent, strict=True), list(zip(LIMITS, absent, strict=True))[1:], strict=False
-        ):
+        for (lower, lower_absent), (upper, upper_absent) in pairwise(zip(LIMITS, absent, strict=True)):
             # the region between two ends of one organ
             if lower_absent and upper_absent and lower.organs == upper.organs:
                 low[low == upper.below] += 1

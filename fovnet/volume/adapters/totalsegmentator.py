@@ -37,9 +37,7 @@ def gather_totalsegmentator(tree: Path) -> Gathered:
             )
         else:
             about = facts.get(case.name, {})
-            attributes = {
-                name: value for column, name in TAKEN.items() if (value := (about.get(column) or "").strip())
-            }
+            attributes = {name: (about.get(column) or "").strip() for column, name in TAKEN.items()}
             add_case(gathered, VolumeRow(case.name, case.name, case / IMAGE, attributes=attributes), case, {})
     if not facts:
         gathered.leave(tree / META, "missing or empty, so sites and scanners are unknown")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fovnet import records
 from fovnet.records import Array
@@ -32,7 +33,7 @@ def entry(folder: Path, facts: Mapping[str, Any]) -> Path:
     return folder / f"{records.digest({**facts, 'sealed': 1})}.npz"
 
 
-def write(path: Path, arrays: Mapping[str, Array]) -> Path:
+def write(path: Path, arrays: Mapping[str, ArrayLike]) -> Path:
     """Writes plain arrays and their seal to `path`, atomically, and returns it."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]

@@ -216,11 +216,8 @@ def slice_collections(
     pruned = cache.prune(out / "cache", used) if prune_cache else None
     if log:
         log(_cache_use(results, pruned))
-    results = _placed(
-        _shared_out(results, {name: table.volumes for name, table in tables.items()}, seed, fractions)
-    )
-    results = [replace(result, record=_named(result.record, identifiers)) for result in results]
-    _write(out, results, vocabulary, slicing, seed)
+    split = _splits(results, {name: table.volumes for name, table in tables.items()}, seed, fractions)
+    _write(out, _placed(results, split, identifiers), vocabulary, slicing, seed)
     return load_pack(out)
 
 
@@ -335,11 +332,9 @@ def _refused(record: VolumeRecord, fault: FovnetError) -> Sliced:
 
 
 def _crashed(job: Job) -> Sliced:
-    message = (
-        f"{job.row.path}: slicing it crashed its process twice (memory?). Use fewer workers, or resample it "
-        "to larger voxels."
-    )
-    return Sliced(None, None, replace(_began(job), status="refused", code="volume-crash", message=message))
+    why = "slicing it crashed its process twice (memory?)"
+    remedy = "Use fewer workers, or resample it to larger voxels"
+    return _refused(_began(job), VolumeError("volume-crash", f"{job.row.path}: {why}. {remedy}."))
 
 
 def _size(job: Job) -> int:
@@ -369,25 +364,18 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         use = "remade"
     stack = slice_volume(source, job.slicing)
-    counted = (
-        {}
-        if stack.counted is None
-        else {"counted": stack.counted, "counted_slices": np.asarray(stack.counted_slices)}
-    )
+    arrays: dict[str, Any] = {
+        "pixels": stack.pixels, "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm,
+        "vox_to_ras": stack.vox_to_ras, "notes": np.asarray(stack.notes, dtype=np.str_),
+    }
+    if stack.counted is not None:
+        arrays |= {"counted": stack.counted, "counted_slices": stack.counted_slices}
     if stack.images is not None:
-        counted |= {
-            "images_axis": np.asarray(stack.images.axis),
-            "images_uids": np.asarray(stack.images.uids, dtype=np.str_),
-            "images_frames": np.asarray(stack.images.frames),
+        arrays |= {
+            "images_axis": stack.images.axis, "images_uids": np.asarray(stack.images.uids, dtype=np.str_),
+            "images_frames": stack.images.frames,
         }
-    cache.write(
-        cached,
-        {
-            "pixels": stack.pixels, "z_mm": stack.z_mm, "covers": stack.covers,
-            "side_mm": np.asarray(stack.side_mm), "vox_to_ras": stack.vox_to_ras,
-            "notes": np.asarray(stack.notes, dtype=np.str_), **counted,
-        },
-    )
+    cache.write(cached, arrays)
     return stack, cached, use
 
 
@@ -431,49 +419,37 @@ def _sealed(cached: Path) -> dict[str, records.Array]:
         ) from fault
 
 
-def _shared_out(
+def _splits(
     results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int,
     fractions: Sequence[float],
-) -> list[Sliced]:
-    """The results with the split of every labelled volume; a refused one gets its subject's split, if that
-    has one."""
+) -> dict[tuple[str, str], str]:
+    """The split of each (collection, subject) with a labelled volume that was not refused, or a split in its
+    table."""
     split: dict[tuple[str, str], str] = {}
     for name, rows in tables.items():
         given = {row.subject_id: row.split for row in rows if row.split}
         mine = [result.record for result in results if result.record.collection == name]
-        taking_part = [record.subject_id for record in mine if _takes_part(record)]
+        taking_part = [one.subject_id for one in mine if one.labelled and one.status == "ok"]
         found = given | split_subjects(taking_part, name, seed, given, fractions)
         split.update({(name, subject): place for subject, place in found.items()})
-    return [
-        replace(
-            result,
-            record=replace(
-                result.record, split=split.get((result.record.collection, result.record.subject_id), "")
-            ),
-        )
-        if result.record.labelled
-        else result
-        for result in results
-    ]
+    return split
 
 
-def _named(record: VolumeRecord, identifiers: Identifiers) -> VolumeRecord:
-    """The record with its ids as `identifiers` writes them."""
-    return replace(
-        record, subject_id=identifiers.shown(record.subject_id), shown_id=identifiers.shown(record.volume_id)
-    )
-
-
-def _takes_part(record: VolumeRecord) -> bool:
-    return record.labelled and record.status == "ok"
-
-
-def _placed(results: Iterable[Sliced]) -> list[Sliced]:
-    """The results with the first row of each volume in pixels.npy."""
+def _placed(
+    results: Iterable[Sliced], split: Mapping[tuple[str, str], str], identifiers: Identifiers
+) -> list[Sliced]:
+    """The results with the first row of each volume in pixels.npy, its split if it is labelled, and its ids
+    as `identifiers` writes them."""
     placed, row = [], 0
     for result in results:
-        placed.append(replace(result, record=replace(result.record, first_row=row)))
-        row += result.record.slices
+        one = result.record
+        record = replace(
+            one, first_row=row, subject_id=identifiers.shown(one.subject_id),
+            split=split.get((one.collection, one.subject_id), "") if one.labelled else "",
+            shown_id=identifiers.shown(one.volume_id),
+        )
+        placed.append(replace(result, record=record))
+        row += one.slices
     return placed
 
 

@@ -35,10 +35,8 @@ def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name
 def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
     """The `unlabelled` regions that some volume's labels skip: since the chain has no gaps, they are
     predicted although never learned."""
-    missing, rung_of = (
-        unlabelled(collections, vocabulary),
-        {name: rung for rung, name in enumerate(vocabulary.chain)},
-    )
+    missing = unlabelled(collections, vocabulary)
+    rung_of = {name: rung for rung, name in enumerate(vocabulary.chain)}
     skipped = set[str]()
     for table in collections.values():
         for rows in table.regions.values():
@@ -73,23 +71,18 @@ def unlearned(
     tuned for, or evaluated."""
     seen: dict[str, Counter[str]] = {region: Counter() for region in vocabulary.classes[:-1]}
     for name, table in collections.items():
-        places, owners = (
-            _places(table, name, seed, fractions),
-            {row.volume_id: row.subject_id for row in table.volumes},
-        )
+        places = _places(table, name, seed, fractions)
+        owners = {row.volume_id: row.subject_id for row in table.volumes}
         for volume_id, rows in table.regions.items():
             for region in {row.region for row in rows} & seen.keys():
                 seen[region][places[owners[volume_id]]] += 1
     consequence = {
         "train": "never learned", "validation": "nothing is tuned for them", "test": "not evaluated",
     }
-    lacking = {
-        split: [region for region, counts in seen.items() if counts and not counts[split]] for split in SPLITS
-    }
     return [
-        f"no {split} subject is labelled with {', '.join(names)}: {consequence[split]}"
-        for split, names in lacking.items()
-        if names
+        f"no {split} subject is labelled with {', '.join(names)}: {why}"
+        for split, why in consequence.items()
+        if (names := [region for region, counts in seen.items() if counts and not counts[split]])
     ]
 
 
@@ -106,11 +99,9 @@ def gaps(
                 (row for row in rows if row.region in (*vocabulary.chain, NONE)), key=lambda row: row.first
             )
             for below, above in pairwise(ordered):
-                free = above.first - below.last if above.in_mm else above.first - below.last - 1
-                if NONE not in (below.region, above.region) and free > (THICKEST_MM if above.in_mm else 0):
-                    first, last = (
-                        (below.last, above.first) if above.in_mm else (below.last + 1, above.first - 1)
-                    )
+                step, most = (0, THICKEST_MM) if above.in_mm else (1, 0)
+                first, last = below.last + step, above.first - step
+                if NONE not in (below.region, above.region) and last - first + step > most:
                     found.append((volume_id, below.region, above.region, first, last))
     return found
 
@@ -118,15 +109,11 @@ def gaps(
 def missing_files(collections: Mapping[str, Collection]) -> list[str]:
     """A sentence for each collection with missing files; none is opened, so volumes may still be refused when
     they are read."""
-    missing = {
-        name: [row.path for row in table.volumes if not split_address(row.path)[0].exists()]
-        for name, table in collections.items()
-    }
     return [
         f"collection {name}: {len(paths):,} of its files {'is' if len(paths) == 1 else 'are'} missing, the "
-        f"first {paths[0]}; add them, or remove their lines from {collections[name].path}"
-        for name, paths in missing.items()
-        if paths
+        f"first {paths[0]}; add them, or remove their lines from {table.path}"
+        for name, table in collections.items()
+        if (paths := [row.path for row in table.volumes if not split_address(row.path)[0].exists()])
     ]
 
 

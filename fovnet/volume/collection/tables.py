@@ -17,7 +17,7 @@ import io
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import pairwise
@@ -109,6 +109,9 @@ class Line:
         )
 
 
+Labelled = tuple[Line, RegionRow]
+
+
 def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     """The collection in a folder, or beside a volumes.tsv.
 
@@ -119,10 +122,10 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     faults: list[Fault] = []
     lines, astray = _table(table, VOLUME_COLUMNS, faults)
     volumes = [row for line in lines if (row := _volume_row(line, faults))]
-    faults += _repeated(lines) + _split_subjects(lines) + _shared_files(volumes, lines)
+    faults += [*_repeated(lines), *_split_subjects(lines), *_shared_files(volumes, lines)]
     faults.sort()
     labels = table.with_name("regions.tsv")
-    labelled: list[tuple[Line, RegionRow]] = []
+    labelled: list[Labelled] = []
     if labels.exists():
         # Words of an unreadable line may be volume_ids, as may any if the column is missing: report that
         # fault, not one for every row here.
@@ -132,7 +135,9 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
         for line in _table(labels, REGION_COLUMNS, of_labels)[0]:
             label = _region_row(line, known, vocabulary, of_labels)
             labelled += [(line, label)] if label else []
-        labelled, doubled = _without_doubles(labelled)
+        first = {row: line for line, row in reversed(labelled)}
+        doubled = _doubles(labelled, first)
+        labelled = [(line, row) for line, row in labelled if first[row] is line]
         faults += sorted([*of_labels, *doubled, *_conflicts(labelled, vocabulary)])
     if faults:
         listed = "\n  ".join(fault.sentence for fault in faults)
@@ -236,17 +241,11 @@ def _table(path: Path, columns: Sequence[str], faults: list[Fault]) -> tuple[lis
     missing = [column for column in columns if column not in header]
     lacking = missing or (_lacking_range(header) if columns == REGION_COLUMNS else [])
     if lacking:
-        otherwise = (
-            "Are the columns separated by tabs?"
-            if missing
-            else "Rows need first_slice and last_slice, or from_mm and to_mm."
-        )
+        rows = "Rows need first_slice and last_slice, or from_mm and to_mm."
+        otherwise = "Are the columns separated by tabs?" if missing else rows
         hint = _meant(lacking, set(header) - set(columns)) or otherwise
-        faults.append(
-            Fault.of(
-                path, first, f"no column {', '.join(lacking)} among {', '.join(header) or 'nothing'}. {hint}"
-            )
-        )
+        among = f"no column {', '.join(lacking)} among {', '.join(header) or 'nothing'}"
+        faults.append(Fault.of(path, first, f"{among}. {hint}"))
     twice = sorted({column for column in header if column and header.count(column) > 1})
     if twice:
         faults.append(Fault.of(path, first, f"column {', '.join(twice)} appears twice. Rename one."))
@@ -256,25 +255,15 @@ def _table(path: Path, columns: Sequence[str], faults: list[Fault]) -> tuple[lis
     astray: set[str] = set()
     for number, line in records[1:]:
         cells = _cells(line)
-        if cells is None:
-            faults.append(
-                Fault.of(
-                    path, number,
-                    "a quotation mark that opens a cell is not closed in that line. Remove it, or close it.",
-                )
-            )
-        elif len(cells) > len(header) and any(cells[len(header):]):
-            faults.append(
-                Fault.of(
-                    path, number, f"{len(cells)} cells under {len(header)} columns. Is there an extra tab?"
-                )
-            )
-        else:
+        if cells is not None and not any(cells[len(header):]):
             if any(cells):
-                lines.append(
-                    Line(path, number, dict(zip(header, [*cells, *[""] * len(header)], strict=False)))
-                )
+                padded = [*cells, *[""] * len(header)]
+                lines.append(Line(path, number, dict(zip(header, padded, strict=False))))
             continue
+        what = "a quotation mark that opens a cell is not closed in that line. Remove it, or close it."
+        if cells is not None:
+            what = f"{len(cells)} cells under {len(header)} columns. Is there an extra tab?"
+        faults.append(Fault.of(path, number, what))
         astray.update(word.strip(' "') for word in line.split("\t"))
     if len(records) == 1 and not missing and columns == VOLUME_COLUMNS:
         faults.append(Fault.of(path, first, "no volume under the header. Write a line for each."))
@@ -335,11 +324,8 @@ def names_a_file(volume_id: str) -> bool:
 def _volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
     found = [line.fault(column, "must be given") for column in VOLUME_COLUMNS if line.cells.get(column) == ""]
     if line.cells.get("volume_id") and not names_a_file(line.cells["volume_id"]):
-        found.append(
-            line.fault(
-                "volume_id", f"becomes a file name: at most {LONGEST} bytes, no slash, no dot at the start"
-            )
-        )
+        valid = f"at most {LONGEST} bytes, no slash, no dot at the start"
+        found.append(line.fault("volume_id", f"becomes a file name: {valid}"))
     if "\0" in line.cells.get("path", ""):
         found.append(line.fault("path", "contains a null character, which no file name can have"))
     split = line.cells.get("split", "")
@@ -385,40 +371,28 @@ def _region_row(
     # missing columns are reported once, with the header
     bounds = None if _lacking_range([*line.cells]) else _range(line, found)
     faults += found
-    return (
-        None
-        if found or volume_id is None or region is None or bounds is None
-        else RegionRow(volume_id, region, *bounds)
-    )
+    if found or volume_id is None or region is None or bounds is None:
+        return None
+    return RegionRow(volume_id, region, *bounds)
 
 
 def _range(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
     """(first, last, whether in millimetres) of a line, or None after adding its faults."""
     given = [columns for columns in RANGES if any(line.cells.get(column) for column in columns)]
     if len(given) != 1:
-        seen = ", ".join(
-            f"{column} {line.cells[column]!r}"
-            for columns in RANGES
-            for column in columns
-            if line.cells.get(column)
-        )
-        both = (
-            f"give slices or millimetres, not both ({seen})"
-            if given
-            else "give first_slice and last_slice, or from_mm and to_mm"
-        )
-        faults.append(Fault.of(line.file, line.number, both))
+        columns = [column for pair in given for column in pair if line.cells.get(column)]
+        seen = ", ".join(f"{column} {line.cells[column]!r}" for column in columns)
+        neither = "give first_slice and last_slice, or from_mm and to_mm"
+        what = f"give slices or millimetres, not both ({seen})" if given else neither
+        faults.append(Fault.of(line.file, line.number, what))
         return None
     (low, high), in_mm = given[0], given[0] == RANGES[1]
     first, last = (_number(line, column, in_mm, faults) for column in (low, high))
     if first is None or last is None:
         return None
     if first > last:
-        faults.append(
-            line.fault(
-                high, f"is below {low} {first:g}; ranges run from feet to head. Are the two swapped?"
-            )
-        )
+        swapped = f"is below {low} {first:g}; ranges run from feet to head. Are the two swapped?"
+        faults.append(line.fault(high, swapped))
     return first, last, in_mm
 
 
@@ -428,94 +402,59 @@ def _number(line: Line, column: str, in_mm: bool, faults: list[Fault]) -> float 
     cell = line.cells.get(column, "")
     written = NUMBER if in_mm else WHOLE        # float() and int() also read 1_000, ٣ and nan
     value = float(cell) if written.fullmatch(cell) else float("nan")
-    if not np.isfinite(value):
-        comma = (
-            "; write a point, not a comma" if "," in cell and NUMBER.fullmatch(cell.replace(",", ".")) else ""
-        )
-        faults.append(
-            line.fault(
-                column,
-                f"a {'number of millimetres' if in_mm else 'whole slice number from 0'} is wanted{comma}",
-            )
-        )
-        return None
-    return value
+    if np.isfinite(value):
+        return value
+    wanted = f"a {'number of millimetres' if in_mm else 'whole slice number from 0'} is wanted"
+    if "," in cell and NUMBER.fullmatch(cell.replace(",", ".")):
+        wanted += "; write a point, not a comma"
+    faults.append(line.fault(column, wanted))
+    return None
 
 
-def _repeated(lines: Sequence[Line]) -> list[Fault]:
+def _repeated(lines: Sequence[Line]) -> Iterator[Fault]:
     """A fault for each repeated volume_id, ignoring case and the Unicode composition of accents, which some
     file systems do not distinguish."""
     first: dict[str, int] = {}
-    faults = []
     for line in lines:
         name = unicodedata.normalize("NFC", line.cells.get("volume_id", "").casefold())
         if name and first.setdefault(name, line.number) != line.number:
-            faults.append(
-                line.fault(
-                    "volume_id", f"is in line {first[name]} already; give every volume its own name"
-                )
-            )
-    return faults
+            yield line.fault("volume_id", f"is in line {first[name]} already; give every volume its own name")
 
 
-def _split_subjects(lines: Sequence[Line]) -> list[Fault]:
+def _split_subjects(lines: Sequence[Line]) -> Iterator[Fault]:
     """A fault for each line that puts a subject into a second split."""
     first: dict[str, Line] = {}
-    faults = []
     for line in lines:
-        split = line.cells.get("split", "")
-        other = (
-            first.setdefault(line.cells["subject_id"], line)
-            if split in SPLITS and line.cells.get("subject_id")
-            else line
-        )
+        split, subject = line.cells.get("split", ""), line.cells.get("subject_id")
+        other = first.setdefault(subject, line) if subject and split in SPLITS else line
         if split != other.cells.get("split", ""):
-            faults.append(
-                line.fault(
-                    "split",
-                    f"its subject is in {other.cells['split']!r} in line {other.number}; one person must "
-                    "stay in one split",
-                )
+            yield line.fault(
+                "split",
+                f"its subject is in {other.cells['split']!r} in line {other.number}; one person must "
+                "stay in one split",
             )
-    return faults
 
 
-def _shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> list[Fault]:
+def _shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> Iterator[Fault]:
     """A fault for each line that gives a file to a second subject, who could be in another split."""
     of_name = {line.cells.get("volume_id"): line for line in reversed(lines)}
     first: dict[Path, VolumeRow] = {}
-    faults = []
     for row in volumes:
         owner = first.setdefault(row.path, row)
         if owner.subject_id != row.subject_id:
-            faults.append(
-                of_name[row.volume_id].fault(
-                    "path",
-                    f"is the file of another subject in line {of_name[owner.volume_id].number} "
-                    "already; one file shows one person",
-                )
+            yield of_name[row.volume_id].fault(
+                "path",
+                f"is the file of another subject in line {of_name[owner.volume_id].number} "
+                "already; one file shows one person",
             )
-    return faults
 
 
-def _without_doubles(
-    rows: Sequence[tuple[Line, RegionRow]],
-) -> tuple[list[tuple[Line, RegionRow]], list[Fault]]:
-    """(distinct rows, a fault for each duplicate)."""
-    first: dict[RegionRow, Line] = {}
-    kept, faults = [], []
+def _doubles(rows: Sequence[Labelled], first: Mapping[RegionRow, Line]) -> Iterator[Fault]:
+    """A fault for each row that is not the first of its kind."""
     for line, row in rows:
-        other = first.setdefault(row, line)
-        if other is line:
-            kept.append((line, row))
-        else:
-            faults.append(
-                line.fault(
-                    "region",
-                    f"the same volume, region and range are in line {other.number} already; change one",
-                )
-            )
-    return kept, faults
+        if first[row] is not line:
+            said = f"the same volume, region and range are in line {first[row].number} already; change one"
+            yield line.fault("region", said)
 
 
 def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
@@ -540,61 +479,51 @@ def refuse_shared_names(tables: Mapping[str, Collection]) -> None:
                 )
 
 
-def _conflicts(rows: Sequence[tuple[Line, RegionRow]], vocabulary: Vocabulary) -> list[Fault]:
+def _conflicts(rows: Sequence[Labelled], vocabulary: Vocabulary) -> Iterator[Fault]:
     """A fault for every row that overlaps one of another region of the chain or of `none`, contradicts the
     order of the chain, or uses another unit (slices, millimetres) than the volume's first row, so that an
     overlap cannot be detected."""
     order = {name: rung for rung, name in enumerate(vocabulary.chain)}
-    by_volume: dict[str, list[tuple[Line, RegionRow]]] = {}
+    by_volume: dict[str, list[Labelled]] = {}
     for line, row in rows:
         if row.region in order or row.region == NONE:
             by_volume.setdefault(row.volume_id, []).append((line, row))
-    faults = _beside_none(rows, order)
+    yield from _beside_none(rows, order)
     for every in by_volume.values():
-        unit = every[0][1].in_mm
+        first, unit = every[0][0], every[0][1].in_mm
         for line, row in every:
             if row.in_mm != unit:
-                column, other = RANGES[row.in_mm][0], RANGES[unit]
-                faults.append(
-                    line.fault(
-                        column, f"line {every[0][0].number} gives {' and '.join(other)}; use one unit per "
-                                "volume"
-                    )
-                )
+                given = f"line {first.number} gives {' and '.join(RANGES[unit])}"
+                yield line.fault(RANGES[row.in_mm][0], f"{given}; use one unit per volume")
         together = sorted(
             (pair for pair in every if pair[1].in_mm == unit), key=lambda pair: (pair[1].first, pair[1].last)
         )
-        faults += _overlaps(together) + _upside_down(
-            [pair for pair in together if pair[1].region in order], order
-        )
-    return faults
+        yield from _overlaps(together)
+        yield from _upside_down([pair for pair in together if pair[1].region in order], order)
 
 
-def _beside_none(rows: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[Fault]:
+def _beside_none(rows: Sequence[Labelled], order: Mapping[str, int]) -> Iterator[Fault]:
     """A fault for every row of a region outside the chain that overlaps a row of `none`."""
     nothing: dict[tuple[str, bool], list[RegionRow]] = {}
     for _, row in rows:
         if row.region == NONE:
             nothing.setdefault((row.volume_id, row.in_mm), []).append(row)
-    return [
-        line.fault(
-            "region", f"overlaps a `none` row ({empty.first:g} to {empty.last:g}); correct one of them"
-        )
-        for line, row in rows
-        if row.region != NONE and row.region not in order
-        for empty in nothing.get((row.volume_id, row.in_mm), ())
-        if (
-            empty.first < row.last and row.first < empty.last
-            if row.in_mm
-            else empty.first <= row.last and row.first <= empty.last
-        )
-    ]
+    for line, row in rows:
+        if row.region != NONE and row.region not in order:
+            for empty in nothing.get((row.volume_id, row.in_mm), ()):
+                if _reaches(empty, row) and _reaches(row, empty):
+                    seen = f"overlaps a `none` row ({empty.first:g} to {empty.last:g})"
+                    yield line.fault("region", f"{seen}; correct one of them")
 
 
-def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[Fault]:
+def _reaches(lower: RegionRow, upper: RegionRow) -> bool:
+    """Whether a row ends above the beginning of another in the same unit; rows in millimetres may touch."""
+    return upper.first < lower.last if upper.in_mm else upper.first <= lower.last
+
+
+def _overlaps(together: Sequence[Labelled]) -> Iterator[Fault]:
     """A fault for each row that begins before a row of another region before it has ended; `together` is
     sorted by first slice."""
-    faults = []
     furthest: dict[str, RegionRow] = {}
     for line, upper in together:
         lower = max(
@@ -602,22 +531,18 @@ def _overlaps(together: Sequence[tuple[Line, RegionRow]]) -> list[Fault]:
             default=None,
         )
         furthest[upper.region] = max(upper, furthest.get(upper.region, upper), key=lambda row: row.last)
-        if lower is not None and (upper.first < lower.last if upper.in_mm else upper.first <= lower.last):
-            faults.append(
-                line.fault(
-                    "region",
-                    f"overlaps {lower.region} ({lower.first:g} to {lower.last:g}); correct one of them",
-                )
-            )
-    return faults
+        if lower is not None and _reaches(lower, upper):
+            seen = f"overlaps {lower.region} ({lower.first:g} to {lower.last:g})"
+            yield line.fault("region", f"{seen}; correct one of them")
 
 
-def _upside_down(chain: Sequence[tuple[Line, RegionRow]], order: Mapping[str, int]) -> list[Fault]:
+def _upside_down(chain: Sequence[Labelled], order: Mapping[str, int]) -> Iterator[Fault]:
     """A fault for each row that lies above a region it must lie below."""
-    return [
-        line.fault("region", f"is above {lower.region}; slices are counted from the feet, in RAS order")
-        for (_, lower), (line, upper) in pairwise(chain) if order[upper.region] < order[lower.region]
-    ]
+    for (_, lower), (line, upper) in pairwise(chain):
+        if order[upper.region] < order[lower.region]:
+            yield line.fault(
+                "region", f"is above {lower.region}; slices are counted from the feet, in RAS order"
+            )
 
 
 def _did_you_mean(name: str, known: set[str]) -> str:

@@ -24,7 +24,6 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
@@ -44,18 +43,10 @@ DAMAGE = re.compile(
 
 
 class Decoder:
-    """A decoding child process, started when the first object needs it."""
+    """A decoding child process, started when the first object needs it, and ended by `close`."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Decoder:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._end()
 
     def planes(self, item: Item, indices: Sequence[int | None]) -> list[NDArray[Any]]:
         """The stored values of these frames.
@@ -80,7 +71,7 @@ class Decoder:
         except (ValueError, OSError) as fault:
             ended = isinstance(fault, OSError) or str(fault) == ENDED
             starved = (ended and _ended_by(child) == -signal.SIGKILL) or str(fault) == MemoryError.__name__
-            self._end()
+            self.close()
             if starved:
                 raise MemoryError(str(fault)) from fault
             if str(fault) == UNSUPPORTED:
@@ -115,16 +106,14 @@ class Decoder:
         )
         return self._child
 
-    def _end(self) -> None:
+    def close(self) -> None:
+        """Ends the child, if there is one."""
         child, self._child = self._child, None
         if child is not None:
             child.kill()
-            for stream in (child.stdin, child.stdout):
-                if stream is not None:
-                    try:
-                        stream.close()
-                    except OSError:         # unwritten data for a dead child
-                        continue
+            for stream in filter(None, (child.stdin, child.stdout)):
+                with suppress(OSError):     # unwritten data for a dead child
+                    stream.close()
             child.wait()
 
 

@@ -6,9 +6,7 @@ Source: DICOM PS3.3, C.7.6.16 (multi-frame functional groups), C.8.13.5 (enhance
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from fovnet.errors import VolumeError
@@ -61,19 +59,12 @@ def enhanced_frames(item: Item, dataset: Any, facts: Facts) -> list[Frame]:
         )
     shared = many(dataset.get("SharedFunctionalGroupsSequence"))
     common = _flat(shared[0]) if shared else {}
-    top = getter({key: value for key in OF_ALL if (value := getter(dataset)(key)) is not None})
+    top = {key: value for key in OF_ALL if (value := getter(dataset)(key)) is not None}
     frames = []
     for number, groups in enumerate(each, start=1):
-        own = getter(_flat(groups), common)
-        frame = frame_from(item, facts, partial(_first_known, own, top), number)
+        frame = frame_from(item, facts, getter(_flat(groups), common, top), number)
         frames.append(replace(frame, instance=number))
     return frames
-
-
-def _first_known(own: Callable[[str], Any], shared: Callable[[str], Any], key: str) -> Any:
-    """The frame's own value of an attribute, else that of the object."""
-    value = own(key)
-    return shared(key) if value is None else value
 
 
 def _flat(groups: Any) -> dict[str, Any]:

@@ -106,9 +106,7 @@ def grid_of(source: str, planes: NDArray[np.float32], stand: Stand) -> Grid:
     planes, start, tilt_notes = _upright(source, planes, stand)
     planes, step_mm, nearest, gap_notes = _even(source, planes, stand.along)
     vox_to_lps = np.eye(4)
-    vox_to_lps[:3, 0] = stand.axes[0] * stand.spacing_mm[1]
-    vox_to_lps[:3, 1] = stand.axes[1] * stand.spacing_mm[0]
-    vox_to_lps[:3, 2] = stand.axes[2] * step_mm
+    vox_to_lps[:3, :3] = stand.axes.T * [stand.spacing_mm[1], stand.spacing_mm[0], step_mm]
     vox_to_lps[:3, 3] = stand.origin + start @ stand.axes[:2]
     return Grid(planes.transpose(2, 1, 0), LPS_TO_RAS @ vox_to_lps + 0.0, nearest, tilt_notes + gap_notes)
 

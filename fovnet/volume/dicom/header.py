@@ -195,8 +195,6 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
             raise VolumeError(
                 "volume-truncated", f"{item}: the file ends too early. Copy it again."
             ) from fault
-        except VolumeError:
-            raise
         except Exception as fault:      # damaged data: pydicom may raise any exception
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise
@@ -334,12 +332,9 @@ def whole(value: Any) -> int:
 
 def vector(value: Any, length: int) -> Vector | None:
     """Exactly `length` finite numbers, or None."""
-    numbers = [real(part) for part in many(value)]
-    return (
-        tuple(number for number in numbers if number is not None)
-        if len(numbers) == length and None not in numbers
-        else None
-    )
+    parts = many(value)
+    numbers = tuple(number for part in parts if (number := real(part)) is not None)
+    return numbers if len(numbers) == len(parts) == length else None
 
 
 def _value(value: Any) -> str:
@@ -355,15 +350,11 @@ def _value(value: Any) -> str:
 
 
 def _b_value(get: Callable[[str], Any]) -> str:
-    number = next(
-        (
-            found
-            for key in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b")
-            if (found := real(get(key))) is not None
-        ),
-        None,
-    )
-    return "" if number is None else f"{number % 1e5:.0f}"              # GE adds a multiple of 10^5 to some
+    for key in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b"):
+        number = real(get(key))
+        if number is not None:
+            return f"{number % 1e5:.0f}"            # GE adds a multiple of 10^5 to some
+    return ""
 
 
 @functools.cache

@@ -7,11 +7,11 @@ package of slices acquired together to the next.  There they separate nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
+from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import APART, Frame
 from fovnet.volume.dicom.parting import is_even, is_stack, most_at_one_place, placed_by, spans
 
@@ -27,7 +27,6 @@ PACKAGES = (("stack",), ("temporal position",), ("stack", "temporal position"))
 OVER_TIME = ("echo", "stack", "temporal position", "b-value")
 UNNUMBERED = ""
 
-Value = TypeVar("Value", bound=Hashable)
 Key = tuple[str, ...]
 """Values of the attributes NAMES, in this order; the last is empty where the number of the series separates
 nothing."""
@@ -79,7 +78,7 @@ def _series_numbers(frames: Sequence[Frame], keys: Sequence[Key]) -> list[str]:
     numbers = [series_number(frame) for frame in frames]
     result = [UNNUMBERED] * len(frames)
     for indices in _alike(keys, [NAMES.index(name) for name in OVER_TIME]):
-        parts = {number: [frames[at] for at in own] for number, own in _parts(indices, numbers).items()}
+        parts = grouped([frames[at] for at in indices], [numbers[at] for at in indices])
         if len(parts) > 1 and _are_series(parts):
             for index in indices:
                 result[index] = numbers[index]
@@ -105,8 +104,9 @@ def _blank_packages(frames: Sequence[Frame], keys: list[Key], places: Sequence[i
     """Blanks in place the values by which only packages of slices differ that together make one evenly spaced
     stack."""
     for indices in _alike(keys, places):
-        packages = [[frames[index] for index in own] for own in _parts(indices, keys).values()]
-        if len(packages) > 1 and is_even([frames[index] for index in indices], missing=_woven(packages)):
+        own = [frames[index] for index in indices]
+        packages = list(grouped(own, [keys[index] for index in indices]).values())
+        if len(packages) > 1 and is_even(own, missing=_woven(packages)):
             for index in indices:
                 keys[index] = _blank(keys[index], places)
 
@@ -131,17 +131,9 @@ def _blank_counts(frames: Sequence[Frame], keys: list[Key], counts: Sequence[int
                 keys[index] = _blank(keys[index], counting)
 
 
-def _alike(keys: Sequence[Key], places: Collection[int]) -> Iterator[list[int]]:
+def _alike(keys: Sequence[Key], places: Collection[int]) -> Iterable[list[int]]:
     """The indices of the images that differ in none but these places of their keys, by group."""
-    yield from _parts(range(len(keys)), [_blank(key, places) for key in keys]).values()
-
-
-def _parts(indices: Sequence[int], values: Sequence[Value]) -> dict[Value, list[int]]:
-    """The indices by their value, in order."""
-    parts: dict[Value, list[int]] = {}
-    for index in indices:
-        parts.setdefault(values[index], []).append(index)
-    return parts
+    return grouped(range(len(keys)), [_blank(key, places) for key in keys]).values()
 
 
 def _blank(key: Key, places: Collection[int]) -> Key:

@@ -8,12 +8,13 @@ stack of its own; images that cannot be separated stay together, and are refused
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import PERHAPS, Frame, real, short_values
 
 SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
@@ -146,16 +147,8 @@ def _beside_each_other(frames: list[Frame]) -> list[Part]:
     placed, field = placed_by(frames), field_mm(frames[0])
     if placed is None or field is None:
         return [((), (), frames)]
-    labels = [
-        tuple(pair)
-        for pair in np.stack(
-            [_clusters(placed[:, axis], BESIDE * field[axis]) for axis in (0, 1)], axis=1
-        ).tolist()
-    ]
-    groups = {
-        label: [frame for frame, own in zip(frames, labels, strict=True) if own == label]
-        for label in dict.fromkeys(labels)
-    }
+    rows, columns = (_clusters(placed[:, axis], BESIDE * field[axis]).tolist() for axis in (0, 1))
+    groups = grouped(frames, zip(rows, columns, strict=True))
     if len(groups) == 1 or min(map(len, groups.values())) < LEAST:
         return [((), (), frames)]
     return [
@@ -217,36 +210,32 @@ def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
         yield (), names, frames
         return
     for index, (name, _) in enumerate(PERHAPS):
-        parts: dict[str, list[Frame]] = {}
-        for frame in frames:
-            parts.setdefault(frame.perhaps[index][1], []).append(frame)
+        parts = grouped(frames, (frame.perhaps[index][1] for frame in frames))
         # At most as many parts as images per position, or overlapping stations: an attribute may differ from
         # slice to slice of one volume.
         fewer = 1 < len(parts) <= most and max(map(most_at_one_place, parts.values())) < most
         if fewer or (len(parts) > most and _stations(frames, list(parts.values()))):
-            for value, part in parts.items():
-                yield from (
-                    ((value, *rest), all_names, group)
-                    for rest, all_names, group in _doubled(part, (*names, name))
-                )
+            yield from _further(parts, (*names, name))
             return
-    runs = _runs(frames, most)
-    tag, told = ("", []) if runs else _by_any_attribute(frames)
-    for number, one in enumerate(told):
-        yield from (
-            ((f"part {number}", *rest), all_names, group)
-            for rest, all_names, group in _doubled(one, (*names, tag))
-        )
-    turns = [] if runs or told else _turns(frames, most)
-    yield from (
-        ((f"run {index}",), (*names, "order of the image numbers"), run) for index, run in enumerate(runs)
-    )
-    yield from (
-        ((f"turn {index}",), (*names, "order of the images at each position"), turn)
-        for index, turn in enumerate(turns)
-    )
-    if not runs and not told and not turns:
+    if runs := _runs(frames, most):
+        order = (*names, "order of the image numbers")
+        yield from (((f"run {index}",), order, run) for index, run in enumerate(runs))
+        return
+    tag, told = _by_any_attribute(frames)
+    if told:
+        yield from _further({f"part {number}": one for number, one in enumerate(told)}, (*names, tag))
+    elif turns := _turns(frames, most):
+        order = (*names, "order of the images at each position")
+        yield from (((f"turn {index}",), order, turn) for index, turn in enumerate(turns))
+    else:
         yield (), names, frames
+
+
+def _further(parts: Mapping[str, list[Frame]], names: tuple[str, ...]) -> Iterator[Part]:
+    """The volumes in each part of a group, which has this value of the last of these attributes."""
+    for value, part in parts.items():
+        for rest, all_names, group in _doubled(part, names):
+            yield (value, *rest), all_names, group
 
 
 def _stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
@@ -302,9 +291,7 @@ def _by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     places = labels.max() + 1
     headers = [short_values(frame.item) for frame in frames]
     for tag in sorted(set.intersection(*map(set, headers))):
-        parts: dict[bytes, list[int]] = {}
-        for index, header in enumerate(headers):
-            parts.setdefault(header[tag], []).append(index)
+        parts = grouped(range(len(frames)), (header[tag] for header in headers))
         even = 1 < len(parts) <= len(frames) // places
         if even and all(np.ptp(np.bincount(labels[own], minlength=places)) == 0 for own in parts.values()):
             return f"attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})", [
@@ -323,9 +310,7 @@ def _turns(frames: list[Frame], times: int) -> list[list[Frame]]:
     along = positions_along(frames)
     if along is None or not spans(frames, evenly=True):
         return []
-    places: dict[int, list[Frame]] = {}
-    for frame, label in zip(frames, position_labels(along).tolist(), strict=True):
-        places.setdefault(label, []).append(frame)
+    places = grouped(frames, position_labels(along).tolist())
     for order in ORDERS:
         if all(len(set(map(order, place))) == times for place in places.values()):
             turns = zip(*(sorted(place, key=order) for place in places.values()), strict=True)

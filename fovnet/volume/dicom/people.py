@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import PurePosixPath
 
+from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Facts, Frame
 
 # spellings compared in threes: for thousands, with another name in every image, it would take minutes
@@ -75,9 +76,7 @@ def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
     with any: such images join the only person they agree with, and are kept apart if there are several.
     Beyond MOST_PEOPLE each spelling is a person.
     """
-    images: dict[Person, list[Frame]] = {}
-    for frame in frames:
-        images.setdefault(_person(frame.facts), []).append(frame)
+    images = grouped(frames, (_person(frame.facts) for frame in frames))
     if len(images) > MOST_PEOPLE:
         return list(images.items())
     people: list[tuple[Person, list[Frame]]] = []
@@ -134,10 +133,7 @@ def _agree(one: Person, other: Person) -> bool:
 
 
 def _by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
-    folders: dict[tuple[str, str], list[Frame]] = {}
-    for frame in frames:
-        folders.setdefault(folder_of(frame), []).append(frame)
-    return list(folders.values())
+    return list(grouped(frames, map(folder_of, frames)).values())
 
 
 def _numbered_once(frames: Sequence[Frame]) -> list[list[Frame]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import times
 from fovnet.volume.dicom.decoding import Decoder
+from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame, dataset_of, getter, quietly, real, text, whole
 from fovnet.volume.dicom.source import Item, believable
 
@@ -31,11 +33,9 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     "volume-corrupt", "volume-photometric", "volume-rescale".
     """
     planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
-    by_item: dict[Item, list[int]] = {}
-    for index, frame in enumerate(frames):
-        by_item.setdefault(frame.item, []).append(index)
+    by_item = grouped(range(len(frames)), (frame.item for frame in frames))
     inverted, padding = np.zeros(len(frames), dtype=bool), np.zeros(planes.shape, dtype=bool)
-    with Decoder() as decoder:
+    with closing(Decoder()) as decoder:
         for item, indices in by_item.items():
             dataset = dataset_of(item, pixels=True)
             _refuse_pixels(item, dataset)
@@ -76,7 +76,7 @@ def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
             "finite numbers are wanted, and a slope other than 0. Export it again.",
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(stored.astype(np.float64) * frame.slope + frame.intercept)
+        return stored.astype(np.float64) * frame.slope + frame.intercept
 
 
 def _refuse_pixels(item: Item, dataset: Any) -> None:
@@ -108,10 +108,9 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder)
     indices = [frame.number - 1 if frame.number else None for frame in frames]
     if frames[0].tile is not None:          # all tiles are cut from one large image
         indices = [None]
-    if not syntax.is_compressed and "PixelData" in dataset:
-        _refuse_length(item, dataset)
-    if syntax.is_compressed and "PixelData" in dataset:
-        _refuse_unbelievable(item, dataset)
+    if "PixelData" in dataset:
+        refuse = _refuse_unbelievable if syntax.is_compressed else _refuse_length
+        refuse(item, dataset)
     if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
         found = decoder.planes(item, indices)
     else:
@@ -137,20 +136,20 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder)
 def _refuse_unbelievable(item: Item, dataset: Any) -> None:
     """Raises VolumeError "volume-too-large" for compressed pixel data of a size that so few bytes cannot
     hold, before it is allocated."""
-    get, most = getter(dataset), believable(len(dataset.PixelData))
-    wanted = (
-        whole(get("Rows"))
-        * whole(get("Columns"))
-        * max(1, whole(get("NumberOfFrames")))
-        * whole(get("BitsAllocated"))
-        // 8
-    )
+    wanted, most = _bytes_of_pixels(dataset), believable(len(dataset.PixelData))
     if wanted > most:
         raise VolumeError(
             "volume-too-large",
             f"{item}: {len(dataset.PixelData):,} bytes of compressed pixel data for {wanted:,} bytes of "
             f"pixels; at most {most:,} are believed. Check Rows and Columns, or export it uncompressed.",
         )
+
+
+def _bytes_of_pixels(dataset: Any) -> int:
+    """How many bytes the pixels take, uncompressed, by the header."""
+    get = getter(dataset)
+    rows, columns, bits = (whole(get(key)) for key in ("Rows", "Columns", "BitsAllocated"))
+    return rows * columns * max(1, whole(get("NumberOfFrames"))) * bits // 8
 
 
 def _own_decoding(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
@@ -211,12 +210,7 @@ def with_transfer_syntax(dataset: Any) -> None:
 
 
 def _refuse_length(item: Item, dataset: Any) -> None:
-    get = getter(dataset)
-    bits, frames = whole(get("BitsAllocated")), max(1, whole(get("NumberOfFrames")))
-    wanted, seen = (
-        whole(get("Rows")) * whole(get("Columns")) * frames * bits // 8,
-        len(dataset.PixelData or b""),
-    )
+    wanted, seen = _bytes_of_pixels(dataset), len(dataset.PixelData or b"")
     if seen < wanted:
         raise VolumeError(
             "volume-truncated",

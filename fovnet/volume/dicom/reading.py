@@ -14,7 +14,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, times, usable
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.choosing import Chosen, chosen
-from fovnet.volume.dicom.grid import Stand, grid_of, stand_of, without_doubles
+from fovnet.volume.dicom.grid import grid_of, stand_of, without_doubles
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.pixels import planes_of
 from fovnet.volume.dicom.series import Series
@@ -93,12 +93,10 @@ def _stacked(source: str, series: Series) -> Volume:
         )
     if len(kept) < len(frames):
         planes, ordered = planes[kept], [ordered[index] for index in kept]
-        stand = Stand(kept, stand.along[kept], stand.across[kept], stand.axes, stand.origin, stand.spacing_mm)
+        stand = replace(stand, order=kept, along=stand.along[kept], across=stand.across[kept])
     grid = grid_of(source, planes, stand)
     refuse_affine(source, grid.vox_to_ras)
     voxels, more = usable(source, grid.voxels)
-    images = Images(
-        2, tuple(ordered[index].sop_uid for index in grid.nearest),
-        tuple(ordered[index].number for index in grid.nearest),
-    )
+    nearest = [ordered[index] for index in grid.nearest]
+    images = Images(2, tuple(one.sop_uid for one in nearest), tuple(one.number for one in nearest))
     return Volume(voxels, grid.vox_to_ras, source, (*notes, *grid.notes, *more), images=images)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fovnet.volume.dicom.header import Frame, Vector
+from fovnet.volume.dicom.groups import grouped
+from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import NAMES, Key, keys_of, same_direction, series_number
 from fovnet.volume.dicom.parting import REPEATED_MM, field_mm, parted, placed_by
 from fovnet.volume.dicom.people import digest_of, folder_of, named, shares_of
@@ -63,7 +64,7 @@ class Series:
         return list(dict.fromkeys(frame.item for frame in self.frames))
 
 
-def series_of(frames: Iterable[Frame]) -> list[Series]:
+def series_of(frames: Sequence[Frame]) -> list[Series]:
     """The groups of images, in the order of series number and image number.
 
     Images of other modalities, colour images and secondary captures are grouped apart, whatever their series
@@ -121,9 +122,7 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
     frames, copies = _without_copies(
         sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
     )
-    parts: dict[Key, list[Frame]] = {}
-    for frame, key in zip(frames, keys_of(frames), strict=True):
-        parts.setdefault(key, []).append(frame)
+    parts = grouped(frames, keys_of(frames))
     differ = [name for index, name in enumerate(NAMES) if len({key[index] for key in parts}) > 1]
     versions = {key: _versions(part) for key, part in parts.items()}
     groups = [
@@ -172,9 +171,7 @@ def _versions(frames: list[Frame]) -> list[list[Frame]]:
     edited or recompressed. The version in the folder with most of these images is used, of several such in
     the first; two in one folder are both kept.
     """
-    known: dict[tuple[ImageId, int, Vector | None], list[Frame]] = {}
-    for frame in frames:
-        known.setdefault((_image(frame), frame.instance, frame.position), []).append(frame)
+    known = grouped(frames, ((_image(frame), frame.instance, frame.position) for frame in frames))
     held = Counter(map(folder_of, frames))
     chosen: list[Frame] = []
     others: dict[tuple[str, str], list[Frame]] = {}

@@ -19,7 +19,7 @@ from typing import IO, BinaryIO, cast
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.documents import document_kind, is_called_document, is_document
-from fovnet.volume.unpacking import HEAD, has_preamble, unpacked_opening
+from fovnet.volume.unpacking import has_preamble, unpacked_opening
 
 MAX_MEMBERS = 50_000            # a whole-body study has about 5 000 images
 MAX_UNPACKED = 16 * 2**30       # bytes of all members, as declared by the archive's directory
@@ -83,13 +83,7 @@ def packs_dicom(opening: bytes) -> bool:
 
 def is_packed(path: Path) -> bool:
     """Whether a file called .gz holds a DICOM file."""
-    if path.suffix.lower() != ".gz" or not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder)
-        return False
-    try:
-        with path.open("rb") as file:
-            return packs_dicom(file.read(OPENING))
-    except OSError:
-        return False
+    return path.suffix.lower() == ".gz" and packs_dicom(_opening(path))
 
 
 def items_of(place: Path) -> Iterator[Item | Unread]:
@@ -127,28 +121,25 @@ def is_closed(folder: Path) -> bool:
 
 def looks_like_dicom(path: Path) -> bool:
     """Whether a file's suffix or first bytes are those of DICOM."""
-    if path.name.lower().endswith(SUFFIXES):
-        return True
-    if not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
-        return False
-    try:
-        with path.open("rb") as file:
-            return begins_like_dicom(file.read(HEAD))
-    except OSError:
-        return False
+    return path.name.lower().endswith(SUFFIXES) or begins_like_dicom(_opening(path))
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a regular file begins with the magic of a zip archive, not as the preamble of a DICOM file.  A
-    pipe is never opened: that could block for ever."""
+    """Whether a regular file begins with the magic of a zip archive, not as the preamble of a DICOM file."""
+    opening = _opening(path)
+    return opening.startswith(ZIP_MAGIC) and not has_preamble(opening)
+
+
+def _opening(path: Path) -> bytes:
+    """The first bytes of a regular file; none if it is no such file, or cannot be read.  A pipe is never
+    opened: that could block for ever."""
+    if not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder)
+        return b""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return False
         with path.open("rb") as file:
-            opening = file.read(HEAD)
-            return opening.startswith(ZIP_MAGIC) and not has_preamble(opening)
-    except (OSError, ValueError):                   # ValueError: a null byte in the name
-        return False
+            return file.read(OPENING)
+    except OSError:
+        return b""
 
 
 def opened(item: Item, *, whole: bool = True) -> BinaryIO:

@@ -12,6 +12,7 @@ import numpy as np
 from fovnet.errors import VolumeError
 from fovnet.unforeseen import internal
 from fovnet.volume.dicom.frames import frames_of
+from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.over_time import repeats_over_time
 from fovnet.volume.dicom.series import Series, series_of
@@ -62,36 +63,8 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
         if isinstance(item, Item):
             try:
                 frames += frames_of(item)
-            except VolumeError as fault:
-                unread.append(Unread(item, fault))
-            except FileNotFoundError:
-                unread.append(
-                    Unread(
-                        item, VolumeError("volume-missing", f"{item}: there is no such file. Check the path.")
-                    )
-                )
-            except PermissionError:
-                unread.append(
-                    Unread(
-                        item,
-                        VolumeError(
-                            "volume-permission",
-                            f"{item}: may not be read by this user. Change its permissions (chmod u+r).",
-                        ),
-                    )
-                )
-            except OSError as fault:
-                unread.append(
-                    Unread(
-                        item,
-                        VolumeError(
-                            "volume-unreadable", f"{item}: cannot be read ({fault.strerror}). Check the disk."
-                        ),
-                    )
-                )
             except Exception as fault:      # invalid header values may raise any exception
-                damaged = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
-                unread.append(Unread(item, VolumeError("volume-corrupt", damaged)))
+                unread.append(Unread(item, _refusal(item, fault)))
     # positions of 1e308 mm are refused when they are read
     with np.errstate(over="ignore", invalid="ignore"):
         series, refused = _grouped(frames)
@@ -100,15 +73,30 @@ def survey_of(items: Sequence[Item | Unread]) -> Survey:
     return Survey(tuple(series), (*kept, *refused))
 
 
+def _refusal(item: Item, fault: Exception) -> VolumeError:
+    """Why an object could not be used."""
+    match fault:
+        case VolumeError():
+            return fault
+        case FileNotFoundError():
+            return VolumeError("volume-missing", f"{item}: there is no such file. Check the path.")
+        case PermissionError():
+            told = "may not be read by this user. Change its permissions (chmod u+r)."
+            return VolumeError("volume-permission", f"{item}: {told}")
+        case OSError():
+            told = f"cannot be read ({fault.strerror}). Check the disk."
+            return VolumeError("volume-unreadable", f"{item}: {told}")
+    damaged = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
+    return VolumeError("volume-corrupt", damaged)
+
+
 def _grouped(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
     """The series; if grouping raises an unexpected exception, only of those series UIDs that do not, and the
     objects of the others."""
     try:
         return repeats_over_time(series_of(frames)), []
     except Exception as fault:
-        together: dict[str, list[Frame]] = {}
-        for frame in frames:
-            together.setdefault(frame.facts.series_uid, []).append(frame)
+        together = grouped(frames, (frame.facts.series_uid for frame in frames))
         if len(together) < 2:
             return [], [
                 Unread(item, internal(item, fault)) for item in dict.fromkeys(frame.item for frame in frames)

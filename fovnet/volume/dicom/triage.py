@@ -57,22 +57,18 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
     Kinds: "modality", "no-pixels", "colour", "screenshot", and those of INCLUDABLE.
     """
     first, facts = frames[0], frames[0].facts
-    found = _no_mr_image(facts)
-    if found is None and (
-        SCREEN & set(first.image_type) or facts.captured or facts.sop_class.startswith(CAPTURES)
-    ):
-        found = "screenshot", "a secondary capture or a picture of a screen"
-    if found is None and facts.burned_in and first.orientation is None:
-        found = "screenshot", "a picture with writing burned in, without a place in the scanner"
+    if found := _no_mr_image(facts):
+        return found
+    if SCREEN & set(first.image_type) or facts.captured or facts.sop_class.startswith(CAPTURES):
+        return "screenshot", "a secondary capture or a picture of a screen"
+    if facts.burned_in and first.orientation is None:
+        return "screenshot", "a picture with writing burned in, without a place in the scanner"
     description = " ".join(re.sub(r"[\W_]+", " ", facts.words).split())
     overview = len(frames) <= OVERVIEW_IMAGES and OVERVIEWS.search(description)
-    if found is None and ("LOCALIZER" in first.image_type or LOCALISERS.search(description) or overview):
-        found = "localizer", "a localiser"
-    if found is None:
-        found = _computed(first, description)
-    if found is None and len(frames) == 1:
-        found = "single", "a single image, no stack"
-    return found or ("", "")
+    if "LOCALIZER" in first.image_type or LOCALISERS.search(description) or overview:
+        return "localizer", "a localiser"
+    alone = ("single", "a single image, no stack") if len(frames) == 1 else ("", "")
+    return _computed(first, description) or alone
 
 
 def _no_mr_image(facts: Facts) -> tuple[str, str] | None:

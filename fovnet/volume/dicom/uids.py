@@ -7,26 +7,25 @@ all its echoes and time points.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
+from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import same_direction, series_number
 from fovnet.volume.dicom.parting import REPEATED_MM, is_even, placed_by, position_labels, spans
 from fovnet.volume.dicom.triage import CAPTURES
 
 
-def by_series(frames: Iterable[Frame]) -> Iterator[list[Frame]]:
+def by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
     """The images of one series UID after the other, or of several that have one position each of an evenly
     spaced stack.
 
     Images of other modalities, colour images and secondary captures are kept apart, whatever their series
     UID.
     """
-    together: dict[tuple[Hashable, ...], list[Frame]] = {}
-    for frame in frames:
-        together.setdefault((*_what(frame), frame.facts.series_uid), []).append(frame)
+    together = grouped(frames, ((*_what(frame), frame.facts.series_uid) for frame in frames))
     slices: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
     for own in together.values():
         if own[0].facts.series_uid and _is_one_place(own):

@@ -8,7 +8,6 @@ nibabel).
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
 from fovnet.volume.formats.nifti import files_of as nifti_files_of
 from fovnet.volume.formats.nifti import header_opening
-from fovnet.volume.grid import Grid, read_grid, refuse_grid, rest_notes
-from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip
+from fovnet.volume.grid import Grid, read_grid, refuse_grid
+from fovnet.volume.unpacking import opened, plain_bytes, regular, skip
 from fovnet.volume.volume import Volume
 
 # SPM's additions from 130
@@ -62,10 +61,9 @@ def read(path: Path) -> Volume:
     with opened(image_path) as file:
         skip(path, file, int(offset) if np.isfinite(offset) else -1)
         refuse_grid(path, grid, plain_bytes(file))
-        volume = read_grid(path, file, grid, affine, ("placed by the .mat beside it",))
-        if grid.sizes[3] == 1:
-            volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(file))))
-    return volume
+        return read_grid(
+            path, file, grid, affine, ("placed by the .mat beside it",), ends=grid.sizes[3] == 1
+        )
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:

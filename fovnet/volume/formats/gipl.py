@@ -7,14 +7,13 @@ against SimpleITK.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from fovnet.volume.checks import refuse_affine
-from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid, rest_notes, stored_type
-from fovnet.volume.unpacking import drain, opened, plain_bytes
+from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid, stored_type
+from fovnet.volume.unpacking import opened, plain_bytes
 from fovnet.volume.volume import Volume
 
 HEADER = np.dtype(
@@ -42,11 +41,6 @@ def claims(path: Path, opening: bytes) -> bool:
     return len(opening) >= HEADER.itemsize and int.from_bytes(opening[252:256], "big") in MAGICS
 
 
-def files_of(path: Path) -> tuple[Path, ...]:
-    """(path,)"""
-    return (path,)
-
-
 def read(path: Path) -> Volume:
     """The first usable frame of a GIPL file, its axes taken to be LPS.  Raises VolumeError for an invalid
     header or data."""
@@ -59,7 +53,4 @@ def read(path: Path) -> Volume:
         affine[:3, 3] = header["origin"][:3]
         refuse_affine(str(path), affine)
         refuse_grid(path, grid, plain_bytes(file))
-        volume = read_grid(path, file, grid, LPS_TO_RAS @ affine, (NOTE,))
-        if grid.sizes[3] == 1:
-            volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(file))))
-    return volume
+        return read_grid(path, file, grid, LPS_TO_RAS @ affine, (NOTE,), ends=grid.sizes[3] == 1)

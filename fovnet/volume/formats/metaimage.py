@@ -9,7 +9,6 @@ MetaIO's own table.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,8 +28,8 @@ from fovnet.volume.formats.text_header import (
     whole_number,
     whole_numbers,
 )
-from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid, rest_notes
-from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
+from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid
+from fovnet.volume.unpacking import opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
 
 OPENINGS = (b"ObjectType", b"NDims", b"Comment")
@@ -75,10 +74,7 @@ def read(path: Path) -> Volume:
             stored = None if packed else plain_bytes(data)
             refuse_grid(path, grid, stored)
             stream = _at_voxels(path, data, fields, packed, grid, stored)
-            volume = read_grid(path, stream, grid, vox_to_ras)
-            if len(grid.sizes) == 3:
-                volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(stream))))
-    return volume
+            return read_grid(path, stream, grid, vox_to_ras, ends=len(grid.sizes) == 3)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -133,15 +129,12 @@ def _grid(path: Path, fields: dict[str, str]) -> Grid:
     if kind not in TYPES:
         raise corrupt(path, "ElementType", kind, f"one of {', '.join(TYPES)}")
     big = any(_flag(path, fields, name) for name in ORDER)
-    (slope,) = real_numbers(
-        path, "ElementToIntensityFunctionSlope", fields.get("elementtointensityfunctionslope", "1"), 1
+    usual = {"ElementToIntensityFunctionSlope": "1", "ElementToIntensityFunctionOffset": "0"}
+    slope, intercept = (
+        float(real_numbers(path, name, fields.get(name.lower(), value), 1)[0])
+        for name, value in usual.items()
     )
-    (intercept,) = real_numbers(
-        path, "ElementToIntensityFunctionOffset", fields.get("elementtointensityfunctionoffset", "0"), 1
-    )
-    return Grid(
-        sizes, np.dtype((">" if big else "<") + TYPES[kind]), slope=float(slope), intercept=float(intercept)
-    )
+    return Grid(sizes, np.dtype((">" if big else "<") + TYPES[kind]), slope=slope, intercept=intercept)
 
 
 def _affine(path: Path, fields: dict[str, str], axes: int) -> NDArray[np.float64]:

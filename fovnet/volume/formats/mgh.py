@@ -34,11 +34,6 @@ def claims(path: Path, opening: bytes) -> bool:
     )
 
 
-def files_of(path: Path) -> tuple[Path, ...]:
-    """(path,)"""
-    return (path,)
-
-
 def read(path: Path) -> Volume:
     """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" if goodRASFlag is not
     set."""
@@ -48,7 +43,7 @@ def read(path: Path) -> Volume:
         skip(path, file, DATA_BEGIN - header.nbytes)
         refuse_grid(path, grid, plain_bytes(file))
         affine = _affine(path, header)
-        volume = read_grid(path, file, grid, affine)
+        volume = read_grid(path, file, grid, affine, ends=False)
         if grid.sizes[3] == 1:
             drain(file)                 # tags of any length follow the voxels
     return volume

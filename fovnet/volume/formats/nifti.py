@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, times
-from fovnet.volume.grid import Grid, read_grid, refuse_grid, rest_notes
-from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
+from fovnet.volume.grid import Grid, read_grid, refuse_grid
+from fovnet.volume.unpacking import opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
 SAME_PLACE_MM = 1.0             # sform and qform agree if they differ by at most this at every corner
@@ -36,8 +35,7 @@ TEMPLATE_NOTE = "the header gives positions in the coordinates of a template alo
 # nibabel corrects small header faults, and would log that on stderr
 _QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)
 SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or unused
-SPACE_UNITS = {1: "meter", 3: "micron"}
-UNITS_TO_MM = {"meter": 1000.0, "micron": 0.001}
+UNITS = {1: ("meter", 1000.0), 3: ("micron", 0.001)}        # and what they are in millimetres
 NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are not MR intensities
     1002: ("volume-labels", "a label map"),
     1003: ("volume-labels", "a map of NeuroNames"),
@@ -93,10 +91,7 @@ def read(path: Path) -> Volume:
     with opened(files[-1]) as file:
         skip(path, file, _first_byte(path, header, pair=len(files) == 2))
         refuse_grid(path, grid, plain_bytes(file))
-        volume = read_grid(path, file, grid, vox_to_ras, notes)
-        if math.prod(grid.sizes[3:]) == 1:
-            volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(file))))
-    return volume
+        return read_grid(path, file, grid, vox_to_ras, notes, ends=math.prod(grid.sizes[3:]) == 1)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -216,9 +211,9 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
             f"{path}: neither sform nor qform is set, so nothing says which way is up. "
             "Convert the original series again (dcm2niix sets both).",
         )
-    unit = SPACE_UNITS.get(int(stored["xyzt_units"]) & SPACE_BITS, "")
-    scale = np.diag([*[UNITS_TO_MM.get(unit, 1.0)] * 3, 1.0])
-    notes: tuple[str, ...] = (f"header unit {unit}, converted to millimetres",) if unit in UNITS_TO_MM else ()
+    unit, to_mm = UNITS.get(int(stored["xyzt_units"]) & SPACE_BITS, ("", 1.0))
+    scale, pixdim_mm = np.diag([to_mm, to_mm, to_mm, 1.0]), np.abs(_pixdim(stored)) * to_mm
+    notes: tuple[str, ...] = (f"header unit {unit}, converted to millimetres",) if unit else ()
     if sform and qform and not np.asarray(header.get_sform())[:3, :3].any():
         sform, notes = 0, (*notes, "the sform is set but all zero; the qform is used")
     if not sform:
@@ -227,7 +222,7 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     refuse_affine(str(path), vox_to_ras)        # here, before gigabytes of voxels are read in vain
     if sform and qform:
         other = _qform(header, scale)
-        compared = _compared(path, stored, header, scale, vox_to_ras, other)
+        compared = _compared(path, header, pixdim_mm, vox_to_ras, other)
         if sform in TEMPLATES and qform == SCANNER and np.isfinite(other).all() and _is_set(_pixdim(stored)):
             refuse_affine(str(path), other)
             compared = (
@@ -236,7 +231,7 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
             vox_to_ras, sform = other, 0
         notes += compared
     elif sform:
-        notes += _other_spacing(path, stored, header, scale, vox_to_ras)
+        notes += _other_spacing(path, stored, header, pixdim_mm, vox_to_ras)
     return vox_to_ras, (*notes, TEMPLATE_NOTE) if (sform or qform) in TEMPLATES else notes
 
 
@@ -270,7 +265,7 @@ def _qform(header: Any, scale: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _compared(
-    path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64],
+    path: Path, header: Any, pixdim_mm: NDArray[np.float64], chosen: NDArray[np.float64],
     qform: NDArray[np.float64],
 ) -> tuple[str, ...]:
     """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.
@@ -295,22 +290,20 @@ def _compared(
         )
     if not np.isfinite(apart_mm):
         return ("the qform is damaged; the sform is used",)
-    _refuse_size(path, stored, header, scale, chosen, "the qform")
-    return (
-        ()
-        if apart_mm <= SAME_PLACE_MM
-        else (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
-    )
+    _refuse_size(path, header, pixdim_mm, chosen, "the qform")
+    if apart_mm <= SAME_PLACE_MM:
+        return ()
+    return (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
 
 
 def _refuse_size(
-    path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64], beside: str
+    path: Path, header: Any, pixdim_mm: NDArray[np.float64], chosen: NDArray[np.float64], beside: str
 ) -> None:
     """Raises VolumeError "volume-geometry" if the spacings of sform and pixdim differ by a factor above 1.5
     along an axis of two voxels or more, or by 5 % if the sform is a unit matrix but for flips and exchanges:
     programs write that where they know no better.  A pixdim of 0 or NaN is ignored.  `beside` names the
     pixdim's owner."""
-    spacing, pixdim_mm = _spacings(stored, scale, chosen)
+    spacing = np.linalg.norm(chosen[:3, :3], axis=0)
     valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
     factors = np.divide(pixdim_mm, spacing, out=np.ones(3), where=valid)
     times_apart = float(np.maximum(factors, 1 / factors).max())
@@ -326,22 +319,15 @@ def _refuse_size(
         )
 
 
-def _spacings(
-    stored: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Spacings in mm, (3,) each: of the chosen affine, and of pixdim."""
-    return np.linalg.norm(chosen[:3, :3], axis=0), np.abs(_pixdim(stored)) * scale[0, 0]
-
-
 def _other_spacing(
-    path: Path, stored: Any, header: Any, scale: NDArray[np.float64], chosen: NDArray[np.float64]
+    path: Path, stored: Any, header: Any, pixdim_mm: NDArray[np.float64], chosen: NDArray[np.float64]
 ) -> tuple[str, ...]:
     """A note if the spacings of pixdim and sform differ by more than 5 %.  Raises VolumeError as
     `_refuse_size`, but not for a pixdim of 1 × 1 × 1, which is what programs leave there that set the sform
     alone."""
     if (np.abs(_pixdim(stored)) != 1).any():
-        _refuse_size(path, stored, header, scale, chosen, "pixdim")
-    spacing, pixdim_mm = _spacings(stored, scale, chosen)
+        _refuse_size(path, header, pixdim_mm, chosen, "pixdim")
+    spacing = np.linalg.norm(chosen[:3, :3], axis=0)
     if (np.abs(pixdim_mm - spacing) <= SAME_SPACING * spacing).all():
         return ()
     two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (pixdim_mm, spacing)]

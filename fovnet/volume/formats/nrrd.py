@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,13 +23,14 @@ from fovnet.volume.formats.text_header import (
     corrupt,
     header_line,
     one_of,
+    real_numbers,
     scattered,
     unoriented,
     whole_number,
     whole_numbers,
 )
-from fovnet.volume.grid import MAX_AXES, Grid, read_grid, refuse_grid, rest_notes
-from fovnet.volume.unpacking import drain, opened, plain_bytes, regular, skip, unpacked
+from fovnet.volume.grid import MAX_AXES, Grid, read_grid, refuse_grid
+from fovnet.volume.unpacking import opened, plain_bytes, regular, skip, unpacked
 from fovnet.volume.volume import Volume
 
 TYPES = {
@@ -114,10 +115,7 @@ def read(path: Path) -> Volume:
             stored = plain_bytes(data) if encoding == "raw" else None
             refuse_grid(path, grid, stored)
             stream = _at_voxels(path, data, header, encoding, grid, stored)
-            volume = read_grid(path, stream, grid, vox_to_ras)
-            if grid.together == len(grid.sizes):
-                volume = replace(volume, notes=(*volume.notes, *rest_notes(path, grid, drain(stream))))
-    return volume
+            return read_grid(path, stream, grid, vox_to_ras, ends=grid.together == len(grid.sizes))
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -231,15 +229,13 @@ def _dtype(path: Path, header: Header) -> np.dtype[Any]:
     seen = " ".join(_field(path, header, "type").lower().split())
     if seen == "block":
         raise VolumeError("volume-shape", f"{path}: voxels of type 'block' are not numbers. Export it again.")
-    code = next((code for code, names in TYPES.items() if seen in names), None)
-    if code is None:
+    kind = next((np.dtype(code) for code, names in TYPES.items() if seen in names), None)
+    if kind is None:
         raise corrupt(path, "type", seen, "a type of the NRRD format")
-    if code.endswith("1"):
-        return np.dtype(code)
-    return np.dtype(
-        {"little": "<", "big": ">"}[one_of(path, "endian", _field(path, header, "endian"), ("little", "big"))]
-        + code
-    )
+    if kind.itemsize == 1:
+        return kind
+    order = one_of(path, "endian", _field(path, header, "endian"), ("little", "big"))
+    return kind.newbyteorder("<" if order == "little" else ">")
 
 
 def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
@@ -260,22 +256,15 @@ def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
             f"{path}: the header's space is {seen!r}, which says nothing about the patient; "
             "left-posterior-superior or a sibling of it is wanted. Convert the original series again.",
         )
-    steps: list[NDArray[np.float64] | None] = []
-    for found in VECTOR.finditer(text):
-        steps.append(None if found[1] is None else _vector(path, "space directions", found[1]))
-    if len(steps) != _dimension(path, header) or VECTOR.sub("", text).strip():
-        raise corrupt(path, "space directions", text, f"{_dimension(path, header)} vectors")
+    steps = [
+        None if found[1] is None else real_numbers(path, "space directions", found[1], 3, ",")
+        for found in VECTOR.finditer(text)
+    ]
+    dimension = _dimension(path, header)
+    if len(steps) != dimension or VECTOR.sub("", text).strip():
+        raise corrupt(path, "space directions", text, f"{dimension} vectors")
     return [None if step is None or np.isnan(step).all() else step for step in steps]
 
-
-def _vector(path: Path, field: str, text: str) -> NDArray[np.float64]:
-    try:
-        found = np.array([float(word) for word in text.split(",")])
-    except ValueError as fault:
-        raise corrupt(path, field, text, "3 numbers") from fault
-    if len(found) != 3:
-        raise corrupt(path, field, text, "3 numbers")
-    return found
 
 
 def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> NDArray[np.float64]:
@@ -296,7 +285,8 @@ def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | N
     scale = UNITS_TO_MM[units.pop()]
     affine = np.eye(4)
     affine[:3, :3] = np.stack([step for step in directions if step is not None], axis=1)
-    affine[:3, 3] = _vector(path, "space origin", origin.strip().removeprefix("(").removesuffix(")"))
+    at = origin.strip().removeprefix("(").removesuffix(")")
+    affine[:3, 3] = real_numbers(path, "space origin", at, 3, ",")
     affine = np.diag([*(np.asarray(SPACES[header.fields["space"].lower()]) * scale), 1.0]) @ affine
     refuse_affine(str(path), affine)
     return affine
@@ -314,11 +304,10 @@ def _at_voxels(
 ) -> BinaryIO:
     """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data
     file."""
-    lines = whole_number(
-        path, "line skip", header.fields.get("line skip", header.fields.get("lineskip", "0"))
-    )
-    skipped = whole_number(
-        path, "byte skip", header.fields.get("byte skip", header.fields.get("byteskip", "0"))
+    fields = header.fields
+    lines, skipped = (
+        whole_number(path, name, fields.get(name, fields.get(name.replace(" ", ""), "0")))
+        for name in ("line skip", "byte skip")
     )
     for _ in range(lines):
         header_line(path, file)                             # raises at the end of the file, or at 1 MiB

@@ -46,10 +46,13 @@ def whole_number(path: Path, field: str, text: str) -> int:
     return found[0]
 
 
-def real_numbers(path: Path, field: str, text: str, count: int) -> NDArray[np.float64]:
-    """(count,) the numbers in a field.  Raises VolumeError "volume-corrupt" naming field and value."""
+def real_numbers(
+    path: Path, field: str, text: str, count: int, between: str | None = None
+) -> NDArray[np.float64]:
+    """(count,) the numbers in a field, with blanks or `between` between them.  Raises VolumeError
+    "volume-corrupt" naming field and value."""
     try:
-        found = np.array([float(word) for word in text.split()])
+        found = np.array([float(word) for word in text.split(between)])
     except ValueError as fault:
         raise corrupt(path, field, text, f"{count} numbers") from fault
     if len(found) != count:

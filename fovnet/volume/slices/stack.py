@@ -119,8 +119,10 @@ def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> Slice
     slicing = slicing or Slicing()
     volume = to_ras(read(source), slicing.max_tilt_deg)
     refuse_plane(volume)
-    spacing_mm, checksum = slicing.target_spacing_mm, source.checksum
-    return cut(volume, target_spacing_mm=spacing_mm, checksum=checksum, blacken_noise=slicing.blacken_noise)
+    return cut(
+        volume, target_spacing_mm=slicing.target_spacing_mm, checksum=source.checksum,
+        blacken_noise=slicing.blacken_noise,
+    )
 
 
 def cut(

@@ -35,23 +35,23 @@ SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".mgh.gz", ".gipl.gz", ".nii", ".hd
 @dataclass(frozen=True)
 class Reader:
     """One format: name and suffixes for messages; functions that tell whether it claims a file (path, first
-    bytes, uncompressed), list the files of a volume, and read it."""
+    bytes, uncompressed), read a volume, and list its files."""
 
     name: str
     suffixes: str
     claims: Callable[[Path, bytes], bool]
-    files_of: Callable[[Path], tuple[Path, ...]]
     read: Callable[[Path], Volume]
+    files_of: Callable[[Path], tuple[Path, ...]] = lambda path: (path,)
 
 
-DICOM = Reader("DICOM", "files, folders and zip archives", dicom.claims, dicom.files_of, dicom.read)
+DICOM = Reader("DICOM", "files, folders and zip archives", dicom.claims, dicom.read, dicom.files_of)
 READERS = (
-    Reader("NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.files_of, nifti.read),
-    Reader("NRRD", ".nrrd, .nhdr", nrrd.claims, nrrd.files_of, nrrd.read),
-    Reader("MetaImage", ".mha, .mhd", metaimage.claims, metaimage.files_of, metaimage.read),
-    Reader("MGH", ".mgh, .mgz", mgh.claims, mgh.files_of, mgh.read),
-    Reader("GIPL", ".gipl, .gipl.gz", gipl.claims, gipl.files_of, gipl.read),
-    Reader("Analyze", ".hdr/.img with SPM's .mat", analyze.claims, analyze.files_of, analyze.read),
+    Reader("NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.read, nifti.files_of),
+    Reader("NRRD", ".nrrd, .nhdr", nrrd.claims, nrrd.read, nrrd.files_of),
+    Reader("MetaImage", ".mha, .mhd", metaimage.claims, metaimage.read, metaimage.files_of),
+    Reader("MGH", ".mgh, .mgz", mgh.claims, mgh.read),
+    Reader("GIPL", ".gipl, .gipl.gz", gipl.claims, gipl.read),
+    Reader("Analyze", ".hdr/.img with SPM's .mat", analyze.claims, analyze.read, analyze.files_of),
     DICOM,
 )
 

@@ -135,6 +135,34 @@ def flip(axis: int) -> np.ndarray:
     return turned
 
 
+def patched_tail(path: Path, back: int = 40) -> Path:
+    """A byte near the end changed: packed voxels, or with 6 the checksum of gzip."""
+    data = bytearray(path.read_bytes())
+    data[-back] ^= 0xFF
+    return bare(path, bytes(data))
+
+
+def sparse(path: Path) -> None:
+    """Three megabytes that take no room on the disk."""
+    with path.open("wb") as file:
+        file.truncate(3 << 20)
+
+
+def halved(path: Path, other: Path) -> Path:
+    cut_off(other, 0.5)
+    return path
+
+
+def of(kind: str, name: str, /, *more: object, **fields: object):
+    """A maker of the body in a format, with these fields of its header."""
+    return lambda made, at: getattr(made, kind)(at / name, made.body(), *more, **fields)
+
+
+def broken(kind: str, name: str, how, *where: object):
+    """A maker of the body in a format, then broken."""
+    return lambda made, at: how(of(kind, name)(made, at), *where)
+
+
 FAULTS = {
     # what lies there is no file
     "a named pipe": (lambda made, at: fifo(at / "a.nii"), "volume-unreadable"),
@@ -148,10 +176,10 @@ FAULTS = {
     "text named .mgz": (lambda made, at: bare(at / "a.mgz", b"see README\n" * 50), "volume-format"),
     "text named .gipl": (lambda made, at: bare(at / "a.gipl", b"see README\n" * 50), "volume-format"),
     "a name with blanks and umlauts": (
-        lambda made, at: cut_off(made.nrrd(at / "Käse und Brot \N{SNOWMAN}.nrrd", made.body()), 0.7),
+        broken("nrrd", "Käse und Brot \N{SNOWMAN}.nrrd", cut_off, 0.7),
         "volume-truncated",
     ),
-    "a gzip of twelve bytes": (lambda made, at: cut_off(nifti(made, at, "a.nii.gz"), 12), "volume-truncated"),
+    "a gzip of twelve bytes": (broken("nifti", "a.nii.gz", cut_off, 12), "volume-truncated"),
     "text behind a .nii.gz": (
         lambda made, at: bare(at / "a.nii.gz", gzip.compress(b"nothing " * 99)),
         "volume-format",
@@ -178,37 +206,28 @@ FAULTS = {
         "volume-geometry",
     ),
     "an sform of zeros and no qform": (
-        lambda made, at: patched(nifti(made, at), 280, "<12f", *[0.0] * 12),
+        broken("nifti", "a.nii", patched, 280, "<12f", *[0.0] * 12),
         "volume-geometry",
     ),
     # NIfTI: numbers
-    "one bit a voxel": (lambda made, at: patched(nifti(made, at), 70, "<2h", 1, 1), "volume-labels"),
-    "128-bit floats": (lambda made, at: patched(nifti(made, at), 70, "<2h", 1536, 128), "volume-type"),
-    "complex256": (lambda made, at: patched(nifti(made, at), 70, "<2h", 2048, 256), "volume-complex"),
-    "a NaN intercept": (
-        lambda made, at: patched(nifti(made, at), 112, "<2f", 2.0, float("nan")),
-        "volume-corrupt",
-    ),
+    "one bit a voxel": (broken("nifti", "a.nii", patched, 70, "<2h", 1, 1), "volume-labels"),
+    "128-bit floats": (broken("nifti", "a.nii", patched, 70, "<2h", 1536, 128), "volume-type"),
+    "complex256": (broken("nifti", "a.nii", patched, 70, "<2h", 2048, 256), "volume-complex"),
+    "a NaN intercept": (broken("nifti", "a.nii", patched, 112, "<2f", 2.0, float("nan")), "volume-corrupt"),
     "voxels that begin at a negative byte": (
-        lambda made, at: patched(nifti(made, at), 108, "<f", -400.0),
+        broken("nifti", "a.nii", patched, 108, "<f", -400.0),
         "volume-corrupt",
     ),
-    "voxels that begin in the header": (
-        lambda made, at: patched(nifti(made, at), 108, "<f", 0.0),
-        "volume-corrupt",
-    ),
+    "voxels that begin in the header": (broken("nifti", "a.nii", patched, 108, "<f", 0.0), "volume-corrupt"),
     "voxels that begin at byte NaN": (
-        lambda made, at: patched(nifti(made, at), 108, "<f", float("nan")),
+        broken("nifti", "a.nii", patched, 108, "<f", float("nan")),
         "volume-corrupt",
     ),
     "voxels that begin beyond the file": (
-        lambda made, at: patched(nifti(made, at), 108, "<f", 1e6),
+        broken("nifti", "a.nii", patched, 108, "<f", 1e6),
         "volume-truncated",
     ),
-    "voxels that begin at 1e15": (
-        lambda made, at: patched(nifti(made, at, "a.nii.gz"), 108, "<f", 1e15),
-        "volume-corrupt",
-    ),
+    "voxels that begin at 1e15": (broken("nifti", "a.nii.gz", patched, 108, "<f", 1e15), "volume-corrupt"),
     "NIfTI-2 of 2^62 columns": (
         lambda made, at: patched(
             made.nifti(at / "a.nii", made.body(), kind=nibabel.Nifti2Image), 24, "<q", 2**62
@@ -222,7 +241,7 @@ FAULTS = {
         "volume-corrupt",
     ),
     "a header in the middle of which the file ends": (
-        lambda made, at: cut_off(nifti(made, at), 349),
+        broken("nifti", "a.nii", cut_off, 349),
         "volume-truncated",
     ),
     "a pair whose image is a pipe": (
@@ -232,22 +251,13 @@ FAULTS = {
         "volume-unreadable",
     ),
     # NRRD
-    "NRRD without its voxels": (
-        lambda made, at: cut_off(made.nrrd(at / "a.nrrd", made.body()), 420),
-        "volume-truncated",
-    ),
-    "NRRD cut in its header": (
-        lambda made, at: cut_off(made.nrrd(at / "a.nrrd", made.body()), 100),
-        "volume-corrupt",
-    ),
+    "NRRD without its voxels": (broken("nrrd", "a.nrrd", cut_off, 420), "volume-truncated"),
+    "NRRD cut in its header": (broken("nrrd", "a.nrrd", cut_off, 100), "volume-corrupt"),
     "NRRD cut in raw voxels": (
         lambda made, at: cut_off(made.nrrd(at / "a.nrrd", made.body(), encoding="raw"), 0.9),
         "volume-truncated",
     ),
-    "NRRD of damaged gzip": (
-        lambda made, at: patched_tail(made.nrrd(at / "a.nrrd", made.body())),
-        "volume-corrupt",
-    ),
+    "NRRD of damaged gzip": (broken("nrrd", "a.nrrd", patched_tail), "volume-corrupt"),
     "NRRD that claims gzip of raw voxels": (
         lambda made, at: replaced(
             made.nrrd(at / "a.nrrd", made.body(), encoding="raw"), b"encoding: raw", b"encoding: gzip"
@@ -255,198 +265,108 @@ FAULTS = {
         "volume-corrupt",
     ),
     "NRRD without space directions": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), drop=("space directions",), spacings="1 1 3"),
+        of("nrrd", "a.nrrd", drop=("space directions",), spacings="1 1 3"),
         "volume-orientation",
     ),
     "NRRD without a space": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), drop=("space",), space_dimension="3"),
+        of("nrrd", "a.nrrd", drop=("space",), space_dimension="3"),
         "volume-orientation",
     ),
-    "NRRD in the scanner's space": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space="scanner-xyz"),
-        "volume-orientation",
-    ),
+    "NRRD in the scanner's space": (of("nrrd", "a.nrrd", space="scanner-xyz"), "volume-orientation"),
     "NRRD in a space that has time": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space="left-posterior-superior-time"),
+        of("nrrd", "a.nrrd", space="left-posterior-superior-time"),
         "volume-orientation",
     ),
-    "NRRD without an origin": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), drop=("space origin",)),
-        "volume-geometry",
-    ),
-    "NRRD of two directions": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space_directions="(1,0,0) (0,1,0)"),
-        "volume-corrupt",
-    ),
+    "NRRD without an origin": (of("nrrd", "a.nrrd", drop=("space origin",)), "volume-geometry"),
+    "NRRD of two directions": (of("nrrd", "a.nrrd", space_directions="(1,0,0) (0,1,0)"), "volume-corrupt"),
     "NRRD of NaN directions": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space_directions="(1,0,0) (0,1,0) (0,nan,1)"),
+        of("nrrd", "a.nrrd", space_directions="(1,0,0) (0,1,0) (0,nan,1)"),
         "volume-geometry",
     ),
     "NRRD of a direction that is no number": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space_directions="(1,0,0) (0,a,0) (0,0,1)"),
+        of("nrrd", "a.nrrd", space_directions="(1,0,0) (0,a,0) (0,0,1)"),
         "volume-corrupt",
     ),
     "NRRD of one flat direction": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space_directions="(1,0,0) (0,1,0) (1,1,0)"),
+        of("nrrd", "a.nrrd", space_directions="(1,0,0) (0,1,0) (1,1,0)"),
         "volume-geometry",
     ),
-    "NRRD of four sizes in three dimensions": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), sizes="22 26 16 1"),
-        "volume-corrupt",
-    ),
-    "NRRD of a negative size": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), sizes="22 -26 16"),
-        "volume-corrupt",
-    ),
-    "NRRD of no columns": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), sizes="0 26 16"),
-        "volume-shape",
-    ),
-    "NRRD of absurd sizes": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), sizes="99999999999 99999999999 9"),
-        "volume-too-large",
-    ),
-    "NRRD of more voxels than it has": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), sizes="22 26 17"),
-        "volume-truncated",
-    ),
-    "NRRD of 99 dimensions": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), dimension="99"),
-        "volume-corrupt",
-    ),
-    "NRRD without a type": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), drop=("type",)),
-        "volume-corrupt",
-    ),
-    "NRRD of an unknown type": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), type="quadruple"),
-        "volume-corrupt",
-    ),
-    "NRRD without a byte order": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), drop=("endian",)),
-        "volume-corrupt",
-    ),
-    "NRRD in letters": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), encoding="ascii"),
-        "volume-encoding",
-    ),
-    "NRRD of an unknown encoding": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), encoding="zstd"),
-        "volume-corrupt",
-    ),
+    "NRRD of four sizes in three dimensions": (of("nrrd", "a.nrrd", sizes="22 26 16 1"), "volume-corrupt"),
+    "NRRD of a negative size": (of("nrrd", "a.nrrd", sizes="22 -26 16"), "volume-corrupt"),
+    "NRRD of no columns": (of("nrrd", "a.nrrd", sizes="0 26 16"), "volume-shape"),
+    "NRRD of absurd sizes": (of("nrrd", "a.nrrd", sizes="99999999999 99999999999 9"), "volume-too-large"),
+    "NRRD of more voxels than it has": (of("nrrd", "a.nrrd", sizes="22 26 17"), "volume-truncated"),
+    "NRRD of 99 dimensions": (of("nrrd", "a.nrrd", dimension="99"), "volume-corrupt"),
+    "NRRD without a type": (of("nrrd", "a.nrrd", drop=("type",)), "volume-corrupt"),
+    "NRRD of an unknown type": (of("nrrd", "a.nrrd", type="quadruple"), "volume-corrupt"),
+    "NRRD without a byte order": (of("nrrd", "a.nrrd", drop=("endian",)), "volume-corrupt"),
+    "NRRD in letters": (of("nrrd", "a.nrrd", encoding="ascii"), "volume-encoding"),
+    "NRRD of an unknown encoding": (of("nrrd", "a.nrrd", encoding="zstd"), "volume-corrupt"),
     "NRRD without its data file": (
         lambda made, at: without(made.nrrd(at / "a.nhdr", made.body(), data="a.raw"), at / "a.raw"),
         "volume-missing",
     ),
-    "NRRD whose data are a password file": (
-        lambda made, at: made.nrrd(at / "a.nhdr", made.body(), data_file="/etc/passwd"),
-        "volume-outside",
-    ),
-    "NRRD whose data lie above": (
-        lambda made, at: made.nrrd(at / "a.nhdr", made.body(), data_file="x/../../a.raw"),
-        "volume-outside",
-    ),
-    "NRRD whose data lie on drive C": (
-        lambda made, at: made.nrrd(at / "a.nhdr", made.body(), data_file="C:\\a.raw"),
-        "volume-outside",
-    ),
-    "NRRD in a file a slice": (
-        lambda made, at: made.nrrd(at / "a.nhdr", made.body(), data_file="a%03d.raw 1 16 1"),
-        "volume-encoding",
-    ),
-    "NRRD in a list of files": (
-        lambda made, at: made.nrrd(at / "a.nhdr", made.body(), data_file="LIST\na.raw\nb.raw"),
-        "volume-encoding",
-    ),
+    "NRRD whose data are a password file": (of("nrrd", "a.nhdr", data_file="/etc/passwd"), "volume-outside"),
+    "NRRD whose data lie above": (of("nrrd", "a.nhdr", data_file="x/../../a.raw"), "volume-outside"),
+    "NRRD whose data lie on drive C": (of("nrrd", "a.nhdr", data_file="C:\\a.raw"), "volume-outside"),
+    "NRRD in a file a slice": (of("nrrd", "a.nhdr", data_file="a%03d.raw 1 16 1"), "volume-encoding"),
+    "NRRD in a list of files": (of("nrrd", "a.nhdr", data_file="LIST\na.raw\nb.raw"), "volume-encoding"),
     "NRRD of colours": (
-        lambda made, at: made.nrrd(
-            at / "a.nrrd", made.body(), dimension="4", sizes="3 22 26 16",
-            kinds=("RGB-color domain domain domain"), space_directions="none (1,0,0) (0,1,0) (0,0,1)",
+        of(
+            "nrrd", "a.nrrd", dimension="4", sizes="3 22 26 16", kinds="RGB-color domain domain domain",
+            space_directions="none (1,0,0) (0,1,0) (0,0,1)",
         ),
         "volume-rgb",
     ),
     "NRRD of complex numbers": (
-        lambda made, at: made.nrrd(
-            at / "a.nrrd", made.body(), dimension="4", sizes="2 22 26 16",
-            kinds=("complex domain domain domain"), space_directions="none (1,0,0) (0,1,0) (0,0,1)",
+        of(
+            "nrrd", "a.nrrd", dimension="4", sizes="2 22 26 16", kinds="complex domain domain domain",
+            space_directions="none (1,0,0) (0,1,0) (0,0,1)",
         ),
         "volume-complex",
     ),
     "NRRD of tensors": (
-        lambda made, at: made.nrrd(
-            at / "a.nrrd", made.body(), dimension="4", sizes="6 22 26 16",
-            kinds=("3D-symmetric-matrix domain domain domain"),
+        of(
+            "nrrd", "a.nrrd", dimension="4", sizes="6 22 26 16",
+            kinds="3D-symmetric-matrix domain domain domain",
             space_directions="none (1,0,0) (0,1,0) (0,0,1)",
         ),
         "volume-shape",
     ),
     "NRRD of one slice": (
-        lambda made, at: made.nrrd(
-            at / "a.nrrd", made.body(), dimension="2", sizes="22 26", space_directions="(1,0,0) (0,1,0)"
-        ),
+        of("nrrd", "a.nrrd", dimension="2", sizes="22 26", space_directions="(1,0,0) (0,1,0)"),
         "volume-shape",
     ),
     "NRRD of CT by its header": (
-        lambda made, at: replaced(made.nrrd(at / "a.nrrd", made.body()), b"endian", b"modality:=CT\nendian"),
+        broken("nrrd", "a.nrrd", replaced, b"endian", b"modality:=CT\nendian"),
         "volume-ct",
     ),
     "NRRD of ultrasound by its header": (
-        lambda made, at: replaced(made.nrrd(at / "a.nrrd", made.body()), b"kinds", b"modality:=US\nkinds"),
+        broken("nrrd", "a.nrrd", replaced, b"kinds", b"modality:=US\nkinds"),
         "volume-modality",
     ),
     "NRRD of segments": (
-        lambda made, at: replaced(
-            made.nrrd(at / "a.seg.nrrd", made.body()), b"endian", b"Segment0_ID:=liver\nendian"
-        ),
+        broken("nrrd", "a.seg.nrrd", replaced, b"endian", b"Segment0_ID:=liver\nendian"),
         "volume-labels",
     ),
-    "NRRD of skipped words": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), byte_skip="1 2"),
-        "volume-corrupt",
-    ),
-    "NRRD that skips a million lines": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), line_skip="1000000"),
-        "volume-truncated",
-    ),
-    "NRRD of inches": (
-        lambda made, at: made.nrrd(at / "a.nrrd", made.body(), space_units='"in" "in" "in"'),
-        "volume-corrupt",
-    ),
+    "NRRD of skipped words": (of("nrrd", "a.nrrd", byte_skip="1 2"), "volume-corrupt"),
+    "NRRD that skips a million lines": (of("nrrd", "a.nrrd", line_skip="1000000"), "volume-truncated"),
+    "NRRD of inches": (of("nrrd", "a.nrrd", space_units='"in" "in" "in"'), "volume-corrupt"),
     "NRRD of kilometres": (
-        lambda made, at: made.nrrd(
-            at / "a.nrrd", made.body(), space_directions="(1e6,0,0) (0,1e6,0) (0,0,1e6)"
-        ),
+        of("nrrd", "a.nrrd", space_directions="(1e6,0,0) (0,1e6,0) (0,0,1e6)"),
         "volume-geometry",
     ),
     # MetaImage
-    "MetaImage without a matrix": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), drop=("TransformMatrix",)),
-        "volume-orientation",
-    ),
-    "MetaImage without an offset": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), drop=("Offset",)),
-        "volume-geometry",
-    ),
-    "MetaImage without spacings": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), drop=("ElementSpacing",)),
-        "volume-geometry",
-    ),
-    "MetaImage of zero spacing": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), ElementSpacing="1 0 1"),
-        "volume-geometry",
-    ),
+    "MetaImage without a matrix": (of("metaimage", "a.mha", drop=("TransformMatrix",)), "volume-orientation"),
+    "MetaImage without an offset": (of("metaimage", "a.mha", drop=("Offset",)), "volume-geometry"),
+    "MetaImage without spacings": (of("metaimage", "a.mha", drop=("ElementSpacing",)), "volume-geometry"),
+    "MetaImage of zero spacing": (of("metaimage", "a.mha", ElementSpacing="1 0 1"), "volume-geometry"),
     "MetaImage of eight matrix entries": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), TransformMatrix="1 0 0 0 1 0 0 0"),
+        of("metaimage", "a.mha", TransformMatrix="1 0 0 0 1 0 0 0"),
         "volume-corrupt",
     ),
-    "MetaImage cut in its header": (
-        lambda made, at: cut_off(made.metaimage(at / "a.mha", made.body()), 150),
-        "volume-truncated",
-    ),
-    "MetaImage cut in its voxels": (
-        lambda made, at: cut_off(made.metaimage(at / "a.mha", made.body()), 0.8),
-        "volume-truncated",
-    ),
+    "MetaImage cut in its header": (broken("metaimage", "a.mha", cut_off, 150), "volume-truncated"),
+    "MetaImage cut in its voxels": (broken("metaimage", "a.mha", cut_off, 0.8), "volume-truncated"),
     "MetaImage cut in packed voxels": (
         lambda made, at: cut_off(made.metaimage(at / "a.mha", made.body(), packed=True), 0.8),
         "volume-truncated",
@@ -470,139 +390,49 @@ FAULTS = {
         "volume-outside",
     ),
     "MetaImage in a list of files": (
-        lambda made, at: replaced(made.metaimage(at / "a.mha", made.body()), b"LOCAL", b"LIST"),
+        broken("metaimage", "a.mha", replaced, b"LOCAL", b"LIST"),
         "volume-encoding",
     ),
-    "MetaImage in letters": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), BinaryData="False"),
-        "volume-encoding",
-    ),
-    "MetaImage of colours": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), "<u1", ElementNumberOfChannels="3"),
-        "volume-rgb",
-    ),
-    "MetaImage of vectors": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), ElementNumberOfChannels="3"),
-        "volume-shape",
-    ),
-    "MetaImage of an unknown type": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), ElementType="MET_HALF"),
-        "volume-corrupt",
-    ),
-    "MetaImage of negative sizes": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), DimSize="-22 -26 16"),
-        "volume-corrupt",
-    ),
-    "MetaImage of absurd sizes": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), DimSize="65535 65535 65535"),
-        "volume-too-large",
-    ),
-    "MetaImage of a size in words": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), DimSize="22 many 16"),
-        "volume-corrupt",
-    ),
-    "MetaImage of two axes": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), NDims="2", DimSize="22 26"),
-        "volume-shape",
-    ),
-    "MetaImage of CT by its header": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), Modality="MET_MOD_CT"),
-        "volume-ct",
-    ),
+    "MetaImage in letters": (of("metaimage", "a.mha", BinaryData="False"), "volume-encoding"),
+    "MetaImage of colours": (of("metaimage", "a.mha", "<u1", ElementNumberOfChannels="3"), "volume-rgb"),
+    "MetaImage of vectors": (of("metaimage", "a.mha", ElementNumberOfChannels="3"), "volume-shape"),
+    "MetaImage of an unknown type": (of("metaimage", "a.mha", ElementType="MET_HALF"), "volume-corrupt"),
+    "MetaImage of negative sizes": (of("metaimage", "a.mha", DimSize="-22 -26 16"), "volume-corrupt"),
+    "MetaImage of absurd sizes": (of("metaimage", "a.mha", DimSize="65535 65535 65535"), "volume-too-large"),
+    "MetaImage of a size in words": (of("metaimage", "a.mha", DimSize="22 many 16"), "volume-corrupt"),
+    "MetaImage of two axes": (of("metaimage", "a.mha", NDims="2", DimSize="22 26"), "volume-shape"),
+    "MetaImage of CT by its header": (of("metaimage", "a.mha", Modality="MET_MOD_CT"), "volume-ct"),
     "MetaImage of an infinite slope": (
-        lambda made, at: made.metaimage(at / "a.mha", made.body(), ElementToIntensityFunctionSlope="inf"),
+        of("metaimage", "a.mha", ElementToIntensityFunctionSlope="inf"),
         "volume-corrupt",
     ),
     # MGH
-    "MGH without valid directions": (
-        lambda made, at: patched(made.mgh(at / "a.mgz", made.body()), 28, ">h", 0),
-        "volume-orientation",
-    ),
-    "MGH of NaN directions": (
-        lambda made, at: patched(made.mgh(at / "a.mgz", made.body()), 42, ">f", float("nan")),
-        "volume-geometry",
-    ),
-    "MGH of zero spacing": (
-        lambda made, at: patched(made.mgh(at / "a.mgz", made.body()), 30, ">f", 0.0),
-        "volume-geometry",
-    ),
-    "MGH of negative sizes": (
-        lambda made, at: patched(made.mgh(at / "a.mgz", made.body()), 4, ">i", -22),
-        "volume-corrupt",
-    ),
-    "MGH of absurd sizes": (
-        lambda made, at: patched(made.mgh(at / "a.mgz", made.body()), 4, ">3i", *[2**31 - 1] * 3),
-        "volume-too-large",
-    ),
-    "MGH of no frames": (
-        lambda made, at: patched(made.mgh(at / "a.mgz", made.body()), 16, ">i", 0),
-        "volume-shape",
-    ),
-    "MGH of an unknown type": (
-        lambda made, at: patched(made.mgh(at / "a.mgz", made.body()), 20, ">i", 77),
-        "volume-corrupt",
-    ),
-    "MGH of tensors": (
-        lambda made, at: patched(made.mgh(at / "a.mgz", made.body()), 20, ">i", 6),
-        "volume-shape",
-    ),
-    "MGH of one bit a voxel": (
-        lambda made, at: patched(made.mgh(at / "a.mgz", made.body()), 20, ">i", 5),
-        "volume-labels",
-    ),
-    "MGH of version 2": (
-        lambda made, at: patched(made.mgh(at / "a.mgz", made.body()), 0, ">i", 2),
-        "volume-format",
-    ),
-    "MGH cut in its header": (
-        lambda made, at: cut_off(made.mgh(at / "a.mgh", made.body()), 60),
-        "volume-truncated",
-    ),
-    "MGH cut in its voxels": (
-        lambda made, at: cut_off(made.mgh(at / "a.mgh", made.body()), 0.6),
-        "volume-truncated",
-    ),
-    "MGZ cut in its voxels": (
-        lambda made, at: cut_off(made.mgh(at / "a.mgz", made.body()), 0.6),
-        "volume-truncated",
-    ),
-    "MGZ of a wrong checksum": (
-        lambda made, at: patched_tail(made.mgh(at / "a.mgz", made.body()), 6),
-        "volume-corrupt",
-    ),
+    "MGH without valid directions": (broken("mgh", "a.mgz", patched, 28, ">h", 0), "volume-orientation"),
+    "MGH of NaN directions": (broken("mgh", "a.mgz", patched, 42, ">f", float("nan")), "volume-geometry"),
+    "MGH of zero spacing": (broken("mgh", "a.mgz", patched, 30, ">f", 0.0), "volume-geometry"),
+    "MGH of negative sizes": (broken("mgh", "a.mgz", patched, 4, ">i", -22), "volume-corrupt"),
+    "MGH of absurd sizes": (broken("mgh", "a.mgz", patched, 4, ">3i", *[2**31 - 1] * 3), "volume-too-large"),
+    "MGH of no frames": (broken("mgh", "a.mgz", patched, 16, ">i", 0), "volume-shape"),
+    "MGH of an unknown type": (broken("mgh", "a.mgz", patched, 20, ">i", 77), "volume-corrupt"),
+    "MGH of tensors": (broken("mgh", "a.mgz", patched, 20, ">i", 6), "volume-shape"),
+    "MGH of one bit a voxel": (broken("mgh", "a.mgz", patched, 20, ">i", 5), "volume-labels"),
+    "MGH of version 2": (broken("mgh", "a.mgz", patched, 0, ">i", 2), "volume-format"),
+    "MGH cut in its header": (broken("mgh", "a.mgh", cut_off, 60), "volume-truncated"),
+    "MGH cut in its voxels": (broken("mgh", "a.mgh", cut_off, 0.6), "volume-truncated"),
+    "MGZ cut in its voxels": (broken("mgh", "a.mgz", cut_off, 0.6), "volume-truncated"),
+    "MGZ of a wrong checksum": (broken("mgh", "a.mgz", patched_tail, 6), "volume-corrupt"),
     # GIPL
-    "GIPL of an unknown type": (
-        lambda made, at: made.gipl(at / "a.gipl", made.body(), kind=99),
-        "volume-corrupt",
-    ),
-    "GIPL of complex numbers": (
-        lambda made, at: made.gipl(at / "a.gipl", made.body(), kind=192),
-        "volume-complex",
-    ),
-    "GIPL of one bit a voxel": (
-        lambda made, at: made.gipl(at / "a.gipl", made.body(), kind=1),
-        "volume-labels",
-    ),
-    "GIPL of another magic": (
-        lambda made, at: made.gipl(at / "a.gipl", made.body(), magic=1),
-        "volume-format",
-    ),
-    "GIPL cut in its voxels": (
-        lambda made, at: cut_off(made.gipl(at / "a.gipl", made.body()), 0.5),
-        "volume-truncated",
-    ),
-    "GIPL cut in packed voxels": (
-        lambda made, at: cut_off(made.gipl(at / "a.gipl.gz", made.body()), 0.5),
-        "volume-truncated",
-    ),
+    "GIPL of an unknown type": (of("gipl", "a.gipl", kind=99), "volume-corrupt"),
+    "GIPL of complex numbers": (of("gipl", "a.gipl", kind=192), "volume-complex"),
+    "GIPL of one bit a voxel": (of("gipl", "a.gipl", kind=1), "volume-labels"),
+    "GIPL of another magic": (of("gipl", "a.gipl", magic=1), "volume-format"),
+    "GIPL cut in its voxels": (broken("gipl", "a.gipl", cut_off, 0.5), "volume-truncated"),
+    "GIPL cut in packed voxels": (broken("gipl", "a.gipl.gz", cut_off, 0.5), "volume-truncated"),
     "GIPL of infinite spacing": (
-        lambda made, at: patched(made.gipl(at / "a.gipl", made.body()), 10, ">f", float("inf")),
+        broken("gipl", "a.gipl", patched, 10, ">f", float("inf")),
         "volume-geometry",
     ),
-    "GIPL of no rows": (
-        lambda made, at: patched(made.gipl(at / "a.gipl", made.body()), 2, ">H", 0),
-        "volume-shape",
-    ),
+    "GIPL of no rows": (broken("gipl", "a.gipl", patched, 2, ">H", 0), "volume-shape"),
     # Analyze
     "Analyze without a .mat": (
         lambda made, at: without(made.analyze(at / "a.hdr", made.body()), at / "a.mat"),
@@ -630,49 +460,16 @@ FAULTS = {
         lambda made, at: halved(made.analyze(at / "a.hdr", made.body()), at / "a.img"),
         "volume-truncated",
     ),
-    "Analyze of colours": (
-        lambda made, at: patched(made.analyze(at / "a.hdr", made.body()), 70, "<h", 128),
-        "volume-rgb",
-    ),
-    "Analyze of complex numbers": (
-        lambda made, at: patched(made.analyze(at / "a.hdr", made.body()), 70, "<h", 32),
-        "volume-complex",
-    ),
-    "Analyze of one bit a voxel": (
-        lambda made, at: patched(made.analyze(at / "a.hdr", made.body()), 70, "<h", 1),
-        "volume-labels",
-    ),
-    "Analyze of nine axes": (
-        lambda made, at: patched(made.analyze(at / "a.hdr", made.body()), 40, "<h", 9),
-        "volume-corrupt",
-    ),
-    "Analyze of negative sizes": (
-        lambda made, at: patched(made.analyze(at / "a.hdr", made.body()), 42, "<h", -3),
-        "volume-corrupt",
-    ),
+    "Analyze of colours": (broken("analyze", "a.hdr", patched, 70, "<h", 128), "volume-rgb"),
+    "Analyze of complex numbers": (broken("analyze", "a.hdr", patched, 70, "<h", 32), "volume-complex"),
+    "Analyze of one bit a voxel": (broken("analyze", "a.hdr", patched, 70, "<h", 1), "volume-labels"),
+    "Analyze of nine axes": (broken("analyze", "a.hdr", patched, 40, "<h", 9), "volume-corrupt"),
+    "Analyze of negative sizes": (broken("analyze", "a.hdr", patched, 42, "<h", -3), "volume-corrupt"),
     "an Analyze header under another name": (
         lambda made, at: made.analyze(at / "a.hdr", made.body()).rename(at / "a.bin"),
         "volume-missing",
     ),
 }
-
-
-def patched_tail(path: Path, back: int = 40) -> Path:
-    """A byte near the end changed: packed voxels, or with 6 the checksum of gzip."""
-    data = bytearray(path.read_bytes())
-    data[-back] ^= 0xFF
-    return bare(path, bytes(data))
-
-
-def sparse(path: Path) -> None:
-    """Three megabytes that take no room on the disk."""
-    with path.open("wb") as file:
-        file.truncate(3 << 20)
-
-
-def halved(path: Path, other: Path) -> Path:
-    cut_off(other, 0.5)
-    return path
 
 
 @pytest.mark.parametrize(("make", "code"), FAULTS.values(), ids=FAULTS)
