@@ -99,9 +99,9 @@ def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:
     for (name, stage), part in RATES.items():
         parts = _parts(run, part)
         if parts is not None and name == MEAN_MM:
-            found.append(draws.mean(name, parts[:, 0], parts[:, 1], stage=stage))
+            found.append(draws.mean(name, *parts.T, stage=stage))
         elif parts is not None:
-            found += draws.rates(name, parts[:, :1], parts[:, 1:], stage=stage)
+            found.append(draws.rate(name, *parts.T, stage=stage))
     errors, volume_of = _errors(run)
     return found + [draws.quantile(name, errors, volume_of, share) for name, share in QUANTILES.items()]
 

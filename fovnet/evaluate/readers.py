@@ -72,13 +72,12 @@ def _slices(pairs: Sequence[Pair], draws: Resampling, vocabulary: Vocabulary) ->
     both = [(foremost(one.first, vocabulary), foremost(one.second, vocabulary)) for one in pairs]
     tables = np.stack([confusion(first, second, classes) for first, second in both])
     alike, total = np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))
-    found = draws.rates("slices_alike", alike[:, None], total[:, None])
-    found.append(draws.statistic("kappa", tables, kappa, int(total.sum())))
+    slices = int(total.sum())
+    found = [draws.rate("slices_alike", alike, total), draws.statistic("kappa", tables, kappa, slices)]
     for column, region in enumerate(vocabulary.classes[:-1]):
         own = np.stack([_two_by_two(one.first[:, column], one.second[:, column]) for one in pairs])
         if own[:, 1:].any() or own[:, 0, 1].any():
-            measure = draws.statistic("kappa", own, kappa, int(total.sum()))
-            found.append(Measure(**{**asdict(measure), "region": region}))
+            found.append(draws.statistic("kappa", own, kappa, slices, region=region))
     return found
 
 
@@ -108,15 +107,12 @@ def _of_kind(kind: str, drawn: Sequence[tuple[int, Border]], draws: Resampling, 
         if far is not None:
             apart.append(abs(far))
             of.append(case)
+    all_, both, near = counts.T
     found = [
-        *draws.rates(NEAR, counts[:, 2:], counts[:, :1], regions=(kind,)),
-        *draws.rates(ALONE, counts[:, :1] - counts[:, 1:2], counts[:, :1], regions=(kind,)),
+        draws.rate(NEAR, near, all_, region=kind), draws.rate(ALONE, all_ - both, all_, region=kind),
     ]
     if apart:
-        median = draws.quantile(
-            APART, np.array(apart), np.array(of, dtype=np.int64), 0.5, region=kind
-        )
-        found.append(median)
+        found.append(draws.quantile(APART, np.array(apart), np.array(of), 0.5, region=kind))
     return found
 
 
