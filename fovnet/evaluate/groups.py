@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,7 @@ from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM, Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
 from fovnet.evaluate.cases import STAGES, Case
-from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling
+from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling, known_by_case
 from fovnet.evaluate.risk import ranked
 from fovnet.evaluate.slices import balanced_accuracy
 from fovnet.evaluate.statements import statement_measures
@@ -222,7 +222,7 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
         missed[index] += border.predicted_mm is None
         invented[index] += border.true_mm is None
         near[index] += error is not None and abs(error) <= AGREEMENT_MM + ROUNDING_MM
-    errors, case_of = _by_border([(index, border.error_mm) for index, border in borders])
+    errors, case_of = known_by_case([(index, border.error_mm) for index, border in borders])
     absolute = np.abs(errors)
     sums, numbers = (np.bincount(case_of, each, minlength=cases) for each in (absolute, None))
     decided: dict[str, Any] = {"stage": "decided", "region": name}
@@ -236,13 +236,6 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
         draws.rate("border_invented", invented, predicted, **decided),
         *_interval_measures(name, borders, draws),
     ]
-
-
-def _by_border(values: Iterable[tuple[int, float | None]]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The values (v,) that are known, and the case (v,) that each is of."""
-    known = [(value, case) for case, value in values if value is not None]
-    of_case = np.array([case for _, case in known], dtype=np.int64)
-    return np.array([value for value, _ in known], dtype=np.float64), of_case
 
 
 def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:
@@ -259,7 +252,7 @@ def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: 
         return []
     return [
         draws.rate("border_interval_holds", held, wanted, stage="decided", region=name),
-        draws.quantile("border_interval_median_mm", *_by_border(widths), 0.5, region=name),
+        draws.quantile("border_interval_median_mm", *known_by_case(widths), 0.5, region=name),
     ]
 
 

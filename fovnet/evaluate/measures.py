@@ -22,7 +22,7 @@ the statistic is not smooth, and biased upwards in resamples.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -244,6 +244,13 @@ class Resampling:
         value = float(np.quantile(values, share)) if len(values) else None
         of = _bare(name, "decided", region, len(values), value, subjects)
         return _between(of, ends, ORDER if tail else PERCENTILE)
+
+
+def known_by_case(values: Iterable[tuple[int, float | None]]) -> tuple[Floats, NDArray[np.int64]]:
+    """The values (v,) that are known, and the numbers (v,) of their cases, from pairs of case and value."""
+    known = [(case, value) for case, value in values if value is not None]
+    cases = np.array([case for case, _ in known], dtype=np.int64)
+    return np.array([value for _, value in known], dtype=np.float64), cases
 
 
 def _alike(of: Measure) -> Measure:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import AGREEMENT_MM, Border, borders_between
-from fovnet.evaluate.measures import Measure, Resampling
+from fovnet.evaluate.measures import Measure, Resampling, known_by_case
 from fovnet.evaluate.slices import confusion, foremost
 from fovnet.records import read_tsv, write_tsv
 from fovnet.regions import Vocabulary
@@ -99,20 +99,16 @@ def _borders(pairs: Sequence[Pair], draws: Resampling, vocabulary: Vocabulary) -
 
 
 def _of_kind(kind: str, drawn: Sequence[tuple[int, Border]], draws: Resampling, cases: int) -> list[Measure]:
-    counts = np.zeros((cases, 3), dtype=np.int64)               # all, drawn by both, and near each other
-    apart, of = [], []
-    for case, border in drawn:
-        far = border.error_mm
-        counts[case] += (1, far is not None, far is not None and abs(far) <= AGREEMENT_MM)
-        if far is not None:
-            apart.append(abs(far))
-            of.append(case)
-    all_, both, near = counts.T
+    far, both_of = known_by_case((case, border.error_mm) for case, border in drawn)
+    all_of, apart = [case for case, _ in drawn], np.abs(far)
+    all_, both, near = (
+        np.bincount(of, minlength=cases) for of in (all_of, both_of, both_of[apart <= AGREEMENT_MM])
+    )
     found = [
         draws.rate(NEAR, near, all_, region=kind), draws.rate(ALONE, all_ - both, all_, region=kind),
     ]
-    if apart:
-        found.append(draws.quantile(APART, np.array(apart), np.array(of), 0.5, region=kind))
+    if len(apart):
+        found.append(draws.quantile(APART, apart, both_of, 0.5, region=kind))
     return found
 
 
