@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from fovnet.net.family.architecture import Architecture
 
 
-def textbook_network(net: Architecture, like: nn.Module | None = None) -> nn.Sequential:
-    """(n, 1, side, side) float slices to (n, k) scores; with the weights of `like`, one of
-    net/family/model.py, or torch's initial ones.
+def textbook_network(net: Architecture, like: nn.Module) -> nn.Sequential:
+    """(n, 1, side, side) float slices to (n, k) scores, with the weights of `like`, one of
+    net/family/model.py.
 
     Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row filter and
     a column filter.
@@ -43,6 +43,5 @@ def textbook_network(net: Architecture, like: nn.Module | None = None) -> nn.Seq
             layers += [nn.Linear(into, out), nn.ReLU()]
         layers.pop()                                                    # the last layer gives scores
     model = nn.Sequential(*layers)
-    if like is not None:
-        model.load_state_dict(dict(zip(model.state_dict(), like.state_dict().values(), strict=True)))
+    model.load_state_dict(dict(zip(model.state_dict(), like.state_dict().values(), strict=True)))
     return model

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.cli.options import GivenBy, Workers, file_out, table_of
+from fovnet.cli.options import Device, GivenBy, Workers, file_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.records import write_tsv
 
 verbs = typer.Typer()
 Collection = Annotated[
@@ -18,7 +19,6 @@ SlicesPerEpoch = Annotated[int, typer.Option(min=32)]
 Epochs = Annotated[int, typer.Option(min=1)]
 Scratch = Annotated[Path | None, GivenBy(help="Folder for volumes and networks; default: beside the table.")]
 Seed = Annotated[int, typer.Option(min=0)]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 
 
 @verbs.command("screening")
@@ -52,7 +52,6 @@ def bench_screening(
     from fovnet.bench.simulated_training import Study
     from fovnet.evaluate.balanced import balanced_resampled
     from fovnet.phantom.features import known_features
-    from fovnet.records import write_tsv
 
     _refuse_wrong_tables(collection)
     study = Study(

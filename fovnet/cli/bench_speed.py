@@ -11,9 +11,20 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from fovnet.cli.options import Given, GivenBy, ModelFolder, file_out, folder_out, model_folder, table_of
+from fovnet.cli.options import (
+    Device,
+    Given,
+    GivenBy,
+    ModelFolder,
+    file_out,
+    folder_out,
+    model_folder,
+    table_of,
+)
 from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.errors import ConfigError, VolumeError
 from fovnet.own_files import is_our_picture
+from fovnet.records import write_tsv
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -28,7 +39,7 @@ def bench_train(
             "Where throughput.tsv and throughput.png are written.",
         ),
     ],
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
     repeats: Annotated[
         int, typer.Option(min=1, help="Epochs of each pipeline, alternating; medians are reported.")
     ] = 5,
@@ -52,7 +63,6 @@ def bench_train(
     from fovnet.bench.figures.throughput import throughput_figure
     from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
     from fovnet.drawing.canvas import save_png
-    from fovnet.records import write_tsv
     from fovnet.volume.collection.pack import load_pack
 
     if pack:
@@ -94,8 +104,6 @@ def bench_slice(
     """Measure slicing: milliseconds per file, compared with MONAI's transforms and with plain unpacking plus
     one resize."""
     from fovnet.bench.slicing import COLUMNS, medians, slicing_times
-    from fovnet.errors import VolumeError
-    from fovnet.records import write_tsv
     from fovnet.volume.sources.discovery import find
 
     with progress_bar("slicing") as advance:
@@ -159,9 +167,7 @@ def bench_predict(
     """Measure prediction: volumes per second, milliseconds of each stage and peak memory, for every installed
     engine."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
-    from fovnet.errors import ConfigError, VolumeError
     from fovnet.net.inference.engines import refuse_unknown
-    from fovnet.records import write_tsv
 
     for name in engine or ():
         refuse_unknown(name)
