@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fovnet.bench.replay import Replay, Slot, is_best, recorded
+from fovnet.bench.replay import Replay, Slot, in_succession, is_best
 from fovnet.bench.tables import Table
 from fovnet.bench.together import alone
 from fovnet.errors import SearchError
@@ -40,9 +40,7 @@ def replay_nomad(table: Table, *, first_row: int, seed: int, cap: int) -> Replay
         ) from crash
     slots = [Slot(row, 0, table.epochs) for row in rows]
     found = next((place + 1 for place, slot in enumerate(slots) if is_best(table, slot)), len(slots))
-    run = recorded(table, slots[:found], np.zeros(found), [0.0] * found)
-    run.ends[:] = np.cumsum(np.diff(run.spent, prepend=0) * table.cost[run.rows] / table.epochs)
-    return run
+    return in_succession(table, slots[:found], [0.0] * found)
 
 
 def rows_of(table: Table, first_row: int, seed: int, draws: int) -> list[int]:

@@ -10,7 +10,7 @@ given. All methods start from the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -161,8 +161,8 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The share of a method's runs that have found a goal by epoch 1 .. n, (n,) each, with its 95 % interval
-    (Wilson); by draw, where there are no learning curves."""
+    """The share of a method's runs that have found the best row by epoch 1 .. n, (n,) each, with its 95 %
+    interval (Wilson); by draw, where there are no learning curves."""
 
     method: str
     setting: str
@@ -229,13 +229,11 @@ def ranking_of(given: Sequence[str]) -> Ranking:
     return Ranking.from_facts(checked.model_dump()) if checked else RANKING
 
 
-def refuse_unknown(methods: Sequence[str]) -> None:
-    """Raise ConfigError "bench-method" unless all are fovnet's own methods."""
+def refuse_unknown(methods: Sequence[str], known: Iterable[str] = METHODS) -> None:
+    """Raise ConfigError "bench-method" unless all are known: fovnet's own methods."""
     for name in methods:
-        if name not in METHODS:
-            raise ConfigError(
-                "bench-method", f"--method {name}: unknown; choose among {', '.join(METHODS)}"
-            )
+        if name not in known:
+            raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join(known)}")
 
 
 def refuse_methods(contestants: Sequence[str], workers: int) -> None:
@@ -244,10 +242,7 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
     methods = []
     for name in contestants:
         method, spending = parsed(name)
-        if method not in METHODS and method not in PEERS:
-            raise ConfigError(
-                "bench-method", f"--method {method}: unknown; choose among {', '.join([*METHODS, *PEERS])}"
-            )
+        refuse_unknown([method], [*METHODS, *PEERS])
         if spending.way not in (None, *WAYS):
             raise ConfigError(
                 "bench-spend", f"--spend {spending.way}: unknown; choose among {', '.join(WAYS)}"
@@ -377,11 +372,10 @@ def _standing(table: Table, entry: Entry, replays: Sequence[Replay], goal: str, 
     )
 
 
-def curve(table: Table, entry: Entry, replays: Sequence[Replay], goal: str = "best") -> Curve:
-    """The curve of a method on a table for a goal, from its runs; `entry` is that of any of them."""
-    loss, runs = goal_losses(table)[goal], len(replays)
-    found = np.zeros(entry.cap(table), dtype=np.int64)
-    for epochs in (one.epochs_until(loss) for one in replays):
+def curve(table: Table, entry: Entry, replays: Sequence[Replay]) -> Curve:
+    """The curve of a method on a table for its best row, from its runs; `entry` is that of any of them."""
+    runs, found = len(replays), np.zeros(entry.cap(table), dtype=np.int64)
+    for epochs in (one.epochs_until(table.best) for one in replays):
         if epochs is not None:
             found[epochs - 1 :] += 1
     counts, back = np.unique(found, return_inverse=True)
@@ -389,9 +383,9 @@ def curve(table: Table, entry: Entry, replays: Sequence[Replay], goal: str = "be
     return Curve(entry.contestant, entry.setting, runs, found / runs, ends[:, 0], ends[:, 1])
 
 
-def chance_curve(table: Table, draws: int, goal: str = "best") -> Floats:
-    """(draws,) the exact probability that random search has found the goal by each draw."""
-    return chance_found(len(table.space), good_rows(table, goal_losses(table)[goal]), draws)
+def chance_curve(table: Table, draws: int) -> Floats:
+    """(draws,) the exact probability that random search has found the best row by each draw."""
+    return chance_found(len(table.space), good_rows(table, table.best), draws)
 
 
 def good_rows(table: Table, loss: float) -> int:

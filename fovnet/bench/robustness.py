@@ -254,7 +254,7 @@ def robustness(
         _count(tally, names, Labelled(f"{kind} {number}", volume, ()), ensemble)
     kinds = (*ODDITIES, *HELD_OUT, NEVER_TRAINED) if bodiless else ()
     return [
-        {"change": name, **tally.share(f"{name}: {what}").row, "what": what}
+        {"change": name, **tally.share(f"{name}: {what}"), "what": what}
         for name in (*CHANGES, *kinds) for what in COUNTED
     ]
 

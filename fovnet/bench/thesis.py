@@ -135,11 +135,11 @@ def comparison(table: Table, held: Sequence[Contest]) -> list[dict[str, Any]]:
     lines = [*_published(), *_exact(table), *_nested_loops(table)]
     for contest in held:
         for row in standings(table, contest.entry, contest.replays):
+            line, spread = asdict(row), ("low", "high", "sd", "worst")
             lines.append({
-                **asdict(row), "good": good_rows(table, goal_losses(table)[row.goal]), "draws": row.mean,
-                "draws_low": row.low, "draws_high": row.high, "draws_sd": row.sd, "draws_worst": row.worst,
-                "full_low": row.epochs_low / table.epochs, "full_high": row.epochs_high / table.epochs,
-                "full_sd": row.epochs_sd / table.epochs, "full_worst": row.epochs_worst / table.epochs,
+                **line, "good": good_rows(table, goal_losses(table)[row.goal]), "draws": row.mean,
+                **{f"draws_{what}": line[what] for what in spread},
+                **{f"full_{what}": line[f"epochs_{what}"] / table.epochs for what in spread},
             })
     return lines
 

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fovnet.bench.figures.race import COLOURS
-from fovnet.bench.figures.ranks import STYLES
+from fovnet.bench.figures.ranks import stroke_of
 from fovnet.bench.races import chance_curve
 from fovnet.bench.tables import Table
 from fovnet.bench.teaching import nothing_learned
@@ -88,9 +87,8 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
                       label="random, exact", linestyle=(0, (4, 2)))
         for number, contest in enumerate(shown):
             share = contest.found(table.best, size * each, unit)
-            colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
-            axis.step(np.arange(len(share)) / each, share, where="post", color=colour, linestyle=style,
-                      linewidth=1.3, label=contest.name)
+            axis.step(np.arange(len(share)) / each, share, where="post", **stroke_of(number), linewidth=1.3,
+                      label=contest.name)
         axis.set(xlim=(1, size), xscale="log", ylim=(0, 1.02), ylabel="runs that have found the best row",
                  xlabel="draws" if unit == "draws" else f"epochs, {each} of them, a full training, as one")
         axis.xaxis.set_major_formatter("{x:g}")
