@@ -206,23 +206,17 @@ def measure(
         "own": partial(epoch, images),
         "handling": partial(_handling, mine, data, Recipe(1, images, ranges), batch),
     }
-    theirs = None
-    if monai_is_here():
-        theirs = Tutorial(Pipeline(
-            net, slices[:images], targets[:images], batch, RATE, ranges, bounds.loader_workers, device
-        ))
-        theirs.epoch_seconds()                              # starts its workers
-        clocks["theirs"] = theirs.epoch_seconds
-    turns = in_turn(clocks, bounds.repeats)
-    if theirs:
-        theirs.close()
+    other = Pipeline(
+        net, slices[:images], targets[:images], batch, RATE, ranges, bounds.loader_workers, device
+    )
+    turns = _with_monai(clocks, other, bounds.repeats)
     own = turns["own"]
     name = torch.cuda.get_device_name(where) if where.type == "cuda" else None
     return _row(
         net,
         batch,
         images=images,
-        **_alone(net, batch, rate, float(np.median(images / own))),
+        **_speed(net, batch, rate, float(np.median(images / own))),
         handling_share=float(np.median(turns["handling"]) / np.median(own)),
         peak_mb=peak / 1e6,
         device=name or f"CPU, one thread of {os.cpu_count()} cores",
@@ -230,7 +224,20 @@ def measure(
     )
 
 
-def _alone(net: Architecture, batch: int, rate: float, speed: float) -> dict[str, float]:
+def _with_monai(
+    clocks: dict[str, Callable[[], float]], other: Pipeline, repeats: int
+) -> dict[str, Floats]:
+    """What the clocks say in turn, "theirs" of MONAI's pipeline among them where MONAI is installed."""
+    if not monai_is_here():
+        return in_turn(clocks, repeats)
+    theirs = Tutorial(other)
+    theirs.epoch_seconds()                              # starts its workers
+    turns = in_turn(clocks | {"theirs": theirs.epoch_seconds}, repeats)
+    theirs.close()
+    return turns
+
+
+def _speed(net: Architecture, batch: int, rate: float, speed: float) -> dict[str, float]:
     """The figures of a training of so many images a second, on a device of so many operations a second."""
     flop = 3 * cost_of(net).forward_flop
     return {

@@ -117,18 +117,11 @@ def bench_slice(
     )
     for row in rows:
         if row.ours_ms is not None:
-            times = (
-                "" if ms is None else f"{ms:,.0f}"
-                for ms in (row.ours_ms, row.monai_ms, row.unpack_ms, row.floor_ms)
-            )
-            ratios = (
-                "" if ratio is None else f"{ratio:.2f}" for ratio in (row.monai_over_ours, row.over_floor)
-            )
+            times = _known(",.0f", row.ours_ms, row.monai_ms, row.unpack_ms, row.floor_ms)
+            ratios = _known(".2f", row.monai_over_ours, row.over_floor)
             shown.add_row(Path(row.path).name, str(row.slices), *times, *ratios)
     middle = medians(rows)
-    ratios = (
-        "" if middle[name] is None else f"{middle[name]:.2f}" for name in ("monai_over_ours", "over_floor")
-    )
+    ratios = _known(".2f", middle["monai_over_ours"], middle["over_floor"])
     shown.add_row("median", *[""] * 5, *ratios)
     show_table(shown)
     out.print("milliseconds; floor: unpacking and one resize")
@@ -190,14 +183,13 @@ def bench_predict(
         "gzip and numpy", "volumes / s", "peak MB",
     )
     for row in measured:
-        stages = [getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack")]
-        cells = ["" if ms is None else f"{ms:,.0f}" for ms in stages]
+        cells = _known(",.0f", *(getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack")))
         shown.add_row(
             Path(row.path).name, row.voxels, row.engine, *cells, f"{row.volumes_per_second:.2f}",
             f"{row.peak_mb:,.0f}",
         )
-        peaks = [getattr(row, f"{stage}_peak_mb") for stage in STAGES]
-        shown.add_row("", "", "peak MB", *("" if peak is None else f"{peak:,.0f}" for peak in peaks))
+        peaks = _known(",.0f", *(getattr(row, f"{stage}_peak_mb") for stage in STAGES))
+        shown.add_row("", "", "peak MB", *peaks)
     show_table(shown)
     if beside:
         show_table(_beside(measured, beside, repeats))
@@ -216,9 +208,14 @@ def _beside(rows: Sequence[Any], beside: int, repeats: int) -> Table:
         "file", "engine", "threads", "alone: median", "least", "beside: median", "least", "ratio of medians",
     )
     for row in rows:
-        times = (f"{ms:,.0f}" for ms in (row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms))
+        times = _known(",.0f", row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms)
         shown.add_row(Path(row.path).name, row.engine, str(row.threads), *times, f"{row.ratio:.2f}")
     return shown
+
+
+def _known(how: str, *numbers: float | None) -> list[str]:
+    """The numbers in this format, "" where one was not measured."""
+    return ["" if number is None else format(number, how) for number in numbers]
 
 
 def _first_notes(rows: Sequence[Any]) -> str:
