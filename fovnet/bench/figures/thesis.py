@@ -100,4 +100,5 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
 
 def _ceiling(table: Table) -> float:
     """The highest loss that is drawn: a fifth above guessing, or that of the worst rows but a fiftieth."""
-    return 1.2 * table.guess if table.guess is not None else float(np.nanquantile(table.loss, 0.98))
+    finite = table.loss[np.isfinite(table.loss)]
+    return 1.2 * table.guess if table.guess is not None else float(np.quantile(finite, 0.98))
