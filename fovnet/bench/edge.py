@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.landscape import smooth_loss
-from fovnet.bench.races import mean_interval
+from fovnet.bench.races import spread_of
 from fovnet.search.run import RETRIES
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space, paper_space
@@ -212,12 +212,7 @@ def edge_standings(scenario: str, method: str, made: Sequence[Walk]) -> list[Edg
     """Means, intervals and the worst of each of MEASURES."""
     rows = []
     for name, of in MEASURES.items():
-        counts = np.array([of(one) for one in made])
-        low, high = mean_interval(counts)
-        rows.append(
-            EdgeStanding(
-                scenario, method, len(made), name, float(counts.mean()), low, high, int(counts.max()),
-                sum(not one.found for one in made),
-            )
-        )
+        mean, low, high, _, worst = spread_of([of(one) for one in made])
+        missed = sum(not one.found for one in made)
+        rows.append(EdgeStanding(scenario, method, len(made), name, mean, low, high, worst, missed))
     return rows

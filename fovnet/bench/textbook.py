@@ -34,14 +34,10 @@ def textbook_network(net: Architecture, like: nn.Module) -> nn.Sequential:
                 channels = f
             layers.append(nn.ReLU())
         layers.append(nn.MaxPool2d(2))
-    if net.head == "gap":
-        layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(f, net.classes)]
-    else:
-        layers.append(nn.Flatten())
-        sizes = [net.pooled_side**2 * f, 4096, 1024, net.classes]
-        for into, out in pairwise(sizes):
-            layers += [nn.Linear(into, out), nn.ReLU()]
-        layers.pop()                                                    # the last layer gives scores
+    layers.append(nn.Flatten())
+    for into, out in pairwise([net.pooled_side**2 * f, 4096, 1024, net.classes]):
+        layers += [nn.Linear(into, out), nn.ReLU()]
+    layers.pop()                                                        # the last layer gives scores
     model = nn.Sequential(*layers)
     model.load_state_dict(dict(zip(model.state_dict(), like.state_dict().values(), strict=True)))
     return model

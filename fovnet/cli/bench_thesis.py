@@ -14,8 +14,8 @@ from fovnet.own_files import begins_with, is_our_picture
 from fovnet.records import write_text, write_tsv
 
 if TYPE_CHECKING:
+    from fovnet.bench.races import Contest
     from fovnet.bench.tables import Table
-    from fovnet.bench.thesis import Contest
 
 
 def is_our_page(path: Path) -> bool:

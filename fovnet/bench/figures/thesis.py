@@ -11,10 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from fovnet.bench.figures.ranks import stroke_of
-from fovnet.bench.races import chance_curve
+from fovnet.bench.races import Contest, chance_curve
 from fovnet.bench.tables import Table
 from fovnet.bench.teaching import nothing_learned
-from fovnet.bench.thesis import Contest
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 
 BINS = 50
