@@ -16,6 +16,7 @@ Searches on recorded tables:
     thesis_page  its page
     teaching    what a table teaches of its space
     figures     what of this is drawn
+    together    many runs, in one process or several
 Trainings, predictions, answers:
     throughput  training steps beside MONAI's pipeline
     plain       whether fast training costs accuracy

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.bench.together import Progress, each
 from fovnet.maths.intervals import cluster_bootstrap
 from fovnet.search.look.view import POLLING, Neighbour
 from fovnet.search.run import go_on
@@ -132,13 +131,9 @@ def _some_interrupted(pixels: Floats, rng: np.random.Generator) -> Pictures:
     return Pictures(changed.reshape(-1, 64), interrupted)
 
 
-def searches(tasks: Sequence[Task], processes: int = 1, progress: Progress | None = None) -> Iterator[Found]:
-    """What each search came to; killed, the same call goes on from the journals."""
-    yield from each(searched, tasks, processes, progress)
-
-
 def searched(task: Task) -> Found:
-    """One search, in this process, and the test of its best."""
+    """What a search in this process came to, and the test of its best; killed, the same call goes on from the
+    journal."""
     every = np.ones(len(SPACE), dtype=bool)
     polling = replace(POLLING, neighbours=OF_THE_SOURCE if task.of_the_source else ())
     search = Search(

@@ -11,15 +11,14 @@ Both are timed alternately in one process with one thread.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.bench.timing import in_turn, seconds_of
 from fovnet.decision.chain.chain_model import ChainModel
 from fovnet.decision.chain.spans import decide, outer_edges
 from fovnet.decision.rule import Rule
@@ -64,14 +63,13 @@ def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[De
                 rule = Rule(sigma_mm=6.0, border_toll=1.0, evidence_mm=20.0, heights=heights)
                 smoothed = smooth_along_body(probabilities, z_mm, rule.sigma_mm)
                 chain = ChainModel.of(smoothed, len(DEFAULT.chain), outer_edges(z_mm), rule)
-                textbook = partial(all_pairs if heights else slice_by_slice, chain)
+                clocks = {
+                    "ours": partial(seconds_of, decide, probabilities, z_mm, DEFAULT, rule),
+                    "textbook": partial(seconds_of, all_pairs if heights else slice_by_slice, chain),
+                }
                 with one_thread():
-                    turns = [
-                        (_ms(partial(decide, probabilities, z_mm, DEFAULT, rule)), _ms(textbook))
-                        for _ in range(repeats)
-                    ]
-                ours, theirs = zip(*turns, strict=True)
-                yield DecidingTime(s, body, bool(heights), median(ours), median(theirs))
+                    ms = [1e3 * float(np.median(turns)) for turns in in_turn(clocks, repeats).values()]
+                yield DecidingTime(s, body, bool(heights), *ms)
 
 
 def simulated(s: int, body: str, seed: int) -> tuple[Floats, Floats]:
@@ -82,12 +80,6 @@ def simulated(s: int, body: str, seed: int) -> tuple[Floats, Floats]:
     scores = (4.0 if body == "clear" else 0.0) * np.eye(k)[rung] + rng.normal(size=(s, k))
     p = np.exp(scores)
     return p / p.sum(axis=1, keepdims=True), z_mm
-
-
-def _ms(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return 1e3 * (time.perf_counter() - began)
 
 
 def slice_by_slice(chain: ChainModel) -> tuple[float, Floats]:

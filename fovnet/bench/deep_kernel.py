@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -39,10 +38,10 @@ def deep_improvement(prior: Prior) -> Callable[[Floats, Floats, Floats], Floats]
     network fine-tuned to these."""
 
     def improvement(X: Floats, y: Floats, x: Floats) -> Floats:
-        with _one_thread() as torch:
+        with one_torch_thread():
             good = goodness(y)
-            tuned = trained(torch, learned(prior), lambda: (X, good), EPOCHS, FINE, PATIENCE)
-            mean, variance = asked(torch, tuned, (X, good), x)
+            tuned = trained(learned(prior), lambda: (X, good), EPOCHS, FINE, PATIENCE)
+            mean, variance = asked(tuned, (X, good), x)
         return log_expected_improvement(-mean, variance, -1.0)
 
     return improvement
@@ -65,12 +64,14 @@ def learned(prior: Prior) -> list[Any]:
         rows = rng.choice(len(x), min(BATCH, len(x)), replace=False)
         return x[rows], goodness(losses[rows])
 
-    with _one_thread() as torch:
-        return trained(torch, drawn(torch, tasks[0][0].shape[1], rng), batch, STEPS, RATE, STEPS)
+    with one_torch_thread():
+        return trained(drawn(tasks[0][0].shape[1], rng), batch, STEPS, RATE, STEPS)
 
 
-def drawn(torch: Any, inputs: int, rng: np.random.Generator) -> list[Any]:
+def drawn(inputs: int, rng: np.random.Generator) -> list[Any]:
     """Weights and biases, layer by layer; then the logarithms of lengthscale, signal and noise variance."""
+    import torch
+
     parts = []
     for into, out in pairwise((inputs, *HIDDEN)):
         parts += [rng.uniform(-1, 1, (into, out)) / np.sqrt(into), rng.uniform(-1, 1, out) / np.sqrt(into)]
@@ -78,16 +79,18 @@ def drawn(torch: Any, inputs: int, rng: np.random.Generator) -> list[Any]:
 
 
 def trained(
-    torch: Any, start: list[Any], batch: Callable[[], Part], steps: int, rate: float, patience: int
+    start: list[Any], batch: Callable[[], Part], steps: int, rate: float, patience: int
 ) -> list[Any]:
     """The parameters after these steps of Adam, fewer where the cost did not fall for `patience` of them."""
+    import torch
+
     parts = [part.clone().requires_grad_(True) for part in start]
     adam = torch.optim.Adam(parts, lr=rate)
     falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
     best, since = np.inf, 0
     for _ in range(steps):
         adam.zero_grad()
-        cost = negative_log_likelihood(torch, parts, *map(torch.as_tensor, batch()))
+        cost = negative_log_likelihood(parts, *map(torch.as_tensor, batch()))
         cost.backward()
         adam.step()
         falling.step()
@@ -98,28 +101,34 @@ def trained(
     return [part.detach() for part in parts]
 
 
-def negative_log_likelihood(torch: Any, parts: list[Any], x: Any, y: Any) -> Any:
+def negative_log_likelihood(parts: list[Any], x: Any, y: Any) -> Any:
     """Of goodness y (n,) at x (n, D), a mean over the rows, without its constant."""
-    L = _factor(torch, parts, x)
+    import torch
+
+    L = _factor(parts, x)
     white = torch.linalg.solve_triangular(L, y[:, None], upper=False)
     return (0.5 * (white**2).sum() + L.diagonal().log().sum()) / len(y)
 
 
-def asked(torch: Any, parts: list[Any], seen: Part, x: Floats) -> tuple[Floats, Floats]:
+def asked(parts: list[Any], seen: Part, x: Floats) -> tuple[Floats, Floats]:
     """Mean and variance (m,) of the goodness at x (m, D)."""
+    import torch
+
     X, y = map(torch.as_tensor, seen)
-    L, cross = _factor(torch, parts, X), _kernel(torch, parts, X, torch.as_tensor(x))
+    L, cross = _factor(parts, X), _kernel(parts, X, torch.as_tensor(x))
     white, v = (torch.linalg.solve_triangular(L, one, upper=False) for one in (y[:, None], cross))
     variance = (parts[-1][1].exp() - (v**2).sum(dim=0)).clamp(min=0.0)
     return (v.T @ white)[:, 0].numpy(), variance.numpy()
 
 
-def _factor(torch: Any, parts: list[Any], x: Any) -> Any:
+def _factor(parts: list[Any], x: Any) -> Any:
     """The Cholesky factor of the covariance, with the least of JITTERS that it needs.
 
     Raises LinAlgError if none is enough.
     """
-    K = _kernel(torch, parts, x, x) + parts[-1][2].exp() * torch.eye(len(x), dtype=x.dtype)
+    import torch
+
+    K = _kernel(parts, x, x) + parts[-1][2].exp() * torch.eye(len(x), dtype=x.dtype)
     for jitter in JITTERS:
         L, failed = torch.linalg.cholesky_ex(K + jitter * torch.eye(len(x), dtype=x.dtype))
         if not failed:
@@ -127,7 +136,7 @@ def _factor(torch: Any, parts: list[Any], x: Any) -> Any:
     raise np.linalg.LinAlgError(f"{len(x)} rows: their covariance is not positive definite")
 
 
-def _kernel(torch: Any, parts: list[Any], a: Any, b: Any) -> Any:
+def _kernel(parts: list[Any], a: Any, b: Any) -> Any:
     """Matérn 5/2 of what the network makes of points."""
     a, b = (_features(parts, one) * (-parts[-1][0]).exp() for one in (a, b))
     r2 = ((a**2).sum(dim=1)[:, None] + (b**2).sum(dim=1) - 2.0 * a @ b.T).clamp(min=0.0)
@@ -143,12 +152,13 @@ def _features(parts: list[Any], x: Any) -> Any:
 
 
 @contextmanager
-def _one_thread() -> Iterator[Any]:
-    """torch, with one thread."""
-    torch: Any = import_module("torch")
+def one_torch_thread() -> Iterator[None]:
+    """torch computes with one thread while the block runs."""
+    import torch
+
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield torch
+        yield
     finally:
         torch.set_num_threads(threads)

@@ -12,7 +12,7 @@ lack of memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.landscape import smooth_loss
-from fovnet.bench.races import mean_interval
-from fovnet.bench.together import Progress, each
+from fovnet.bench.races import spread_of
 from fovnet.search.run import RETRIES
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Space, paper_space
@@ -193,14 +192,8 @@ def _trained(problem: Edge, row: int, rng: np.random.Generator) -> tuple[Outcome
     return Outcome("completed", score=float(problem.loss[row])), killed
 
 
-def walks(
-    tasks: Sequence[tuple[str, str, int]], processes: int = 1, progress: Progress | None = None
-) -> Iterator[Walk]:
-    """The walk of every (scenario, method, seed), in their order whatever the number of processes."""
-    return each(_walk, tasks, processes, progress)
-
-
-def _walk(task: tuple[str, str, int]) -> Walk:
+def walked(task: tuple[str, str, int]) -> Walk:
+    """The walk of (scenario, method, seed)."""
     scenario, method, seed = task
     return walk(edge(SCENARIOS[scenario], seed), method)
 
@@ -218,12 +211,7 @@ def edge_standings(scenario: str, method: str, made: Sequence[Walk]) -> list[Edg
     """Means, intervals and the worst of each of MEASURES."""
     rows = []
     for name, of in MEASURES.items():
-        counts = np.array([of(one) for one in made])
-        low, high = mean_interval(counts)
-        rows.append(
-            EdgeStanding(
-                scenario, method, len(made), name, float(counts.mean()), low, high, int(counts.max()),
-                sum(not one.found for one in made),
-            )
-        )
+        mean, low, high, _, worst = spread_of([of(one) for one in made])
+        missed = sum(not one.found for one in made)
+        rows.append(EdgeStanding(scenario, method, len(made), name, mean, low, high, worst, missed))
     return rows

@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fovnet.bench.throughput import drawn_slices
+from fovnet.bench.timing import in_turn, seconds_of
 from fovnet.bench.together import Progress
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.errors import CollectionError
@@ -64,7 +65,8 @@ def engine_times(
         images = _images(pack, batch, inputs_of(ensemble.members))
         # also the warm-up
         outputs = {name: _answers(engine, images) for name, engine in engines.items()}
-        seconds = _turns(engines, images, repeats)
+        clocks = {name: partial(seconds_of, _answers, engine, images) for name, engine in engines.items()}
+        seconds = in_turn(clocks, repeats)
         for name, engine in engines.items():
             off = [
                 float(np.abs(mine - torchs).max())
@@ -105,16 +107,6 @@ def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
 def _answers(engine: Engine, images: Any) -> Outputs:
     """The outputs for images, in parts side by side, as prediction computes them."""
     return answers_in_parts(engine, images, lambda part: part, len(images))
-
-
-def _turns(engines: dict[str, Engine], images: Any, repeats: int) -> dict[str, NDArray[np.float64]]:
-    seconds: dict[str, list[float]] = {name: [] for name in engines}
-    for _ in range(repeats):
-        for name, engine in engines.items():
-            began = time.perf_counter()
-            _answers(engine, images)
-            seconds[name].append(time.perf_counter() - began)
-    return {name: np.array(each) for name, each in seconds.items()}
 
 
 def _changed(

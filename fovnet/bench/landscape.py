@@ -1,6 +1,6 @@
 """Simulated losses over a search space: smooth, seeded, and the same on every machine.
 
-    M  rows        lengthscale  of the process, in units of one whole axis
+    M  rows
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from fovnet.search.space import Space
 Floats = NDArray[np.float64]
 
 
-def smooth_loss(space: Space, seed: int, lengthscale: float = 1.0) -> Floats:
-    """(M,) a function drawn from a Matérn 5/2 process over the space, of mean 0 and unit variance over its
-    rows."""
-    theta = np.log([lengthscale] * len(space.axes) + [1.0, 1.0])
+def smooth_loss(space: Space, seed: int) -> Floats:
+    """(M,) a function drawn from a Matérn 5/2 process over the space, whose lengthscale is a whole axis, of
+    mean 0 and unit variance over its rows."""
+    theta = np.zeros(len(space.axes) + 2)
     drawn = Growing(space.unit_cube, Scales.of(space.axis_of_column), theta).prior_draw(
         np.random.default_rng([seed, len(space)])
     )

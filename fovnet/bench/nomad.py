@@ -10,16 +10,15 @@ each run is a process of its own.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 
-from fovnet.bench.replay import Replay, Slot, is_best, recorded
+from fovnet.bench.replay import Replay, Slot, in_succession, is_best
 from fovnet.bench.tables import Table
+from fovnet.bench.together import alone
 from fovnet.errors import SearchError
 from fovnet.search.space import Space, nearest_free, places_of
 
@@ -31,29 +30,25 @@ DIVERGED = 1e20
 def replay_nomad(table: Table, *, first_row: int, seed: int, cap: int) -> Replay:
     """The run of NOMAD from a first row, cut where it draws the best one; it proposes in no time that could
     be told from its own.  Raises SearchError "peer-crashed" if its process ends without an answer."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_be_silent) as pool:
-        try:
-            rows = pool.submit(rows_of, table, first_row, seed, cap // table.epochs).result()
-        except BrokenProcessPool as crash:
-            raise SearchError(
-                "peer-crashed",
-                f"nomad, seed {seed} on {table.name}: its process ended without an answer; leave it out, or "
-                "give another number of --runs",
-            ) from crash
+    try:
+        rows = alone(rows_of, table, first_row, seed, cap // table.epochs)
+    except BrokenProcessPool as crash:
+        raise SearchError(
+            "peer-crashed",
+            f"nomad, seed {seed} on {table.name}: its process ended without an answer; leave it out, or "
+            "give another number of --runs",
+        ) from crash
     slots = [Slot(row, 0, table.epochs) for row in rows]
     found = next((place + 1 for place, slot in enumerate(slots) if is_best(table, slot)), len(slots))
-    run = recorded(table, slots[:found], np.zeros(found), [0.0] * found)
-    run.ends[:] = np.cumsum(np.diff(run.spent, prepend=0) * table.cost[run.rows] / table.epochs)
-    return run
-
-
-def _be_silent() -> None:
-    """What the library prints goes nowhere: it cannot be told to keep quiet about its limits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return in_succession(table, slots[:found], [0.0] * found)
 
 
 def rows_of(table: Table, first_row: int, seed: int, draws: int) -> list[int]:
-    """The rows that NOMAD trains, at most `draws`, in a process without an earlier run of it."""
+    """The rows that NOMAD trains, at most `draws`, in a process without an earlier run of it.
+
+    What it prints there goes nowhere: it cannot be told to keep quiet about its limits.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     places, rng = places_of(table.space), np.random.default_rng([seed, len(table.space)])
     axes = [a for a, axis in enumerate(table.space.axes) if len(axis.levels) > 1]
     free, rows = np.ones(len(table.space), dtype=bool), list[int]()

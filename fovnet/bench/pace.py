@@ -9,14 +9,13 @@ periods from refit to refit are timed, so that the mean is the waiting time of a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from multiprocessing import get_context
 
 import numpy as np
 
 from fovnet.bench.landscape import smooth_loss
+from fovnet.bench.together import Progress, alone
 from fovnet.machine.memory import peak_bytes
 from fovnet.search.look.hyperparameters import milestone
 from fovnet.search.search import Search, propose_slot, training_seed
@@ -59,16 +58,13 @@ COLUMNS = tuple(field.name for field in fields(Pace))
 
 
 def paces(
-    method: str, counts: Sequence[int], seed: int, diverged: float = 0.0,
-    progress: Callable[[int, int], None] | None = None,
+    method: str, counts: Sequence[int], seed: int, diverged: float, progress: Progress
 ) -> Iterator[Pace]:
     """The pace over the paper's space for each number of known trials, each in a fresh process of its own,
     one after the other."""
     for done, trials in enumerate(counts, start=1):
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            pace = pool.submit(measure, method, trials, seed, diverged).result()
-        if progress:
-            progress(done, len(counts))
+        pace = alone(measure, method, trials, seed, diverged)
+        progress(done, len(counts))
         yield pace
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from fovnet.bench.deep_kernel import deep_improvement
+from fovnet.bench.deep_kernel import deep_improvement, one_torch_thread
 from fovnet.bench.mean_place import MeanPlace
 from fovnet.bench.nomad import replay_nomad
 from fovnet.bench.replay import Replay, replay_asking, replay_thawing
@@ -109,6 +109,14 @@ def replay_peer(
         return replay_asking(table, searcher, first_row=first_row, seed=seed, cap=cap)
 
 
+def plain(space: Space, places: Floats) -> list[float]:
+    """The places of a row, those on [0, 1] as floats, and the numbers of levels as integers."""
+    return [
+        float(place) if axis.kind == "ordinal" else int(place)
+        for axis, place in zip(space.axes, places, strict=True)
+    ]
+
+
 class Optuna:
     """A sampler of Optuna as a Searcher: its own trial is marked failed, and the row that was trained is
     added to the study."""
@@ -125,34 +133,34 @@ class Optuna:
             pruner=getattr(self.optuna.pruners, pruner)(**settings),
         )
         distributions = self.optuna.distributions
+        self.states = self.optuna.trial.TrialState
         self.axes = {
             axis.name: distributions.FloatDistribution(0.0, 1.0) if axis.kind == "ordinal"
             else distributions.CategoricalDistribution(range(len(axis.levels)))
             for axis in space.axes
         }
-        self.places = places_of(space)
+        self.space, self.places = space, places_of(space)
 
     def ask(self, free: Mask) -> Floats:
         trial = self.study.ask(self.axes)
-        self.study.tell(trial, state=self.optuna.trial.TrialState.FAIL)
-        return np.array([trial.params[name] for name in self.axes], dtype=np.float64)
+        self.study.tell(trial, state=self.states.FAIL)
+        return self.point(trial)
 
     def tell(self, row: int, loss: float) -> None:
-        known = np.isfinite(loss)
-        state = self.optuna.trial.TrialState.COMPLETE if known else self.optuna.trial.TrialState.FAIL
-        value, params = loss if known else None, self.params(row)
+        known = bool(np.isfinite(loss))
         made = self.optuna.trial.create_trial(
-            state=state, value=value, params=params, distributions=self.axes
+            state=self.states.COMPLETE if known else self.states.FAIL, value=loss if known else None,
+            params=self.params(row), distributions=self.axes,
         )
         self.study.add_trial(made)
 
+    def point(self, trial: Any) -> Floats:
+        """Where a trial is, (d,)."""
+        return np.array([trial.params[name] for name in self.axes], dtype=np.float64)
+
     def params(self, row: int) -> dict[str, float]:
         """A row as Optuna's values."""
-        kinds = self.optuna.distributions.FloatDistribution
-        return {
-            name: float(place) if isinstance(kind, kinds) else int(place)
-            for (name, kind), place in zip(self.axes.items(), self.places[row], strict=True)
-        }
+        return dict(zip(self.axes, plain(self.space, self.places[row]), strict=True))
 
 
 class PrunedOptuna:
@@ -164,14 +172,13 @@ class PrunedOptuna:
     ) -> None:
         self.searcher = Optuna(space, sampler, seed, pruner, **settings)
         self.trial: Any = None
-        self.full, self.row = full, -1
-        self.states = self.searcher.optuna.trial.TrialState
+        self.full, self.row, self.states = full, -1, self.searcher.states
 
     def ask(self, trained: Integers) -> tuple[Floats, int]:
         if self.trial is not None:
             return np.asarray(self.searcher.places[self.row]), int(trained[self.row]) + 1
         self.trial = self.searcher.study.ask(self.searcher.axes)
-        return np.array([self.trial.params[name] for name in self.searcher.axes], dtype=np.float64), 1
+        return self.searcher.point(self.trial), 1
 
     def tell(self, row: int, epochs: int, score: float) -> None:
         if epochs == 1:
@@ -230,38 +237,29 @@ class Hyperopt:
     def __init__(self, space: Space, seed: int) -> None:
         self.hyperopt, self.tpe = import_module("hyperopt"), import_module("hyperopt.tpe")
         hp = self.hyperopt.hp
-        self.places, self.rng = places_of(space), np.random.default_rng(seed)
-        self.ordinal = [axis.kind == "ordinal" for axis in space.axes]
-        labels = [f"axis-{number}" for number in range(len(space.axes))]
+        self.space, self.places, self.rng = space, places_of(space), np.random.default_rng(seed)
+        self.labels = [f"axis-{number}" for number in range(len(space.axes))]
         self.domain = self.hyperopt.Domain(
             None,
             {
                 label: hp.uniform(label, 0.0, 1.0)
                 if axis.kind == "ordinal"
                 else hp.choice(label, list(range(len(axis.levels))))
-                for label, axis in zip(labels, space.axes, strict=True)
+                for label, axis in zip(self.labels, space.axes, strict=True)
             },
             pass_expr_memo_ctrl=False,
         )
-        self.labels, self.trials = labels, self.hyperopt.Trials()
+        self.trials = self.hyperopt.Trials()
 
     def ask(self, free: Mask) -> Floats:
         seed = int(self.rng.integers(2**31 - 1))
-        proposed = self.tpe.suggest(self.trials.new_trial_ids(1), self.domain, self.trials, seed)[0]["misc"][
-            "vals"
-        ]
-        return np.array([proposed[label][0] for label in self.labels], dtype=np.float64)
+        (trial,) = self.tpe.suggest(self.trials.new_trial_ids(1), self.domain, self.trials, seed)
+        return np.array([trial["misc"]["vals"][label][0] for label in self.labels], dtype=np.float64)
 
     def tell(self, row: int, loss: float) -> None:
         number = self.trials.new_trial_ids(1)[0]
-        values = [
-            float(place) if ordinal else int(place)
-            for place, ordinal in zip(self.places[row], self.ordinal, strict=True)
-        ]
-        vals, idxs = (
-            {label: [value] for label, value in zip(self.labels, values, strict=True)},
-            {label: [number] for label in self.labels},
-        )
+        values = zip(self.labels, plain(self.space, self.places[row]), strict=True)
+        vals, idxs = {label: [value] for label, value in values}, {label: [number] for label in self.labels}
         misc = {"tid": number, "cmd": self.domain.cmd, "workdir": None, "idxs": idxs, "vals": vals}
         result = {"status": "ok", "loss": loss} if np.isfinite(loss) else {"status": "fail"}
         trial = self.trials.new_trial_docs([number], [None], [result], [misc])[0]
@@ -314,27 +312,17 @@ def scikit_learn_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
 
 def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
     """Log expected improvement (m,) under BoTorch's process, fitted as its SingleTaskGP fits itself."""
-    torch: Any = import_module("torch")
-    models, fit, analytic = (
-        import_module("botorch.models"), import_module("botorch.fit"),
-        import_module("botorch.acquisition.analytic"),
-    )
-    likelihoods = import_module("gpytorch.mlls")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.random.fork_rng():
-            # a fit that fails is tried again from a random start
-            torch.manual_seed(len(y))
-            model = models.SingleTaskGP(torch.tensor(X), torch.tensor(y)[:, None])
-            fit.fit_gpytorch_mll(likelihoods.ExactMarginalLogLikelihood(model.likelihood, model))
-            expected = analytic.LogExpectedImprovement(model, best_f=float(y.min()), maximize=False)
-            with torch.no_grad():
-                return np.concatenate(
-                    [expected(part[:, None]).numpy() for part in torch.tensor(x).split(1024)]
-                )
-    finally:
-        torch.set_num_threads(threads)
+    torch, models, fit, analytic, likelihoods = map(import_module, (
+        "torch", "botorch.models", "botorch.fit", "botorch.acquisition.analytic", "gpytorch.mlls",
+    ))
+    with one_torch_thread(), torch.random.fork_rng():
+        # a fit that fails is tried again from a random start
+        torch.manual_seed(len(y))
+        model = models.SingleTaskGP(torch.tensor(X), torch.tensor(y)[:, None])
+        fit.fit_gpytorch_mll(likelihoods.ExactMarginalLogLikelihood(model.likelihood, model))
+        expected = analytic.LogExpectedImprovement(model, best_f=float(y.min()), maximize=False)
+        with torch.no_grad():
+            return np.concatenate([expected(part[:, None]).numpy() for part in torch.tensor(x).split(1024)])
 
 
 THAWING: Mapping[str, Peer] = {

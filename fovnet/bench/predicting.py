@@ -23,6 +23,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from fovnet.bench.neighbours import neighbours
+from fovnet.bench.together import Progress, alone
 from fovnet.decision.answer import facts, table_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predict import predict
@@ -40,7 +42,6 @@ from fovnet.errors import FovnetError, VolumeError
 from fovnet.machine.allocation import give_back_freed_memory, keep_freed_memory
 from fovnet.machine.cores import cores
 from fovnet.machine.memory import forget_peak, peak_bytes
-from fovnet.machine.parallel import spawned
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.collection import nifti_bytes
@@ -102,8 +103,7 @@ COLUMNS = tuple(field.name for field in fields(PredictingTime))
 
 
 def predicting_times(
-    paths: Sequence[Path], folder: Path, repeats: int, progress: Callable[[int, int], Any],
-    names: Sequence[str] = (), beside: int = 0,
+    paths: Sequence[Path], folder: Path, repeats: int, progress: Progress, names: Sequence[str], beside: int
 ) -> Iterator[PredictingTime]:
     """The times of every file with every engine installed (or those named), on the CPU, also `beside` so many
     busy processes; a refused file has a note instead."""
@@ -118,8 +118,7 @@ def predicting_times(
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
-        with spawned(1) as pool:
-            yield pool.submit(measured, path, folder, engine, repeats, beside).result()
+        yield alone(measured, path, folder, engine, repeats, beside)
     progress(len(work), len(work))
 
 
@@ -144,7 +143,7 @@ def measured(path: Path, folder: Path, engine: str, repeats: int, beside: int = 
         with TemporaryDirectory() as place:
             out = Path(place) / "answer.json"
             _turn(path, ensemble, out)                       # fills caches
-            peaks = _turn(path, ensemble, out, Peak)[0] if forget_peak() else {}
+            peaks = _turn(path, ensemble, out, peak)[0] if forget_peak() else {}
             # from here on as the command does it: faster, but without peaks
             keep_freed_memory()
             turns, crowded = map(
@@ -155,27 +154,19 @@ def measured(path: Path, folder: Path, engine: str, repeats: int, beside: int = 
         return PredictingTime(str(path), engine, note=str(refusal))
     ms = {name: 1e3 * median(turn[0][name] for turn in turns) for name in turns[0][0]}
     voxels, slices = turns[0][1:]
+    by_stage: dict[str, Any] = {f"{stage}_ms": ms.get(stage) for stage in (*STAGES, "unpack")}
+    by_stage |= {f"{stage}_peak_mb": peaks.get(stage) for stage in STAGES}
     return PredictingTime(
         str(path),
         engine,
         voxels,
         slices,
         len(ensemble.members),
-        read_ms=ms["read"],
-        slice_ms=ms["slice"],
-        networks_ms=ms["networks"],
-        decide_ms=ms["decide"],
-        write_ms=ms["write"],
         total_ms=sum(ms[stage] for stage in STAGES),
-        unpack_ms=ms.get("unpack"),
-        # neighbours are children
         volumes_per_second=median(rates),
+        # neighbours are children
         peak_mb=peak_bytes() / 1e6 if beside else peak_mb(),
-        read_peak_mb=peaks.get("read"),
-        slice_peak_mb=peaks.get("slice"),
-        networks_peak_mb=peaks.get("networks"),
-        decide_peak_mb=peaks.get("decide"),
-        write_peak_mb=peaks.get("write"),
+        **by_stage,
         threads=cores(),
         **(_compared(turns, crowded, beside) if beside else {}),
     )
@@ -203,57 +194,46 @@ def _compared(turns: Sequence[Turn], crowded: Sequence[Turn], beside: int) -> di
     }
 
 
-class Clock:
-    """A context manager that measures the seconds of its block, in `figure`."""
-
-    def __enter__(self) -> Clock:
-        self._began = time.perf_counter()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.figure = time.perf_counter() - self._began
+@contextmanager
+def clock(figures: dict[str, float], stage: str) -> Iterator[None]:
+    """Measures the seconds of its block, a figure of that name."""
+    began = time.perf_counter()
+    yield
+    figures[stage] = time.perf_counter() - began
 
 
-class Peak:
-    """A context manager that measures the peak memory in MB during its block, including children and what was
-    allocated before."""
-
-    def __enter__(self) -> Peak:
-        give_back_freed_memory()
-        forget_peak()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.figure = peak_mb()
+@contextmanager
+def peak(figures: dict[str, float], stage: str) -> Iterator[None]:
+    """Measures the peak memory in MB during its block, including children and what was allocated before."""
+    give_back_freed_memory()
+    forget_peak()
+    yield
+    figures[stage] = peak_mb()
 
 
-def _turn(path: Path, ensemble: Ensemble, out: Path, gauge: type[Clock] | type[Peak] = Clock) -> Turn:
+def _turn(
+    path: Path, ensemble: Ensemble, out: Path,
+    gauge: Callable[[dict[str, float], str], AbstractContextManager[None]] = clock,
+) -> Turn:
     """(the gauge's figure by stage, the shape of the voxels, the number of slices)."""
-    slicing, judge = Slicing(**ensemble.prepare), ensemble.judge
-    with gauge() as reading:
+    slicing, judge, figures = Slicing(**ensemble.prepare), ensemble.judge, dict[str, float]()
+    with gauge(figures, "read"):
         source = source_of(path)
         volume = to_ras(read(source), slicing.max_tilt_deg)
         checksum = source.checksum
-    with gauge() as cutting:
+    with gauge(figures, "slice"):
         stack = cut(volume, target_spacing_mm=slicing.target_spacing_mm, checksum=checksum)
-    with gauge() as looking:
+    with gauge(figures, "networks"):
         outputs = ensemble.outputs_on(stack)
-    with gauge() as deciding:
-        answer, raw = (
-            judge.answer(volume_name(path), str(path), outputs, stack, stack.notes),
-            judge.raw(outputs),
-        )
-    with gauge() as writing:
+    with gauge(figures, "decide"):
+        answer = judge.answer(volume_name(path), str(path), outputs, stack, stack.notes)
+        raw = judge.raw(outputs)
+    with gauge(figures, "write"):
         write_json(out, facts(answer, stack, raw, ensemble.vocabulary) | {"rows": table_rows(answer, stack)})
-    took = {
-        stage: one.figure
-        for stage, one in zip(STAGES, (reading, cutting, looking, deciding, writing), strict=True)
-    }
     if path.name.endswith(".gz"):
-        with gauge() as unpacking:
+        with gauge(figures, "unpack"):
             np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)
-        took["unpack"] = unpacking.figure
-    return took, " × ".join(map(str, volume.voxels.shape)), len(stack.pixels)
+    return figures, " × ".join(map(str, volume.voxels.shape)), len(stack.pixels)
 
 
 def _together(path: Path, ensemble: Ensemble) -> float:

@@ -10,11 +10,11 @@ given. All methods start from the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, NamedTuple, cast, get_args, get_type_hints
 
 import numpy as np
 import yaml
@@ -124,6 +124,40 @@ class Entry:
         return self.epochs if self.epochs and table.epochs > 1 else self.draws * table.epochs
 
 
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """The runs of one contestant on one table, those of `entry` and of the same with other first rows."""
+
+    entry: Entry
+    replays: Sequence[Replay]
+
+    @property
+    def name(self) -> str:
+        """The contestant, with its setting if that is not the usual one: "gp-ei (initial=1 targets=raw)"."""
+        given = f" ({self.entry.setting})" if self.entry.setting else ""
+        return f"{self.entry.contestant}{given}"
+
+    @property
+    def stops(self) -> bool:
+        """Whether it may stop trainings early."""
+        return self.entry.spends != "full"
+
+    def found(self, loss: float, most: int, unit: str) -> Floats:
+        """(most + 1,) the share of its runs that have found a loss this low by 0 .. most "draws" or
+        "epochs"."""
+        ends = [one.draws_until(loss) if unit == "draws" else one.epochs_until(loss) for one in self.replays]
+        counts = np.bincount([end for end in ends if end is not None], minlength=most + 1)
+        return np.asarray(np.cumsum(counts)[: most + 1] / len(ends))
+
+
+def contests_of(results: Iterable[tuple[Entry, Replay]]) -> list[Contest]:
+    """The runs on one table by contestant and setting."""
+    grouped: dict[str, list[tuple[Entry, Replay]]] = {}
+    for entry, made in results:
+        grouped.setdefault(Contest(entry, ()).name, []).append((entry, made))
+    return [Contest(same[0][0], [made for _, made in same]) for same in grouped.values()]
+
+
 @dataclass(frozen=True)
 class Standing:
     """The draws a method needed for one goal on one table, over its runs, counted at the cap where missed;
@@ -161,8 +195,8 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The share of a method's runs that have found a goal by epoch 1 .. n, (n,) each, with its 95 % interval
-    (Wilson); by draw, where there are no learning curves."""
+    """The share of a method's runs that have found the best row by epoch 1 .. n, (n,) each, with its 95 %
+    interval (Wilson); by draw, where there are no learning curves."""
 
     method: str
     setting: str
@@ -229,13 +263,11 @@ def ranking_of(given: Sequence[str]) -> Ranking:
     return Ranking.from_facts(checked.model_dump()) if checked else RANKING
 
 
-def refuse_unknown(methods: Sequence[str]) -> None:
-    """Raise ConfigError "bench-method" unless all are fovnet's own methods."""
+def refuse_unknown(methods: Sequence[str], known: Iterable[str] = METHODS) -> None:
+    """Raise ConfigError "bench-method" unless all are known: fovnet's own methods."""
     for name in methods:
-        if name not in METHODS:
-            raise ConfigError(
-                "bench-method", f"--method {name}: unknown; choose among {', '.join(METHODS)}"
-            )
+        if name not in known:
+            raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join(known)}")
 
 
 def refuse_methods(contestants: Sequence[str], workers: int) -> None:
@@ -244,10 +276,7 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
     methods = []
     for name in contestants:
         method, spending = parsed(name)
-        if method not in METHODS and method not in PEERS:
-            raise ConfigError(
-                "bench-method", f"--method {method}: unknown; choose among {', '.join([*METHODS, *PEERS])}"
-            )
+        refuse_unknown([method], [*METHODS, *PEERS])
         if spending.way not in (None, *WAYS):
             raise ConfigError(
                 "bench-spend", f"--spend {spending.way}: unknown; choose among {', '.join(WAYS)}"
@@ -363,25 +392,22 @@ def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Sta
 def _standing(table: Table, entry: Entry, replays: Sequence[Replay], goal: str, loss: float) -> Standing:
     found = [one.draws_until(loss) for one in replays]
     most = [entry.draws if table.epochs == 1 else int(one.drawn[-1]) for one in replays]
-    needed = np.array([cap if draw is None else draw for draw, cap in zip(found, most, strict=True)])
-    epochs = np.array([one.epochs_until(loss) or entry.cap(table) for one in replays])
+    needed = spread_of([cap if draw is None else draw for draw, cap in zip(found, most, strict=True)])
+    epochs = spread_of([one.epochs_until(loss) or entry.cap(table) for one in replays])
     times = [float(one.ends.max()) if (at := one.time_until(loss)) is None else at for one in replays]
     chance = expected_draws(len(table.space), good_rows(table, loss), entry.draws)
-    (low, high), (epochs_low, epochs_high) = mean_interval(needed), mean_interval(epochs)
     return Standing(
-        table.name, entry.contestant, entry.setting, entry.workers, goal, len(replays), float(needed.mean()),
-        low, high, chance, _sd(needed), int(needed.max()), sum(draw is None for draw in found),
-        float(np.median(np.concatenate([one.seconds for one in replays]))), float(np.mean(times)),
-        float(epochs.mean()), epochs_low, epochs_high, _sd(epochs), int(epochs.max()),
-        float(epochs.mean()) / table.epochs, float(np.mean([one.idle for one in replays])),
+        table.name, entry.contestant, entry.setting, entry.workers, goal, len(replays), needed.mean,
+        needed.low, needed.high, chance, needed.sd, needed.worst, sum(draw is None for draw in found),
+        float(np.median(np.concatenate([one.seconds for one in replays]))), float(np.mean(times)), *epochs,
+        epochs.mean / table.epochs, float(np.mean([one.idle for one in replays])),
     )
 
 
-def curve(table: Table, entry: Entry, replays: Sequence[Replay], goal: str = "best") -> Curve:
-    """The curve of a method on a table for a goal, from its runs; `entry` is that of any of them."""
-    loss, runs = goal_losses(table)[goal], len(replays)
-    found = np.zeros(entry.cap(table), dtype=np.int64)
-    for epochs in (one.epochs_until(loss) for one in replays):
+def curve(table: Table, entry: Entry, replays: Sequence[Replay]) -> Curve:
+    """The curve of a method on a table for its best row, from its runs; `entry` is that of any of them."""
+    runs, found = len(replays), np.zeros(entry.cap(table), dtype=np.int64)
+    for epochs in (one.epochs_until(table.best) for one in replays):
         if epochs is not None:
             found[epochs - 1 :] += 1
     counts, back = np.unique(found, return_inverse=True)
@@ -389,9 +415,9 @@ def curve(table: Table, entry: Entry, replays: Sequence[Replay], goal: str = "be
     return Curve(entry.contestant, entry.setting, runs, found / runs, ends[:, 0], ends[:, 1])
 
 
-def chance_curve(table: Table, draws: int, goal: str = "best") -> Floats:
-    """(draws,) the exact probability that random search has found the goal by each draw."""
-    return chance_found(len(table.space), good_rows(table, goal_losses(table)[goal]), draws)
+def chance_curve(table: Table, draws: int) -> Floats:
+    """(draws,) the exact probability that random search has found the best row by each draw."""
+    return chance_found(len(table.space), good_rows(table, table.best), draws)
 
 
 def good_rows(table: Table, loss: float) -> int:
@@ -399,13 +425,21 @@ def good_rows(table: Table, loss: float) -> int:
     return int((table.loss <= loss).sum())
 
 
-def mean_interval(values: NDArray[np.int64] | Floats) -> tuple[float, float]:
-    """The 95 % interval of the mean of independent values (R,), from 2,000 resamples of them; nan for a
-    single one."""
+class Spread(NamedTuple):
+    """The mean of independent counts (R,), its 95 % interval from 2,000 resamples of them, nan for a single
+    one, their standard deviation, 0 for a single one, and the highest."""
+
+    mean: float
+    low: float
+    high: float
+    sd: float
+    worst: int
+
+
+def spread_of(counts: Sequence[int]) -> Spread:
+    """The spread of these counts."""
+    values = np.array(counts)
     totals = np.column_stack([values, np.ones(len(values))])
     low, high = cluster_bootstrap(totals, lambda sums: np.asarray(sums[:, 0] / sums[:, 1]), repeats=2000)
-    return float(low.item()), float(high.item())
-
-
-def _sd(needed: NDArray[np.int64]) -> float:
-    return float(needed.std(ddof=1)) if len(needed) > 1 else 0.0
+    sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    return Spread(float(values.mean()), float(low.item()), float(high.item()), sd, int(values.max()))

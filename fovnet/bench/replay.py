@@ -94,6 +94,17 @@ def recorded(
     return Replay(rows, table.loss[rows], lasts, whole, drawn, spent, ends, np.array(seconds), idle)
 
 
+def in_succession(table: Table, slots: Sequence[Slot], seconds: Sequence[float]) -> Replay:
+    """The run of these slots by one worker, which each cost their epochs' share of the row's full cost."""
+    run = recorded(table, slots, np.zeros(len(slots)), seconds)
+    return replace(run, ends=np.cumsum(np.diff(run.spent, prepend=0) * table.cost[run.rows] / table.epochs))
+
+
+def spent_in(table: Table, slot: Slot) -> int:
+    """The epochs that a slot costs: fewer where its training diverges before."""
+    return min(slot.epochs, int(table.lasts[slot.row])) - slot.begun
+
+
 class Searcher(Protocol):
     """A searcher with a state of its own, under the ask-and-tell interface.
 
@@ -152,7 +163,7 @@ def replay(
         proposals.append(proposal)
         slots.append(slot)
         trials[proposal.slot] = Trial(proposal, outcome_of(table, slot))
-        spent += min(slot.epochs, int(table.lasts[slot.row])) - slot.begun
+        spent += spent_in(table, slot)
         if ends_at_best and is_best(table, slot):
             break
     predicted = [proposal.predicted_seconds for proposal in proposals]
@@ -169,8 +180,7 @@ def is_best(table: Table, slot: Slot) -> bool:
 def outcome_of(table: Table, slot: Slot) -> Outcome:
     """The recorded outcome of a slot's training, by the score of its last epoch."""
     score = float(table.scores[slot.row, slot.epochs])
-    spent = min(slot.epochs, int(table.lasts[slot.row])) - slot.begun
-    seconds = float(table.cost[slot.row]) * spent / table.epochs
+    seconds = float(table.cost[slot.row]) * spent_in(table, slot) / table.epochs
     if np.isfinite(score):
         return Outcome("completed", score=score, seconds=seconds)
     return Outcome("diverged", seconds=seconds, message="recorded without a finite loss")
@@ -232,5 +242,4 @@ def replay_thawing(table: Table, searcher: Thawing, *, first_row: int, seed: int
             seconds.append(time.perf_counter() - began)
         if is_best(table, slot):
             break
-    run = recorded(table, slots, np.zeros(len(slots)), seconds)
-    return replace(run, ends=np.cumsum(np.diff(run.spent, prepend=0) * table.cost[run.rows] / table.epochs))
+    return in_succession(table, slots, seconds)

@@ -120,11 +120,9 @@ def _read(row: VolumeRow, shows: Sequence[RegionRow]) -> Labelled:
 def _labelled(subject: str, stored: Volume, shows: Sequence[RegionRow]) -> Labelled:
     """The volume with axes RAS+, its rows in millimetres."""
     volume = to_ras(stored)
-    for row in shows:
-        refuse_beyond(
-            row, volume.voxels.shape[2] if volume.counted_z_mm is None else len(volume.counted_z_mm)
-        )
     counted = volume.slice_heights_mm() if volume.counted_z_mm is None else volume.counted_z_mm
+    for row in shows:
+        refuse_beyond(row, len(counted))
     half = abs(float(np.median(np.diff(counted)))) / 2 if len(counted) > 1 else 0.0
     rows = [
         row
@@ -254,7 +252,7 @@ def robustness(
         _count(tally, names, Labelled(f"{kind} {number}", volume, ()), ensemble)
     kinds = (*ODDITIES, *HELD_OUT, NEVER_TRAINED) if bodiless else ()
     return [
-        {"change": name, **tally.share(f"{name}: {what}").row, "what": what}
+        {"change": name, **tally.share(f"{name}: {what}"), "what": what}
         for name in (*CHANGES, *kinds) for what in COUNTED
     ]
 

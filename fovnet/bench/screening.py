@@ -99,7 +99,7 @@ def screened(
     trained ("bench-untrained", "bench-process").
     """
     X = folded_design(len(factors))
-    judged = judged_on(study, study.subjects, labelled)
+    judged = judged_on(study, labelled)
     folders, sets = {on: slices.pack.folder for on, slices in judged.items()}, list(factors.values())
     runs = [
         _Run(replace(study, workers=1), f"run-{row + 1:03d}", study.seed + row // 2,
@@ -124,10 +124,10 @@ def screened(
 
 def _probabilities(run: _Run) -> dict[str, NDArray[Any]]:
     """Probabilities (s, k) by one training's network of the slices it is judged on, by set of slices."""
-    pack = simulated_slices(run.study, run.name, run.lacking, run.study.subjects, run.seed)
+    pack = simulated_slices(run.study, run.name, run.lacking, run.seed)
     judged = {on: labelled_slices(load_pack(folder)) for on, folder in run.judged.items()}
-    _, network = train_on(run.study, run.name, run.seed, pack)
-    return {on: probabilities_of(run.study, [network], slices)[0] for on, slices in judged.items()}
+    network = train_on(run.study, run.name, run.seed, pack)
+    return {on: probabilities_of(run.study, network, slices) for on, slices in judged.items()}
 
 
 def _died(run: _Run) -> dict[str, NDArray[Any]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.maths.intervals import cluster_weights, ratio_interval, wilson_interval
 
@@ -14,43 +14,29 @@ COLUMNS = ("what", "count", "of", "share", "low", "high")
 RESAMPLES, SEED = 1000, 0
 
 
-@dataclass(frozen=True)
-class Share:
-    """A count out of the volumes, slices or borders of each person: {subject: (so, of)}."""
+def share_of(what: str, people: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    """Values of COLUMNS of a count out of the volumes, slices or borders of each person: {subject: (so, of)}.
 
-    what: str
-    people: Mapping[str, tuple[int, int]]
+    The 95 % interval resamples people, or is Wilson's with as many trials as people where that has no ends.
+    """
+    counts = np.array([each for each in people.values() if each[1]], dtype=np.int64).reshape(-1, 2)
+    so, of = counts.sum(axis=0).tolist()
+    share = so / of if of else None
+    low, high = (None, None) if share is None else _interval(counts.astype(np.float64), share)
+    return {"what": what, "count": so, "of": of, "share": share, "low": low, "high": high}
 
-    @property
-    def count(self) -> int:
-        return sum(so for so, _ in self.people.values())
 
-    @property
-    def of(self) -> int:
-        return sum(of for _, of in self.people.values())
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """Values of COLUMNS; the 95 % interval resamples people, or is Wilson's with as many trials as people
-        where that has no ends."""
-        share = self.count / self.of if self.of else None
-        low, high = (None, None) if share is None else self._interval(share)
-        return {
-            "what": self.what, "count": self.count, "of": self.of, "share": share, "low": low, "high": high,
-        }
-
-    def _interval(self, share: float) -> tuple[float, float]:
-        counts = np.array([(so, of) for so, of in self.people.values() if of], dtype=np.float64)
-        weights = cluster_weights(len(counts), RESAMPLES, SEED)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            low, high = (
-                ratio_interval(counts[:, :1], counts[:, 1:], weights)
-                if len(counts) > 1
-                else ([np.nan], [np.nan])
-            )
-        if np.isfinite([low[0], high[0]]).all():
-            return float(low[0]), float(high[0])
-        return wilson_interval(len(counts) * share, len(counts))
+def _interval(counts: NDArray[np.float64], share: float) -> tuple[float, float]:
+    weights = cluster_weights(len(counts), RESAMPLES, SEED)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high = (
+            ratio_interval(counts[:, :1], counts[:, 1:], weights)
+            if len(counts) > 1
+            else ([np.nan], [np.nan])
+        )
+    if np.isfinite([low[0], high[0]]).all():
+        return float(low[0]), float(high[0])
+    return wilson_interval(len(counts) * share, len(counts))
 
 
 class Tally:
@@ -65,6 +51,6 @@ class Tally:
         before = known.get(subject, (0, 0))
         known[subject] = before[0] + int(so), before[1] + int(of)
 
-    def share(self, name: str) -> Share:
-        """The share of a name; 0 of 0 where nothing was counted."""
-        return Share(name, self._counts.get(name, {}))
+    def share(self, name: str) -> dict[str, Any]:
+        """The share of a name, as `share_of`; 0 of 0 where nothing was counted."""
+        return share_of(name, self._counts.get(name, {}))

@@ -7,7 +7,6 @@ one begins with them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,13 +65,13 @@ class Judged:
     refused: int
 
 
-def judged_on(study: Study, subjects: int, labelled: Path | None) -> dict[str, Judged]:
+def judged_on(study: Study, labelled: Path | None) -> dict[str, Judged]:
     """The slices of simulated people who have everything ("simulated"), and those of a labelled collection
     ("labelled").
 
     Raises CollectionError ("bench-unlabelled") where no labelled volume of it could be read.
     """
-    found = {"simulated": simulated_slices(study, "held-out", frozenset(), subjects, HELD_OUT + study.seed)}
+    found = {"simulated": simulated_slices(study, "held-out", frozenset(), HELD_OUT + study.seed)}
     if labelled is not None:
         slicing = Slicing(target_spacing_mm=SPACING_MM)
         found["labelled"] = slice_collections(
@@ -100,12 +99,12 @@ def labelled_slices(pack: Pack) -> Judged:
     )
 
 
-def simulated_slices(study: Study, name: str, lacking: frozenset[str], subjects: int, seed: int) -> Pack:
+def simulated_slices(study: Study, name: str, lacking: frozenset[str], seed: int) -> Pack:
     """The slices of simulated people without some features, kept in the study's scratch folder by `name`."""
     folder, workers = study.scratch / name, study.workers
     simulate_collection(
-        folder / "phantom", subjects=subjects, volumes_per_subject=study.volumes, seed=seed, workers=workers,
-        without=lacking,
+        folder / "phantom", subjects=study.subjects, volumes_per_subject=study.volumes, seed=seed,
+        workers=workers, without=lacking,
     )
     slicing = Slicing(target_spacing_mm=SPACING_MM)
     return slice_collections(
@@ -114,8 +113,8 @@ def simulated_slices(study: Study, name: str, lacking: frozenset[str], subjects:
     )
 
 
-def train_on(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Path]:
-    """The lowest validation loss of a network trained on a pack, and its file.
+def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
+    """The file of a network trained on a pack.
 
     Raises CollectionError ("bench-untrained") where it could not be trained.
     """
@@ -149,19 +148,16 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> tuple[float, Pat
             "bench-untrained",
             f"{name}: the network was not trained ({ending.status}). {ending.message}".strip(),
         )
-    return min(ending.validation_loss), keep
+    return keep
 
 
-def probabilities_of(study: Study, networks: Sequence[Path], judged: Judged) -> NDArray[Any]:
-    """Probabilities (m, s, k) that each of the networks gives the slices it is judged on."""
+def probabilities_of(study: Study, network: Path, judged: Judged) -> NDArray[Any]:
+    """Probabilities (s, k) that a network gives the slices it is judged on."""
     from fovnet.net.family.weights import load_network
     from fovnet.net.inference.member_outputs import member_probabilities
     from fovnet.net.training.train import choose_device
 
     device = choose_device(study.device)
-    members = [load_network(network, device)[0] for network in networks]
-    return np.asarray(
-        member_probabilities(
-            members, np.array(judged.pack.pixels), device, rows=judged.rows, placing=judged.pack.placing
-        )
-    )
+    members, pixels = [load_network(network, device)[0]], np.array(judged.pack.pixels)
+    found = member_probabilities(members, pixels, device, rows=judged.rows, placing=judged.pack.placing)
+    return np.asarray(found[0])

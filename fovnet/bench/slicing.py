@@ -14,17 +14,18 @@ alike.
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from fovnet.bench.timing import in_turn, seconds_of
 from fovnet.bench.together import Progress
 from fovnet.bench.tutorial import monai_is_here
 from fovnet.errors import VolumeError
@@ -98,55 +99,51 @@ def _times(path: Path, repeats: int) -> SlicingTime:
     floor = None if several else _floor(path, shape, len(stack.pixels))
     floor_note = "no floor: several frames or files, or an unusual packing"
     monai, monai_note = _monai(path, stack, resized)
-    works: dict[str, Callable[[], Any] | None] = {
-        "ours": lambda: slice_volume(path), "monai": monai, "floor": floor,
-    }
-    turns: list[dict[str, float]] = []
-    for turn in range(repeats + 1):
-        seconds: dict[str, float] = {}
-        for name, work in works.items():
-            if work is not None:
-                began = time.perf_counter()
-                unpacked_at = work()
-                seconds[name] = time.perf_counter() - began
-                if name == "floor":
-                    seconds["unpack"] = float(unpacked_at) - began
-        # the first turn fills caches, and MONAI's lazy imports
-        turns += [seconds] if turn else []
-    ms = {name: 1e3 * median(turn[name] for turn in turns) for name in turns[0]}
-    note = "; ".join(reason for reason, work in ((floor_note, floor), (monai_note, monai)) if work is None)
+    unpack, resize = floor or (None, None)
+    ways = {"ours": partial(slice_volume, path), "monai": monai, "unpack": unpack, "resize": resize}
+    clocks = {name: partial(seconds_of, way) for name, way in ways.items() if way is not None}
+    in_turn(clocks, 1)                                     # fills caches, and MONAI's lazy imports
+    turns = in_turn(clocks, repeats)
+    if floor:
+        turns["floor"] = turns["unpack"] + turns["resize"]
+    ms = {name: 1e3 * float(np.median(seconds)) for name, seconds in turns.items()}
+
+    def ratio(above: str, below: str) -> float | None:
+        return float(np.median(turns[above] / turns[below])) if {above, below} <= turns.keys() else None
+
+    note = "; ".join(reason for reason, way in ((floor_note, floor), (monai_note, monai)) if way is None)
     return SlicingTime(
         str(path), " × ".join(map(str, shape)), len(stack.pixels), ms["ours"], ms.get("monai"),
-        ms.get("unpack"), ms.get("floor"),
-        median(turn["ours"] / turn["floor"] for turn in turns) if floor else None,
-        median(turn["monai"] / turn["ours"] for turn in turns) if monai else None, note,
+        ms.get("unpack"), ms.get("floor"), ratio("ours", "floor"), ratio("monai", "ours"), note,
     )
 
 
-def _floor(path: Path, shape: tuple[int, ...], slices: int) -> Callable[[], float] | None:
-    """A function that unpacks the file, resizes its voxels by area averaging, and gives the time at which it
-    was unpacked.  None where the file does not end with its voxels."""
+def _floor(
+    path: Path, shape: tuple[int, ...], slices: int
+) -> tuple[Callable[[], None], Callable[[], None]] | None:
+    """Two functions: one unpacks the file, the other resizes its voxels by area averaging.  None where the
+    file does not end with its voxels."""
     import torch
 
     # a series in a folder or archive is no single file
     if not path.is_file():
         return None
-    voxels, size = int(np.prod(shape)), len(_unpacked(path))
-    dtype = STORED.get(size // voxels)
-    if dtype is None or size - voxels * np.dtype(dtype).itemsize > voxels // 2:
+    voxels, data = int(np.prod(shape)), _unpacked(path)
+    dtype = STORED.get(len(data) // voxels)
+    if dtype is None or len(data) - voxels * np.dtype(dtype).itemsize > voxels // 2:
         return None
 
-    def work() -> float:
+    def unpack() -> None:
+        nonlocal data
         data = _unpacked(path)
-        unpacked_at = time.perf_counter()
-        stored = np.frombuffer(data, dtype, voxels, len(data) - voxels * np.dtype(dtype).itemsize).reshape(
-            shape[::-1]
-        )
+
+    def resize() -> None:
+        behind = len(data) - voxels * np.dtype(dtype).itemsize
+        stored = np.frombuffer(data, dtype, voxels, behind).reshape(shape[::-1])
         grid = torch.from_numpy(stored.astype(np.float32))[None, None]
         torch.nn.functional.interpolate(grid, size=(slices, SIDE, SIDE), mode="area").to(torch.uint8)
-        return unpacked_at
 
-    return work
+    return unpack, resize
 
 
 def _unpacked(path: Path) -> bytes:

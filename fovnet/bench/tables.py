@@ -117,11 +117,8 @@ def load_table(path: Path) -> Table:
                 f"{path}: column {name!r} holds a value that is not a number; drop that row or fill it.",
             )
     cost = _numbers(path, "cost", cost)
-    if not (np.isfinite(cost) & (cost > 0)).all():
-        raise SearchError(
-            "table-value",
-            f"{path}: a cost is {cost[~(np.isfinite(cost) & (cost > 0))][0]}; all must be positive numbers.",
-        )
+    if len(wrong := cost[~(np.isfinite(cost) & (cost > 0))]):
+        raise SearchError("table-value", f"{path}: a cost is {wrong[0]}; all must be positive numbers.")
     if np.isneginf(loss).any():
         raise SearchError(
             "table-value",

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from fovnet.net.family.architecture import Architecture
 
 
-def textbook_network(net: Architecture, like: nn.Module | None = None) -> nn.Sequential:
-    """(n, 1, side, side) float slices to (n, k) scores; with the weights of `like`, one of
-    net/family/model.py, or torch's initial ones.
+def textbook_network(net: Architecture, like: nn.Module) -> nn.Sequential:
+    """(n, 1, side, side) float slices to (n, k) scores, with the weights of `like`, one of
+    net/family/model.py.
 
     Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row filter and
     a column filter.
@@ -34,15 +34,10 @@ def textbook_network(net: Architecture, like: nn.Module | None = None) -> nn.Seq
                 channels = f
             layers.append(nn.ReLU())
         layers.append(nn.MaxPool2d(2))
-    if net.head == "gap":
-        layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(f, net.classes)]
-    else:
-        layers.append(nn.Flatten())
-        sizes = [net.pooled_side**2 * f, 4096, 1024, net.classes]
-        for into, out in pairwise(sizes):
-            layers += [nn.Linear(into, out), nn.ReLU()]
-        layers.pop()                                                    # the last layer gives scores
+    layers.append(nn.Flatten())
+    for into, out in pairwise([net.pooled_side**2 * f, 4096, 1024, net.classes]):
+        layers += [nn.Linear(into, out), nn.ReLU()]
+    layers.pop()                                                        # the last layer gives scores
     model = nn.Sequential(*layers)
-    if like is not None:
-        model.load_state_dict(dict(zip(model.state_dict(), like.state_dict().values(), strict=True)))
+    model.load_state_dict(dict(zip(model.state_dict(), like.state_dict().values(), strict=True)))
     return model

@@ -11,16 +11,26 @@ Bayesian optimisation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fovnet.bench.peers import PEERS, TAUGHT, THAWING, installed
-from fovnet.bench.races import GOALS, Entry, entries_of, goal_losses, good_rows, parsed, run, standings
+from fovnet.bench.races import (
+    GOALS,
+    Contest,
+    Entry,
+    contests_of,
+    entries_of,
+    goal_losses,
+    good_rows,
+    parsed,
+    run,
+    standings,
+)
 from fovnet.bench.replay import Replay
 from fovnet.bench.tables import Table
 from fovnet.bench.together import Progress, each
@@ -28,8 +38,6 @@ from fovnet.maths.draws import deviation_of_draws, expected_draws
 from fovnet.records import checksum, digest, read_npz, write_npz
 from fovnet.search.look.view import Modelling
 from fovnet.search.methods import METHODS
-
-Floats = NDArray[np.float64]
 
 SOURCE, THESIS = "Bertrand (2019)", "thesis"
 """The table of published lines, and the contestant with the thesis's own setting: raw targets, and a model
@@ -53,32 +61,6 @@ PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {
     "gp-ei": ((87, 64, 249), (26, 16, 120), (17, 11, 67), (15, 9, 44), (17, 11, 67), (10, 8, 38), (7, 7, 36)),
 }
 """Mean, standard deviation and worst of 600 runs, of each of GOALS, in the thesis."""
-
-
-@dataclass(frozen=True, eq=False)
-class Contest:
-    """The runs of one contestant, those of `entry` and of the same with other first rows."""
-
-    entry: Entry
-    replays: Sequence[Replay]
-
-    @property
-    def name(self) -> str:
-        """The contestant, with its setting if that is not the usual one: "gp-ei (initial=1 targets=raw)"."""
-        given = f" ({self.entry.setting})" if self.entry.setting else ""
-        return f"{self.entry.contestant}{given}"
-
-    @property
-    def stops(self) -> bool:
-        """Whether it may stop trainings early."""
-        return self.entry.spends != "full"
-
-    def found(self, loss: float, most: int, unit: str) -> Floats:
-        """(most + 1,) the share of its runs that have found a loss this low by 0 .. most "draws" or
-        "epochs"."""
-        ends = [one.draws_until(loss) if unit == "draws" else one.epochs_until(loss) for one in self.replays]
-        counts = np.bincount([end for end in ends if end is not None], minlength=most + 1)
-        return np.asarray(np.cumsum(counts)[: most + 1] / len(ends))
 
 
 def contestants(table: Table) -> list[str]:
@@ -109,14 +91,8 @@ def contests(
     made: Sequence[Entry], folder: Path, processes: int = 1, progress: Progress | None = None
 ) -> list[Contest]:
     """The runs, grouped by contestant; `folder` holds those made so far, and only the others are made."""
-    stamp = checksum(made[0].table)
-    grouped: dict[str, Contest] = {}
-    replays = each(partial(kept, folder, stamp), made, processes, progress)
-    for entry, replay in zip(made, replays, strict=True):
-        one = Contest(entry, [replay])
-        before = grouped.get(one.name)
-        grouped[one.name] = replace(before, replays=[*before.replays, replay]) if before else one
-    return list(grouped.values())
+    replays = each(partial(kept, folder, checksum(made[0].table)), made, processes, progress)
+    return contests_of(zip(made, replays, strict=True))
 
 
 def kept(folder: Path, stamp: str, entry: Entry) -> Replay:
@@ -135,11 +111,11 @@ def comparison(table: Table, held: Sequence[Contest]) -> list[dict[str, Any]]:
     lines = [*_published(), *_exact(table), *_nested_loops(table)]
     for contest in held:
         for row in standings(table, contest.entry, contest.replays):
+            line, spread = asdict(row), ("low", "high", "sd", "worst")
             lines.append({
-                **asdict(row), "good": good_rows(table, goal_losses(table)[row.goal]), "draws": row.mean,
-                "draws_low": row.low, "draws_high": row.high, "draws_sd": row.sd, "draws_worst": row.worst,
-                "full_low": row.epochs_low / table.epochs, "full_high": row.epochs_high / table.epochs,
-                "full_sd": row.epochs_sd / table.epochs, "full_worst": row.epochs_worst / table.epochs,
+                **line, "good": good_rows(table, goal_losses(table)[row.goal]), "draws": row.mean,
+                **{f"draws_{what}": line[what] for what in spread},
+                **{f"full_{what}": line[f"epochs_{what}"] / table.epochs for what in spread},
             })
     return lines
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,17 @@ PICTURES = {
 def page(table: Table, lines: Sequence[Line], taught: Lesson) -> str:
     """The page: draws, full trainings, both as shares of chance's, pictures, and what the table teaches."""
     diverged, nothing, size = int(taught.diverged.sum()), int(taught.nothing.sum()), len(table.space)
-    good = [line["good"] for line in lines if line["method"] == "random, exact"]
+    good = [f"{line['good']} {line['goal']}" for line in lines if line["method"] == "random, exact"]
     parts = [
         f"# Search methods on {table.name}",
         f"{size} trainings of {table.epochs} epochs: {diverged} diverged, {nothing} learned nothing (above "
         f"{AT_GUESSING:g} of the loss of guessing), the lowest loss is {table.best:.4f}. Good rows: "
-        f"{', '.join(map(_counted, GOALS, good))}. Every run begins with a row of its own. Mean ± standard "
+        f"{', '.join(good)}. Every run begins with a row of its own. Mean ± standard "
         "deviation (worst); a miss counts with all that the run has drawn, or might have spent.",
-        "## Draws: networks begun until a good one is trained to the end", _goals(lines, _draws, "draws"),
-        "## Epochs, those of a full training as one", _goals(lines, _full, "full_trainings"),
+        "## Draws: networks begun until a good one is trained to the end",
+        _goals(lines, partial(_cell, "draws", "draws"), "draws"),
+        "## Epochs, those of a full training as one",
+        _goals(lines, partial(_cell, "full_trainings", "full"), "full_trainings"),
         "## Share of what random search needs, in epochs (in draws where these alone are known)",
         _shares(lines),
         "## Pictures", *(f"![{words}]({name})" for name, words in PICTURES.items()),
@@ -47,10 +50,6 @@ def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; all columns but the first are aligned to the right."""
     ruled = [headings, ["---", *["---:"] * (len(headings) - 1)], *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in ruled)
-
-
-def _counted(goal: str, good: int) -> str:
-    return f"{good} {goal}"
 
 
 def _goals(lines: Sequence[Line], cell: Callable[[Line], str], needed: str) -> str:
@@ -74,16 +73,10 @@ def _name(line: Line) -> str:
     return f"{SOURCE}, {line['method']}"
 
 
-def _draws(line: Line) -> str:
-    return _cell(line, "draws", "draws_sd", "draws_worst")
-
-
-def _full(line: Line) -> str:
-    return _cell(line, "full_trainings", "full_sd", "full_worst")
-
-
-def _cell(line: Line, mean: str, deviation: str, worst: str) -> str:
-    spread = f" ± {line[deviation]:.0f} ({line[worst]:.0f})" if line.get(deviation) is not None else ""
+def _cell(mean: str, of: str, line: Line) -> str:
+    """A mean, its standard deviation and the worst where these are known, and how often it was missed."""
+    deviation, worst = line.get(f"{of}_sd"), line.get(f"{of}_worst")
+    spread = "" if deviation is None else f" ± {deviation:.0f} ({worst:.0f})"
     return f"{line[mean]:.1f}{spread}" + (f", {line['misses']} missed" if line["misses"] else "")
 
 

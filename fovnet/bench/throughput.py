@@ -9,18 +9,19 @@ figures need nothing beyond torch and numpy.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields, replace
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.bench.tutorial import Tutorial, monai_is_here
+from fovnet.bench.timing import in_turn, seconds_of
+from fovnet.bench.together import Progress as Advance
+from fovnet.bench.together import alone
+from fovnet.bench.tutorial import Pipeline, Tutorial, monai_is_here
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
 from fovnet.net.cost.predicted import cost_of, training_bytes
@@ -29,10 +30,11 @@ from fovnet.net.family.architecture import Architecture
 if TYPE_CHECKING:
     import torch
 
-    from fovnet.net.recipe import Ranges, Recipe
+    from fovnet.net.recipe import Recipe
     from fovnet.net.training.progress import Progress
     from fovnet.net.training.train import Data
 
+Floats = NDArray[np.float64]
 CLASSES = 7
 RATE = 1e-3
 MOST_IMAGES = 4096           # of a timed epoch
@@ -109,10 +111,10 @@ class Throughput:
 COLUMNS = [field.name for field in fields(Throughput)]
 
 
-def drawn_slices(n: int, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+def drawn_slices(n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for timing,
     not for learning."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     y, x = np.mgrid[-1 : 1 : 128j, -1 : 1 : 128j]
     slices = np.empty((n, 128, 128), np.uint8)
     # one by one: memory freed before the timing would hide later growth
@@ -125,22 +127,16 @@ def drawn_slices(n: int, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.f
 
 
 def throughputs(
-    device: str, bounds: Bounds, pixels: Path | None = None,
-    spread: Sequence[tuple[Architecture, int]] = SPREAD, progress: Callable[[int, int], None] | None = None,
+    device: str, bounds: Bounds, pixels: Path | None, spread: Sequence[tuple[Architecture, int]],
+    progress: Advance,
 ) -> Iterator[Throughput]:
     """The figures of every configuration, one process after the other; slices are those of an npy file, or
     `drawn_slices`."""
-    rate = _fresh(matrix_rate, device)
+    rate = alone(matrix_rate, device)
     for done, (net, batch) in enumerate(spread, start=1):
         row = refused(net, batch, rate, bounds)
-        yield row or _fresh(measure, net, batch, device, bounds, rate, pixels)
-        if progress:
-            progress(done, len(spread))
-
-
-def _fresh(work: Callable[..., Any], *given: Any) -> Any:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(work, *given).result()
+        yield row or alone(measure, net, batch, device, bounds, rate, pixels)
+        progress(done, len(spread))
 
 
 def refused(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throughput | None:
@@ -206,25 +202,42 @@ def measure(
     peak = torch.cuda.max_memory_allocated(where) if where.type == "cuda" else peak_bytes() - idle
     step = epoch(batch) if first < bounds.seconds / 4 else first / 2
     images = _epoch_length(step, batch, len(slices), bounds)
-    theirs = _tutorial(net, slices[:images], targets[:images], batch, ranges, bounds.loader_workers, device)
-    own, handled, other = _in_turn(
-        bounds.repeats, lambda: epoch(images),
-        lambda: _handling(mine, data, Recipe(1, images, ranges), batch), theirs,
+    clocks: dict[str, Callable[[], float]] = {
+        "own": partial(epoch, images),
+        "handling": partial(_handling, mine, data, Recipe(1, images, ranges), batch),
+    }
+    other = Pipeline(
+        net, slices[:images], targets[:images], batch, RATE, ranges, bounds.loader_workers, device
     )
+    turns = _with_monai(clocks, other, bounds.repeats)
+    own = turns["own"]
     name = torch.cuda.get_device_name(where) if where.type == "cuda" else None
     return _row(
         net,
         batch,
         images=images,
-        **_alone(net, batch, rate, float(np.median(images / np.array(own)))),
-        handling_share=float(np.median(handled) / np.median(own)),
+        **_speed(net, batch, rate, float(np.median(images / own))),
+        handling_share=float(np.median(turns["handling"]) / np.median(own)),
         peak_mb=peak / 1e6,
         device=name or f"CPU, one thread of {os.cpu_count()} cores",
-        **_beside(own, other, images),
+        **_beside(own, turns.get("theirs"), images),
     )
 
 
-def _alone(net: Architecture, batch: int, rate: float, speed: float) -> dict[str, float]:
+def _with_monai(
+    clocks: dict[str, Callable[[], float]], other: Pipeline, repeats: int
+) -> dict[str, Floats]:
+    """What the clocks say in turn, "theirs" of MONAI's pipeline among them where MONAI is installed."""
+    if not monai_is_here():
+        return in_turn(clocks, repeats)
+    theirs = Tutorial(other)
+    theirs.epoch_seconds()                              # starts its workers
+    turns = in_turn(clocks | {"theirs": theirs.epoch_seconds}, repeats)
+    theirs.close()
+    return turns
+
+
+def _speed(net: Architecture, batch: int, rate: float, speed: float) -> dict[str, float]:
     """The figures of a training of so many images a second, on a device of so many operations a second."""
     flop = 3 * cost_of(net).forward_flop
     return {
@@ -233,47 +246,16 @@ def _alone(net: Architecture, batch: int, rate: float, speed: float) -> dict[str
     }
 
 
-def _beside(own: list[float], other: list[float], images: int) -> dict[str, Any]:
+def _beside(own: Floats, other: Floats | None, images: int) -> dict[str, Any]:
     """The figures of MONAI's pipeline, from the seconds of epochs of so many images in both; none where it
     was not run."""
-    if not other:
-        missing = dict.fromkeys(("monai_images_per_second", "ratio", "ratio_low", "ratio_high"))
-        return {**missing, "note": "MONAI is not installed: its pipeline was not run"}
-    ratios = np.array(other) / np.array(own)
+    if other is None:
+        return {"note": "MONAI is not installed: its pipeline was not run"}
+    ratios = other / own
     return {
         "monai_images_per_second": float(images / np.median(other)), "ratio": float(np.median(ratios)),
-        "ratio_low": float(ratios.min()), "ratio_high": float(ratios.max()), "note": "",
+        "ratio_low": float(ratios.min()), "ratio_high": float(ratios.max()),
     }
-
-
-def _tutorial(
-    net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, ranges: Ranges,
-    workers: int, device: str,
-) -> Tutorial | None:
-    """MONAI's pipeline for the same network, with its workers started; None where MONAI is not installed."""
-    if not monai_is_here():
-        return None
-    theirs = Tutorial(
-        net, slices, targets, batch=batch, rate=RATE, ranges=ranges, workers=workers, device=device
-    )
-    theirs.epoch_seconds()
-    return theirs
-
-
-def _in_turn(
-    repeats: int, epoch: Callable[[], float], handling: Callable[[], float], theirs: Tutorial | None
-) -> tuple[list[float], list[float], list[float]]:
-    """Seconds of each epoch, of its data handling alone, and of the other pipeline's epoch, timed
-    alternately; closes that pipeline."""
-    own, handled, other = [], [], []
-    for _ in range(repeats):
-        own.append(epoch())
-        handled.append(handling())
-        if theirs:
-            other.append(theirs.epoch_seconds())
-    if theirs:
-        theirs.close()
-    return own, handled, other
 
 
 def _epoch_length(step: float, batch: int, most: int, bounds: Bounds) -> int:
@@ -316,13 +298,15 @@ def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
 
 
 def _seconds(work: Callable[[], Any], device: torch.device) -> float:
+    """The seconds of a call, and of what it leaves to a GPU."""
     import torch
 
-    began = time.perf_counter()
-    work()
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - began
+    def whole() -> None:
+        work()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+
+    return seconds_of(whole)
 
 
 def _slices(pixels: Path | None, n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from fovnet.machine.parallel import spawned
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -21,8 +21,14 @@ def each(
     if processes <= 1:
         yield from _reported(map(work, tasks), len(tasks), progress)
         return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with spawned(processes) as pool:
         yield from _reported(pool.map(work, tasks), len(tasks), progress)
+
+
+def alone(work: Callable[..., Result], *given: Any) -> Result:
+    """The result of a call in a process of its own, whose memory is then measured apart."""
+    with spawned(1) as pool:
+        return pool.submit(work, *given).result()
 
 
 def _reported(results: Iterator[Result], total: int, progress: Progress | None) -> Iterator[Result]:

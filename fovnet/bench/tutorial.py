@@ -9,17 +9,19 @@ layout.
 
 from __future__ import annotations
 
-import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.textbook import textbook_network
+from fovnet.bench.timing import seconds_of
+from fovnet.machine.parallel import spawned
 
 if TYPE_CHECKING:
     from torch import device
@@ -33,83 +35,74 @@ def monai_is_here() -> bool:
     return find_spec("monai") is not None
 
 
+@dataclass(frozen=True)
+class Pipeline:
+    """What is trained, and how: slices (n, h, w) uint8, targets (n, k), and the workers of the loader."""
+
+    net: Architecture
+    slices: NDArray[np.uint8]
+    targets: NDArray[np.float32]
+    batch: int
+    rate: float
+    ranges: Ranges
+    workers: int
+    device: str
+
+
 class Tutorial:
-    """The pipeline in a process of its own, with one thread, and unaffected by fovnet's other settings of
-    torch and the C library.
+    """A pipeline in a process of its own, with one thread, and unaffected by fovnet's other settings of torch
+    and the C library."""
 
-    slices (n, h, w) uint8, targets (n, k)
-    """
-
-    def __init__(
-        self, net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], *,
-        batch: int, rate: float, ranges: Ranges, workers: int, device: str,
-    ) -> None:
-        self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-        self._pool.submit(_begin, net, slices, targets, batch, rate, ranges, workers, device).result()
+    def __init__(self, what: Pipeline) -> None:
+        self._pool = spawned(1)
+        self._pool.submit(_begin, what).result()
 
     def epoch_seconds(self) -> float:
         """Seconds of one epoch, in which every slice is seen once."""
-        return float(self._pool.submit(_epoch).result())
+        return self._pool.submit(_epoch).result()
 
     def close(self) -> None:
         """End the process and the loader's workers."""
         self._pool.shutdown()
 
 
-_LOOPS: list[_Loop] = []
-
-
-def _begin(
-    net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, rate: float,
-    ranges: Ranges, workers: int, device: str,
-) -> None:
-    _LOOPS.append(_Loop(net, slices, targets, batch, rate, ranges, workers, device))
+_EPOCHS: list[Callable[[], float]] = []
+"""In the process of a pipeline: what trains an epoch, and gives its seconds."""
 
 
 def _epoch() -> float:
-    return _LOOPS[-1].epoch_seconds()
+    return _EPOCHS[-1]()
 
 
-class _Loop:
-    """A network and the loader that feeds it."""
+def _begin(what: Pipeline) -> None:
+    """Makes the network, and the loader that feeds it."""
+    import torch
 
-    def __init__(
-        self, net: Architecture, slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int,
-        rate: float, ranges: Ranges, workers: int, device: str,
-    ) -> None:
-        import torch
+    from fovnet.net.family.model import build
+    from fovnet.net.training.train import choose_device, class_weights
 
-        from fovnet.net.family.model import build
-        from fovnet.net.training.train import choose_device, class_weights
+    torch.set_num_threads(1)
+    device = choose_device(what.device)
+    weights = class_weights(torch.from_numpy(what.targets)).to(device)
+    model = textbook_network(what.net, build(what.net, torch.Generator().manual_seed(0))).to(device)
+    loader = _loader(what, device)
+    optimiser = torch.optim.SGD(model.parameters(), what.rate, momentum=0.9, nesterov=True)
 
-        torch.set_num_threads(1)
-        self.device = choose_device(device)
-        self.weights = class_weights(torch.from_numpy(targets)).to(self.device)
-        self.model = textbook_network(net, build(net, torch.Generator().manual_seed(0))).to(self.device)
-        self.loader = _loader(slices, targets, batch, ranges, workers, self.device)
-        self.optimiser = torch.optim.SGD(self.model.parameters(), rate, momentum=0.9, nesterov=True)
-
-    def epoch_seconds(self) -> float:
-        """Seconds of one epoch, in which every slice is seen once."""
-        from torch.nn.functional import cross_entropy
-
-        began = time.perf_counter()
-        self.model.train()
+    def epoch() -> None:
+        model.train()
         total = 0.0
-        for sample in self.loader:
-            images, targets = sample["image"].to(self.device), sample["label"].to(self.device)
-            self.optimiser.zero_grad()
-            loss = cross_entropy(self.model(images), targets, weight=self.weights)
+        for sample in loader:
+            images, targets = sample["image"].to(device), sample["label"].to(device)
+            optimiser.zero_grad()
+            loss = torch.nn.functional.cross_entropy(model(images), targets, weight=weights)
             loss.backward()  # type: ignore[no-untyped-call]
-            self.optimiser.step()
+            optimiser.step()
             total += loss.item()
-        return time.perf_counter() - began
+
+    _EPOCHS.append(partial(seconds_of, epoch))
 
 
-def _loader(
-    slices: NDArray[np.uint8], targets: NDArray[np.float32], batch: int, ranges: Ranges, workers: int,
-    device: device,
-) -> Any:
+def _loader(what: Pipeline, device: device) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")             # MONAI 1.6 warns of its own deprecated imports
         from monai.data.dataloader import DataLoader
@@ -119,7 +112,7 @@ def _loader(
         from monai.transforms.spatial.dictionary import RandAffined
         from monai.transforms.utility.dictionary import EnsureTyped
 
-        side = slices.shape[-1]
+        side, ranges = what.slices.shape[-1], what.ranges
         chain = Compose(
             [
                 EnsureTyped(keys=["image", "label"]),
@@ -133,9 +126,10 @@ def _loader(
             ]
         )
         samples = [
-            {"image": pixels[None], "label": target} for pixels, target in zip(slices, targets, strict=True)
+            {"image": pixels[None], "label": target}
+            for pixels, target in zip(what.slices, what.targets, strict=True)
         ]
         return DataLoader(
-            CacheDataset(samples, chain, progress=False), batch_size=batch, shuffle=True, num_workers=workers,
-            persistent_workers=workers > 0, pin_memory=device.type == "cuda",
+            CacheDataset(samples, chain, progress=False), batch_size=what.batch, shuffle=True,
+            num_workers=what.workers, persistent_workers=what.workers > 0, pin_memory=device.type == "cuda",
         )

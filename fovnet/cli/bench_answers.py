@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.cli.options import Given, GivenBy, ModelFolder, file_out, model_folder, table_of
+from fovnet.cli.options import Device, Given, GivenBy, ModelFolder, file_out, model_folder, table_of
 from fovnet.cli.screen import err, out, progress_bar, show_table, titled
+from fovnet.errors import ConfigError
+from fovnet.records import write_tsv
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -29,13 +31,12 @@ def bench_robustness(
         int, typer.Option(min=1, help="Simulated people, and volumes of each kind without a body.")
     ] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the people and changes.")] = 1,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
 ) -> None:
     """Measure robustness: predict volumes again with changed brightness, cropped, half dark, noisy, turned or
     shuffled, and volumes without a body."""
     from fovnet.bench.robustness import COLUMNS, of_collection, people, robustness
     from fovnet.decision.ensemble import load
-    from fovnet.records import write_tsv
 
     ensemble = load(model_folder(model), device)
     volumes = of_collection(collection, ensemble.vocabulary) if collection else people(each, seed)
@@ -76,8 +77,6 @@ def bench_engines(
     """Measure the installed engines: loading time, slices per second compared with torch, and whether they
     agree."""
     from fovnet.bench.engines import COLUMNS, engine_times
-    from fovnet.errors import ConfigError
-    from fovnet.records import write_tsv
     from fovnet.volume.collection.pack import load_pack
 
     if most is not None and slices is None:
@@ -117,7 +116,6 @@ def bench_decide(
 ) -> None:
     """Measure deciding: milliseconds per volume, compared with textbook versions of the same recursions."""
     from fovnet.bench.deciding import COLUMNS, deciding_times
-    from fovnet.records import write_tsv
 
     rows = list(deciding_times(slices or [200, 600, 2000], repeats, seed))
     write_tsv(out_file, COLUMNS, [{**vars(row), "ratio": row.ratio} for row in rows])
@@ -158,7 +156,6 @@ def bench_intervals(
     from dataclasses import asdict
 
     from fovnet.bench.coverage import COLUMNS, coverage
-    from fovnet.records import write_tsv
 
     with progress_bar("simulating") as advance:
         rows = list(
@@ -200,7 +197,6 @@ def bench_accuracy(
     augments slice by slice."""
     from fovnet.bench.plain import COLUMNS, Budget, compare, pairs_of
     from fovnet.net.jobs.training_data import labelled_rows
-    from fovnet.records import write_tsv
     from fovnet.volume.collection.pack import load_pack
 
     slices = load_pack(pack)

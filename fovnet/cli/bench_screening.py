@@ -7,25 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.cli.options import GivenBy, Workers, file_out, table_of
+from fovnet.cli.options import Device, GivenBy, Workers, file_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.records import write_tsv
 
 verbs = typer.Typer()
-Collection = Annotated[
-    Path | None, GivenBy(help="A labelled collection of real volumes to evaluate on as well.")
-]
-SlicesPerEpoch = Annotated[int, typer.Option(min=32)]
-Epochs = Annotated[int, typer.Option(min=1)]
-Scratch = Annotated[Path | None, GivenBy(help="Folder for volumes and networks; default: beside the table.")]
-Seed = Annotated[int, typer.Option(min=0)]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 
 
 @verbs.command("screening")
 def bench_screening(
     out_file: Annotated[Path, file_out(table_of("fovnet.bench.screening"),
         "A TSV file with one row per feature.")],
-    collection: Collection = None,
+    collection: Annotated[
+        Path | None, GivenBy(help="A labelled collection of real volumes to evaluate on as well.")
+    ] = None,
     arms: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,10 +33,12 @@ def bench_screening(
         int,
         typer.Option(min=8, help="Number of simulated people per training, and of others to evaluate on."),
     ] = 40,
-    epochs: Epochs = 6,
-    slices_per_epoch: SlicesPerEpoch = 4000,
-    scratch: Scratch = None,
-    seed: Seed = 1,
+    epochs: Annotated[int, typer.Option(min=1)] = 6,
+    slices_per_epoch: Annotated[int, typer.Option(min=32)] = 4000,
+    scratch: Annotated[
+        Path | None, GivenBy(help="Folder for volumes and networks; default: beside the table.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
     workers: Workers = 1,
     device: Device = "auto",
 ) -> None:
@@ -52,9 +49,10 @@ def bench_screening(
     from fovnet.bench.simulated_training import Study
     from fovnet.evaluate.balanced import balanced_resampled
     from fovnet.phantom.features import known_features
-    from fovnet.records import write_tsv
+    from fovnet.volume.collection.tables import read_collection
 
-    _refuse_wrong_tables(collection)
+    if collection is not None:
+        read_collection(collection)             # any fault in it raises here, before minutes of simulation
     study = Study(
         scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device
     )
@@ -71,29 +69,14 @@ def bench_screening(
         "labelled collection",
     )
     for row in sorted(rows, key=lambda row: float(row["simulated_effect"])):
-        shown.add_row(
-            row["left_out"],
-            *(
-                _with_interval(row, f"{on}_effect", f"{on}_low", f"{on}_high", "+")
-                for on in ("simulated", "labelled")
-            ),
-        )
+        shown.add_row(row["left_out"], _effect(row, "simulated"), _effect(row, "labelled"))
     show_table(shown)
     out.print(f"{out_file}")
 
 
-def _refuse_wrong_tables(collection: Path | None) -> None:
-    """Reads a collection's tables, so that any fault in them raises before minutes of simulation."""
-    from fovnet.volume.collection.tables import read_collection
-
-    if collection is not None:
-        read_collection(collection)
-
-
-def _with_interval(row: dict[str, Any], name: str, low: str, high: str, sign: str = "") -> str:
-    """ "65.9% (50.7% to 77.8%)", or "" if the row has no such interval."""
-    return (
-        ""
-        if row.get(low) is None
-        else f"{row[name]:{sign}.1%} ({row[low]:{sign}.1%} to {row[high]:{sign}.1%})"
-    )
+def _effect(row: dict[str, Any], on: str) -> str:
+    """ "-2.5% (-5.3% to +0.3%)", or "" if nothing was judged on that set."""
+    if f"{on}_effect" not in row:
+        return ""
+    effect, low, high = (f"{row[f'{on}_{what}']:+.1%}" for what in ("effect", "low", "high"))
+    return f"{effect} ({low} to {high})"

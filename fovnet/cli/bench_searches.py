@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fovnet.acts.opening import opened
-from fovnet.cli.options import ConfigFile, Given, GivenBy, file_out, folder_out, table_of
+from fovnet.cli.options import ConfigFile, Given, GivenBy, Workers, file_out, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
 from fovnet.own_files import begins_with, is_our_picture, is_our_prior
+from fovnet.records import write_tsv
 
 if TYPE_CHECKING:
     from fovnet.bench.figures.race import RaceView
@@ -96,7 +97,7 @@ def bench_search(
     lead: Annotated[
         float, typer.Option(min=0, max=1, help="How far workers may run ahead of the results; 1: never wait.")
     ] = 0.15,
-    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+    processes: Workers = 1,
     targets: Annotated[
         str | None, typer.Option(help="How scores are modelled: half-ranked, ranked, raw.")
     ] = None,
@@ -268,7 +269,6 @@ def bench_ranks(
     from fovnet.bench import ranks
     from fovnet.bench.figures.ranks import critical_figure, ranks_figure
     from fovnet.drawing.canvas import save_png
-    from fovnet.records import write_tsv
 
     if bool(runs) == (incumbents is not None):
         raise ConfigError("ranks-runs", "give either folders of runs or --incumbents FILE")
@@ -301,12 +301,11 @@ def bench_sorting(
     rate: Annotated[
         list[float] | None, typer.Option(min=0, help="One or several learning rates; default: 0.001.")
     ] = None,
-    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+    processes: Workers = 1,
 ) -> None:
     """Train the networks of `ranking` to sort numbers, and compare with the sorting study in the thesis that
     introduced the method."""
     from fovnet.bench.sorting import COLUMNS, compared
-    from fovnet.records import write_tsv
 
     with progress_bar("sorting") as advance:
         lines = list(compared(rate or [0.001], processes, advance))
@@ -333,7 +332,6 @@ def bench_bound(
 ) -> None:
     """Compute how many draws random search needs until it has probably drawn one of the best rows."""
     from fovnet.bench.bounds import CERTAINTIES, COLUMNS, SHARES, bounds
-    from fovnet.records import write_tsv
 
     found = bounds(rows)
     title = f"draws of {rows:,} rows, no row twice (any row again)"
@@ -365,7 +363,6 @@ def bench_propose(
     memory."""
     from fovnet.bench.pace import COLUMNS, paces
     from fovnet.bench.races import refuse_unknown
-    from fovnet.records import write_tsv
 
     refuse_unknown([method])
     with progress_bar("timing") as advance:
@@ -400,13 +397,13 @@ def bench_edge(
         list[str] | None, typer.Option(help="One or several search methods; default: gp-ei and random.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Problems of each scenario.")] = 40,
-    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+    processes: Workers = 1,
 ) -> None:
     """Count the draws that fail for lack of memory, or otherwise, before the best network that can be trained
     is drawn."""
-    from fovnet.bench.edge import MEASURES, SCENARIOS, edge_standings, walks
+    from fovnet.bench.edge import MEASURES, SCENARIOS, edge_standings, walked
     from fovnet.bench.races import refuse_unknown
-    from fovnet.records import write_tsv
+    from fovnet.bench.together import each
 
     scenarios, methods = scenario or list(SCENARIOS), method or ["gp-ei", "random"]
     refuse_unknown(methods)
@@ -417,7 +414,7 @@ def bench_edge(
             )
     tasks = [(name, how, seed) for name in scenarios for how in methods for seed in range(seeds)]
     with progress_bar("walking") as advance:
-        made = list(zip(tasks, walks(tasks, processes, advance), strict=True))
+        made = list(zip(tasks, each(walked, tasks, processes, advance), strict=True))
     lines = [
         {"scenario": name, "method": how, "seed": seed, **vars(one), "failed": one.failed}
         for (name, how, seed), one in made
@@ -470,13 +467,13 @@ def bench_another_model(
                              "the next one."
         ),
     ] = False,
-    processes: Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")] = 1,
+    processes: Workers = 1,
 ) -> None:
     """Search another model, an autoencoder that tells interrupted digits from complete ones, as an example of
     a custom space: a journal for each search, which `fovnet search explain` explains."""
-    from fovnet.bench.another_model import COLUMNS, STARTS, Task, searches
+    from fovnet.bench.another_model import COLUMNS, STARTS, Task, searched
     from fovnet.bench.races import refuse_unknown
-    from fovnet.records import write_tsv
+    from fovnet.bench.together import each
 
     methods = list(dict.fromkeys(method or ["a-mads", "random"]))
     refuse_unknown(methods)
@@ -489,7 +486,7 @@ def bench_another_model(
         for seed in range(seeds)
     ]
     with progress_bar("searching") as advance:
-        found = list(searches(tasks, processes, advance))
+        found = list(each(searched, tasks, processes, advance))
     write_tsv(out_folder / "another-model.tsv", COLUMNS, [vars(one) for one in found])
     title = f"{trials} trainings from a {start} start, each search's best by validation"
     shown = titled(

@@ -11,9 +11,20 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from fovnet.cli.options import Given, GivenBy, ModelFolder, file_out, folder_out, model_folder, table_of
+from fovnet.cli.options import (
+    Device,
+    Given,
+    GivenBy,
+    ModelFolder,
+    file_out,
+    folder_out,
+    model_folder,
+    table_of,
+)
 from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.errors import ConfigError, VolumeError
 from fovnet.own_files import is_our_picture
+from fovnet.records import write_tsv
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -28,7 +39,7 @@ def bench_train(
             "Where throughput.tsv and throughput.png are written.",
         ),
     ],
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
     repeats: Annotated[
         int, typer.Option(min=1, help="Epochs of each pipeline, alternating; medians are reported.")
     ] = 5,
@@ -52,7 +63,6 @@ def bench_train(
     from fovnet.bench.figures.throughput import throughput_figure
     from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
     from fovnet.drawing.canvas import save_png
-    from fovnet.records import write_tsv
     from fovnet.volume.collection.pack import load_pack
 
     if pack:
@@ -94,8 +104,6 @@ def bench_slice(
     """Measure slicing: milliseconds per file, compared with MONAI's transforms and with plain unpacking plus
     one resize."""
     from fovnet.bench.slicing import COLUMNS, medians, slicing_times
-    from fovnet.errors import VolumeError
-    from fovnet.records import write_tsv
     from fovnet.volume.sources.discovery import find
 
     with progress_bar("slicing") as advance:
@@ -109,18 +117,11 @@ def bench_slice(
     )
     for row in rows:
         if row.ours_ms is not None:
-            times = (
-                "" if ms is None else f"{ms:,.0f}"
-                for ms in (row.ours_ms, row.monai_ms, row.unpack_ms, row.floor_ms)
-            )
-            ratios = (
-                "" if ratio is None else f"{ratio:.2f}" for ratio in (row.monai_over_ours, row.over_floor)
-            )
+            times = _known(",.0f", row.ours_ms, row.monai_ms, row.unpack_ms, row.floor_ms)
+            ratios = _known(".2f", row.monai_over_ours, row.over_floor)
             shown.add_row(Path(row.path).name, str(row.slices), *times, *ratios)
     middle = medians(rows)
-    ratios = (
-        "" if middle[name] is None else f"{middle[name]:.2f}" for name in ("monai_over_ours", "over_floor")
-    )
+    ratios = _known(".2f", middle["monai_over_ours"], middle["over_floor"])
     shown.add_row("median", *[""] * 5, *ratios)
     show_table(shown)
     out.print("milliseconds; floor: unpacking and one resize")
@@ -159,9 +160,7 @@ def bench_predict(
     """Measure prediction: volumes per second, milliseconds of each stage and peak memory, for every installed
     engine."""
     from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
-    from fovnet.errors import ConfigError, VolumeError
     from fovnet.net.inference.engines import refuse_unknown
-    from fovnet.records import write_tsv
 
     for name in engine or ():
         refuse_unknown(name)
@@ -184,14 +183,13 @@ def bench_predict(
         "gzip and numpy", "volumes / s", "peak MB",
     )
     for row in measured:
-        stages = [getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack")]
-        cells = ["" if ms is None else f"{ms:,.0f}" for ms in stages]
+        cells = _known(",.0f", *(getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack")))
         shown.add_row(
             Path(row.path).name, row.voxels, row.engine, *cells, f"{row.volumes_per_second:.2f}",
             f"{row.peak_mb:,.0f}",
         )
-        peaks = [getattr(row, f"{stage}_peak_mb") for stage in STAGES]
-        shown.add_row("", "", "peak MB", *("" if peak is None else f"{peak:,.0f}" for peak in peaks))
+        peaks = _known(",.0f", *(getattr(row, f"{stage}_peak_mb") for stage in STAGES))
+        shown.add_row("", "", "peak MB", *peaks)
     show_table(shown)
     if beside:
         show_table(_beside(measured, beside, repeats))
@@ -210,9 +208,14 @@ def _beside(rows: Sequence[Any], beside: int, repeats: int) -> Table:
         "file", "engine", "threads", "alone: median", "least", "beside: median", "least", "ratio of medians",
     )
     for row in rows:
-        times = (f"{ms:,.0f}" for ms in (row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms))
+        times = _known(",.0f", row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms)
         shown.add_row(Path(row.path).name, row.engine, str(row.threads), *times, f"{row.ratio:.2f}")
     return shown
+
+
+def _known(how: str, *numbers: float | None) -> list[str]:
+    """The numbers in this format, "" where one was not measured."""
+    return ["" if number is None else format(number, how) for number in numbers]
 
 
 def _first_notes(rows: Sequence[Any]) -> str:

@@ -11,10 +11,11 @@ import typer
 from fovnet.cli.options import Given, Workers, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar
 from fovnet.own_files import begins_with, is_our_picture
+from fovnet.records import write_text, write_tsv
 
 if TYPE_CHECKING:
+    from fovnet.bench.races import Contest
     from fovnet.bench.tables import Table
-    from fovnet.bench.thesis import Contest
 
 
 def is_our_page(path: Path) -> bool:
@@ -57,7 +58,6 @@ def bench_thesis(
     from fovnet.bench.races import refuse_methods
     from fovnet.bench.tables import load_table, own_table
     from fovnet.bench.thesis_page import page
-    from fovnet.records import write_text, write_tsv
 
     path = table or own_table()
     loaded = load_table(path)

@@ -17,8 +17,8 @@ from fovnet.decision.answer import TABLE
 from fovnet.decision.fitting.tuning import right
 from fovnet.decision.kept import unchanged
 from fovnet.errors import CollectionError
-from fovnet.evaluate.cases import Case
-from fovnet.evaluate.reading import decided_borders, doubt_codes, empty_slices, stretches, told
+from fovnet.evaluate.cases import Case, refused_case
+from fovnet.evaluate.reading import fields_of
 from fovnet.evaluate.slices import predicted_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
@@ -178,34 +178,19 @@ def _case(
     row: VolumeRow, answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary
 ) -> Case:
     if "raw" not in answer:
-        return _refused(row, answer["message"], len(vocabulary.classes))
+        return refused_case(
+            row.volume_id, row.subject_id, "", answer["message"], row.attributes, len(vocabulary.classes)
+        )
     _refuse_classes(answer, vocabulary)
-    return Case(
-        row.volume_id, row.subject_id, "", answer["status"], answer["message"], row.attributes,
-        np.array(answer["z_mm"], dtype=float), _truth(answer, labels, vocabulary),
-        np.array(answer["raw"], dtype=float), np.array(answer["smoothed"], dtype=float),
-        np.array(answer["decided"], dtype=bool), np.array(answer["slice_confidence"], dtype=float),
-        stretches(answer["spans"]), None, float(answer["side_mm"]),
-        borders=decided_borders(answer.get("boundaries")), set_probability=answer.get("set_probability"),
-        doubts=doubt_codes(answer), empty=empty_slices(answer),
-        edges_mm=edges_of(*(np.array(answer[name]) for name in ("z_mm", "covers", "vox_to_ras"))),
-        sure=answer.get("confidence"), **told(answer),
+    z_mm, covers, vox_to_ras, counted = (
+        np.array(answer[name]) for name in ("z_mm", "covers", "vox_to_ras", "counted")
     )
-
-
-def _refused(row: VolumeRow, message: str, k: int) -> Case:
-    nothing = np.zeros((0, k))
+    slices = answer.get("counted_slices") or int(covers[-1, 1]) + 1
     return Case(
-        row.volume_id, row.subject_id, "", "refused", message, row.attributes, np.zeros(0),
-        nothing.astype(bool), nothing, nothing, nothing.astype(bool), np.zeros(0), (), None, 0.0,
+        volume_id=row.volume_id, subject_id=row.subject_id, collection="", attributes=row.attributes,
+        z_mm=z_mm.astype(float), edges_mm=edges_of(z_mm, covers, vox_to_ras),
+        truth=truth_at(z_mm, counted, slices, labels, vocabulary), pixels=None, **fields_of(answer),
     )
-
-
-def _truth(
-    answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary
-) -> NDArray[np.bool_]:
-    slices = answer.get("counted_slices") or int(answer["covers"][-1][1]) + 1
-    return truth_at(np.array(answer["z_mm"]), np.array(answer["counted"]), slices, labels, vocabulary)
 
 
 def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:

@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +83,13 @@ def threshold(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary,
     return shown
 
 
+def exact(
+    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule, **changes: Any
+) -> Labels:
+    """The decision as it is used, or with some fields of the rule changed."""
+    return decide(p, z_mm, vocabulary, replace(rule, **changes), edges_mm=edges_mm).decided
+
+
 def exact_without_none(
     p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
@@ -90,62 +100,36 @@ def exact_without_none(
     sums = regions.sum(axis=1, keepdims=True)
     shared = np.divide(regions, sums, out=np.full_like(regions, 1 / (p.shape[1] - 1)), where=sums > 0)
     shared[:, -1] = 0.0
-    return decide(shared, z_mm, vocabulary, rule, edges_mm=edges_mm).decided
+    return exact(shared, z_mm, edges_mm, vocabulary, rule)
 
 
-def exact(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
-    """The decision as it is used."""
-    return decide(p, z_mm, vocabulary, rule, edges_mm=edges_mm).decided
+exact_without_heights = partial(exact, heights=())
+"""The decision without the usual heights of the regions."""
+intersections = partial(exact_without_heights, method="intersections")
+"""The thesis's decision: borders only where two adjacent curves cross, without heights."""
+shipped, starting_network = attrgetter("shipped"), attrgetter("start")
+"""The ensemble as it is used; the hand-set starting configuration, as trained by the search."""
 
 
-def intersections(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
-    """The thesis's decision: borders only where two adjacent curves cross, without heights."""
-    return decide(
-        p, z_mm, vocabulary, replace(rule, method="intersections", heights=()), edges_mm=edges_mm
-    ).decided
-
-
-def exact_without_heights(
-    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
-) -> Labels:
-    """The decision without the usual heights of the regions."""
-    return decide(p, z_mm, vocabulary, replace(rule, heights=()), edges_mm=edges_mm).decided
-
-
-def shipped(networks: Networks) -> Floats | None:
-    """The ensemble as it is used."""
-    return networks.shipped
-
-
-def best_member(networks: Networks) -> Floats | None:
+def best_member(networks: Networks) -> Floats:
     """The member with the lowest validation loss."""
     return np.asarray(networks.members[int(np.argmin(networks.scores))], dtype=np.float64)
 
 
-def mean_of_all(networks: Networks) -> Floats | None:
+def mean_of_all(networks: Networks) -> Floats:
     """All members with equal weights."""
     return np.asarray(networks.members.mean(axis=0, dtype=np.float64))
 
 
-def weighted(networks: Networks) -> Floats | None:
-    """Members weighted by validation loss, lower losses more."""
-    return _weighed(networks, "by-loss")
-
-
-def greedy(networks: Networks) -> Floats | None:
-    """Members weighted by greedy forward selection."""
-    return _weighed(networks, "greedy")
-
-
 def _weighed(networks: Networks, way: str) -> Floats:
+    """Members weighted in one of WAYS."""
     here = networks.validation
     shares = networks.truth[here] / networks.truth[here].sum(axis=1, keepdims=True)
     return mean(networks.members, WAYS[way](networks.members[:, here], shares, networks.subject[here]))
 
 
-def starting_network(networks: Networks) -> Floats | None:
-    """The hand-set starting configuration, as trained by the search."""
-    return networks.start
+weighted, greedy = partial(_weighed, way="by-loss"), partial(_weighed, way="greedy")
+"""Members weighted by validation loss, lower losses more; by greedy forward selection."""
 
 
 LADDERS: Mapping[str, Sequence[Arm]] = {

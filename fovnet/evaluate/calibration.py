@@ -27,13 +27,11 @@ LEAST_PROBABILITY = 5e-6
 """Answers are written with five decimals: a probability written as 0 may be as large as this."""
 
 
-def reliability(
-    confidence: NDArray[np.float64], right: NDArray[np.bool_], bins: int = BINS
-) -> NDArray[np.float64]:
+def reliability(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Totals (b, 3) of each bin: slices, summed confidence, right slices."""
-    index = np.clip((confidence * bins).astype(np.int64), 0, bins - 1)
+    index = np.clip((confidence * BINS).astype(np.int64), 0, BINS - 1)
     columns = (np.ones(len(index)), confidence, right.astype(np.float64))
-    return np.stack([np.bincount(index, column, minlength=bins) for column in columns], axis=1)
+    return np.stack([np.bincount(index, column, minlength=BINS) for column in columns], axis=1)
 
 
 def expected_calibration_error(totals: NDArray[Any]) -> NDArray[np.float64]:

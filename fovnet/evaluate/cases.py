@@ -91,6 +91,17 @@ class Case:
         return self.status == "ok" if self.extents_sure is None else self.extents_sure
 
 
+def refused_case(
+    volume_id: str, subject_id: str, collection: str, message: str, attributes: Mapping[str, str], k: int
+) -> Case:
+    """The case of a volume that was refused."""
+    nothing = np.zeros((0, k))
+    return Case(
+        volume_id, subject_id, collection, "refused", message, attributes, np.zeros(0), nothing.astype(bool),
+        nothing, nothing, nothing.astype(bool), np.zeros(0), (), None, 0.0,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Listed:
     """One volume of the collections, by the names that reports give it; labelled or not, refused or not.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from fovnet.evaluate.risk import ranked
 from fovnet.evaluate.statements import statement_curve
 from fovnet.evaluate.subgroups import COLLECTION as COLLECTION
 from fovnet.evaluate.subgroups import subgroups_of
-from fovnet.evaluate.tallies import Tally, tally
+from fovnet.evaluate.tallies import Tally, of_each, tally
 from fovnet.records import digest
 from fovnet.regions import Vocabulary
 
@@ -41,15 +41,15 @@ class VolumeRow:
     subject_id: str
     collection: str
     status: str
-    truth: tuple[str, ...]
-    predicted: tuple[str, ...]
-    right: bool
-    slices: int
-    wrong_raw: int
-    wrong: int
-    far: int
-    confidence: float | None
-    message: str
+    truth: tuple[str, ...] = ()
+    predicted: tuple[str, ...] = ()
+    right: bool = False
+    slices: int = 0
+    wrong_raw: int = 0
+    wrong: int = 0
+    far: int = 0
+    confidence: float | None = None
+    message: str = ""
     spans: tuple[int, int, int] = (0, 0, 0)
     set_probability: float | None = None
     doubts: tuple[str, ...] = ()
@@ -170,6 +170,7 @@ def evaluate(
     tallies = [tally(case, vocabulary) for case in ordered if len(case.z_mm)]
     answered = [one for one in tallies if one.case.is_answered]
     refused = sum(case.status == "refused" for case in ordered)
+    counted = {one.case.volume_id: one for one in tallies}
     draw = {"repeats": bootstrap, "seed": seed}
     draws = Resampling([one.case.subject_id for one in tallies], **draw)
     stages = [stage for stage in CALIBRATION_STAGES if all(stage in one.bins for one in tallies)]
@@ -181,13 +182,10 @@ def evaluate(
         answered=whole_group("answered", answered, 0, vocabulary, **draw) if answered else None,
         subgroups=tuple(_subgroups(ordered, tallies, **draw)),
         handling=tuple(handling(ordered, **draw)),
-        confusions={
-            stage: np.sum([one.matrices[index] for one in tallies], axis=0)
-            for index, stage in enumerate(STAGES)
-        },
+        confusions=dict(zip(STAGES, of_each(tallies, "matrices").sum(axis=0), strict=True)),
         reliability={stage: np.sum([one.bins[stage] for one in tallies], axis=0) for stage in stages},
         borders=tuple(border for one in tallies for border in one.borders),
-        volumes=_volume_rows(ordered, tallies, vocabulary),
+        volumes=tuple(_volume_row(case, counted.get(case.volume_id), vocabulary) for case in ordered),
         risk=_risk_curve(tallies),
         doubts=_doubt_rows(tallies),
         headers=header_rows(tallies, vocabulary),
@@ -231,15 +229,11 @@ def _subgroups(cases: Sequence[Case], tallies: Sequence[Tally], *, repeats: int,
 
 
 def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
-    sure, slices = (
-        np.array([one.confidence for one in tallies]),
-        np.array([one.slices for one in tallies], dtype=np.float64),
+    sure, wrong, slices, exact = (
+        of_each(tallies, name) for name in ("confidence", "wrong", "slices", "exact")
     )
-    confidence, coverage, slice_error = ranked(sure, np.array([one.wrong for one in tallies]), slices).curve()
-    inexact = np.array([not one.exact for one in tallies], dtype=np.float64)
-    return RiskCurve(
-        confidence, coverage, slice_error, ranked(sure, inexact, np.ones(len(tallies))).curve()[2]
-    )
+    wrong_sets = ranked(sure, ~exact, np.ones(len(tallies))).curve()[2]
+    return RiskCurve(*ranked(sure, wrong, slices).curve(), wrong_sets)
 
 
 def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
@@ -257,36 +251,28 @@ def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.volumes, row.code)))
 
 
-def _volume_rows(
-    cases: Sequence[Case], tallies: Sequence[Tally], vocabulary: Vocabulary
-) -> tuple[VolumeRow, ...]:
-    counted = {one.case.volume_id: one for one in tallies}
-    names = np.array(vocabulary.classes[:-1])
-    rows = []
-    for case in cases:
-        one = counted.get(case.volume_id)
-        rows.append(
-            VolumeRow(
-                volume_id=case.volume_id,
-                subject_id=case.subject_id,
-                collection=case.collection,
-                status=case.status,
-                truth=tuple(names[one.true_regions].tolist()) if one else (),
-                predicted=tuple(names[one.case.decided[:, :-1].any(axis=0)].tolist()) if one else (),
-                right=bool(one and one.exact),
-                slices=one.slices if one else 0,
-                wrong_raw=one.slices - int(one.right[0]) if one else 0,
-                wrong=one.slices - int(one.right[-1]) if one else 0,
-                far=one.far if one else 0,
-                confidence=one.confidence if one else None,
-                message=case.message,
-                spans=one.spans if one else (0, 0, 0),
-                set_probability=case.set_probability,
-                doubts=case.doubts,
-                truth_sha256=digest([np.round(case.z_mm, 3), case.truth]) if one else "",
-                extents=("sure" if case.is_answered else "unsure") if one else "",
-                shows=tuple(said.region for said in case.statements if said.answer == YES),
-                unsure=tuple(said.region for said in case.statements if said.answer == UNSURE),
-            )
-        )
-    return tuple(rows)
+def _volume_row(case: Case, one: Tally | None, vocabulary: Vocabulary) -> VolumeRow:
+    """The row of a volume from its counts, which a refused one does not have."""
+    row = VolumeRow(
+        case.volume_id, case.subject_id, case.collection, case.status, message=case.message,
+        set_probability=case.set_probability, doubts=case.doubts,
+        shows=tuple(said.region for said in case.statements if said.answer == YES),
+        unsure=tuple(said.region for said in case.statements if said.answer == UNSURE),
+    )
+    if one is None:
+        return row
+    names, predicted = np.array(vocabulary.classes[:-1]), case.decided[:, :-1].any(axis=0)
+    return replace(
+        row,
+        truth=tuple(names[one.true_regions].tolist()),
+        predicted=tuple(names[predicted].tolist()),
+        right=one.exact,
+        slices=one.slices,
+        wrong_raw=one.slices - int(one.right[0]),
+        wrong=one.wrong,
+        far=one.far,
+        confidence=one.confidence,
+        spans=one.spans,
+        truth_sha256=digest([np.round(case.z_mm, 3), case.truth]),
+        extents="sure" if case.is_answered else "unsure",
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,11 @@ from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM, Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
 from fovnet.evaluate.cases import STAGES, Case
-from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling
+from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling, known_by_case
 from fovnet.evaluate.risk import ranked
 from fovnet.evaluate.slices import balanced_accuracy
 from fovnet.evaluate.statements import statement_measures
-from fovnet.evaluate.tallies import Tally
+from fovnet.evaluate.tallies import Tally, of_each
 from fovnet.regions import Vocabulary
 
 ALL_BORDERS, ENDS = "regions", "ends"
@@ -76,12 +77,7 @@ def subgroup(
     measures: list[Measure] = []
     if tallies:
         draws = Resampling([one.case.subject_id for one in tallies], repeats=repeats, seed=seed)
-        borders = [
-            (index, border)
-            for index, one in enumerate(tallies)
-            for border in one.borders
-            if not border.is_end
-        ]
+        borders = [(index, border) for index, border in _borders(tallies) if not border.is_end]
         measures = [*_slice_measures(tallies, draws), *_volume_measures(tallies, draws)]
         measures += _borders_together(ALL_BORDERS, borders, draws)
     return _group(f"{attribute}={value}", attribute, value, tallies, refused, measures)
@@ -90,11 +86,10 @@ def subgroup(
 def handling(cases: Sequence[Case], *, repeats: int, seed: int) -> list[Measure]:
     """Shares of volumes refused (of all), and abstained from as a whole (of those not refused)."""
     draws = Resampling([case.subject_id for case in cases], repeats=repeats, seed=seed)
-    refused = np.array([[case.status == "refused"] for case in cases], dtype=np.int64)
-    withheld = np.array([[case.status != "refused" and not case.is_answered] for case in cases], np.int64)
+    refused = np.array([case.status == "refused" for case in cases])
+    withheld = np.array([not case.is_answered for case in cases]) & ~refused
     return [
-        *draws.rates("refused", refused, np.ones_like(refused)),
-        *draws.rates("abstained", withheld, 1 - refused),
+        draws.rate("refused", refused, np.ones(len(cases))), draws.rate("abstained", withheld, ~refused),
     ]
 
 
@@ -108,19 +103,13 @@ def _group(
 
 
 def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    slices = np.array([[one.slices] for one in tallies])
-    right = np.stack([one.right for one in tallies])
-    measures = [
-        measure
-        for column, stage in enumerate(STAGES)
-        for measure in draws.rates("slice_error", slices - right[:, [column]], slices, stage=stage)
+    slices, right = of_each(tallies, "slices"), of_each(tallies, "right")
+    return [
+        *(draws.rate("slice_error", slices - right[:, column], slices, stage=stage)
+          for column, stage in enumerate(STAGES)),
+        draws.rate("slice_error_any_label", of_each(tallies, "untrue"), slices, stage="decided"),
+        *_not_dark(tallies, draws),
     ]
-    untrue = np.array([[one.untrue] for one in tallies], dtype=np.int64)
-    return (
-        measures
-        + draws.rates("slice_error_any_label", untrue, slices, stage="decided")
-        + _not_dark(tallies, draws)
-    )
 
 
 def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
@@ -128,26 +117,25 @@ def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     margin cannot be seen in it."""
     if all(one.case.empty is None for one in tallies):
         return []
-    lit, wrong = np.array([one.lit for one in tallies]).T[..., None]
-    return draws.rates("slice_error_not_dark", wrong, lit, stage="decided")
+    lit, wrong = of_each(tallies, "lit").T
+    return [draws.rate("slice_error_not_dark", wrong, lit, stage="decided")]
 
 
 def _class_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
     measures: list[Measure] = []
-    negatives = np.stack([one.negatives for one in tallies])
+    negatives = of_each(tallies, "negatives")
     for column, stage in enumerate(STAGES):
-        matrices = np.stack([one.matrices[column] for one in tallies])           # (c, k, k)
+        matrices = of_each(tallies, "matrices")[:, column]                      # (c, k, k)
         hits, true, predicted = np.einsum("ckk->ck", matrices), matrices.sum(axis=2), matrices.sum(axis=1)
-        measures += draws.rates("sensitivity", hits, true, stage=stage, regions=vocabulary.classes)
-        measures += draws.rates(
-            "specificity", negatives - (predicted - hits), negatives, stage=stage, regions=vocabulary.classes
-        )
-        measures += draws.rates("ppv", hits, predicted, stage=stage, regions=vocabulary.classes)
-        measures += draws.rates("f1", 2 * hits, true + predicted, stage=stage, regions=vocabulary.classes)
+        shares = {
+            "sensitivity": (hits, true), "specificity": (negatives - (predicted - hits), negatives),
+            "ppv": (hits, predicted), "f1": (2 * hits, true + predicted),
+        }
+        for name, counts in shares.items():
+            measures += draws.rates(name, *counts, stage=stage, regions=vocabulary.classes)
+        total = int(matrices.sum())
         measures.append(
-            draws.statistic(
-                "balanced_accuracy", matrices, balanced_accuracy, int(matrices.sum()), stage=stage
-            )
+            draws.statistic("balanced_accuracy", matrices, balanced_accuracy, total, stage=stage)
         )
     return measures
 
@@ -169,23 +157,20 @@ def _roc_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocab
 
 
 def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    one_each = np.ones((len(tallies), 1), dtype=np.int64)
-    exact = np.array([[one.exact] for one in tallies], dtype=np.int64)
-    far = np.array([[one.far > 0] for one in tallies], dtype=np.int64)
-    far_slices = np.array([[one.far] for one in tallies])
-    slices = np.array([[one.slices] for one in tallies])
-    right, true, predicted = np.array([one.spans for one in tallies]).T[..., None]
-    return [
-        *draws.rates("exact_set", exact, one_each, stage="decided"),
-        *draws.rates("span_f1", 2 * right, true + predicted, stage="decided"),
-        *draws.rates("far_confusion_volumes", far, one_each, stage="decided"),
-        *draws.rates("far_confusion_slices", far_slices, slices, stage="decided"),
-    ]
+    one_each, far = np.ones(len(tallies)), of_each(tallies, "far")
+    right, true, predicted = of_each(tallies, "spans").T
+    counts = {
+        "exact_set": (of_each(tallies, "exact"), one_each), "span_f1": (2 * right, true + predicted),
+        "far_confusion_volumes": (far > 0, one_each),
+        "far_confusion_slices": (far, of_each(tallies, "slices")),
+    }
+    return [draws.rate(name, *parts, stage="decided") for name, parts in counts.items()]
 
 
 def _presence_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
-    true = np.stack([one.true_regions for one in tallies]).astype(np.int64)
-    predicted = np.stack([one.predicted_regions for one in tallies]).astype(np.int64)
+    true, predicted = (
+        of_each(tallies, name).astype(np.int64) for name in ("true_regions", "predicted_regions")
+    )
     names = vocabulary.classes[:-1]
     each = draws.rates("presence_f1", 2 * true * predicted, true + predicted, stage="decided", regions=names)
     stacked = np.stack([true * predicted, true, predicted], axis=1)              # (c, 3, k - 1)
@@ -206,18 +191,20 @@ def _weighted_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     )
 
 
+def _borders(tallies: Sequence[Tally]) -> list[tuple[int, Border]]:
+    """The borders of all volumes, each with the number of its own."""
+    return [(index, border) for index, one in enumerate(tallies) for border in one.borders]
+
+
 def _border_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
-    found = [(index, border) for index, one in enumerate(tallies) for border in one.borders]
+    found = _borders(tallies)
     kinds = [f"{below}|{above}" for below, above in pairwise(vocabulary.chain)]
     # of regions that are no neighbours
     kinds += sorted({border.kind for _, border in found if not border.is_end} - set(kinds))
     by_name: dict[str, list[tuple[int, Border]]] = {name: [] for name in (ALL_BORDERS, *kinds, ENDS)}
     for index, border in found:
-        if border.is_end:
-            by_name[ENDS].append((index, border))
-        else:
-            by_name[ALL_BORDERS].append((index, border))
-            by_name[border.kind].append((index, border))
+        for name in (ENDS,) if border.is_end else (ALL_BORDERS, border.kind):
+            by_name[name].append((index, border))
     return [
         measure for name, borders in by_name.items() for measure in _borders_together(name, borders, draws)
     ]
@@ -227,7 +214,7 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
     """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and of the
     predicted ones invented."""
     cases = len(draws.of_case)
-    true, missed, near, predicted, invented = (np.zeros((cases, 1), dtype=np.int64) for _ in range(5))
+    true, missed, near, predicted, invented = np.zeros((5, cases), dtype=np.int64)
     for index, border in borders:
         error = border.error_mm
         true[index] += border.true_mm is not None
@@ -235,36 +222,26 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
         missed[index] += border.predicted_mm is None
         invented[index] += border.true_mm is None
         near[index] += error is not None and abs(error) <= AGREEMENT_MM + ROUNDING_MM
-    found = [(index, border.error_mm) for index, border in borders if border.error_mm is not None]
-    errors = np.array([error for _, error in found], dtype=np.float64)
-    case_of = np.array([index for index, _ in found], dtype=np.int64)
+    errors, case_of = known_by_case([(index, border.error_mm) for index, border in borders])
+    absolute = np.abs(errors)
+    sums, numbers = (np.bincount(case_of, each, minlength=cases) for each in (absolute, None))
+    decided: dict[str, Any] = {"stage": "decided", "region": name}
     return [
         draws.quantile("border_signed_median_mm", errors, case_of, 0.5, region=name),
-        draws.quantile("border_abs_median_mm", np.abs(errors), case_of, 0.5, region=name),
-        draws.mean(
-            "border_abs_mean_mm", *_by_case(np.abs(errors), case_of, cases), stage="decided", region=name
-        ),
-        draws.quantile("border_abs_p95_mm", np.abs(errors), case_of, 0.95, region=name),
-        *draws.rates("border_within_10_mm", near, true, stage="decided", regions=(name,)),
-        *draws.rates("border_missed", missed, true, stage="decided", regions=(name,)),
-        *draws.rates("border_invented", invented, predicted, stage="decided", regions=(name,)),
+        draws.quantile("border_abs_median_mm", absolute, case_of, 0.5, region=name),
+        draws.mean("border_abs_mean_mm", sums, numbers, **decided),
+        draws.quantile("border_abs_p95_mm", absolute, case_of, 0.95, region=name),
+        draws.rate("border_within_10_mm", near, true, **decided),
+        draws.rate("border_missed", missed, true, **decided),
+        draws.rate("border_invented", invented, predicted, **decided),
         *_interval_measures(name, borders, draws),
     ]
-
-
-def _by_case(
-    values: NDArray[np.float64], case_of: NDArray[np.int64], cases: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Sum and number (c,) of the values (v,) of each case, from the case that each value is of (v,)."""
-    return np.asarray(np.bincount(case_of, values, minlength=cases), dtype=np.float64), np.bincount(
-        case_of, minlength=cases
-    )
 
 
 def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:
     """How often the 90 % intervals of the borders found hold the true height, and their median width; empty
     without intervals."""
-    held, wanted = (np.zeros((len(draws.of_case), 1), dtype=np.int64) for _ in range(2))
+    held, wanted = np.zeros((2, len(draws.of_case)), dtype=np.int64)
     widths = []
     for index, border in borders:
         if border.held is not None and border.low_mm is not None and border.high_mm is not None:
@@ -273,13 +250,9 @@ def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: 
             widths.append((index, border.high_mm - border.low_mm))
     if not widths:
         return []
-    case_of, wide = (
-        np.array([index for index, _ in widths], dtype=np.int64),
-        np.array([width for _, width in widths]),
-    )
     return [
-        *draws.rates("border_interval_holds", held, wanted, stage="decided", regions=(name,)),
-        draws.quantile("border_interval_median_mm", wide, case_of, 0.5, region=name),
+        draws.rate("border_interval_holds", held, wanted, stage="decided", region=name),
+        draws.quantile("border_interval_median_mm", *known_by_case(widths), 0.5, region=name),
     ]
 
 
@@ -288,40 +261,24 @@ def _calibration_measures(
 ) -> list[Measure]:
     """Expected calibration error, Brier score and negative log-likelihood of each stage that every volume
     has; mean confidence by class predicted; calibration of region sets."""
-    slices = np.array([one.slices for one in tallies])
-    total, measures = int(slices.sum()), []
+    slices, measures = of_each(tallies, "slices"), list[Measure]()
     for stage in CALIBRATION_STAGES:
         if all(stage in one.bins for one in tallies):
-            bins = np.stack([one.bins[stage] for one in tallies])                    # (c, b, 3)
-            measures.append(
-                draws.statistic(
-                    "expected_calibration_error", bins, expected_calibration_error, total, stage=stage
-                )
-            )
-            plain = np.stack([one.plain_bins[stage] for one in tallies])
-            name, count = "expected_calibration_error_one_class", int(plain[..., 0].sum())
-            measures.append(draws.statistic(name, plain, expected_calibration_error, count, stage=stage))
+            for name, kind in (("", "bins"), ("_one_class", "plain_bins")):
+                bins = np.stack([getattr(one, kind)[stage] for one in tallies])          # (c, b, 3)
+                name, count = f"expected_calibration_error{name}", int(bins[..., 0].sum())
+                measures.append(draws.statistic(name, bins, expected_calibration_error, count, stage=stage))
         if all(stage in one.brier for one in tallies):
-            measures.append(
-                draws.mean(
-                    "brier", np.array([one.brier[stage] for one in tallies]), slices, stage=stage, most=2.0
-                )
-            )
-            measures.append(
-                draws.mean(
-                    "log_loss_nats", np.array([one.log_loss[stage] for one in tallies]), slices, stage=stage
-                )
-            )
+            brier, log_loss = np.array([(one.brier[stage], one.log_loss[stage]) for one in tallies]).T
+            measures.append(draws.mean("brier", brier, slices, stage=stage, most=2.0))
+            measures.append(draws.mean("log_loss_nats", log_loss, slices, stage=stage))
     return measures + _stated_measures(tallies, draws, vocabulary) + _set_measures(tallies, draws)
 
 
 def _stated_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
     """Mean confidence of the slices predicted as each class, to be compared with the class's positive
     predictive value."""
-    stated, predicted = (
-        np.stack(arrays)
-        for arrays in zip(*((one.stated, one.matrices[-1].sum(axis=0)) for one in tallies), strict=True)
-    )
+    stated, predicted = of_each(tallies, "stated"), of_each(tallies, "matrices")[:, -1].sum(axis=1)
     return [
         draws.mean(
             "stated_confidence", stated[:, column], predicted[:, column], stage="decided", region=name,
@@ -335,28 +292,23 @@ def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     """Mean probability stated of the predicted set of regions, and its Brier score; empty if a volume states
     none."""
     probabilities = [one.case.set_probability for one in tallies]
-    if any(each is None for each in probabilities):
+    if None in probabilities:
         return []
-    stated = np.array([each or 0.0 for each in probabilities])
-    exact, one_each = np.array([one.exact for one in tallies], dtype=np.float64), np.ones(len(tallies))
+    stated, one_each = np.array(probabilities, dtype=np.float64), np.ones(len(tallies))
+    squares = (stated - of_each(tallies, "exact")) ** 2
     return [
         draws.mean("set_probability", stated, one_each, stage="decided", most=1.0),
-        draws.mean("set_brier", (stated - exact) ** 2, one_each, stage="decided", most=1.0),
+        draws.mean("set_brier", squares, one_each, stage="decided", most=1.0),
     ]
 
 
 def _risk_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set, among the
     surest volumes."""
-    sure = np.array([one.confidence for one in tallies])
-    wrong, slices = np.array([one.wrong for one in tallies]), np.array([one.slices for one in tallies])
-    inexact = np.array([not one.exact for one in tallies])
+    sure, wrong, slices, exact = (
+        of_each(tallies, name) for name in ("confidence", "wrong", "slices", "exact")
+    )
     return [
-        draws.weighted(
-            "risk_coverage_slices", ranked(sure, wrong, slices).area, len(tallies), stage="decided"
-        ),
-        draws.weighted(
-            "risk_coverage_sets", ranked(sure, inexact, np.ones(len(tallies))).area, len(tallies),
-            stage="decided",
-        ),
+        draws.weighted("risk_coverage_slices", ranked(sure, wrong, slices).area),
+        draws.weighted("risk_coverage_sets", ranked(sure, ~exact, np.ones(len(tallies))).area),
     ]

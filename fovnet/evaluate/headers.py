@@ -55,16 +55,15 @@ def header_measures(tallies: Sequence[Tally], vocabulary: Vocabulary, draws: Res
     flags = np.array(
         [_flags(one, headers.get(one.case.volume_id), vocabulary) for one in tallies], dtype=np.int64
     )
-    read, exact, beside, predicted_exact, differ, predicted_right, header_right = flags.T[..., None]
-    ones = np.ones_like(read)
+    read, exact, beside, predicted_exact, differ, predicted_right, header_right = flags.T
     return [
-        *draws.rates("header_understood", read, ones),
-        *draws.rates("header_exact", exact, read),
-        *draws.rates("header_beside", beside, read),
-        *draws.rates("predicted_exact_where_header", predicted_exact, read, stage="decided"),
-        *draws.rates("header_and_prediction_differ", differ, read, stage="decided"),
-        *draws.rates("predicted_exact_where_they_differ", predicted_right, differ, stage="decided"),
-        *draws.rates("header_exact_where_they_differ", header_right, differ, stage="decided"),
+        draws.rate("header_understood", read, np.ones_like(read)),
+        draws.rate("header_exact", exact, read),
+        draws.rate("header_beside", beside, read),
+        draws.rate("predicted_exact_where_header", predicted_exact, read, stage="decided"),
+        draws.rate("header_and_prediction_differ", differ, read, stage="decided"),
+        draws.rate("predicted_exact_where_they_differ", predicted_right, differ, stage="decided"),
+        draws.rate("header_exact_where_they_differ", header_right, differ, stage="decided"),
     ]
 
 
@@ -73,10 +72,7 @@ def _flags(one: Tally, header: set[str] | None, vocabulary: Vocabulary) -> tuple
     exact."""
     if header is None:
         return (False,) * 7
-    truth, predicted = (
-        set(_names(one.true_regions, vocabulary)),
-        set(_names(one.predicted_regions, vocabulary)),
-    )
+    truth, predicted = (set(_names(each, vocabulary)) for each in (one.true_regions, one.predicted_regions))
     differ = header != predicted
     beside = not header & truth and header != truth
     return (

@@ -22,8 +22,8 @@ the statistic is not smooth, and biased upwards in resamples.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,8 @@ from fovnet.maths.ranking import pairs_of, roc_area
 
 Floats = NDArray[np.float64]
 
-NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE, ORDER = (
-    "not estimable", "bootstrap-t", "percentile", "order statistics",
+NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE, ORDER, OVER_SUBJECTS = (
+    "not estimable", "bootstrap-t", "percentile", "order statistics", "wilson over subjects",
 )
 FEWEST_SUBJECTS = 5
 """With fewer, a subgroup is flagged and no interval is resampled: four subjects have 35 different resamples,
@@ -120,6 +120,13 @@ class Resampling:
             for column, region in enumerate(regions)
         ]
 
+    def rate(
+        self, name: str, numerators: Any, denominators: Any, *, stage: str = "", region: str = ""
+    ) -> Measure:
+        """One ratio of counts (c,)."""
+        parts, wholes = (np.asarray(counts)[:, None] for counts in (numerators, denominators))
+        return self.rates(name, parts, wholes, stage=stage, regions=(region,))[0]
+
     def _rate(
         self, name: str, stage: str, region: str, part: Floats, whole: Floats, resampled: tuple[float, float]
     ) -> Measure:
@@ -130,9 +137,9 @@ class Resampling:
         elif whole.max() <= 1:
             how, ends = "wilson", wilson_interval(right, total)
         elif right in (0.0, total):
-            how, ends = "wilson over subjects", wilson_interval(subjects if right else 0, subjects)
+            how, ends = OVER_SUBJECTS, wilson_interval(subjects if right else 0, subjects)
         elif math.isnan(sum(resampled)):                          # every subject has the very same share
-            how, ends = "wilson over subjects", wilson_interval(subjects * right / total, subjects)
+            how, ends = OVER_SUBJECTS, wilson_interval(subjects * right / total, subjects)
         elif subjects < FEWEST_SUBJECTS:
             how, ends = NOT_ESTIMABLE, None
         else:
@@ -149,19 +156,17 @@ class Resampling:
         denominator: int,
         *,
         stage: str = "",
-        numerator: float | None = None,
+        region: str = "",
     ) -> Measure:
         """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k, k);
         subjects whose totals are all 0 are not counted in `subjects`."""
         totals = self.by_subject(per_case)
         subjects = int(totals.reshape(len(totals), -1).any(axis=1).sum())
         value = _known(value_of(totals.sum(axis=0)[None])[0])
+        of = _bare(name, stage, region, denominator, value, subjects)
         if value in (0.0, 1.0) and subjects > 1:
-            return self._alike(name, stage, numerator, denominator, value, subjects)
-        ends = studentised_interval(totals, value_of, self.weights)
-        return self._spread(
-            name, stage, "", numerator, denominator, value, _known(ends[0]), _known(ends[1]), subjects
-        )
+            return _alike(of)
+        return _between(of, studentised_interval(totals, value_of, self.weights))
 
     def mean(
         self,
@@ -182,8 +187,8 @@ class Resampling:
         low, high = ratio_interval(totals, slices, self.weights, share=False)
         count, subjects = int(slices.sum()), int((slices > 0).sum())
         value = float(totals.sum() / count) if count else None
-        ends = _known(np.maximum(low[0], 0.0)), _known(np.minimum(high[0], most))
-        return self._spread(name, stage, region, None, count, value, *ends, subjects)
+        ends = np.maximum(low[0], 0.0), np.minimum(high[0], most)
+        return _between(_bare(name, stage, region, count, value, subjects), ends)
 
     def roc_area(
         self,
@@ -200,37 +205,28 @@ class Resampling:
         of_subject = self.of_case[cases]
         pairs = pairs_of(scores, positive, of_subject, self.subjects)
         value = _known(roc_area(scores, positive))
-        subjects, count = len(np.unique(of_subject[positive])), int(positive.sum())
+        subjects = len(np.unique(of_subject[positive]))
+        of = _bare(name, stage, region, int(positive.sum()), value, subjects)
         if value == 1.0 and subjects > 1:
-            return Measure(
-                name, stage, region, None, count, value, *wilson_interval(subjects, subjects),
-                "wilson over subjects", subjects,
-            )
-        ends = t_interval(pairs.measured, self.weights)
-        return self._spread(
-            name, stage, region, None, count, value, _known(ends[0][0]), _known(ends[1][0]), subjects
-        )
+            return _alike(of)
+        low, high = t_interval(pairs.measured, self.weights)
+        return _between(of, (low[0], high[0]))
 
-    def weighted(
-        self, name: str, value_of: Callable[[Floats], Floats], denominator: int, *, stage: str = ""
-    ) -> Measure:
-        """Any share that is a function of how often each case is drawn, from weights (B, c) to values (B,).
+    def weighted(self, name: str, value_of: Callable[[Floats], Floats]) -> Measure:
+        """Any share after the decision that is a function of how often each case is drawn, from weights
+        (B, c) to values (B,).
 
         A share of 0 or 1 has Wilson's interval over subjects, because its resamples do not vary.
         """
         of_cases: Callable[[Floats], Floats] = lambda weights: value_of(weights[:, self.of_case])  # noqa: E731
         value = _known(of_cases(np.ones((1, self.subjects)))[0])
-        if value in (0.0, 1.0) and self.subjects > 1:
-            return self._alike(name, stage, None, denominator, value, self.subjects)
-        replicates = of_cases(self.weights)
-        low, high = (
-            percentile_interval(replicates, widened_level(self.subjects))
-            if self.subjects > 1
-            else (np.nan, np.nan)
-        )
-        return self._spread(
-            name, stage, "", None, denominator, value, _known(low), _known(high), self.subjects, PERCENTILE
-        )
+        of = _bare(name, "decided", "", len(self.of_case), value, self.subjects)
+        if self.subjects < 2:
+            return of
+        if value in (0.0, 1.0):
+            return _alike(of)
+        ends = percentile_interval(of_cases(self.weights), widened_level(self.subjects))
+        return _between(of, ends, PERCENTILE)
 
     def quantile(
         self, name: str, values: Floats, cases: NDArray[np.int64], share: float, *, region: str = ""
@@ -245,39 +241,37 @@ class Resampling:
             ends = percentile_interval(
                 resampled_quantile(values, self.weights[:, subject], share), widened_level(subjects)
             )
-        value, how = float(np.quantile(values, share)) if len(values) else None, ORDER if tail else PERCENTILE
-        return self._spread(
-            name, "decided", region, None, len(values), value, _known(ends[0]), _known(ends[1]), subjects, how
-        )
+        value = float(np.quantile(values, share)) if len(values) else None
+        of = _bare(name, "decided", region, len(values), value, subjects)
+        return _between(of, ends, ORDER if tail else PERCENTILE)
 
-    @staticmethod
-    def _alike(
-        name: str, stage: str, numerator: float | None, denominator: int, value: float, subjects: int
-    ) -> Measure:
-        """A share of 0 or 1, the same in all subjects, with Wilson's interval over them."""
-        low, high = wilson_interval(subjects * value, subjects)
-        return Measure(
-            name, stage, "", numerator, denominator, value, low, high, "wilson over subjects", subjects
-        )
 
-    @staticmethod
-    def _spread(
-        name: str,
-        stage: str,
-        region: str,
-        numerator: float | None,
-        denominator: int,
-        value: float | None,
-        low: float | None,
-        high: float | None,
-        subjects: int,
-        how: str = BOOTSTRAP_T,
-    ) -> Measure:
-        if subjects < FEWEST_SUBJECTS or low is None or high is None:
-            return Measure(
-                name, stage, region, numerator, denominator, value, None, None, NOT_ESTIMABLE, subjects
-            )
-        return Measure(name, stage, region, numerator, denominator, value, low, high, how, subjects)
+def known_by_case(values: Iterable[tuple[int, float | None]]) -> tuple[Floats, NDArray[np.int64]]:
+    """The values (v,) that are known, and the numbers (v,) of their cases, from pairs of case and value."""
+    known = [(case, value) for case, value in values if value is not None]
+    cases = np.array([case for case, _ in known], dtype=np.int64)
+    return np.array([value for _, value in known], dtype=np.float64), cases
+
+
+def _alike(of: Measure) -> Measure:
+    """The measure with Wilson's interval over subjects: a share of 0 or 1 is the same in all of them."""
+    low, high = wilson_interval(of.subjects * (of.value or 0.0), of.subjects)
+    return replace(of, low=low, high=high, interval=OVER_SUBJECTS)
+
+
+def _between(of: Measure, ends: tuple[Any, Any], how: str = BOOTSTRAP_T) -> Measure:
+    """The measure with these ends of its interval; without one if an end is NaN, or subjects are too few."""
+    low, high = map(_known, ends)
+    if of.subjects < FEWEST_SUBJECTS or low is None or high is None:
+        return of
+    return replace(of, low=low, high=high, interval=how)
+
+
+def _bare(
+    name: str, stage: str, region: str, denominator: int, value: float | None, subjects: int
+) -> Measure:
+    """A measure that is no ratio of counts, without an interval."""
+    return Measure(name, stage, region, None, denominator, value, None, None, NOT_ESTIMABLE, subjects)
 
 
 def _known(value: Any) -> float | None:

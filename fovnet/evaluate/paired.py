@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM
-from fovnet.evaluate.measures import FEWEST_SUBJECTS, NOT_ESTIMABLE, PERCENTILE, Measure, Resampling
+from fovnet.evaluate.measures import (
+    FEWEST_SUBJECTS,
+    NOT_ESTIMABLE,
+    PERCENTILE,
+    Measure,
+    Resampling,
+    known_by_case,
+)
 from fovnet.evaluate.tallies import Tally
 from fovnet.maths.intervals import difference_interval, quantile_difference_interval, resampled_quantile
 
@@ -99,9 +106,9 @@ def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:
     for (name, stage), part in RATES.items():
         parts = _parts(run, part)
         if parts is not None and name == MEAN_MM:
-            found.append(draws.mean(name, parts[:, 0], parts[:, 1], stage=stage))
+            found.append(draws.mean(name, *parts.T, stage=stage))
         elif parts is not None:
-            found += draws.rates(name, parts[:, :1], parts[:, 1:], stage=stage)
+            found.append(draws.rate(name, *parts.T, stage=stage))
     errors, volume_of = _errors(run)
     return found + [draws.quantile(name, errors, volume_of, share) for name, share in QUANTILES.items()]
 
@@ -115,15 +122,16 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
         if ours is None or theirs is None or not ours[:, 1].any() or not theirs[:, 1].any():
             continue
         found.append(rate_difference(name, stage, ours, theirs, draws))
-    (ours, our_volumes), (theirs, their_volumes) = _errors(first), _errors(second)
+    before, after = _errors(first), _errors(second)
+    (ours, our_volumes), (theirs, their_volumes) = before, after
+    differ = not all(map(np.array_equal, before, after))
     for name, share in QUANTILES.items() if len(ours) and len(theirs) else ():
         values = [float(np.quantile(side, share)) for side in (ours, theirs)]
         sides = [
             resampled_quantile(errors, draws.weights[:, draws.of_case[volume_of]], share)
-            for errors, volume_of in ((ours, our_volumes), (theirs, their_volumes))
+            for errors, volume_of in (before, after)
         ]
         ends = quantile_difference_interval(sides[1] - sides[0], draws.subjects)
-        differ = not (np.array_equal(ours, theirs) and np.array_equal(our_volumes, their_volumes))
         subjects = len(set(draws.of_case[np.concatenate([our_volumes, their_volumes])].tolist()))
         found.append(_difference(name, "decided", values, ends, PERCENTILE, subjects, differ))
     return found
@@ -148,10 +156,7 @@ def _parts(run: Sequence[Outcome], part: Part) -> Floats | None:
 
 def _errors(run: Sequence[Outcome]) -> tuple[Floats, NDArray[np.int64]]:
     """Absolute errors (v,) in mm of the borders found, and the number of the volume (v,) that each is of."""
-    errors = [(abs(error), index) for index, one in enumerate(run) for error in one.errors_mm]
-    return np.array([error for error, _ in errors], dtype=np.float64), np.array(
-        [index for _, index in errors], dtype=np.int64
-    )
+    return known_by_case((index, abs(error)) for index, one in enumerate(run) for error in one.errors_mm)
 
 
 def _ratio_difference(sums: Floats) -> Floats:

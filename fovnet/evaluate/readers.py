@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import AGREEMENT_MM, Border, borders_between
-from fovnet.evaluate.measures import Measure, Resampling
+from fovnet.evaluate.measures import Measure, Resampling, known_by_case
 from fovnet.evaluate.slices import confusion, foremost
 from fovnet.records import read_tsv, write_tsv
 from fovnet.regions import Vocabulary
@@ -72,13 +72,12 @@ def _slices(pairs: Sequence[Pair], draws: Resampling, vocabulary: Vocabulary) ->
     both = [(foremost(one.first, vocabulary), foremost(one.second, vocabulary)) for one in pairs]
     tables = np.stack([confusion(first, second, classes) for first, second in both])
     alike, total = np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))
-    found = draws.rates("slices_alike", alike[:, None], total[:, None])
-    found.append(draws.statistic("kappa", tables, kappa, int(total.sum())))
+    slices = int(total.sum())
+    found = [draws.rate("slices_alike", alike, total), draws.statistic("kappa", tables, kappa, slices)]
     for column, region in enumerate(vocabulary.classes[:-1]):
         own = np.stack([_two_by_two(one.first[:, column], one.second[:, column]) for one in pairs])
         if own[:, 1:].any() or own[:, 0, 1].any():
-            measure = draws.statistic("kappa", own, kappa, int(total.sum()))
-            found.append(Measure(**{**asdict(measure), "region": region}))
+            found.append(draws.statistic("kappa", own, kappa, slices, region=region))
     return found
 
 
@@ -100,23 +99,16 @@ def _borders(pairs: Sequence[Pair], draws: Resampling, vocabulary: Vocabulary) -
 
 
 def _of_kind(kind: str, drawn: Sequence[tuple[int, Border]], draws: Resampling, cases: int) -> list[Measure]:
-    counts = np.zeros((cases, 3), dtype=np.int64)               # all, drawn by both, and near each other
-    apart, of = [], []
-    for case, border in drawn:
-        far = border.error_mm
-        counts[case] += (1, far is not None, far is not None and abs(far) <= AGREEMENT_MM)
-        if far is not None:
-            apart.append(abs(far))
-            of.append(case)
+    far, both_of = known_by_case((case, border.error_mm) for case, border in drawn)
+    all_of, apart = [case for case, _ in drawn], np.abs(far)
+    all_, both, near = (
+        np.bincount(of, minlength=cases) for of in (all_of, both_of, both_of[apart <= AGREEMENT_MM])
+    )
     found = [
-        *draws.rates(NEAR, counts[:, 2:], counts[:, :1], regions=(kind,)),
-        *draws.rates(ALONE, counts[:, :1] - counts[:, 1:2], counts[:, :1], regions=(kind,)),
+        draws.rate(NEAR, near, all_, region=kind), draws.rate(ALONE, all_ - both, all_, region=kind),
     ]
-    if apart:
-        median = draws.quantile(
-            APART, np.array(apart), np.array(of, dtype=np.int64), 0.5, region=kind
-        )
-        found.append(median)
+    if len(apart):
+        found.append(draws.quantile(APART, apart, both_of, 0.5, region=kind))
     return found
 
 

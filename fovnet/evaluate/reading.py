@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.statements import End, Statement
 from fovnet.errors import CollectionError
-from fovnet.evaluate.cases import Case, DecidedBorder, Stretch
+from fovnet.evaluate.cases import Case, DecidedBorder, Stretch, refused_case
 from fovnet.maths.smoothing import temper
 from fovnet.records import read_json
 from fovnet.volume.collection.pack import Pack, VolumeRecord
@@ -27,8 +27,15 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
     temperature  of the rule that decided, by which raw probabilities are calibrated; None leaves these out
     Raises CollectionError where a volume has no decision, or one of other slices.
     """
-    decided = [_decided(pack, index, decisions, temperature) for index in _of_split(pack)]
-    return decided + [_refused(record, record.message_in_reports) for record in _unreadable(pack)]
+    decided, unreadable = list[Case](), list[Case]()
+    for index, record in enumerate(pack.records):
+        if record.split == SPLIT and record.status == "ok":
+            rows = slice(record.first_row, record.first_row + record.slices)
+            decision = _decision_on(record, pack.z_mm[rows], decisions / f"{record.volume_id}.json")
+            decided.append(case_of(pack, index, decision, temperature))
+        elif record.labelled and record.status != "ok" and record.split in (SPLIT, ""):
+            unreadable.append(_refused(pack, record, record.message_in_reports))
+    return decided + unreadable
 
 
 def stretches(rows: Sequence[Mapping[str, Any]]) -> tuple[Stretch, ...]:
@@ -42,59 +49,25 @@ def stretches(rows: Sequence[Mapping[str, Any]]) -> tuple[Stretch, ...]:
     )
 
 
-def _of_split(pack: Pack) -> Iterator[int]:
-    return (
-        index for index, record in enumerate(pack.records) if record.split == SPLIT and record.status == "ok"
-    )
-
-
-def _unreadable(pack: Pack) -> Iterator[VolumeRecord]:
-    return (
-        record
-        for record in pack.records
-        if record.labelled and record.status != "ok" and record.split in (SPLIT, "")
-    )
-
-
-def _decided(pack: Pack, index: int, decisions: Path, temperature: float | None) -> Case:
-    record = pack.records[index]
-    rows = slice(record.first_row, record.first_row + record.slices)
-    decision = _decision_on(record, pack.z_mm[rows], decisions / f"{record.volume_id}.json")
-    return case_of(pack, index, decision, temperature)
-
-
 def case_of(pack: Pack, index: int, decision: Mapping[str, Any], temperature: float | None = None) -> Case:
     """The case of the volume `pack.records[index]`, of which `decision` is the answer as its JSON has it;
     temperature as in `read_cases`."""
     record = pack.records[index]
     rows = slice(record.first_row, record.first_row + record.slices)
     if decision.get("status") == "refused":
-        return _refused(record, decision["message"])
-    raw = np.array(decision["raw"])
+        return _refused(pack, record, decision["message"])
+    told = fields_of(decision)
     return Case(
         volume_id=record.name_in_reports,
         subject_id=record.subject,
         collection=record.collection,
-        status=decision["status"],
-        message=decision["message"],
         attributes=attributes_of(record),
         z_mm=pack.z_mm[rows],
         edges_mm=pack.stack(index).edges_mm,
         truth=pack.truth[rows],
-        raw=raw,
-        smoothed=np.array(decision["smoothed"]),
-        decided=np.array(decision["decided"], dtype=bool),
-        confidence=np.array(decision["slice_confidence"]),
-        spans=stretches(decision["spans"]),
         pixels=pack.pixels[rows],
-        side_mm=float(decision["side_mm"]),
-        calibrated=None if temperature is None else temper(raw, temperature),
-        borders=decided_borders(decision.get("boundaries")),
-        set_probability=decision.get("set_probability"),
-        doubts=doubt_codes(decision),
-        empty=empty_slices(decision),
-        sure=decision.get("confidence"),
-        **told(decision),
+        calibrated=None if temperature is None else temper(told["raw"], temperature),
+        **told,
     )
 
 
@@ -138,10 +111,23 @@ def attributes_of(record: VolumeRecord) -> dict[str, str]:
     return {"slice_spacing_mm": f"{grid.spacing_mm.max():.3g}", **known}
 
 
-def told(decision: Mapping[str, Any]) -> dict[str, Any]:
-    """What a volume's JSON says region by region, and of its extents, as the fields of a Case; none of it in
-    one of an older version."""
+def fields_of(decision: Mapping[str, Any]) -> dict[str, Any]:
+    """What a volume's JSON says, as the fields of a Case; those from the borders on are not in one of an
+    older version."""
     return {
+        "status": decision["status"], "message": decision["message"],
+        "raw": np.array(decision["raw"], dtype=float),
+        "smoothed": np.array(decision["smoothed"], dtype=float),
+        "decided": np.array(decision["decided"], dtype=bool),
+        "confidence": np.array(decision["slice_confidence"], dtype=float),
+        "spans": stretches(decision["spans"]), "side_mm": float(decision["side_mm"]),
+        "borders": decided_borders(decision.get("boundaries")),
+        "set_probability": decision.get("set_probability"),
+        "doubts": tuple(doubt["code"] for doubt in decision.get("doubts") or () if doubt.get("code")),
+        "empty": (
+            np.isin(np.arange(len(decision["z_mm"])), decision["empty"]) if "empty" in decision else None
+        ),
+        "sure": decision.get("confidence"),
         "statements": tuple(map(stored_statement, decision.get("statements") or ())),
         "min_extent_mm": decision.get("min_extent_mm", 10.0), "extents_sure": decision.get("extents_sure"),
     }
@@ -151,16 +137,6 @@ def stored_statement(row: Mapping[str, Any]) -> Statement:
     """A statement as a volume's JSON holds it."""
     lower, upper = (row[end] and End(**row[end]) for end in ("lower", "upper"))
     return Statement(row["region"], row["answer"], row["probability"], tuple(row["doubts"]), lower, upper)
-
-
-def doubt_codes(decision: Mapping[str, Any]) -> tuple[str, ...]:
-    """The codes of the doubts in a volume's JSON; empty for one of an older version that has no doubts."""
-    return tuple(doubt["code"] for doubt in decision.get("doubts") or () if doubt.get("code"))
-
-
-def empty_slices(decision: Mapping[str, Any]) -> NDArray[np.bool_] | None:
-    """(s,) which slices are all dark by a volume's JSON; None where it does not hold them."""
-    return np.isin(np.arange(len(decision["z_mm"])), decision["empty"]) if "empty" in decision else None
 
 
 def decided_borders(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder, ...] | None:
@@ -173,9 +149,8 @@ def decided_borders(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBo
     )
 
 
-def _refused(record: VolumeRecord, message: str) -> Case:
-    nothing = np.zeros((0, 0))
-    return Case(
-        record.name_in_reports, record.subject, record.collection, "refused", message, record.attributes,
-        np.zeros(0), nothing.astype(bool), nothing, nothing, nothing.astype(bool), np.zeros(0), (), None, 0.0,
+def _refused(pack: Pack, record: VolumeRecord, message: str) -> Case:
+    return refused_case(
+        record.name_in_reports, record.subject, record.collection, message, record.attributes,
+        len(pack.classes),
     )

@@ -97,7 +97,7 @@ def statement_measures(
         parts, wholes = (
             np.stack([getattr(one, each) for one in given]).astype(np.int64) for each in (part, whole)
         )
-        measures += draws.rates(name, parts.sum(axis=1, keepdims=True), wholes.sum(axis=1, keepdims=True))
+        measures.append(draws.rate(name, parts.sum(axis=1), wholes.sum(axis=1)))
         measures += draws.rates(name, parts, wholes, regions=vocabulary.classes[:-1])
     bins = np.stack([one.bins for one in given])
     count, name = int(bins[..., 0].sum()), "statement_calibration_error"

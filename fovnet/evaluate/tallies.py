@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,11 @@ class Tally:
     def exact(self) -> bool:
         """Whether the predicted set of regions is the true one."""
         return bool((self.true_regions == self.predicted_regions).all())
+
+
+def of_each(tallies: Sequence[Tally], name: str) -> NDArray[Any]:
+    """(c, ...) an attribute of the counts of each volume."""
+    return np.array([getattr(one, name) for one in tallies])
 
 
 def tally(case: Case, vocabulary: Vocabulary) -> Tally:

@@ -17,15 +17,13 @@ from fovnet.records import clear_unfinished, write_json, write_tsv
 
 RATES = [
     "group", "measure", "stage", "region", "subjects", "numerator", "denominator", "value", "low", "high",
-    "interval",
+    "interval", "too_few",
 ]
-RATES += ["too_few"]
 VOLUMES = [
     "volume_id", "subject_id", "collection", "status", "truth", "predicted", "right", "slices", "wrong_raw",
-    "wrong",
+    "wrong", "slice_error", "far", "confidence", "message", "set_probability", "doubts", "extents", "shows",
+    "unsure",
 ]
-VOLUMES += ["slice_error", "far", "confidence", "message", "set_probability", "doubts"]
-VOLUMES += ["extents", "shows", "unsure"]
 BORDERS = ["volume_id", "below", "above", "true_mm", "predicted_mm", "error_mm", "low_mm", "high_mm"]
 HEADERS = ["text", "header", "truth", "predicted", "volumes"]
 TABLES = {"rates": RATES, "volumes": VOLUMES, "borders": BORDERS, "headers": HEADERS}
@@ -74,20 +72,16 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
 
 def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     """One row a measure and group, in the columns of rates.tsv."""
-    rows = [
-        {**asdict(measure), "group": group.name, "measure": measure.name, "too_few": _yes(group.too_few)}
-        for group in evaluation.groups
-        for measure in group.measures
+    groups = [
+        ("volumes", "", evaluation.handling), ("header", "", evaluation.header_rates),
+        *((group.name, _yes(group.too_few), group.measures) for group in evaluation.groups),
     ]
-    handled = [
-        {**asdict(measure), "group": "volumes", "measure": measure.name, "too_few": ""}
-        for measure in evaluation.handling
+    return [
+        {**asdict(one), "group": group, "measure": one.name, "too_few": few,
+         "numerator": _count(one.numerator)}
+        for group, few, measures in groups
+        for one in measures
     ]
-    headed = [
-        {**asdict(measure), "group": "header", "measure": measure.name, "too_few": ""}
-        for measure in evaluation.header_rates
-    ]
-    return [{**row, "numerator": _count(row["numerator"])} for row in (*handled, *headed, *rows)]
 
 
 def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None) -> list[Path]:

@@ -24,7 +24,7 @@ from tests.search.test_prior import CENTRES, SOURCES, SPACE, loss_of
 torch = pytest.importorskip("torch")
 RNG = np.random.default_rng(2)
 X, Y, AT = RNG.random((12, 3)), RNG.random(12), RNG.random((7, 3))
-PARTS = [*drawn(torch, 3, RNG)[:-1], torch.tensor(np.log([0.7, 1.3, 0.05]))]
+PARTS = [*drawn(3, RNG)[:-1], torch.tensor(np.log([0.7, 1.3, 0.05]))]
 
 
 def process() -> tuple[GaussianProcessRegressor, np.ndarray, np.ndarray]:
@@ -42,7 +42,7 @@ def process() -> tuple[GaussianProcessRegressor, np.ndarray, np.ndarray]:
 def test_its_posterior_is_that_of_a_process_on_the_features() -> None:
     other, _, features = process()
     mean, deviation = other.predict(features, return_std=True)
-    mine = asked(torch, PARTS, (X, Y), AT)
+    mine = asked(PARTS, (X, Y), AT)
     assert mine[0] == pytest.approx(mean, abs=1e-5) and mine[1] == pytest.approx(deviation**2, abs=1e-5)
 
 
@@ -50,15 +50,15 @@ def test_its_likelihood_is_that_of_the_normal_distribution() -> None:
     other, features, _ = process()
     K = other.kernel_(features) + (0.05 + JITTERS[0]) * np.eye(12)
     wanted = -multivariate_normal(np.zeros(12), K).logpdf(Y) - 6.0 * np.log(2 * np.pi)
-    mine = negative_log_likelihood(torch, PARTS, torch.tensor(X), torch.tensor(Y))
+    mine = negative_log_likelihood(PARTS, torch.tensor(X), torch.tensor(Y))
     assert 12 * float(mine) == pytest.approx(wanted, abs=1e-4)
 
 
 def test_points_that_are_alike_need_more_jitter_and_only_what_is_no_number_is_refused() -> None:
     alike = [*PARTS[:-1], torch.tensor([5.0, 0.0, -50.0])]
-    assert np.isfinite(asked(torch, alike, (np.tile(X[:1], (12, 1)), Y), AT)[0]).all()
+    assert np.isfinite(asked(alike, (np.tile(X[:1], (12, 1)), Y), AT)[0]).all()
     with pytest.raises(np.linalg.LinAlgError, match="12 rows"):
-        asked(torch, PARTS, (X * np.nan, Y), AT)
+        asked(PARTS, (X * np.nan, Y), AT)
 
 
 def test_goodness_knows_no_scale_and_equal_losses_are_no_better_than_another() -> None:
@@ -77,7 +77,7 @@ def test_what_is_learned_from_other_tasks_orders_a_new_one_better(monkeypatch: p
         monkeypatch.setattr(deep_kernel, "STEPS", steps)
         prior = learn(SOURCES, SPACE.axes, Lessons(steps=1), seed, checked=False)
         known = SPACE.unit_cube[rows], goodness(losses[rows])
-        mean, _ = asked(torch, learned(prior), known, SPACE.unit_cube)
+        mean, _ = asked(learned(prior), known, SPACE.unit_cube)
         found.append(np.corrcoef(mean, goodness(losses))[0, 1])
     assert found[1] > max(0.7, found[0])
     promise = deep_improvement(prior)(SPACE.unit_cube[rows], losses[rows], SPACE.unit_cube)

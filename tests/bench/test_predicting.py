@@ -86,12 +86,13 @@ def test_a_peak_is_that_of_its_block() -> None:
     if not forget_peak():
         pytest.skip("this system does not let a process forget its peak")
     # the system's own: what is freed is given back at once
-    with predicting.Peak() as large, mmap.mmap(-1, 80_000_000) as memory:
+    figures: dict[str, float] = {}
+    with predicting.peak(figures, "large"), mmap.mmap(-1, 80_000_000) as memory:
         memory.write(b"1" * len(memory))
-    with predicting.Peak() as small:
+    with predicting.peak(figures, "small"):
         np.ones(10)
     # and once more the bytes that were written
-    assert 70 < large.figure - small.figure < 180
+    assert 70 < figures["large"] - figures["small"] < 180
 
 
 @pytest.mark.slow

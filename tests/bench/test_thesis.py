@@ -4,6 +4,7 @@ teaches."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from fovnet.bench.figures.thesis import losses_figure
 from fovnet.bench.races import GOALS, goal_losses
 from fovnet.bench.tables import Table, load_table, own_table
 from fovnet.bench.teaching import lesson
@@ -127,6 +129,14 @@ def test_the_page_has_the_thesis_numbers_and_a_cell_for_every_goal(tmp_path: Pat
     asha = next(row for row in rows if row["method"] == "gp-ei+asha" and row["goal"] == "best")
     chance = next(row for row in rows if row["method"] == "random, exact" and row["goal"] == "best")
     assert float(asha["full_trainings"]) < float(chance["full_trainings"]) and int(asha["runs"]) == 3
+
+
+@pytest.mark.parametrize("diverged", [np.nan, np.inf])
+def test_trainings_that_diverged_are_counted_and_not_drawn(table: Table, diverged: float) -> None:
+    loss = np.where(np.isfinite(table.loss), table.loss, diverged)
+    axis, = losses_figure(replace(table, loss=loss, curves=None, guess=None)).axes
+    assert "3 diverged" in axis.get_title("left")
+    assert sum(bar.get_height() for bar in axis.patches) == 27
 
 
 def test_a_table_teaches_which_axis_matters_and_where_trainings_fail(table: Table, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from fovnet.net.recipe import Ranges
 from fovnet.net.training.train_step import augmented as in_training
 from fovnet.records import read_tsv
 
-TINY = Architecture(5, 1, 2, 3, False, classes=7, head="gap")
+TINY = Architecture(5, 1, 2, 3, False, classes=7)
 
 
 def test_the_spread_reaches_from_end_to_end_of_the_space_and_has_the_papers_baseline() -> None:
@@ -67,13 +67,10 @@ def test_both_pipelines_are_timed_and_written_down(tmp_path: Path, monkeypatch: 
     assert (tmp_path / "throughput.png").read_bytes()[:4] == b"\x89PNG"
 
 
-@pytest.mark.parametrize("head", ["fc", "gap"])
 @pytest.mark.parametrize(("convolutions", "kernel", "separable"), [(1, 3, False), (2, 5, True)])
-def test_the_textbooks_network_is_the_same_function(
-    head: str, convolutions: int, kernel: int, separable: bool
-) -> None:
+def test_the_textbooks_network_is_the_same_function(convolutions: int, kernel: int, separable: bool) -> None:
     """Scores and the gradient of every weight, from the same weights, in training."""
-    net = Architecture(5, convolutions, 2, kernel, separable, classes=7, head=head)
+    net = Architecture(5, convolutions, 2, kernel, separable, classes=7)
     ours = build(net, torch.Generator().manual_seed(1))
     theirs = textbook_network(net, ours)
     slices = torch.rand((6, 1, 128, 128), generator=torch.Generator().manual_seed(2))

@@ -52,15 +52,14 @@ def race_figure(views: Sequence[RaceView]) -> Figure:
             bottom = (height - head - (number + 1) * each - number * gap) / height
             _shares(figure.add_axes((0.062, bottom, 0.41, each / height)), view, shades)
             _needs(figure.add_axes((0.575, bottom, 0.41, each / height)), view, shades)
-        handles, names = [], []
-        for axis in figure.axes[::2]:
-            for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
-                if name not in names:
-                    handles.append(handle)
-                    names.append(name)
+        drawn = {
+            name: handle
+            for axis in figure.axes[::2]
+            for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
         figure.legend(
-            handles, names, loc="upper left", bbox_to_anchor=(0.05, 1.0), ncols=columns, frameon=False,
-            columnspacing=1.6,
+            list(drawn.values()), list(drawn), loc="upper left", bbox_to_anchor=(0.05, 1.0), ncols=columns,
+            frameon=False, columnspacing=1.6,
         )
         return figure
 

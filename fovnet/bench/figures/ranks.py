@@ -48,13 +48,19 @@ def ranks_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
         return figure
 
 
+def stroke_of(number: int) -> dict[str, Any]:
+    """The colour and the style of the line of a method, by its number."""
+    return {
+        "color": COLOURS[number % len(COLOURS)], "linestyle": STYLES[number // len(COLOURS) % len(STYLES)],
+    }
+
+
 def _draw(axis: Axes, rows: Sequence[Mapping[str, Any]], what: str, number: int) -> None:
-    colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
-    least = FLOOR if what == "regret" else 0.0
+    stroke, least = stroke_of(number), FLOOR if what == "regret" else 0.0
     at, (mean, low, high) = [row["draw"] for row in rows], (
         np.maximum([row[name] for row in rows], least) for name in (what, f"{what}_low", f"{what}_high"))
-    axis.fill_between(at, low, high, color=colour, alpha=0.13, linewidth=0)
-    axis.plot(at, mean, color=colour, linestyle=style, linewidth=1.5, label=rows[0]["method"])
+    axis.fill_between(at, low, high, color=stroke["color"], alpha=0.13, linewidth=0)
+    axis.plot(at, mean, **stroke, linewidth=1.5, label=rows[0]["method"])
 
 
 def critical_figure(tests: Sequence[Critical]) -> Figure:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fovnet.bench.figures.race import RaceView, race_figure
-from fovnet.bench.races import Entry, Standing, chance_curve, curve, standings
+from fovnet.bench.races import Entry, Standing, chance_curve, contests_of, curve, standings
 from fovnet.bench.replay import Replay
 from fovnet.drawing.canvas import save_png
 from fovnet.records import write_tsv
@@ -27,14 +27,10 @@ def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]
     rows: list[Standing] = []
     views = []
     for path, table in tables.items():
-        runs: dict[str, list[Any]] = {}
-        for entry, replay in results:
-            if entry.table == path:
-                runs.setdefault(entry.contestant, []).append((entry, replay))
-        mine = [(same[0][0], [replay for _, replay in same]) for same in runs.values()]
-        stood = [row for entry, replays in mine for row in standings(table, entry, replays)]
-        curves = [curve(table, entry, replays) for entry, replays in mine]
-        chance = chance_curve(table, mine[0][0].draws if table.epochs == 1 else 0)
+        mine = contests_of((entry, replay) for entry, replay in results if entry.table == path)
+        stood = [row for one in mine for row in standings(table, one.entry, one.replays)]
+        curves = [curve(table, one.entry, one.replays) for one in mine]
+        chance = chance_curve(table, mine[0].entry.draws if table.epochs == 1 else 0)
         views.append(RaceView(table.name, len(table.space), chance, curves, stood))
         rows += stood
     write_tsv(

@@ -10,12 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fovnet.bench.figures.race import COLOURS
-from fovnet.bench.figures.ranks import STYLES
-from fovnet.bench.races import chance_curve
+from fovnet.bench.figures.ranks import stroke_of
+from fovnet.bench.races import Contest, chance_curve
 from fovnet.bench.tables import Table
 from fovnet.bench.teaching import nothing_learned
-from fovnet.bench.thesis import Contest
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 
 BINS = 50
@@ -88,9 +86,8 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
                       label="random, exact", linestyle=(0, (4, 2)))
         for number, contest in enumerate(shown):
             share = contest.found(table.best, size * each, unit)
-            colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
-            axis.step(np.arange(len(share)) / each, share, where="post", color=colour, linestyle=style,
-                      linewidth=1.3, label=contest.name)
+            axis.step(np.arange(len(share)) / each, share, where="post", **stroke_of(number), linewidth=1.3,
+                      label=contest.name)
         axis.set(xlim=(1, size), xscale="log", ylim=(0, 1.02), ylabel="runs that have found the best row",
                  xlabel="draws" if unit == "draws" else f"epochs, {each} of them, a full training, as one")
         axis.xaxis.set_major_formatter("{x:g}")
@@ -102,4 +99,5 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
 
 def _ceiling(table: Table) -> float:
     """The highest loss that is drawn: a fifth above guessing, or that of the worst rows but a fiftieth."""
-    return 1.2 * table.guess if table.guess is not None else float(np.nanquantile(table.loss, 0.98))
+    finite = table.loss[np.isfinite(table.loss)]
+    return 1.2 * table.guess if table.guess is not None else float(np.quantile(finite, 0.98))

@@ -1,0 +1,23 @@
+"""Seconds by the clock, of several ways in turn: other load on the machine then affects them alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def seconds_of(work: Callable[..., Any], *given: Any) -> float:
+    """The seconds that a call takes."""
+    began = time.perf_counter()
+    work(*given)
+    return time.perf_counter() - began
+
+
+def in_turn(clocks: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, NDArray[np.float64]]:
+    """What each clock says (repeats,), one after another and again."""
+    turns = [[clock() for clock in clocks.values()] for _ in range(repeats)]
+    return dict(zip(clocks, np.array(turns).T, strict=True))
