@@ -57,9 +57,8 @@ def read_out(
     """The image (i, j, k) as read by an echo-planar sequence, at `field_strength` tesla along z."""
     offset_hz = shimmed(field_ppm(air, vox_to_ras), air) * np.float32(HZ_A_TESLA_PPM * field_strength)
     if planar.te_ms:
-        image = image * np.abs(np.sinc(_steps(offset_hz, planar.through) * (planar.te_ms / 1000))).astype(
-            np.float32
-        )
+        across_hz = np.gradient(offset_hz, axis=planar.through)
+        image = image * np.abs(np.sinc(across_hz * (planar.te_ms / 1000))).astype(np.float32)
     return displaced(image, offset_hz / np.float32(planar.bandwidth_hz), planar.phase)
 
 
@@ -131,8 +130,3 @@ def displaced(image: Floats, voxels: Floats, axis: int) -> Floats:
         )
     shape = np.moveaxis(image, axis, -1).shape
     return np.ascontiguousarray(np.moveaxis(landed.reshape(shape), -1, axis), dtype=np.float32)
-
-
-def _steps(offset_hz: Floats, axis: int) -> Floats:
-    """The change of the offset across a voxel along an axis, Hz."""
-    return np.asarray(np.gradient(offset_hz, axis=axis), dtype=np.float32)

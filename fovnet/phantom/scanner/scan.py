@@ -54,7 +54,7 @@ class Coil:
     known_mm  spacing of the points at which the sensitivity is computed; it has no detail below that
     """
 
-    centres_mm: tuple[tuple[float, float, float], ...] = ()
+    centres_mm: Many[Many[float]] = ()
     reach_mm: float = 200.0
     depth: float = 0.0
     fall_mm: float = 1e6
@@ -137,17 +137,14 @@ def _received(
     fine = bright.astype(np.float32)[body.labels]
     texture = _mottle(body, table, rng) if acquisition.mottled else np.float32(1)
     fine *= texture
-    image, affine = (
-        averaged(fine, acquisition.average),
-        _averaged_affine(body.vox_to_ras, acquisition.average),
-    )
+    image = averaged(fine, acquisition.average)
+    affine = averaged_affine(body.vox_to_ras, acquisition.average)
     if flaws.unsuppressed and sequence.fat == "suppressed":
         whole = signals(table, replace(sequence, fat="in phase"), acquisition.field_strength)
-        lost = (whole - signals(table, sequence, acquisition.field_strength)).astype(np.float32)[
-            body.labels
-        ] * texture
+        lost = whole - signals(table, sequence, acquisition.field_strength)
+        lost_here = lost.astype(np.float32)[body.labels] * texture
         spacing = np.asarray(np.linalg.norm(affine[:3, :3], axis=0))
-        image = image + averaged(np.asarray(lost), acquisition.average) * missed(
+        image = image + averaged(np.asarray(lost_here), acquisition.average) * missed(
             image.shape, spacing, flaws.unsuppressed, rng
         )
     if flaws.shift_mm:
@@ -218,7 +215,8 @@ def _bright_level(image: Floats) -> float:
     return float(body[body >= np.median(body)].mean()) if body.size else 0.0
 
 
-def _averaged_affine(vox_to_ras: NDArray[np.float64], factors: tuple[int, int, int]) -> NDArray[np.float64]:
+def averaged_affine(vox_to_ras: NDArray[np.float64], factors: tuple[int, int, int]) -> NDArray[np.float64]:
+    """The affine of blocks of `factors` voxels."""
     n = np.asarray(factors)
     affine = vox_to_ras.copy()
     affine[:3, :3] = vox_to_ras[:3, :3] * n
