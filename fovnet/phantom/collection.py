@@ -405,9 +405,7 @@ def body_area_mm2(labels: NDArray[np.integer], acquired: Plan) -> NDArray[np.flo
     a, b, c = acquired.acquisition.average
     share = averaged((labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, c)).ravel()
     spacing = acquired.grid.spacing_mm
-    return np.asarray(
-        share * labels.shape[0] / a * spacing[0] * labels.shape[1] / b * spacing[1], dtype=float
-    )
+    return np.asarray(share * labels.shape[0] / a * spacing[0] * labels.shape[1] / b * spacing[1])
 
 
 def region_rows(
@@ -447,7 +445,7 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
         np.rint(volume.voxels).clip(-32768, 32767).astype(np.int16), stored_axes
     )
     affine = volume.vox_to_ras @ inv_ornt_aff(stored_axes, volume.voxels.shape)  # type: ignore[no-untyped-call]
-    image = nib.Nifti1Image(np.asarray(voxels), affine)  # type: ignore[no-untyped-call]
+    image = nib.Nifti1Image(voxels, affine)  # type: ignore[no-untyped-call]
     image.header.set_xyzt_units("mm")  # type: ignore[no-untyped-call]
     return gzip.compress(image.to_bytes(), compresslevel=1, mtime=0)
 

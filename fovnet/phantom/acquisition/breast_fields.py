@@ -61,10 +61,10 @@ def _heights(half_mm: float, close: bool, rng: np.random.Generator) -> tuple[flo
 def _half_width(half_mm: float, close: bool, rng: np.random.Generator) -> float:
     """From 12 mm within the edge of the breast to 35 mm beyond it if close; else 6 to 11 cm, which include
     the edge of the other breast."""
-    return float(max(half_mm + rng.uniform(-12, 35), 32.0) if close else rng.uniform(60, 110))
+    return max(half_mm + rng.uniform(-12, 35), 32.0) if close else rng.uniform(60, 110)
 
 
 def _behind(rng: np.random.Generator) -> float:
     """How far a field of both breasts reaches behind their base, mm: it shows ribs only, or heart and
     lungs."""
-    return float(rng.uniform(5, 70) if rng.random() < FRONT_SHARE else rng.uniform(70, 160))
+    return rng.uniform(5, 70) if rng.random() < FRONT_SHARE else rng.uniform(70, 160)

@@ -45,7 +45,7 @@ def contour(person: Person) -> Contour:
         for paint in (*trunk.wall(person), *skin_folds.rolls(person), *limbs.legs(person))
         if paint.layer == Layer.SKIN
     ]
-    seen = np.asarray(rasterise(pieces_of(body), grid, person.morph) > 0)
+    seen = rasterise(pieces_of(body), grid, person.morph) > 0
     there = np.flatnonzero(seen.any(axis=(0, 1)))
     ends = []
     for axis, first in enumerate(affine[:2, 3].tolist()):

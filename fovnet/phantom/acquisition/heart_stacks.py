@@ -84,7 +84,7 @@ def _own_axes(
 def _planned(direction: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """The direction as planned by eye: about 6° off, of unit length."""
     beside = direction + rng.normal(0, 0.07, 3)
-    return np.asarray(beside / np.linalg.norm(beside))
+    return beside / np.linalg.norm(beside)
 
 
 def _heart_field_mm(rng: np.random.Generator) -> float:

@@ -114,7 +114,7 @@ def stacked(acquired: Plan, rng: np.random.Generator) -> Grid:
             grid = recut(grid, axis, 0.0, max(8, int(size[axis] / fine)), fine)
     head = acquired.family.name == NAMES[0]
     few = rng.random() < (0.5 if head and through < 2 else 0.25 if through < 2 else 0.15)
-    spacing = float(rng.uniform(6, 20) if few else rng.uniform(5, 10))
+    spacing = rng.uniform(6, 20) if few else rng.uniform(5, 10)
     most = max(3, int(size[through] / spacing))
     usual = (3, 8) if few else (20, 61) if through == 2 else (10, 41)
     slices = min(int(rng.integers(*usual)), most)
@@ -138,7 +138,7 @@ def quick(rng: np.random.Generator) -> tuple[Sequence, bool]:
         flips, flip_ms = int(rng.integers(48, 129)), rng.uniform(2, 5)
         kind = str(rng.choice(["magnetisation prepared", "saturation prepared"]))
         late = kind == "saturation prepared" and rng.random() < 0.6
-        ti = max(float(rng.uniform(1200, 3500) if late else rng.uniform(300, 1200)), flips * flip_ms / 2 + 5)
+        ti = max(rng.uniform(1200, 3500) if late else rng.uniform(300, 1200), flips * flip_ms / 2 + 5)
         tr = ti + flips * flip_ms / 2 + rng.uniform(100, 1500)
         return Sequence(
             "localiser, turbo FLASH", kind, tr, te, ti, flip, against, train=(flips, flip_ms)

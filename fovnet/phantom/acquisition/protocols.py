@@ -131,7 +131,7 @@ def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.r
         Acquisition(
             field_strength,
             label_voxels(spacing, grid.shape),
-            float(site.snr * rng.lognormal(0, 0.35)),
+            site.snr * rng.lognormal(0, 0.35),
             _coil(family, low - isocentre, high - isocentre, rng),
         ),
         _storage(plane, rng),

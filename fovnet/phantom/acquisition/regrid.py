@@ -22,7 +22,7 @@ def canonical(grid: Grid) -> Grid:
     order = closest_axes(grid.vox_to_ras)
     affine = grid.vox_to_ras @ inv_ornt_aff(order, grid.shape)  # type: ignore[no-untyped-call]
     i, j, k = (grid.shape[axis] for axis in order[:, 0].argsort().tolist())
-    return Grid((i, j, k), np.asarray(affine))
+    return Grid((i, j, k), affine)
 
 
 def about_its_middle(grid: Grid, axes: NDArray[np.float64]) -> Grid:

@@ -118,7 +118,7 @@ def _finger(
     for share in (0.45, 0.32, 0.23):
         step = np.array([np.sin(lean) * np.cos(turned), np.sin(turned), np.cos(lean) * np.cos(turned)])
         joints.append(joints[-1] + share * long_ * step)
-        turned += float(bent)
+        turned += bent
     line = np.array(joints) * grown
     yield from _covered(tube(line, np.array([11.0, 10.0, 9.0, 7.0]) * grown), 1.6)
     for first, second in pairwise(line):

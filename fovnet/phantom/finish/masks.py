@@ -63,7 +63,7 @@ def shown(
     elif hides == BRAIN:
         left = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])[labels]
     else:
-        left = np.asarray(labels != AIR) if hides == BACKGROUND else ~_face(labels, grid, marks)
+        left = labels != AIR if hides == BACKGROUND else ~_face(labels, grid, marks)
     return left if np.count_nonzero(left & (labels != AIR)) >= LEAST_SHOWN else None
 
 

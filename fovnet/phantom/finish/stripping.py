@@ -83,13 +83,13 @@ class Stripping:
             reach = float(along[beam].max(initial=0.0))
             ball = aside2 + (along - reach) ** 2 < radius * radius
             left = left | ball if kept else left & ~ball
-        return np.asarray(left)
+        return left
 
 
 def draw_stripping(rng: np.random.Generator) -> Stripping:
     """Of ten masks six are good, two too wide, one has local errors, and one lacks a part of the brain."""
     kind, smooth = rng.random(), rng.uniform(2.0, 5.0)
-    reach = float(rng.uniform(-0.4, 0.6) * smooth)
+    reach = rng.uniform(-0.4, 0.6) * smooth
     balls: tuple[tuple[float, float, float, float, float], ...] = ()
     gone = ""
     if kind < 0.2:

@@ -137,7 +137,7 @@ def ghosted(image: Floats, strength: float, copies: int, axis: int) -> Floats:
     for copy in range(1, copies):
         sign = -1.0 if copy % 2 else 1.0
         whole = whole + np.float32(sign * strength) * np.roll(image, round(copy * size / copies), axis)
-    return np.asarray(np.abs(whole), dtype=np.float32)
+    return np.abs(whole)
 
 
 def smeared(image: Floats, voxels: float, axis: int, begun: float = 0.5) -> Floats:
@@ -155,7 +155,7 @@ def zero_filled(image: Floats, share: float, axis: int) -> Floats:
     spectrum = fft.rfft(image, axis=axis)
     kept = max(2, int(np.ceil(share * (size // 2 + 1))))
     np.moveaxis(spectrum, axis, 0)[kept:] = 0
-    return np.asarray(np.abs(fft.irfft(spectrum, size, axis=axis)), dtype=np.float32)
+    return np.asarray(np.abs(fft.irfft(spectrum, size, axis=axis)))
 
 
 def with_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Generator) -> Floats:
@@ -173,7 +173,7 @@ def with_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Gen
     ]
     away = _distance(steps) / np.float32(radius)
     gain = 1 / (1 + np.exp(-(away - 1) * 12)) + 0.8 * np.exp(-(((away - 1.15) / 0.12) ** 2))
-    return np.asarray(image * gain, dtype=np.float32)
+    return np.asarray(image * gain)
 
 
 def piled_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Floats:
@@ -187,12 +187,12 @@ def piled_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Flo
     steps = [np.linspace(-h, h, size, dtype=np.float32) for h, size in zip(half, image.shape, strict=True)]
     away = _distance(steps) / np.float32(ball * np.sqrt(sum(h * h for h in half)))
     gain = (1 + 3 * np.exp(-(((away - 0.97) / 0.035) ** 2))) / (1 + np.exp(np.clip((away - 1) * 80, -50, 50)))
-    return np.asarray(image * gain, dtype=np.float32)
+    return np.asarray(image * gain)
 
 
 def _distance(steps: list[Floats]) -> Floats:
     """The distance (i, j, k) from the zero of `steps`, the coordinates along each axis."""
-    return np.asarray(np.sqrt(sum(_along(step, axis) ** 2 for axis, step in enumerate(steps))))
+    return np.sqrt(sum(_along(step, axis) ** 2 for axis, step in enumerate(steps)))
 
 
 def smooth_field(
@@ -221,9 +221,7 @@ def missed(
         field += _along(along * np.linspace(-1.5, 1.5, size), axis)
     whole = stretched(field.astype(np.float32), shape)
     edge = np.float32(np.quantile(whole[::4, ::4, ::4], 1 - share))
-    return np.asarray(
-        np.float32(rng.uniform(0.4, 1.0)) * np.clip((whole - edge) / np.float32(0.4), 0, 1), dtype=np.float32
-    )
+    return np.asarray(np.float32(rng.uniform(0.4, 1.0)) * np.clip((whole - edge) / np.float32(0.4), 0, 1))
 
 
 def stretched(coarse: Floats, shape: tuple[int, ...]) -> Floats:
@@ -248,7 +246,7 @@ def _wave(shape: tuple[int, ...], through: int, rng: np.random.Generator) -> Flo
     for axis, size in enumerate(shape):
         turns = 0.0 if axis == through else rng.uniform(3, 30) * rng.choice([-1, 1])
         total = total + _along((2 * np.pi * turns * np.arange(size) / size).astype(np.float32), axis)
-    return np.asarray(np.cos(total), dtype=np.float32)
+    return np.cos(total)
 
 
 def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:

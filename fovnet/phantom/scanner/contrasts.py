@@ -156,4 +156,4 @@ def _freely(
         return sequence, None
     share = rng.uniform(0.3, 1.0) if free else 0.0
     exponent = float(np.exp(rng.uniform(-0.7, 0.7))) if gamma else 1.0
-    return sequence, FreeContrast(share, int(rng.integers(2**31)), exponent, bool(inverted))
+    return sequence, FreeContrast(share, int(rng.integers(2**31)), exponent, inverted)

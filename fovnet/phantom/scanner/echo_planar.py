@@ -83,7 +83,7 @@ def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
     kernel[0, 0, 0] = 0.0                                 # a constant offset is removed by tuning
     field = fft.irfftn(fft.rfftn(wide) * kernel, wide.shape)
     inner = tuple(slice(m, m + size) for m, size in zip(margin, air.shape, strict=True))
-    return np.asarray(AIR_PPM * field[inner], dtype=np.float32)
+    return np.asarray(AIR_PPM * field[inner])
 
 
 def shimmed(field: Floats, air: Floats) -> Floats:
@@ -101,9 +101,7 @@ def shimmed(field: Floats, air: Floats) -> Floats:
     some = body[:: max(1, len(body) // 5000)]             # enough for ten coefficients
     design = np.stack([term.ravel()[some] for term in terms], axis=1)
     weights = np.linalg.lstsq(design, field.ravel()[some], rcond=None)[0].astype(np.float32)
-    return np.asarray(
-        field - sum(weight * term for weight, term in zip(weights, terms, strict=True)), dtype=np.float32
-    )
+    return np.asarray(field - sum(weight * term for weight, term in zip(weights, terms, strict=True)))
 
 
 def displaced(image: Floats, voxels: Floats, axis: int) -> Floats:

@@ -109,7 +109,7 @@ def scan(
     if acquisition.blur > 0:
         image = ndimage.gaussian_filter(image, acquisition.blur, truncate=2.5)
     image = image * sensitivity(image.shape, affine, acquisition.coil)
-    spacing = np.asarray(np.linalg.norm(affine[:3, :3], axis=0))
+    spacing = np.linalg.norm(affine[:3, :3], axis=0)
     if acquisition.coil.bias:
         image = image * smooth_field(image.shape, spacing, acquisition.coil.bias, rng)
     if acquisition.planar is not None:
@@ -143,13 +143,13 @@ def _received(
         whole = signals(table, replace(sequence, fat="in phase"), acquisition.field_strength)
         lost = whole - signals(table, sequence, acquisition.field_strength)
         lost_here = lost.astype(np.float32)[body.labels] * texture
-        spacing = np.asarray(np.linalg.norm(affine[:3, :3], axis=0))
-        image = image + averaged(np.asarray(lost_here), acquisition.average) * missed(
+        spacing = np.linalg.norm(affine[:3, :3], axis=0)
+        image = image + averaged(lost_here, acquisition.average) * missed(
             image.shape, spacing, flaws.unsuppressed, rng
         )
     if flaws.shift_mm:
         fat = (bright * [tissue.fat for tissue in table]).astype(np.float32)[body.labels] * texture
-        fat = averaged(np.asarray(fat), acquisition.average)
+        fat = averaged(fat, acquisition.average)
         voxels = flaws.shift_mm / float(np.linalg.norm(affine[:3, flaws.frequency]))
         image = image - fat + moved(fat, voxels, flaws.frequency)
     return (np.abs(image) if sequence.fat == "cancelling" else image), affine
@@ -178,7 +178,7 @@ def rician(image: Floats, sigma: float, rng: np.random.Generator) -> Floats:
     real += image
     other = rng.standard_normal(image.shape, dtype=np.float32)
     other *= np.float32(sigma)
-    return np.asarray(np.sqrt(real * real + other * other), dtype=np.float32)
+    return np.sqrt(real * real + other * other)
 
 
 def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: Coil) -> Floats:
@@ -250,4 +250,4 @@ def _grains() -> Floats:
     smooth = ndimage.gaussian_filter(noise, 1.4, mode="wrap") + 3.6 * ndimage.gaussian_filter(
         noise, 4.5, mode="wrap"
     )
-    return np.asarray(smooth / smooth.std(), dtype=np.float32)
+    return np.asarray(smooth / smooth.std())

@@ -140,9 +140,8 @@ def _inflow(flow: Floats, pd: Floats, t1: Floats, t2star: Floats, sequence: Sequ
     """Stationary tissue is saturated as in any gradient echo with short TR; inflowing blood is excited for
     the first time: PD sin α e^{-TE/T2*}."""
     stays = gradient_echo(pd, t1, t2star, sequence.tr, sequence.te, sequence.flip_deg)
-    return np.asarray(
-        (1 - flow) * stays + flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star)
-    )
+    moves = flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star)
+    return np.asarray((1 - flow) * stays + moves)
 
 
 FRESH = 0.1
@@ -177,7 +176,7 @@ def diffusion(tissues: tuple[Tissue, ...]) -> Floats:
     """
     t2, fat = _each(tissues, "t2")[:, 0], _each(tissues, "fat")
     moving = FREE_WATER * t2 / (t2 + 2 * STILL_T2)
-    return np.asarray(moving * (1 - 0.97 * fat))
+    return moving * (1 - 0.97 * fat)
 
 
 def _fat_share(f: Floats, fat: str) -> Floats:
@@ -193,5 +192,5 @@ def _flow(flow: Floats, sequence: Sequence) -> Floats:
     """Flow factor: blood that leaves the slice between excitation and refocusing is dark; unsaturated blood
     in a gradient echo is bright."""
     if sequence.kind in ("spin echo", "inversion recovery"):
-        return np.asarray(1 - 0.85 * flow)
-    return np.asarray(1 + 0.9 * flow) if sequence.kind == "gradient echo" else np.ones_like(flow)
+        return 1 - 0.85 * flow
+    return 1 + 0.9 * flow if sequence.kind == "gradient echo" else np.ones_like(flow)
