@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import as_completed
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.machine.locks import alone
-from fovnet.machine.parallel import spawned
+from fovnet.machine.parallel import in_order
 from fovnet.machine.threads import one_thread
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
@@ -98,27 +97,28 @@ def simulate_collection(
             "Give at least 1 of each.",
         )
     refuse_other_tables(out)
-    jobs = [(out, number, volumes_per_subject, seed, lacking, scanner) for number in range(1, subjects + 1)]
-    done: dict[int, tuple[list[Row], list[Row]]] = {}
-
-    def keep(number: int, rows: tuple[list[Row], list[Row]]) -> None:
-        done[number] = rows
-        if progress is not None:
-            progress(len(done) * volumes_per_subject, subjects * volumes_per_subject)
-
+    of_subject = partial(
+        simulate_subject, out, volumes=volumes_per_subject, seed=seed, without=lacking, scanner=scanner
+    )
+    volumes: list[Row] = []
+    regions: list[Row] = []
     with only_writer(out):
         for table in ("volumes.tsv", "regions.tsv"):    # a killed run leaves no rows of overwritten volumes
             (out / table).unlink(missing_ok=True)
-        if workers <= 1:
-            for job in jobs:
-                keep(job[1], simulate_subject(*job))
-        else:
-            _simulate_beside(jobs, workers, keep)
-        ordered = [done[number] for number in sorted(done)]
-        write_tsv(out / "regions.tsv", REGION_COLUMNS, (row for _, regions in ordered for row in regions))
-        return write_tsv(
-            out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes)
-        )
+        for rows, more_regions in in_order(of_subject, range(1, subjects + 1), workers, _died):
+            volumes += rows
+            regions += more_regions
+            if progress is not None:
+                progress(len(volumes), subjects * volumes_per_subject)
+        write_tsv(out / "regions.tsv", REGION_COLUMNS, regions)
+        return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volumes)
+
+
+def _died(number: int) -> tuple[list[Row], list[Row]]:
+    raise MemoryError(
+        f"the process that simulated subject {number} died twice, probably for lack of memory. Give fewer "
+        "--workers; finished volumes are not made again."
+    )
 
 
 def unlisted(table: Path) -> int:
@@ -146,20 +146,6 @@ def only_writer(out: Path) -> Iterator[None]:
         yield
     finally:
         os.close(place)
-
-
-def _simulate_beside(
-    jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callable[[int, tuple[list[Row], list[Row]]], None]
-) -> None:
-    """Simulate people in parallel and keep their rows as they finish; if interrupted, people not yet started
-    are cancelled."""
-    pool = spawned(workers)
-    try:
-        futures = {pool.submit(simulate_subject, *job): job[1] for job in jobs}
-        for future in as_completed(futures):
-            keep(futures[future], future.result())
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def refuse_other_tables(out: Path, own_labels: bool = False) -> None:

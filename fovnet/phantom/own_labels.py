@@ -360,7 +360,8 @@ def _scanned(
     if "free contrasts" not in lacking:
         sequence, contrast = freely(sequence, rng)
         acquired = replace(acquired, contrast=contrast)
-    finish = Finish() if "masks" in lacking else draw_finish(False, _shape(body, acquired), rng)
+    shape = tuple(size // n for size, n in zip(body.labels.shape, acquired.average, strict=True))
+    finish = Finish() if "masks" in lacking else draw_finish(False, shape, rng)
     volume = scan(body, sequence, acquired, rng, given.tissues, given.name)
     solid = shows(given.tissues)[body.labels]
     kept = averaged(solid.astype(np.float32), acquired.average)
@@ -405,22 +406,17 @@ def _acquisition(
     return Acquisition(field, (a, b, c), snr * rng.lognormal(0, spread), coil, flaws=flaws)
 
 
-def _shape(body: LabelVolume, acquired: Acquisition) -> tuple[int, int, int]:
-    i, j, k = (size // n for size, n in zip(body.labels.shape, acquired.average, strict=True))
-    return i, j, k
-
-
 def _part(body: LabelVolume, small: bool, rng: np.random.Generator) -> LabelVolume:
     """The whole label volume, or in four of ten scans a box of a half to all of it along each axis."""
     if not small or rng.random() > 0.4:
         return body
     shape = np.asarray(body.labels.shape)
     size = np.maximum(np.minimum(shape, 8), (shape * rng.uniform(0.5, 1.0, 3)).astype(int))
-    first = np.array([int(rng.integers(free + 1)) for free in shape - size])
+    first = np.array([rng.integers(free + 1) for free in shape - size])
     affine = body.vox_to_ras.copy()
     affine[:3, 3] += affine[:3, :3] @ first
-    i, j, k = (slice(int(a), int(a + n)) for a, n in zip(first, size, strict=True))
-    return LabelVolume(body.labels[i, j, k], affine)
+    box = tuple(slice(a, a + n) for a, n in zip(first, size, strict=True))
+    return LabelVolume(body.labels[box], affine)
 
 
 def _regions(given: Segmentation, heights: NDArray[np.float64], area_mm2: NDArray[np.float64]) -> list[Row]:

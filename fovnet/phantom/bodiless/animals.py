@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fovnet.phantom.bodiless.thing import Point
+from fovnet.phantom.bodiless.thing import Point, log_uniform
 from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Tube, tube
 from fovnet.phantom.scanner.tissues import label_of
@@ -37,7 +37,7 @@ FINGERS = ((33.0, 70.0), (12.0, 80.0), (-9.0, 74.0), (-29.0, 58.0), (46.0, 62.0)
 
 def rodent(rng: np.random.Generator) -> Iterator[Paint]:
     """A mouse, a rat or a guinea pig, its legs to the sides, with a tail or none."""
-    return _animal(float(np.exp(rng.uniform(np.log(60), np.log(260)))), 1.0, rng)
+    return _animal(log_uniform(60, 260, rng), 1.0, rng)
 
 
 def rabbit(rng: np.random.Generator) -> Iterator[Paint]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.bodiless.thing import PARTS
+from fovnet.phantom.bodiless.thing import PARTS, log_uniform
 from fovnet.phantom.scanner.tissues import AIR, TISSUES, Tissue
 
 PLASTIC = Tissue("plastic", 0.0, (500.0, 500.0), (0.5, 0.5), (0.3, 0.3), mottle=0.0)
@@ -33,10 +33,10 @@ def filling(rng: np.random.Generator) -> Tissue:
         t1, t2 = rng.uniform(2400, 3200), rng.uniform(900, 2200)
         return _tissue("water", t1, t2, 1.0, 0.0, mottle)
     if kind < 0.6:
-        t1 = float(np.exp(rng.uniform(np.log(40), np.log(1500))))
+        t1 = log_uniform(40, 1500, rng)
         return _tissue("doped water", t1, t1 * rng.uniform(0.5, 0.95), 1.0, 0.0, mottle)
     if kind < 0.85:
-        t1, t2 = rng.uniform(400, 2500), float(np.exp(rng.uniform(np.log(20), np.log(150))))
+        t1, t2 = rng.uniform(400, 2500), log_uniform(20, 150, rng)
         return _tissue("gel", t1, t2, rng.uniform(0.85, 1.0), 0.0, mottle)
     return _tissue(
         "oil", rng.uniform(180, 900), rng.uniform(50, 160), rng.uniform(0.8, 1.0),

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from fovnet.phantom.acquisition.coils import fallen_off
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.bodiless.kinds import HELD_OUT, TRAINING
-from fovnet.phantom.bodiless.thing import Thing
+from fovnet.phantom.bodiless.thing import Thing, log_uniform
 from fovnet.phantom.finish.masks import BACKGROUND, Finish, draw_finish, finished
 from fovnet.phantom.geometry.raster import Grid, rasterise
 from fovnet.phantom.geometry.solids import FAR, Floats
@@ -111,7 +111,7 @@ def _field(thing: Thing, turn: NDArray[np.float64], plane: str, rng: np.random.G
     corners = np.stack(np.meshgrid(*zip(low, high, strict=True), indexing="ij"), axis=-1).reshape(-1, 3)
     placed = corners @ turn                             # the inverse of a rotation is its transpose
     size, middle = np.ptp(placed, axis=0), (placed.min(axis=0) + placed.max(axis=0)) / 2
-    across = float(np.exp(rng.uniform(*np.log(AROUND))))
+    across = log_uniform(*AROUND, rng)
     fields = np.clip(size * across * np.exp(rng.uniform(-0.2, 0.2, 3)), LEAST_MM, MOST_MM)
     through = ACROSS.get(plane)
     matrix = int(rng.integers(*MATRIX))
@@ -119,7 +119,7 @@ def _field(thing: Thing, turn: NDArray[np.float64], plane: str, rng: np.random.G
     spacing = np.full(3, max(pixel, 0.7) if through is not None else max(1.5 * pixel, 1.2))
     if through is not None:
         most = float(fields[through]) / SLICES[0]
-        spacing[through] = min(float(np.exp(rng.uniform(*np.log(STEP_MM)))), max(most, STEP_MM[0]))
+        spacing[through] = min(log_uniform(*STEP_MM, rng), max(most, STEP_MM[0]))
     shape = np.maximum(np.rint(fields / spacing).astype(int), 16)
     if through is not None:
         shape[through] = int(np.clip(shape[through], *SLICES))
@@ -134,7 +134,7 @@ def _field(thing: Thing, turn: NDArray[np.float64], plane: str, rng: np.random.G
 
 def _acquisition(grid: Grid, plane: str, rng: np.random.Generator) -> Acquisition:
     """Coil, flaws and noise: even and clean in one volume of three."""
-    field, snr = float(rng.choice([1.5, 3.0])), float(np.exp(rng.uniform(np.log(6), np.log(120))))
+    field, snr = float(rng.choice([1.5, 3.0])), log_uniform(6, 120, rng)
     if rng.random() < CAREFUL_SHARE:
         return Acquisition(field, snr=max(snr, 20.0))
     coil = fallen_off(Coil(), grid, np.zeros(3), rng)

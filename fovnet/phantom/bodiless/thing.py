@@ -46,6 +46,11 @@ def walled(inner: Solid, label: int, wall_mm: float = 2.0) -> list[Paint]:
     return [Paint(inner.shrunk(-wall_mm), WALL), Paint(inner, label)]
 
 
+def log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
+    """A number of any order of magnitude between two."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
 def on_circle(radius: float, angle: float) -> tuple[float, float]:
     """x and y of the point of a circle about the axis at that angle, radians, from the right to the front."""
     return radius * float(np.cos(angle)), radius * float(np.sin(angle))

@@ -163,7 +163,7 @@ def along_slices(
     return heights_mm, np.pad(area_mm2, (before, behind))
 
 
-def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generator) -> Finish:
+def draw_finish(head: bool, shape: tuple[int, ...], rng: np.random.Generator) -> Finish:
     """The processing of an image; one of two heads has lost its skull or its face.
 
     Brain collections have tight boxes, or the 256 mm cube that FreeSurfer makes (Fischl 2012, NeuroImage
@@ -178,10 +178,10 @@ def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generato
     low = rng.uniform(0, 60)
     # narrower would be like a label map
     clipped = (low, low + rng.uniform(560, 900)) if dice[1] < 0.12 else (0.0, np.inf)
-    border = rng.integers(0, 1 + np.array(shape[:2]) // 3) if dice[2] < 0.12 else np.zeros(2, dtype=int)
+    a, b = rng.integers(0, 1 + np.array(shape[:2]) // 3).tolist() if dice[2] < 0.12 else (0, 0)
     below = rng.uniform(100, 700) if dice[3] < 0.06 else 0.0
     cropped = int(rng.integers(0, 9)) if hides and dice[4] < 0.4 else None
-    finish = Finish(hides, clipped, below, (int(border[0]), int(border[1])), cropped)
+    finish = Finish(hides, clipped, below, (a, b), cropped)
     return stripped(finish, rng) if hides == BRAIN else finish
 
 

@@ -258,8 +258,8 @@ def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
     dice = rng.random(10)
     if rng.random() < 0.45:
         return Flaws(phase, through)
-    sharp = rng.uniform(0.45, 0.9, 2)
-    smear = rng.uniform(0, 1.2, 3) if dice[8] < 0.3 else np.zeros(3)
+    sharp, also = rng.uniform(0.45, 0.9, 2).tolist()
+    i, j, k = rng.uniform(0, 1.2, 3).tolist() if dice[8] < 0.3 else (0.0, 0.0, 0.0)
     return Flaws(
         phase,
         through,
@@ -267,11 +267,9 @@ def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
         voids=int(rng.integers(1, 3)) if dice[1] < 0.1 else 0,
         ghost=(rng.uniform(0.04, 0.2), int(rng.integers(2, 5))) if dice[2] < 0.15 else (0.0, 2),
         motion=rng.uniform(1, 4) if dice[3] < 0.15 else 0.0,
-        kept=(float(sharp[0]), float(sharp[1]) if rng.random() < 0.5 else 1.0)
-        if dice[4] < 0.25
-        else (1.0, 1.0),
+        kept=(sharp, also if rng.random() < 0.5 else 1.0) if dice[4] < 0.25 else (1.0, 1.0),
         spike=rng.uniform(15, 90) if dice[5] < 0.05 else 0.0,
         lines=int(rng.integers(1, 5)) if dice[6] < 0.06 else 0,
         uneven=rng.uniform(0.03, 0.25) if dice[7] < 0.15 else 0.0,
-        smear=(float(smear[0]), float(smear[1]), float(smear[2])),
+        smear=(i, j, k),
     )

@@ -88,7 +88,7 @@ class Acquisition:
 
 def scan(
     body: LabelVolume, sequence: Sequence, acquisition: Acquisition, rng: np.random.Generator,
-    tissues: Many[Tissue] = TISSUES, source: str = "simulated",
+    tissues: tuple[Tissue, ...] = TISSUES, source: str = "simulated",
 ) -> Volume:
     """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided by
     `acquisition.average`, without voxels that fold over.
@@ -97,15 +97,14 @@ def scan(
     is half as bright), point spread, coil sensitivity, Rician noise.  Trailing label voxels that do not fill
     a voxel are dropped. Raises VolumeError "label-outside-table" for a label the table does not have.
     """
-    table = tuple(tissues)
-    if body.labels.size and not 0 <= int(body.labels.min()) <= int(body.labels.max()) < len(table):
+    if body.labels.size and not 0 <= int(body.labels.min()) <= int(body.labels.max()) < len(tissues):
         raise VolumeError(
             "label-outside-table",
             f"{source}: labels {body.labels.min()} to {body.labels.max()}, but the table has tissues 0 to "
-            f"{len(table) - 1}. Map the labels to the table, or pass the table that belongs to them.",
+            f"{len(tissues) - 1}. Map the labels to the table, or pass the table that belongs to them.",
         )
     flaws = acquisition.flaws
-    image, affine = _received(body, sequence, acquisition, table, rng)
+    image, affine = _received(body, sequence, acquisition, tissues, rng)
     if acquisition.blur > 0:
         image = ndimage.gaussian_filter(image, acquisition.blur, truncate=2.5)
     image = image * sensitivity(image.shape, affine, acquisition.coil)
@@ -113,7 +112,7 @@ def scan(
     if acquisition.coil.bias:
         image = image * smooth_field(image.shape, spacing, acquisition.coil.bias, rng)
     if acquisition.planar is not None:
-        air = averaged(air_share(table)[body.labels], acquisition.average)
+        air = averaged(air_share(tissues)[body.labels], acquisition.average)
         image = read_out(image, air, affine, acquisition.planar, acquisition.field_strength)
     image = image * np.float32(1000 / max(_bright_level(image) * 1.6, 1e-6))
     image = before_noise(image, spacing, flaws, rng)

@@ -134,8 +134,3 @@ def shows(tissues: Sequence[Tissue]) -> NDArray[np.bool_]:
 def label_of(name: str) -> int:
     """The label of a tissue of `TISSUES`; KeyError for an unknown name."""
     return _INDEX[name]
-
-
-def names(tissues: Sequence[Tissue] = TISSUES) -> tuple[str, ...]:
-    """The names of a tissue table in label order."""
-    return tuple(tissue.name for tissue in tissues)
