@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import as_completed
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,11 +19,11 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.machine.locks import alone
-from fovnet.machine.parallel import spawned
+from fovnet.machine.parallel import in_order
 from fovnet.machine.threads import one_thread
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
-from fovnet.phantom.acquisition.protocols import SITES, Plan, Site, plan
+from fovnet.phantom.acquisition.protocols import AS_THEY_ARE, SITES, Plan, Site, any_axes, plan
 from fovnet.phantom.anatomy.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.bodiless.kinds import draw_kind
 from fovnet.phantom.bodiless.scans import PLANES, thing_volume
@@ -40,7 +39,7 @@ from fovnet.phantom.scanner.scan import LabelVolume, averaged, scan
 from fovnet.phantom.scanner.tissues import AIR
 from fovnet.phantom.variety import varied
 from fovnet.records import clear_unfinished, read_json, read_tsv, replace_with, write_json, write_tsv
-from fovnet.regions import DEFAULT, NONE, Vocabulary
+from fovnet.regions import DEFAULT, NONE
 from fovnet.volume.orient import MAX_TILT_DEG, tilt_deg
 from fovnet.volume.volume import Volume
 
@@ -98,27 +97,28 @@ def simulate_collection(
             "Give at least 1 of each.",
         )
     refuse_other_tables(out)
-    jobs = [(out, number, volumes_per_subject, seed, lacking, scanner) for number in range(1, subjects + 1)]
-    done: dict[int, tuple[list[Row], list[Row]]] = {}
-
-    def keep(number: int, rows: tuple[list[Row], list[Row]]) -> None:
-        done[number] = rows
-        if progress is not None:
-            progress(len(done) * volumes_per_subject, subjects * volumes_per_subject)
-
+    of_subject = partial(
+        simulate_subject, out, volumes=volumes_per_subject, seed=seed, without=lacking, scanner=scanner
+    )
+    volumes: list[Row] = []
+    regions: list[Row] = []
     with only_writer(out):
         for table in ("volumes.tsv", "regions.tsv"):    # a killed run leaves no rows of overwritten volumes
             (out / table).unlink(missing_ok=True)
-        if workers <= 1:
-            for job in jobs:
-                keep(job[1], simulate_subject(*job))
-        else:
-            _simulate_beside(jobs, workers, keep)
-        ordered = [done[number] for number in sorted(done)]
-        write_tsv(out / "regions.tsv", REGION_COLUMNS, (row for _, regions in ordered for row in regions))
-        return write_tsv(
-            out / "volumes.tsv", VOLUME_COLUMNS, (row for volumes, _ in ordered for row in volumes)
-        )
+        for rows, more_regions in in_order(of_subject, range(1, subjects + 1), workers, _died):
+            volumes += rows
+            regions += more_regions
+            if progress is not None:
+                progress(len(volumes), subjects * volumes_per_subject)
+        write_tsv(out / "regions.tsv", REGION_COLUMNS, regions)
+        return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volumes)
+
+
+def _died(number: int) -> tuple[list[Row], list[Row]]:
+    raise MemoryError(
+        f"the process that simulated subject {number} died twice, probably for lack of memory. Give fewer "
+        "--workers; finished volumes are not made again."
+    )
 
 
 def unlisted(table: Path) -> int:
@@ -146,16 +146,6 @@ def only_writer(out: Path) -> Iterator[None]:
         yield
     finally:
         os.close(place)
-
-
-def _simulate_beside(
-    jobs: Sequence[tuple[Any, ...]], workers: int, keep: Callable[[int, tuple[list[Row], list[Row]]], None]
-) -> None:
-    """Simulate people in parallel and keep their rows as they finish."""
-    with spawned(workers) as pool:
-        futures = {pool.submit(simulate_subject, *job): job[1] for job in jobs}
-        for future in as_completed(futures):
-            keep(futures[future], future.result())
 
 
 def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
@@ -199,7 +189,7 @@ def simulate_subject(
     person = sample_person((seed, number), without)
     marks = landmarks(person)
     rng = np.random.default_rng([seed, number, 1])
-    site = SITES[int(rng.integers(len(SITES)))]
+    site = SITES[rng.integers(len(SITES))]
     # other names on a scanner: such an archive stands beside simulated people of all sites
     subject_id = f"{'sub' if scanner is None else f'site{scanner}'}-{number:04d}"
     rows: list[Row] = []
@@ -209,9 +199,8 @@ def simulate_subject(
         bodiless = 0 < at == volumes - 1 and bool(rng.integers(NO_BODY_EVERY) == 0)
         if bodiless:
             kind = str(rng.choice([*ODDITIES, *BOTTLES, *BOTTLES]))
-            thing = None if "things of many kinds" in without else _draw_thing(key)
-            make = _thing_maker(thing) if thing else _no_body_maker(kind, person, marks, site, key, without)
-            rows.append(_no_body_row(volume_id, subject_id, site, thing[1] if thing else "axial"))
+            plane, make = _bodiless(kind, person, marks, site, key, without)
+            about: Row = {"plane": plane, "field_of_view": "no body"}
         else:
             acquired = plan(person, marks, family, site, np.random.default_rng([seed, number, 2, at]))
             if scanner is None:
@@ -219,8 +208,12 @@ def simulate_subject(
             else:
                 acquired = varied(acquired, person, marks, key, without | WITHOUT)
                 acquired = scanner_of(scanner).images(acquired, np.random.default_rng([*key, 91]))
-            make = partial(_with_body, person, acquired, paint=partial(label_volume, without=without))
-            rows.append(_volume_row(volume_id, subject_id, person, acquired))
+            make = partial(_with_body, person, acquired, partial(label_volume, without=without))
+            about = _columns(person, acquired)
+        rows.append({
+            "volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz",
+            "site": site.name, "manufacturer": site.manufacturer, **about,
+        })
         # the last of a person's volumes may be without a body: with more a person, one with a body is there
         choices = [bodiless, *sorted(without), *([] if scanner is None else [f"scanner {scanner}"])]
         regions += [
@@ -231,11 +224,12 @@ def simulate_subject(
 
 RECIPE = 17     # raised when the same seeds give other volumes: those of an older release are then made again
 Made = tuple[Volume, NDArray[np.int64], list[Row]]
+Make = Callable[[np.random.Generator], Made]
+Painter = Callable[[Person, Grid], LabelVolume]
 
 
 def _kept(
-    out: Path, volume_id: str, key: tuple[int, int, int], choices: list[Any],
-    make: Callable[[np.random.Generator], Made],
+    out: Path, volume_id: str, key: tuple[int, int, int], choices: list[Any], make: Make
 ) -> list[Row]:
     """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier run made
     exactly this one, by the same `choices`."""
@@ -259,66 +253,53 @@ def _facts(path: Path) -> dict[str, Any]:
         return {}
 
 
-Painter = Callable[[Person, Grid], LabelVolume]
-
-
-def _with_body(
-    person: Person, acquired: Plan, rng: np.random.Generator, *, paint: Painter = label_volume,
-    nothing: bool = False,
-) -> Made:
+def _with_body(person: Person, acquired: Plan, paint: Painter, rng: np.random.Generator) -> Made:
     volume, regions = acquire(person, acquired, rng, paint)
-    return (
-        volume, acquired.stored_axes,
-        [_span(NONE, np.arange(volume.voxels.shape[2]))] if nothing else regions,
-    )
-
-
-def _no_body_maker(
-    kind: str, person: Person, marks: Landmarks, site: Site, key: tuple[int, int, int],
-    without: frozenset[str],
-) -> Callable[[np.random.Generator], Made]:
-    """The function that makes a volume without a body: of that kind, or in one of ARM_EVERY of one of the
-    person's arms."""
-    rng = np.random.default_rng([*key, 6])
-    if "small fields" not in without and rng.integers(ARM_EVERY) == 0:
-        fine = "joints and organs" not in without
-        return partial(
-            _with_body, person, arm_plan(person, marks, site, rng, fine), paint=partial(arm_alone, fine=fine),
-            nothing=True,
-        )
-    return partial(_no_body, kind)
+    return volume, acquired.stored_axes, regions
 
 
 THING_SHARE = 2 / 3
 """Share of the volumes without a body that show a thing of `bodiless.kinds`."""
 
 
-def _draw_thing(key: tuple[int, int, int]) -> tuple[str, str] | None:
-    """A kind for training and a plane, or None: an arm, noise or a plain bottle instead."""
+def _bodiless(
+    kind: str, person: Person, marks: Landmarks, site: Site, key: tuple[int, int, int],
+    without: frozenset[str],
+) -> tuple[str, Make]:
+    """The plane of a volume without a body, and the function that makes it: of a thing for training, of one
+    of the person's arms, or of that kind of ODDITIES."""
     rng = np.random.default_rng([*key, 7])
-    kind, plane = draw_kind(rng), str(rng.choice(PLANES))
-    return (kind, plane) if rng.random() < THING_SHARE else None
-
-
-def _thing_maker(thing: tuple[str, str]) -> Callable[[np.random.Generator], Made]:
-    return partial(_thing, *thing)
+    thing, plane = draw_kind(rng), str(rng.choice(PLANES))
+    if "things of many kinds" not in without and rng.random() < THING_SHARE:
+        return plane, partial(_thing, thing, plane)
+    rng = np.random.default_rng([*key, 6])
+    if "small fields" not in without and rng.integers(ARM_EVERY) == 0:
+        fine = "joints and organs" not in without
+        acquired = arm_plan(person, marks, site, rng, fine)
+        return "axial", partial(_arm, person, acquired, partial(arm_alone, fine=fine))
+    return "axial", partial(_oddity, kind)
 
 
 def _thing(kind: str, plane: str, rng: np.random.Generator) -> Made:
-    """A volume of a thing, stored along axes in any order, with every slice `none`."""
+    """A volume of a thing, stored along axes in any order."""
     volume = thing_volume(kind, plane, rng)
-    axes = np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1).astype(np.int64)
-    return volume, axes, [_span(NONE, np.arange(volume.voxels.shape[2]))]
+    return volume, any_axes(rng), _none_throughout(volume)
 
 
-def _no_body(kind: str, rng: np.random.Generator) -> Made:
+def _arm(person: Person, acquired: Plan, paint: Painter, rng: np.random.Generator) -> Made:
+    volume, _ = acquire(person, acquired, rng, paint)
+    return volume, acquired.stored_axes, _none_throughout(volume)
+
+
+def _oddity(kind: str, rng: np.random.Generator) -> Made:
     """A volume of one of ODDITIES, with as many grey levels as bodies have, stored along RAS axes."""
     volume = oddity(kind, rng)
-    bright = replace(
-        volume, voxels=volume.voxels * np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99))
-    )
-    axes = np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64)
-    return bright, axes, [_span(NONE, np.arange(volume.voxels.shape[2]))]
+    bright = volume.voxels * np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99))
+    return replace(volume, voxels=bright), AS_THEY_ARE, _none_throughout(volume)
+
+
+def _none_throughout(volume: Volume) -> list[Row]:
+    return [span_row(NONE, np.arange(volume.voxels.shape[2]))]
 
 
 def acquire(
@@ -336,26 +317,21 @@ def acquire(
     if visible is not None:
         labels = np.where(visible, labels, AIR)
     shift = np.eye(4)
-    shift[:3, 3] = -np.asarray(acquired.isocentre_mm)
-    volume = scan(LabelVolume(labels, shift @ grid.vox_to_ras), acquired.sequence, acquired.acquisition, rng)
+    shift[:3, 3] = -acquired.isocentre_mm
+    whole = scan(LabelVolume(labels, shift @ grid.vox_to_ras), acquired.sequence, acquired.acquisition, rng)
+    average, finish, side_region = acquired.acquisition.average, acquired.finish, acquired.family.side_region
+    volume, up = finished(whole, visible, average, finish), acquired.isocentre_mm[2]
     if acquired.turn:
-        rows = _claimed_rows(labels, grid, marks, acquired, visible)
-        return claimed(
-            finished(volume, visible, acquired.acquisition.average, acquired.finish), acquired.turn
-        ), rows
-    heights = volume.slice_heights_mm() + acquired.isocentre_mm[2]
-    area = body_area_mm2(labels, acquired)
-    heights, area = along_slices(
-        heights, area, visible, acquired.acquisition.average, acquired.finish, float(volume.spacing_mm[2])
-    )
-    volume = finished(volume, visible, acquired.acquisition.average, acquired.finish)
+        return claimed(volume, acquired.turn), _claimed_rows(labels, grid, marks, acquired, visible)
     if acquired.tilted and acquired.truthful:
-        return volume, _reached(
-            rows_in_mm(labels, grid, marks, acquired.family.side_region, acquired.isocentre_mm[2]), volume
-        )
+        return volume, _reached(rows_in_mm(labels, grid, marks, side_region, up), volume)
     if not acquired.truthful:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
-    return volume, region_rows(heights, area, marks, acquired.family.side_region)
+    heights, area = along_slices(
+        whole.slice_heights_mm() + up, body_area_mm2(labels, acquired), visible, average, finish,
+        float(whole.spacing_mm[2]),
+    )
+    return volume, region_rows(heights, area, marks, side_region)
 
 
 def _reached(rows: list[Row], volume: Volume) -> list[Row]:
@@ -414,15 +390,12 @@ def body_area_mm2(labels: NDArray[np.integer], acquired: Plan) -> NDArray[np.flo
     """(k,) area of body in each slice of the acquired grid, mm²."""
     a, b, c = acquired.acquisition.average
     share = averaged((labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, c)).ravel()
-    spacing = np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
-    return np.asarray(
-        share * labels.shape[0] / a * spacing[0] * labels.shape[1] / b * spacing[1], dtype=float
-    )
+    spacing = acquired.grid.spacing_mm
+    return np.asarray(share * labels.shape[0] / a * spacing[0] * labels.shape[1] / b * spacing[1])
 
 
 def region_rows(
-    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], marks: Landmarks, side_region: str,
-    vocabulary: Vocabulary = DEFAULT,
+    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], marks: Landmarks, side_region: str
 ) -> list[Row]:
     """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the soles,
     ascending.
@@ -433,18 +406,18 @@ def region_rows(
     the first to the last slice that is not none.
     """
     chain = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
-    chain = np.where((chain < len(vocabulary.chain)) & (area_mm2 >= SLIVER_MM2), chain, -1)
+    chain = np.where((chain < len(DEFAULT.chain)) & (area_mm2 >= SLIVER_MM2), chain, -1)
     rows = [
-        _span(name, np.flatnonzero(chain == rung))
-        for rung, name in enumerate(vocabulary.chain)
+        span_row(name, np.flatnonzero(chain == rung))
+        for rung, name in enumerate(DEFAULT.chain)
         if np.any(chain == rung)
     ]
     if side_region and rows:
-        rows.append(_span(side_region, np.flatnonzero(chain >= 0)))
-    return rows or [_span(NONE, np.arange(len(heights_mm)))]
+        rows.append(span_row(side_region, np.flatnonzero(chain >= 0)))
+    return rows or [span_row(NONE, np.arange(len(heights_mm)))]
 
 
-def _span(region: str, slices: NDArray[np.intp]) -> Row:
+def span_row(region: str, slices: NDArray[np.intp]) -> Row:
     return {"region": region, "first_slice": int(slices[0]), "last_slice": int(slices[-1])}
 
 
@@ -458,22 +431,14 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
         np.rint(volume.voxels).clip(-32768, 32767).astype(np.int16), stored_axes
     )
     affine = volume.vox_to_ras @ inv_ornt_aff(stored_axes, volume.voxels.shape)  # type: ignore[no-untyped-call]
-    image = nib.Nifti1Image(np.asarray(voxels), affine)  # type: ignore[no-untyped-call]
+    image = nib.Nifti1Image(voxels, affine)  # type: ignore[no-untyped-call]
     image.header.set_xyzt_units("mm")  # type: ignore[no-untyped-call]
     return gzip.compress(image.to_bytes(), compresslevel=1, mtime=0)
 
 
-def _no_body_row(volume_id: str, subject_id: str, site: Site, plane: str) -> Row:
+def _columns(person: Person, acquired: Plan) -> Row:
+    """What volumes.tsv tells of a volume with a body."""
     return {
-        "volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz",
-        "site": site.name, "manufacturer": site.manufacturer, "plane": plane, "field_of_view": "no body",
-    }
-
-
-def _volume_row(volume_id: str, subject_id: str, person: Person, acquired: Plan) -> Row:
-    return {
-        "volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz",
-        "site": acquired.site.name, "manufacturer": acquired.site.manufacturer,
         "field_strength": f"{acquired.acquisition.field_strength:g}", "sequence": acquired.sequence.name,
         "plane": acquired.plane, "sex": person.sex, "field_of_view": acquired.family.name,
     }

@@ -21,11 +21,11 @@ from scipy import ndimage
 
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
-from fovnet.phantom.scanner.tissues import Tissue
+from fovnet.phantom.scanner.tissues import AIR, TISSUES, Tissue
 from fovnet.volume.volume import Volume
 
 WATER = (
-    Tissue("air", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0),
+    TISSUES[AIR],
     Tissue("doped water", 1.0, (300.0, 320.0), (250.0, 240.0), (200.0, 190.0), mottle=0.0),
 )
 BOTTLES = ("sphere", "upright cylinder", "lying cylinder")
@@ -48,13 +48,13 @@ def oddity(kind: str, rng: np.random.Generator) -> Volume:
     if kind == "smooth noise":
         grains = ndimage.gaussian_filter(rng.normal(size=shape), rng.uniform(0.7, 3.0)).astype(np.float32)
         return Volume(grains - grains.min(), affine, kind)
-    sequence = BRIGHT[int(rng.integers(len(BRIGHT)))]
-    radius_mm = float(rng.uniform(60, 110))
+    sequence = BRIGHT[rng.integers(len(BRIGHT))]
+    radius_mm = rng.uniform(60, 110)
     inside = (
         _several(shape, spacing, rng) if kind == SMALL_BOTTLES else _inside(kind, shape, spacing, radius_mm)
     )
     return scan(
-        LabelVolume(inside.astype(np.uint8), affine), sequence, Acquisition(snr=float(rng.uniform(20, 60))),
+        LabelVolume(inside.astype(np.uint8), affine), sequence, Acquisition(snr=rng.uniform(20, 60)),
         rng, WATER, kind,
     )
 
@@ -65,7 +65,7 @@ def _several(
     """(i, j, k) whether a voxel is in one of three to six upright bottles near the middle."""
     x, y, z = _places(shape, spacing)
     inside = np.zeros(shape, dtype=bool)
-    for _ in range(int(rng.integers(3, 7))):
+    for _ in range(rng.integers(3, 7)):
         (a, b, c), radius, half = rng.uniform(-80, 80, 3), rng.uniform(10, 35), rng.uniform(15, 60)
         inside |= ((x - a) ** 2 + (y - b) ** 2 < radius**2) & (
             np.abs(z - c * shape[2] * spacing[2] / 400) < half

@@ -34,15 +34,14 @@ class Scanner:
         """The same field of view on this scanner, with one of its sequences."""
         number = int(rng.integers(len(self.sequences)))
         coil = Coil(self._elements(acquired), self.reach_mm, 0.97, 200.0, self.bias)
-        acquisition = replace(
-            acquired.acquisition, contrast=self.contrasts[number], coil=coil, snr=self.snr, planar=None
+        return replace(acquired, sequence=self.sequences[number]).received(
+            contrast=self.contrasts[number], coil=coil, snr=self.snr, planar=None
         )
-        return replace(acquired, sequence=self.sequences[number], acquisition=acquisition)
 
     def _elements(self, acquired: Plan) -> tuple[tuple[float, float, float], ...]:
         """Centres (c, 3) in mm: beside the middle of the field, as far along the body as it reaches."""
         shape, axes = np.array(acquired.grid.shape), acquired.grid.vox_to_ras
-        x, y, z = axes[:3] @ (*(shape - 1) / 2, 1.0) - np.asarray(acquired.isocentre_mm)
+        x, y, z = axes[:3] @ (*(shape - 1) / 2, 1.0) - acquired.isocentre_mm
         half = np.abs(axes[:3, :3]) @ shape / 2
         reach = min(half[2], 250.0)
         across, deep = 0.7 * min(half[0], 180.0), float(y + self.side * min(half[1], 140.0))
@@ -58,12 +57,12 @@ def scanner_of(seed: int) -> Scanner:
     sequences = tuple(SEQUENCES[int(at)] for at in rng.integers(len(SEQUENCES), size=3))
     contrasts = tuple(
         FreeContrast(
-            float(rng.uniform(0.6, 1.0)), int(rng.integers(2**31)), float(np.exp(rng.uniform(-0.7, 0.7))),
+            rng.uniform(0.6, 1.0), int(rng.integers(2**31)), float(np.exp(rng.uniform(-0.7, 0.7))),
             inverted=last,
         )
         for last in (False, False, True)
     )
     return Scanner(
-        sequences, contrasts, float(rng.uniform(35, 70)), float(rng.choice([-1, 1])),
-        float(rng.uniform(0.35, 0.6)), float(rng.uniform(7, 12)),
+        sequences, contrasts, rng.uniform(35, 70), float(rng.choice([-1, 1])),
+        rng.uniform(0.35, 0.6), rng.uniform(7, 12),
     )

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.phantom.acquisition.coils import fallen_off
-from fovnet.phantom.acquisition.protocols import SEQUENCES, SITES
+from fovnet.phantom.acquisition.fitting import heights_mm
+from fovnet.phantom.acquisition.protocols import SEQUENCES, SITES, any_axes
 from fovnet.phantom.collection import (
     OWN_LABELS,
     REGION_COLUMNS,
@@ -39,15 +40,16 @@ from fovnet.phantom.collection import (
     nifti_bytes,
     only_writer,
     refuse_other_tables,
+    span_row,
     volume_table,
 )
 from fovnet.phantom.features import left_out
 from fovnet.phantom.finish.masks import BACKGROUND, Finish, draw_finish, finished
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.scanner.artefacts import Flaws, draw_flaws
+from fovnet.phantom.scanner.artefacts import ACROSS, PLANES, Flaws, draw_flaws
 from fovnet.phantom.scanner.contrasts import freely
 from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, averaged, scan
-from fovnet.phantom.scanner.tissues import TISSUES, Tissue
+from fovnet.phantom.scanner.tissues import TISSUES, Tissue, shows
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
 from fovnet.volume.collection.tables import BEYOND_MM
@@ -57,7 +59,6 @@ from fovnet.volume.sources.readers import guarded, reader_of, volume_name
 from fovnet.volume.volume import Volume
 
 MOST_LABELLED = 2**27           # voxels of a segmentation: 512 × 512 × 512
-DARK = 0.05         # proton density below which a label is air
 SAME_MM = 1e-3      # heights computed in two ways differ in the last bit
 MAX_PD = 2.0        # water is 1, and no tissue has much more
 MORE = {"fat": 1.0, "flow": 1.0, "uptake": 20.0, "mottle": 1.0}
@@ -104,14 +105,14 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subjec
             "labels-unnamed",
             f"{labels}: {tissues} has no row for label {listed}. Add a row for each: label, tissue.",
         )
-    if all(table[label].pd <= DARK for label in there.tolist()):
+    known = tuple(table[label] for label in there.tolist())
+    if not shows(known).any():
         raise VolumeError(
             "labels-empty",
             f"{labels}: all its labels are air according to {tissues}. Is it the right table?",
         )
     index = np.searchsorted(there, values.astype(np.int64)).astype(np.uint16)
     spans = () if regions is None else _spans(regions, values.shape, affine)
-    known = tuple(table[label] for label in there.tolist())
     return Segmentation(LabelVolume(index, affine), known, spans, (subject or volume_name(labels)).strip())
 
 
@@ -173,22 +174,20 @@ def _own_tissue(row: Mapping[str, str]) -> Tissue:
 
 
 def _spans(
-    path: Path, shape: tuple[int, ...], affine: NDArray[np.float64]
+    path: Path, shape: tuple[int, int, int], affine: NDArray[np.float64]
 ) -> tuple[tuple[str, float, float], ...]:
     """(region, from_mm, to_mm) of each row."""
-    heights, step, ends = _heights(shape, affine, shape, affine), float(affine[2, 2]), _ends(shape, affine)
+    heights, step = _heights(shape, affine, shape, affine), float(affine[2, 2])
+    ends = heights_mm(Grid(shape, affine))
     spans, faults = [], []
     for number, row in enumerate(_rows(path, "regions-invalid"), start=2):
         try:
             if row.get("from_mm"):
                 low, high = float(row["from_mm"]), float(row["to_mm"])
             else:
-                low, high = (
-                    float(heights[_slice(row[column], shape[2])]) for column in ("first_slice", "last_slice")
-                )
-                low, high = low - step / 2, high + step / 2
-            _refuse_downwards(low, high)
-            _refuse_outside(low, high, *ends)
+                low = float(heights[_slice(row["first_slice"], shape[2])]) - step / 2
+                high = float(heights[_slice(row["last_slice"], shape[2])]) + step / 2
+            _refuse_span(low, high, *ends)
             spans.append((_region(row["region"]), low, high))
         except KeyError as fault:
             faults.append(f"line {number}: there is no column {fault}")
@@ -197,11 +196,11 @@ def _spans(
     if not spans and not faults:
         faults = ["no row names a region"]
     if faults:
-        wanted = (
-            f"give region and from_mm, to_mm, or first_slice, last_slice from 0 to {shape[2] - 1}, the "
-            "lower one first"
+        raise CollectionError(
+            "regions-invalid",
+            f"{path}, {'; '.join(faults)}; give region and from_mm, to_mm, or first_slice, last_slice from 0 "
+            f"to {shape[2] - 1}, the lower one first",
         )
-        raise CollectionError("regions-invalid", f"{path}, {'; '.join(faults)}; {wanted}")
     _refuse_disorder(path, spans)
     return tuple(spans)
 
@@ -209,9 +208,8 @@ def _spans(
 def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> None:
     """Raises CollectionError "regions-invalid" unless the regions of the chain follow each other upwards;
     unknown regions may lie anywhere."""
-    for below, above in combinations(
-        sorted((span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1]), 2
-    ):
+    chained = sorted((span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1])
+    for below, above in combinations(chained, 2):
         if below[2] > above[1] + SAME_MM or DEFAULT.chain.index(below[0]) > DEFAULT.chain.index(above[0]):
             raise CollectionError(
                 "regions-invalid",
@@ -219,7 +217,6 @@ def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> N
                 f"{above[1]:g} to {above[2]:g} mm; regions must follow one another from the feet up, "
                 "without overlap",
             )
-
 
 
 
@@ -237,14 +234,11 @@ def _slice(text: str, slices: int) -> int:
     return int(text)
 
 
-def _refuse_downwards(low_mm: float, high_mm: float) -> None:
+def _refuse_span(low_mm: float, high_mm: float, lower_mm: float, upper_mm: float) -> None:
+    """Raises ValueError for a span that does not go upwards, or exceeds the volume by more than BEYOND_MM, as
+    in the tables of a collection: it is of another volume."""
     if not low_mm < high_mm:
         raise ValueError(f"{low_mm:g} to {high_mm:g} does not go upwards")
-
-
-def _refuse_outside(low_mm: float, high_mm: float, lower_mm: float, upper_mm: float) -> None:
-    """Raises ValueError for a span that exceeds the volume by more than BEYOND_MM, as in the tables of a
-    collection: it is of another volume."""
     if low_mm < lower_mm - BEYOND_MM or high_mm > upper_mm + BEYOND_MM:
         raise ValueError(
             f"{low_mm:g} to {high_mm:g} mm lies outside of the segmentation, which goes from {lower_mm:g} to "
@@ -256,9 +250,7 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
     try:
         rows = read_tsv(path)
     except FileNotFoundError:
-        raise CollectionError(
-            code, f"{path}: no such file; give a TSV"
-        ) from None
+        raise CollectionError(code, f"{path}: no such file; give a TSV") from None
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError(code, f"{path}: not readable as a tab-separated table ({fault})") from None
     columns = list(rows[0]) if rows else []
@@ -289,13 +281,6 @@ def _heights(
     along, across = placed[:3, 2], np.cross(placed[:3, 0], placed[:3, 1])
     origins = affine[:3, 3] + np.arange(shape[2])[:, None] * affine[:3, 2]
     return np.asarray(middle[2] + along[2] * ((origins - middle) @ across) / (along @ across))
-
-
-def _ends(shape: tuple[int, ...], affine: NDArray[np.float64]) -> tuple[float, float]:
-    """The lowest and the highest scanner z of a grid's corners, including the outermost voxels."""
-    corners = np.indices((2, 2, 2)).reshape(3, 8).T * np.asarray(shape) - 0.5
-    z = corners @ affine[2, :3] + affine[2, 3]
-    return float(z.min()), float(z.max())
 
 
 def simulate_labels(
@@ -359,28 +344,26 @@ def made_of(out: Path, subject: str) -> int:
     """The number of volumes of a subject in the collection `out`, which another segmentation of that name
     would replace."""
     table = volume_table(out)
-    return (
-        sum(row.get("subject_id", "").casefold() == subject.casefold() for row in read_tsv(table))
-        if table.exists()
-        else 0
-    )
+    rows = read_tsv(table) if table.exists() else []
+    return sum(row.get("subject_id", "").casefold() == subject.casefold() for row in rows)
 
 
 def _scanned(
     given: Segmentation, lacking: frozenset[str], rng: np.random.Generator
 ) -> tuple[bytes, dict[str, Any], list[Row]]:
     """One scan as NIfTI bytes, its columns of volumes.tsv, and its regions."""
-    site = SITES[int(rng.integers(len(SITES)))]
-    plane = str(rng.choice(["axial", "coronal", "sagittal", "isotropic"]))
+    site = SITES[rng.integers(len(SITES))]
+    plane = str(rng.choice(PLANES))
     body = _part(given.body, "small fields" not in lacking, rng)
-    acquired, about = _acquisition(body, site.snr, plane, lacking, rng)
-    sequence = SEQUENCES[int(rng.integers(len(SEQUENCES)))]
+    acquired = _acquisition(body, site.snr, plane, lacking, rng)
+    sequence = SEQUENCES[rng.integers(len(SEQUENCES))]
     if "free contrasts" not in lacking:
         sequence, contrast = freely(sequence, rng)
         acquired = replace(acquired, contrast=contrast)
-    finish = Finish() if "masks" in lacking else draw_finish(False, _shape(body, acquired), rng)
+    shape = tuple(size // n for size, n in zip(body.labels.shape, acquired.average, strict=True))
+    finish = Finish() if "masks" in lacking else draw_finish(False, shape, rng)
     volume = scan(body, sequence, acquired, rng, given.tissues, given.name)
-    solid = np.array([tissue.pd > DARK for tissue in given.tissues])[body.labels]
+    solid = shows(given.tissues)[body.labels]
     kept = averaged(solid.astype(np.float32), acquired.average)
     rows = _regions(
         given,
@@ -390,50 +373,37 @@ def _scanned(
     volume = finished(
         volume, solid if finish.hides == BACKGROUND and solid.any() else None, acquired.average, finish
     )
-    axes = np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1).astype(np.int64)
     columns = {
         "site": site.name, "manufacturer": site.manufacturer, "sequence": sequence.name,
-        "field_of_view": OWN_LABELS,
+        "field_of_view": OWN_LABELS, "plane": plane, "field_strength": f"{acquired.field_strength:g}",
     }
-    return nifti_bytes(volume, axes), {**columns, **about}, rows
+    return nifti_bytes(volume, any_axes(rng)), columns, rows
 
 
 def _acquisition(
     body: LabelVolume, snr: float, plane: str, lacking: frozenset[str], rng: np.random.Generator
-) -> tuple[Acquisition, dict[str, Any]]:
+) -> Acquisition:
     """The acquisition of the labels: voxels as large as the plane requires, if the labels' voxels are
     smaller."""
-    label_mm = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0)
-    through = {"axial": 2, "coronal": 1, "sagittal": 0}.get(plane)
+    grid = Grid(body.labels.shape, body.vox_to_ras)
+    through = ACROSS.get(plane)
     wanted = np.full(3, rng.uniform(0.8, 2.0))
     if through is not None:
         wanted[through] = rng.uniform(2.5, 7.0)
-    factors = np.clip(
-        np.rint(wanted / label_mm), 1, np.maximum(1, np.asarray(body.labels.shape) // 4)
-    ).astype(int)
-    coil, grid = Coil(), Grid(body.labels.shape, body.vox_to_ras)
+    most = np.maximum(1, np.asarray(grid.shape) // 4)
+    a, b, c = np.clip(np.rint(wanted / grid.spacing_mm), 1, most).astype(int).tolist()
+    coil = Coil()
     middle = grid.vox_to_ras[:3, :3] @ (np.asarray(grid.shape) / 2) + grid.vox_to_ras[:3, 3]
     if "coil fall-off" not in lacking:
         coil = fallen_off(coil, grid, np.zeros(3), rng)
         # the isocentre of a segmentation is arbitrary
         coil = replace(coil, fall_mm=1e6) if abs(middle[2]) > 50 else coil
-    flaws = (
-        Flaws()
-        if "artefacts" in lacking
-        else replace(draw_flaws(plane, rng), begun=0.0 if "true places" in lacking else 0.5)
-    )
+    flaws, spread = Flaws(), 0.35
+    if "artefacts" not in lacking:
+        flaws, spread = draw_flaws(plane, rng), 0.8
+        flaws = replace(flaws, begun=0.0 if "true places" in lacking else 0.5)
     field = float(rng.choice([1.5, 3.0]))
-    a, b, c = factors.tolist()
-    noisy = float(snr * rng.lognormal(0, 0.35 if "artefacts" in lacking else 0.8))
-    return Acquisition(field, (a, b, c), noisy, coil, flaws=flaws), {
-        "plane": plane,
-        "field_strength": f"{field:g}",
-    }
-
-
-def _shape(body: LabelVolume, acquired: Acquisition) -> tuple[int, int, int]:
-    i, j, k = (size // n for size, n in zip(body.labels.shape, acquired.average, strict=True))
-    return i, j, k
+    return Acquisition(field, (a, b, c), snr * rng.lognormal(0, spread), coil, flaws=flaws)
 
 
 def _part(body: LabelVolume, small: bool, rng: np.random.Generator) -> LabelVolume:
@@ -442,11 +412,11 @@ def _part(body: LabelVolume, small: bool, rng: np.random.Generator) -> LabelVolu
         return body
     shape = np.asarray(body.labels.shape)
     size = np.maximum(np.minimum(shape, 8), (shape * rng.uniform(0.5, 1.0, 3)).astype(int))
-    first = np.array([int(rng.integers(free + 1)) for free in shape - size])
+    first = np.array([rng.integers(free + 1) for free in shape - size])
     affine = body.vox_to_ras.copy()
     affine[:3, 3] += affine[:3, :3] @ first
-    i, j, k = (slice(int(a), int(a + n)) for a, n in zip(first, size, strict=True))
-    return LabelVolume(body.labels[i, j, k], affine)
+    box = tuple(slice(a, a + n) for a, n in zip(first, size, strict=True))
+    return LabelVolume(body.labels[box], affine)
 
 
 def _regions(given: Segmentation, heights: NDArray[np.float64], area_mm2: NDArray[np.float64]) -> list[Row]:
@@ -458,5 +428,5 @@ def _regions(given: Segmentation, heights: NDArray[np.float64], area_mm2: NDArra
     for region, low, high in given.spans:
         inside = np.flatnonzero((heights >= low) & (heights < high) & (area_mm2 >= SLIVER_MM2))
         if len(inside):
-            rows.append({"region": region, "first_slice": int(inside[0]), "last_slice": int(inside[-1])})
-    return rows or [{"region": NONE, "first_slice": 0, "last_slice": len(heights) - 1}]
+            rows.append(span_row(region, inside))
+    return rows or [span_row(NONE, np.arange(len(heights)))]

@@ -18,8 +18,9 @@ from fovnet.phantom.acquisition.fitting import fitted, of_any_size
 from fovnet.phantom.acquisition.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
 from fovnet.phantom.acquisition.localisers import LEAST_SNR, NAMES, is_localiser, localiser, with_own
 from fovnet.phantom.acquisition.organ_fields import organ_field
-from fovnet.phantom.acquisition.protocols import Plan, plan
+from fovnet.phantom.acquisition.protocols import AS_THEY_ARE, Plan, plan
 from fovnet.phantom.acquisition.regrid import (
+    BY_AXIS,
     about_its_middle,
     canonical,
     coarse,
@@ -62,7 +63,6 @@ TILTED_ORGANS = 0.25
 # of hanging breasts; the others have the coils of any field of view, mostly elements at their sides
 CUPS_SHARE = 0.65
 OWN_AXES = (SHORT_AXIS, LONG_AXIS)
-PLANES = ("sagittal", "coronal", "axial")       # by the RAS axis across the slices
 DEFINED_BY_CONTRAST = (*OWN_AXES, LEG_MASS, *NAMES)
 # of these keep their planned contrast: bright blood, a bright mass, a fast sequence
 CONTRAST_KEPT = 0.6
@@ -120,10 +120,10 @@ def _tilted(acquired: Plan, person: Person, most_deg: float, rng: np.random.Gene
     turned = about_its_middle(grid, turn @ grid.vox_to_ras[:3, :3])
     plane = acquired.plane
     if person.placed and plane != "isotropic":
-        plane = PLANES[int(closest_axes(turned.vox_to_ras)[slice_axis(acquired), 0])]
+        plane = BY_AXIS[int(closest_axes(turned.vox_to_ras)[slice_axis(acquired), 0])]
     return replace(
         regridded(acquired, canonical(turned)), plane=plane, tilted=True,
-        truthful=bool(rng.random() < TRUE_HEADERS),
+        truthful=rng.random() < TRUE_HEADERS,
     )
 
 
@@ -169,10 +169,6 @@ def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: n
     )
 
 
-def _localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
-    return localiser(plain, person, marks, at, rng)
-
-
 def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
     """Fewer slices, wider spacing, or coarser voxels; coronal and sagittal stacks a few centimetres deep show
     strips of the body."""
@@ -181,17 +177,17 @@ def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
     step = float(np.linalg.norm(grid.vox_to_ras[:3, through]))
     whole = grid.shape[through] * step
     if dice < 0.07:
-        spacing, slices = float(rng.uniform(9, 20)), int(rng.integers(3, 8))
+        spacing, slices = rng.uniform(9, 20), int(rng.integers(3, 8))
     elif dice < 0.17:
         spacing = float(np.clip(step * rng.uniform(1.3, 2.5), 4, 12))
         slices = max(3, int(whole / spacing))
     elif dice < 0.23:
-        return regridded(plain, coarse(grid, float(rng.uniform(4.5, 6.5))))
+        return regridded(plain, coarse(grid, rng.uniform(4.5, 6.5)))
     elif plain.plane == "axial" and dice < 0.38:
         spacing, slices = step, int(rng.integers(3, 13))
     elif plain.plane in ("coronal", "sagittal") and dice < 0.54:
         spacing = step
-        slices = max(3, round(float(rng.uniform(25, 100)) / step))
+        slices = max(3, round(rng.uniform(25, 100) / step))
     else:
         return plain
     slices = min(slices, max(3, int(whole / spacing)))
@@ -204,16 +200,16 @@ def _free_contrast(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
     if plain.family.name in DEFINED_BY_CONTRAST and rng.random() < CONTRAST_KEPT:
         return plain
     sequence, contrast = freely(plain.sequence, rng, _of_head(plain))
-    return replace(plain, sequence=sequence, acquisition=replace(plain.acquisition, contrast=contrast))
+    return replace(plain, sequence=sequence).received(contrast=contrast)
 
 
 def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
     if is_localiser(plain):
         return plain
-    coil = fallen_off(plain.acquisition.coil, plain.grid, np.asarray(plain.isocentre_mm), rng)
+    coil = fallen_off(plain.acquisition.coil, plain.grid, plain.isocentre_mm, rng)
     if _of_head(plain) and rng.random() < STANDING_WAVE_SHARE:
         coil = bright_within(coil, plain, rng)
-    return replace(plain, acquisition=replace(plain.acquisition, coil=coil))
+    return plain.received(coil=coil)
 
 
 def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
@@ -221,9 +217,9 @@ def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
     additional bias field."""
     if not plain.family.hanging or not _hangs(person) or rng.random() > CUPS_SHARE:
         return plain
-    coil = cups(person, plain.grid, np.asarray(plain.isocentre_mm), rng)
-    coil = replace(coil, bias=float(rng.uniform(0.05, 0.35)) if rng.random() < 0.5 else 0.0)
-    return replace(plain, acquisition=replace(plain.acquisition, coil=coil))
+    coil = cups(person, plain.grid, plain.isocentre_mm, rng)
+    coil = replace(coil, bias=rng.uniform(0.05, 0.35) if rng.random() < 0.5 else 0.0)
+    return plain.received(coil=coil)
 
 
 def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
@@ -237,15 +233,13 @@ def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
     if is_localiser(plain):
         flaws, snr = with_own(flaws, plain.acquisition.flaws), max(snr, LEAST_SNR)
     elif dice[1] < 0.12 and flaws.phase < 2 and not plain.tilted:
-        margin = max(1, round(grid.shape[flaws.phase] * float(rng.uniform(0.06, 0.25))))
+        margin = max(1, round(grid.shape[flaws.phase] * rng.uniform(0.06, 0.25)))
         step = float(np.linalg.norm(grid.vox_to_ras[:3, flaws.phase]))
         grid = recut(grid, flaws.phase, -margin * step, grid.shape[flaws.phase] + 2 * margin, step)
         flaws = replace(flaws, folded=margin)
     if rng.random() < UNSUPPRESSED_SHARE:
-        flaws = replace(flaws, unsuppressed=float(rng.uniform(0.05, 0.45)))
-    return _echo_planar(
-        replace(plain, grid=grid, acquisition=replace(plain.acquisition, snr=snr, flaws=flaws)), rng
-    )
+        flaws = replace(flaws, unsuppressed=rng.uniform(0.05, 0.45))
+    return _echo_planar(replace(plain, grid=grid).received(snr=snr, flaws=flaws), rng)
 
 
 def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
@@ -257,15 +251,15 @@ def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
         return plain
     acquisition, sequence = plain.acquisition, plain.sequence
     if functional:
-        sequence = replace(FUNCTIONAL, te=float(rng.uniform(22, 45)), tr=float(rng.uniform(700, 3000)))
+        sequence = replace(FUNCTIONAL, te=rng.uniform(22, 45), tr=rng.uniform(700, 3000))
     # every other line is read in reverse
-    flaws = replace(acquisition.flaws, ghost=(float(rng.uniform(0, 0.08)), 2))
+    flaws = replace(acquisition.flaws, ghost=(rng.uniform(0, 0.08), 2))
     planar = EchoPlanar(
         flaws.phase, flaws.through, float(rng.uniform(18, 80) * rng.choice([-1, 1])),
         sequence.te if functional else 0.0,
     )
-    read = regridded(plain, coarse(plain.grid, float(rng.uniform(1.8, 4.0)))) if not flaws.folded else plain
-    return replace(read, sequence=sequence, acquisition=replace(read.acquisition, flaws=flaws, planar=planar))
+    read = regridded(plain, coarse(plain.grid, rng.uniform(1.8, 4.0))) if not flaws.folded else plain
+    return replace(read, sequence=sequence).received(flaws=flaws, planar=planar)
 
 
 def _of_head(plain: Plan) -> bool:
@@ -289,12 +283,12 @@ def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
     dice, isotropic_axis = rng.random(), int(rng.integers(3))
     if dice > share or plain.family.side_region or region_alone(plain.grid, marks, least) is None:
         return plain
-    spacing = np.linalg.norm(plain.grid.vox_to_ras[:3, :3], axis=0)
+    spacing = plain.grid.spacing_mm
     through = isotropic_axis if spacing.max() < 1.05 * spacing.min() else slice_axis(plain)
     turn = draw_turn(through, rng)
     if own_axes and rng.random() < PICTURE_SHARE:
         turn = as_picture(through, rng)
-    return replace(plain, turn=turn, stored_axes=np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64))
+    return replace(plain, turn=turn, stored_axes=AS_THEY_ARE)
 
 
 Change = Callable[[Plan, Person, Landmarks, int, np.random.Generator], Plan]
@@ -304,7 +298,7 @@ CHANGES: Mapping[str, tuple[int, Change]] = {
     "organs closely": (11, _organ),
     "fields by the body": (7, _fitted_field),
     "thin slabs": (1, _thin_slab),
-    "stacked localisers": (8, _localiser),
+    "stacked localisers": (8, localiser),
     "free contrasts": (2, _free_contrast),
     "coil fall-off": (3, _coil_fall_off),
     "coils about breasts": (10, _breast_coil),

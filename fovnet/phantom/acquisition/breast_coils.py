@@ -26,10 +26,10 @@ def cups(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.
     nipple; half of the coils leave the sides open for a needle, one element of eight is off, and deep in the
     chest there is hardly any signal.
     """
-    reach, off = float(rng.uniform(*REACH_MM)), float(rng.uniform(*OFF_MM))
+    reach, off = rng.uniform(*REACH_MM), rng.uniform(*OFF_MM)
     rows = np.sort(rng.uniform(-0.1, 1.0, int(rng.integers(2, 5)))).tolist()
     around, first, open_to_the_sides = (
-        int(rng.integers(4, 9)), float(rng.uniform(0, 2 * np.pi)), rng.random() < 0.5,
+        int(rng.integers(4, 9)), rng.uniform(0, 2 * np.pi), rng.random() < 0.5,
     )
     places = []
     for side in (1, -1):
@@ -38,10 +38,9 @@ def cups(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.
                 if not (open_to_the_sides and abs(np.cos(turn)) > 0.85):
                     places.append(_element(person, side, row, turn, off))
     seen = [place for place in places if _is_near(place, grid) and rng.random() < 0.875] or places
-    centres = tuple((float(x), float(y), float(z)) for x, y, z in np.asarray(seen) - isocentre_mm)
-    return Coil(
-        centres, reach, float(rng.uniform(0.93, 1.0)), power=float(rng.uniform(1.0, 1.5)), known_mm=KNOWN_MM
-    )
+    centres = (np.asarray(seen) - isocentre_mm).tolist()
+    depth, power = rng.uniform(0.93, 1.0), rng.uniform(1.0, 1.5)
+    return Coil(centres, reach, depth, power=power, known_mm=KNOWN_MM)
 
 
 def _element(person: Person, side: int, row: float, turn: float, off_mm: float) -> NDArray[np.float64]:
@@ -62,5 +61,5 @@ def _element(person: Person, side: int, row: float, turn: float, off_mm: float) 
 def _is_near(place_mm: NDArray[np.float64], grid: Grid) -> bool:
     """Whether a point lies in the grid or less than NEAR_MM outside it."""
     index = np.linalg.solve(grid.vox_to_ras[:3, :3], place_mm - grid.vox_to_ras[:3, 3])
-    room = NEAR_MM / np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0)
+    room = NEAR_MM / grid.spacing_mm
     return bool(((index > -room) & (index < np.asarray(grid.shape) + room)).all())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fovnet.phantom.person.breast_shapes import shaped
 from fovnet.phantom.person.traits import Person
@@ -15,42 +16,23 @@ FRONT_SHARE = 0.5
 SAGITTAL, ANY = "sssa", "sssaci"
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A box: lowest and highest corner (3,), x and y in mm of the written anatomy's trunk, z in mm of the
-    person; and its planes.
+    person; and its planes."""
 
-    `middle_mm` and `size_mm` are as a family needs them: x and y of the middle unscaled, sizes in mm of the
-    person.
-    """
-
-    low_mm: tuple[float, float, float]
-    high_mm: tuple[float, float, float]
-    trunk: tuple[float, float]
+    low_mm: NDArray[np.float64]
+    high_mm: NDArray[np.float64]
     planes: str
-
-    @property
-    def middle_mm(self) -> tuple[float, float, float]:
-        """x and y in mm of the written anatomy."""
-        x, y, z = ((a + b) / 2 for a, b in zip(self.low_mm, self.high_mm, strict=True))
-        return x, y, z
-
-    @property
-    def size_mm(self) -> tuple[float, float, float]:
-        """Width, depth and height, mm of the person."""
-        wide, deep, tall = (b - a for a, b in zip(self.low_mm, self.high_mm, strict=True))
-        return wide * self.trunk[0], deep * self.trunk[1], tall
 
 
 def field_about(person: Person, one: bool, rng: np.random.Generator) -> Field:
     """The field of view of one breast, or both, of a prone woman with breasts `of_a_kind`; 0.5 to 6 cm of air
     in front."""
-    trunk = person.morph.trunk[0], person.morph.trunk[1]
     right, left = shaped(person, 1), shaped(person, -1)
     whole = (
         (right if rng.random() < 0.5 else left) if one else (right if right.length > left.length else left)
     )
-    close = bool(rng.random() < CLOSE_SHARE) and one
+    close = rng.random() < CLOSE_SHARE and one
     planes, above, below = (
         (SAGITTAL if close else ANY) if one else "aaaic",
         *_heights(whole.half[1], close, rng),
@@ -62,10 +44,10 @@ def field_about(person: Person, one: bool, rng: np.random.Generator) -> Field:
     x, half = (
         (whole.base[0] + whole.lean[0] / 2, _half_width(whole.half[0], close, rng))
         if one
-        else (0.0, float(rng.uniform(140, 200)))
+        else (0.0, rng.uniform(140, 200))
     )
-    x += float(rng.uniform(-12, 12))
-    return Field((x - half, back, low), (x + half, float(front), high), trunk, planes)
+    x += rng.uniform(-12, 12)
+    return Field(np.array([x - half, back, low]), np.array([x + half, front, high]), planes)
 
 
 def _heights(half_mm: float, close: bool, rng: np.random.Generator) -> tuple[float, float]:
@@ -79,10 +61,10 @@ def _heights(half_mm: float, close: bool, rng: np.random.Generator) -> tuple[flo
 def _half_width(half_mm: float, close: bool, rng: np.random.Generator) -> float:
     """From 12 mm within the edge of the breast to 35 mm beyond it if close; else 6 to 11 cm, which include
     the edge of the other breast."""
-    return float(max(half_mm + rng.uniform(-12, 35), 32.0) if close else rng.uniform(60, 110))
+    return max(half_mm + rng.uniform(-12, 35), 32.0) if close else rng.uniform(60, 110)
 
 
 def _behind(rng: np.random.Generator) -> float:
     """How far a field of both breasts reaches behind their base, mm: it shows ribs only, or heart and
     lungs."""
-    return float(rng.uniform(5, 70) if rng.random() < FRONT_SHARE else rng.uniform(70, 160))
+    return rng.uniform(5, 70) if rng.random() < FRONT_SHARE else rng.uniform(70, 160)

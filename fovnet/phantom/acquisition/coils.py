@@ -30,16 +30,13 @@ def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: n
         side, sign = int(rng.choice([0, 1, 1])), float(rng.choice([-1, 1]))
         middle[side] += sign * (min(half[side], 220.0) + rng.uniform(-30, 20))
         middle[2] += rng.uniform(-0.3, 0.3) * min(half[2], 150.0)
-        coil = Coil(
-            ((float(middle[0]), float(middle[1]), float(middle[2])),), float(rng.uniform(45, 130)),
-            float(rng.uniform(0.85, 1.0)),
-        )
+        coil = Coil([middle.tolist()], rng.uniform(45, 130), rng.uniform(0.85, 1.0))
     elif dice[0] > 0.78 and min(high[0] - low[0], high[1] - low[1]) > ARRAY_MM:
         coil = _arrays(low, high, rng)
     elif dice[0] < 0.4 and high[2] - low[2] < 700:
-        coil = replace(coil, fall_mm=float(rng.uniform(110, 230)))
+        coil = replace(coil, fall_mm=rng.uniform(110, 230))
     if dice[1] < 0.4:
-        coil = replace(coil, bias=float(rng.uniform(0.08, 0.4)))
+        coil = replace(coil, bias=rng.uniform(0.08, 0.4))
     return coil
 
 
@@ -53,27 +50,25 @@ def _arrays(low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.
     # depth of the skin below the edges of the field, mm
     size, (back, front) = high - low, rng.uniform(10, 55, 2)
     rows = [low[1] + back, high[1] - front][
-        slice(*((0, 2), (0, 1), (1, 2))[int(rng.choice(3, p=[0.7, 0.2, 0.1]))])
+        slice(*((0, 2), (0, 1), (1, 2))[rng.choice(3, p=[0.7, 0.2, 0.1])])
     ]
     step, middle = rng.uniform(80, 140), (low + high) / 2
     across = np.arange(-1.5, 2) * step * min(1.0, size[0] / (4 * step)) + rng.normal(0, 12)
     along = np.arange(middle[2] - min(size[2] / 2, 220.0), middle[2] + min(size[2] / 2, 220.0) + 1, step)
     places = [(float(middle[0] + x), float(y), float(z)) for y in rows for x in across for z in along]
-    kept = tuple(place for place in places if rng.random() < 0.85) or tuple(places)
+    kept = [place for place in places if rng.random() < 0.85] or places
     return Coil(
-        kept, float(rng.uniform(20, 50)), float(rng.uniform(0.85, 0.98)), float(rng.uniform(180, 330))
+        kept, rng.uniform(20, 50), rng.uniform(0.85, 0.98), rng.uniform(180, 330)
     )
 
 
 def bright_within(coil: Coil, plain: Plan, rng: np.random.Generator) -> Coil:
     """The coil for a head that is brightest in its middle, with the scalp at a half to four fifths of
     that."""
-    i, j, k = ((size - 1) / 2 for size in plain.grid.shape)
-    middle = plain.grid.vox_to_ras[:3] @ (i, j, k, 1.0) - plain.isocentre_mm + rng.normal(0, 12, 3)
-    centre = (float(middle[0]), float(middle[1]), float(middle[2]))
-    return replace(
-        coil, centres_mm=(centre,), reach_mm=float(rng.uniform(70, 120)), depth=float(rng.uniform(0.5, 0.95))
-    )
+    middle = np.array([*((size - 1) / 2 for size in plain.grid.shape), 1.0])
+    centre = plain.grid.vox_to_ras[:3] @ middle - plain.isocentre_mm + rng.normal(0, 12, 3)
+    reach, depth = rng.uniform(70, 120), rng.uniform(0.5, 0.95)
+    return replace(coil, centres_mm=[centre.tolist()], reach_mm=reach, depth=depth)
 
 
 SIDES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
@@ -122,8 +117,7 @@ def at_the_skin(
         for z in rows
     ]
     kept = [place for place in places if rng.random() < 0.85] or places
-    centres = tuple((float(x), float(y), float(z)) for x, y, z in kept)
-    return Coil(centres, reach, float(rng.uniform(0.96, 1.0)), power=float(rng.uniform(1.1, 1.6)))
+    return Coil(np.stack(kept).tolist(), reach, rng.uniform(0.96, 1.0), power=rng.uniform(1.1, 1.6))
 
 
 def girth_mm(person: Person, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -6,6 +6,7 @@ rest is drawn at random.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -238,7 +239,7 @@ def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> 
         return _about_mass(person, mass[1], mass[2], rng)
     pool: list[Family | str] = [*SMALL, *ANYWHERE]
     weights = np.array([*(family.weight * _likely(family, person) for family in SMALL), *ANYWHERE.values()])
-    chosen = pool[int(rng.choice(len(pool), p=weights / weights.sum()))]
+    chosen = pool[rng.choice(len(pool), p=weights / weights.sum())]
     if isinstance(chosen, Family):
         return _about_breasts(chosen, person, rng) if chosen.hanging and person.prone else chosen
     return _vertebra(marks, rng) if chosen == VERTEBRA else _box(person, marks, rng)
@@ -264,6 +265,11 @@ def _likely(family: Family, person: Person) -> float:
     return 7.0 if person.prone else 0.4 if person.female else 0.15
 
 
+def ends(low_mm: float, high_mm: float) -> tuple[tuple[str, float, float], tuple[str, float, float]]:
+    """The two ends of a field at those heights above the soles, neither drawn at random."""
+    return ("sole", low_mm, low_mm), ("sole", high_mm, high_mm)
+
+
 def _about_mass(
     person: Person, middle: tuple[float, float, float], across_mm: float, rng: np.random.Generator
 ) -> Family:
@@ -274,20 +280,21 @@ def _about_mass(
     )
     x = float(np.clip(middle[0] + np.sign(middle[0]) * rng.uniform(-10, 20), -130, 130))
     return Family(
-        LEG_MASS, ("sole", low, low), ("sole", high, high), (170, 270), (170, 260), "aaaacs", offset_x=(x, x),
-        either_side=False,
+        LEG_MASS, *ends(low, high), (170, 270), (170, 260), "aaaacs", offset_x=(x, x), either_side=False
     )
 
 
 def _about_swelling(person: Person, mass: Swelling, rng: np.random.Generator) -> Family:
     """A field of one leg with a mass that deforms it: from 2 cm beyond the mass to the whole thigh with hip
     and knee, often off centre, so that a side of the leg is cut off."""
-    ends = (mass.middle[2] + sign * (mass.half_mm + rng.uniform(20, 220)) for sign in (-1, 1))
-    low, high = (person.morph.height_mm(z) for z in ends)
+    low, high = (
+        person.morph.height_mm(mass.middle[2] + sign * (mass.half_mm + rng.uniform(20, 220)))
+        for sign in (-1, 1)
+    )
     x = float(np.clip(mass.middle[0] + np.sign(mass.middle[0]) * rng.uniform(-40, 40), -150, 150))
     return Family(
-        LEG_MASS, ("sole", low, low), ("sole", high, high), (180, 400), (180, 380), "aaaaaacs",
-        offset_x=(x, x), offset_y=(-40, 30), either_side=False,
+        LEG_MASS, *ends(low, high), (180, 400), (180, 380), "aaaaaacs", offset_x=(x, x), offset_y=(-40, 30),
+        either_side=False,
     )
 
 
@@ -304,7 +311,7 @@ def _about_breasts(family: Family, person: Person, rng: np.random.Generator) -> 
     """
     if of_a_kind(person):
         return _about_own_breasts(family, person, rng)
-    one, (wide, deep) = family.offset_x[0] > 0, person.morph.trunk[:2]
+    one, (wide, deep) = family.offset_x[0] > 0, person.morph.trunk
     whole = breast(person, 1)
     behind, air = rng.uniform(10, 75) if one else rng.uniform(70, 150), rng.uniform(10, 55)
     back, front = whole.base[1] * deep - behind, whole.tip[1] * deep + air
@@ -326,11 +333,13 @@ def _about_own_breasts(family: Family, person: Person, rng: np.random.Generator)
     wall."""
     field = field_about(person, family.offset_x[0] > 0, rng)
     dome = person.morph.height_mm(dome_mm(person))
-    low = max(field.low_mm[2], dome - BELOW_THE_DOME * (field.high_mm[2] - dome))
-    (x, y, _), (wide, deep, _) = field.middle_mm, field.size_mm
+    x, y, _ = ((field.low_mm + field.high_mm) / 2).tolist()
+    wide, deep = ((field.high_mm - field.low_mm)[:2] * person.morph.trunk).tolist()
+    lowest, highest = float(field.low_mm[2]), float(field.high_mm[2])
+    low, high = ends(max(lowest, dome - BELOW_THE_DOME * (highest - dome)), highest)
     return replace(
-        family, low=("sole", low, low), high=("sole", field.high_mm[2], field.high_mm[2]), wide=(wide, wide),
-        deep=(deep, deep), planes=field.planes, offset_x=(x, x), offset_y=(y, y), either_side=False,
+        family, low=low, high=high, wide=(wide, wide), deep=(deep, deep), planes=field.planes,
+        offset_x=(x, x), offset_y=(y, y), either_side=False,
     )
 
 
@@ -338,8 +347,8 @@ def _vertebra(marks: Landmarks, rng: np.random.Generator) -> Family:
     """A cube of some centimetres on the spine, anywhere from 6 cm below the iliac crest to the chin."""
     z, tall = rng.uniform(marks.iliac_crest - 60, marks.chin), rng.uniform(22, 55)
     return Family(
-        VERTEBRA, ("sole", z - tall, z - tall), ("sole", z + tall, z + tall), (55, 100), (55, 110), "iis",
-        side_region="spine", offset_y=(-60, -35),
+        VERTEBRA, *ends(z - tall, z + tall), (55, 100), (55, 110), "iis", side_region="spine",
+        offset_y=(-60, -35),
     )
 
 
@@ -352,17 +361,17 @@ def _box(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:
     """A box of 10 to 26 cm about a point of the body; one in four is a strip of 4 to 10 cm, if it is off the
     spine and shows none of it."""
     rung = int(rng.integers(len(marks.borders_mm) - 1))
-    z = float(rng.uniform(marks.borders_mm[rung], marks.borders_mm[rung + 1]))
+    z = rng.uniform(marks.borders_mm[rung], marks.borders_mm[rung + 1])
     x, y = _point_of_the_body(person, z, rng)
     offset_x, offset_y = as_offsets(person, x, y)
     half, wide, deep = rng.uniform(100, 260, 3) / [2, 1, 1]
     if rng.random() < STRIP_SHARE and (
         abs(x) > BESIDE_THE_SPINE_MM or not marks.iliac_crest < z < marks.chin
     ):
-        wide = float(rng.uniform(40, 100))
+        wide = rng.uniform(40, 100)
     return Family(
-        BOX, ("sole", z - half, z - half), ("sole", z + half, z + half), (wide, wide), (deep, deep), "aacsi",
-        offset_x=offset_x, offset_y=offset_y, either_side=not person.placed,
+        BOX, *ends(z - half, z + half), (wide, wide), (deep, deep), "aacsi", offset_x=offset_x,
+        offset_y=offset_y, either_side=not person.placed,
     )
 
 
@@ -386,7 +395,7 @@ def _point_of_the_body(person: Person, z_mm: float, rng: np.random.Generator) ->
     places = np.argwhere(label_volume(person, Grid((45, 33, 1), affine)).labels[:, :, 0] != AIR)
     if not len(places):
         return 0.0, 1.0
-    x, y = places[int(rng.integers(len(places)))] * 12.0 - (264.0, 192.0)
+    x, y = places[rng.integers(len(places))] * 12.0 - (264.0, 192.0)
     return float(x), float(y)
 
 
@@ -398,6 +407,11 @@ def choose_families(volumes: int, rng: np.random.Generator) -> list[Family]:
         pool = [family for family in FAMILIES if family not in chosen and family.long == (at == 0)] or list(
             FAMILIES
         )
-        weights = np.array([family.weight for family in pool])
-        chosen.append(pool[int(rng.choice(len(pool), p=weights / weights.sum()))])
+        chosen.append(one_of(pool, rng))
     return chosen
+
+
+def one_of(pool: Sequence[Family], rng: np.random.Generator) -> Family:
+    """One of the families, by their weights."""
+    weights = np.array([family.weight for family in pool])
+    return pool[rng.choice(len(pool), p=weights / weights.sum())]

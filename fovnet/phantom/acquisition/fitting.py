@@ -45,7 +45,7 @@ def contour(person: Person) -> Contour:
         for paint in (*trunk.wall(person), *skin_folds.rolls(person), *limbs.legs(person))
         if paint.layer == Layer.SKIN
     ]
-    seen = np.asarray(rasterise(pieces_of(body), grid, person.morph) > 0)
+    seen = rasterise(pieces_of(body), grid, person.morph) > 0
     there = np.flatnonzero(seen.any(axis=(0, 1)))
     ends = []
     for axis, first in enumerate(affine[:2, 3].tolist()):
@@ -72,7 +72,7 @@ def fitted(plain: Plan, person: Person, rng: np.random.Generator) -> Plan:
     outline at a random height: wider parts are cut off.  Voxel sizes stay the same.  A field above the neck
     is not changed.
     """
-    z = _heights_mm(plain.grid)
+    z = heights_mm(plain.grid)
     body = contour(person).between(*z)
     if not len(body.heights) or z[0] > person.morph.height_mm(trunk.OUTLINE[-1][0] - 60.0):
         return plain
@@ -80,7 +80,7 @@ def fitted(plain: Plan, person: Person, rng: np.random.Generator) -> Plan:
     anywhere, at, kind = rng.random(), int(rng.integers(len(body.heights))), rng.random()
     if anywhere < 0.5 and z[1] - z[0] < 600:
         low, high = body.low[at], body.high[at]
-    close, air = rng.uniform(*CLOSE_MM) + rng.uniform(-6, 6, (2, 2)), float(rng.uniform(*AIR_MM))
+    close, air = rng.uniform(*CLOSE_MM) + rng.uniform(-6, 6, (2, 2)), rng.uniform(*AIR_MM)
     ends = low - close[0], high + close[1]
     axes = (0, 1) if kind > 1 - ALL_ROUND else (0,)
     if kind < OFF_CENTRE:
@@ -92,23 +92,18 @@ def fitted(plain: Plan, person: Person, rng: np.random.Generator) -> Plan:
     return regridded(plain, grid)
 
 
-def _heights_mm(grid: Grid) -> tuple[float, float]:
-    """The lowest and the highest z of a field, mm."""
+def heights_mm(grid: Grid) -> tuple[float, float]:
+    """The lowest and the highest z of a field, mm, its outermost voxels included."""
     ends = np.array(np.meshgrid(*([-0.5, size - 0.5] for size in grid.shape))).reshape(3, -1)
     z = grid.vox_to_ras[2, :3] @ ends + grid.vox_to_ras[2, 3]
     return float(z.min()), float(z.max())
-
-
-def _middle_mm(grid: Grid) -> NDArray[np.float64]:
-    """(3,) the middle of a field, mm."""
-    return np.asarray(grid.vox_to_ras[:3, :3] @ ((np.asarray(grid.shape) - 1) / 2) + grid.vox_to_ras[:3, 3])
 
 
 def _ending(grid: Grid, axis: int, low_mm: float, high_mm: float) -> Grid:
     """The grid cut or extended along an axis to end at these mm of the person, with the same voxel size; for
     tilts of up to 8°."""
     step = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
-    edge = _middle_mm(grid)[axis] - grid.shape[axis] * step / 2
+    edge = grid.middle_mm[axis] - grid.shape[axis] * step / 2
     return recut(grid, axis, low_mm - edge, max(4, round((high_mm - low_mm) / step)), step)
 
 
@@ -132,7 +127,7 @@ def of_any_size(plain: Plan, rng: np.random.Generator) -> Plan:
     size = float(np.exp(rng.uniform(*np.log(SIZES_MM))))
     grown = size / float((np.linalg.norm(axes, axis=0) * shape)[across].max())
     axes[:, across] *= grown
-    resized, middle = about_its_middle(grid, axes), _middle_mm(grid)
+    resized, middle = about_its_middle(grid, axes), grid.middle_mm
     inwards = -middle * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((size - 170) / 200, 0, 1)
     units = axes[:, across] / np.linalg.norm(axes[:, across], axis=0)
     moved = units @ (units.T @ inwards + np.clip(rng.normal(0, ASTRAY / 2, 2), -ASTRAY, ASTRAY) * size)
@@ -141,8 +136,7 @@ def of_any_size(plain: Plan, rng: np.random.Generator) -> Plan:
     widened = regridded(plain, Grid(grid.shape, affine))
     if grown <= 1:
         return widened
-    coil, about = plain.acquisition.coil, middle[:2] - np.asarray(plain.isocentre_mm)[:2]
-    places = np.asarray(coil.centres_mm, dtype=float).reshape(-1, 3)
+    coil, about = plain.acquisition.coil, (middle - plain.isocentre_mm)[:2]
+    places = np.array(coil.centres_mm).reshape(-1, 3)
     places[:, :2] = about + moved[:2] + grown * (places[:, :2] - about)
-    centres = tuple((float(x), float(y), float(z)) for x, y, z in places)
-    return replace(widened, acquisition=replace(widened.acquisition, coil=replace(coil, centres_mm=centres)))
+    return widened.received(coil=replace(coil, centres_mm=places.tolist()))

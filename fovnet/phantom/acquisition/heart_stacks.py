@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.acquisition.protocols import Plan
-from fovnet.phantom.acquisition.regrid import canonical, regridded
+from fovnet.phantom.acquisition.protocols import Plan, grid_about
+from fovnet.phantom.acquisition.regrid import BY_AXIS, canonical, regridded
 from fovnet.phantom.anatomy.heart import long_axis, toward_the_right
 from fovnet.phantom.finish.headers import TRUE_HEADERS
-from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.sequence import Sequence
 
@@ -68,37 +67,30 @@ def _own_axes(
     turn = np.deg2rad(rng.normal(0, 12) if rng.random() < 0.75 else rng.uniform(-60, 60))
     up = up * np.cos(turn) + np.cross(through, up) * np.sin(turn)
     wide, (thick, slices) = _heart_field_mm(rng), cuts
-    fine, tall = (
-        max(wide / 256, rng.uniform(1.2, 2.0)),
-        wide * (rng.uniform(0.75, 1.0) if wide > 170 else 1.0),
-    )
-    shape = (round(wide / fine), round(tall / fine), slices)
-    affine = np.eye(4)
-    affine[:3, :3] = np.column_stack([np.cross(up, through) * fine, up * fine, through * thick])
+    fine = max(wide / 256, rng.uniform(1.2, 2.0))
+    tall = wide * (rng.uniform(0.75, 1.0) if wide > 170 else 1.0)
+    axes = np.column_stack([np.cross(up, through) * fine, up * fine, through * thick])
     # large fields move to the chest
     inwards = -middle * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((wide - 170) / 200, 0, 1)
     centre = middle + inwards - through * (inwards @ through) + rng.normal(0, 6, 3)
-    affine[:3, 3] = centre - affine[:3, :3] @ ((np.asarray(shape) - 1) / 2)
-    stack = regridded(acquired, canonical(Grid(shape, affine)))
-    plane = ("sagittal", "coronal", "axial")[int(np.abs(through).argmax())]
-    family = replace(acquired.family, name=name)
-    sequence = _heart_sequence(acquired.sequence, rng)
+    stack = grid_about(centre, axes, (round(wide / fine), round(tall / fine), slices))
     return replace(
-        stack, family=family, plane=plane, sequence=sequence, tilted=True,
-        truthful=bool(rng.random() < TRUE_HEADERS),
+        regridded(acquired, canonical(stack)), family=replace(acquired.family, name=name),
+        plane=BY_AXIS[np.abs(through).argmax()], sequence=_heart_sequence(acquired.sequence, rng),
+        tilted=True, truthful=rng.random() < TRUE_HEADERS,
     )
 
 
 def _planned(direction: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """The direction as planned by eye: about 6° off, of unit length."""
     beside = direction + rng.normal(0, 0.07, 3)
-    return np.asarray(beside / np.linalg.norm(beside))
+    return beside / np.linalg.norm(beside)
 
 
 def _heart_field_mm(rng: np.random.Generator) -> float:
     """Field of view of a heart image: cropped to the left ventricle, zoomed, or the whole chest as
     scanned."""
-    return float(rng.uniform(*((100, 170), (170, 260), (260, 400))[int(rng.choice(3, p=[0.45, 0.25, 0.3]))]))
+    return rng.uniform(*((100, 170), (170, 260), (260, 400))[rng.choice(3, p=[0.45, 0.25, 0.3])])
 
 
 def _heart_sequence(other: Sequence, rng: np.random.Generator) -> Sequence:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from fovnet.phantom.acquisition.families import Family, as_offsets
+from fovnet.phantom.acquisition.families import Family, as_offsets, ends
 from fovnet.phantom.acquisition.protocols import Plan, Site, plan
 from fovnet.phantom.anatomy import limbs
 from fovnet.phantom.anatomy.body import Landmarks
@@ -32,13 +32,13 @@ def arm_plan(
     affine[:3, 3] = 0, -300, 300
     coarse = Grid((50, 41, 140), affine)
     places = np.argwhere(arm_alone(person, coarse, fine).labels != AIR)
-    middle = places[int(rng.integers(len(places)))] * STEP_MM + affine[:3, 3]
+    middle = places[rng.integers(len(places))] * STEP_MM + affine[:3, 3]
     half, wide, deep = rng.uniform(100, 240, 3) / [2, 1, 1]
     x, y, z = middle.tolist()
     offset_x, offset_y = as_offsets(person, x, y)
     family = Family(
-        "arm", ("sole", z - half, z - half), ("sole", z + half, z + half), (wide, wide), (deep, deep), "aasc",
-        offset_x=offset_x, offset_y=offset_y,
+        "arm", *ends(z - half, z + half), (wide, wide), (deep, deep), "aasc", offset_x=offset_x,
+        offset_y=offset_y,
     )
     return plan(person, marks, family, site, rng)
 

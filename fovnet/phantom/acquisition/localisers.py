@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from fovnet.phantom.acquisition.coils import at_the_skin, fallen_off
-from fovnet.phantom.acquisition.families import Family
+from fovnet.phantom.acquisition.families import Family, one_of
 from fovnet.phantom.acquisition.protocols import Plan, plan
 from fovnet.phantom.acquisition.regrid import about_its_middle, recut, regridded
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person
-from fovnet.phantom.scanner.artefacts import Flaws
+from fovnet.phantom.scanner.artefacts import ACROSS, Flaws
 from fovnet.phantom.scanner.scan import Coil
 from fovnet.phantom.scanner.sequence import Sequence
 
@@ -84,17 +84,13 @@ def localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.ra
     covers several regions."""
     if rng.random() > SHARE:
         return plain
-    pool = [family for family in LOCALISERS if family.long == (at == 0)]
-    weights = np.array([family.weight for family in pool])
-    family = pool[int(rng.choice(len(pool), p=weights / weights.sum()))]
+    family = one_of([family for family in LOCALISERS if family.long == (at == 0)], rng)
     acquired = plan(person, marks, family, plain.site, rng)
     acquired = regridded(acquired, stacked(acquired, rng))
     sequence, single_shot = quick(rng)
     flaws = replace(_flaws(acquired, single_shot, rng), begun=0.5 if person.placed else 0.0)
-    acquisition = replace(
-        acquired.acquisition, coil=_coil(person, acquired, rng), snr=float(rng.uniform(10, 45)), flaws=flaws
-    )
-    return replace(acquired, sequence=sequence, acquisition=acquisition)
+    coil, snr = _coil(person, acquired, rng), rng.uniform(10, 45)
+    return replace(acquired, sequence=sequence).received(coil=coil, snr=snr, flaws=flaws)
 
 
 def is_localiser(acquired: Plan) -> bool:
@@ -109,25 +105,19 @@ def stacked(acquired: Plan, rng: np.random.Generator) -> Grid:
     One in four coronal and sagittal stacks, half of those of heads, has 3 to 7 slices near the middle, 6 to
     20 mm apart; of axial ones, one in seven.
     """
-    through = {"axial": 2, "coronal": 1}.get(acquired.plane, 0)
-    fine = round(float(rng.uniform(1.6, 4.0)), 2)
-    grid = about_its_middle(acquired.grid, np.diag(np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)))
+    through = ACROSS.get(acquired.plane, 0)
+    fine = round(rng.uniform(1.6, 4.0), 2)
+    grid = about_its_middle(acquired.grid, np.diag(acquired.grid.spacing_mm))
     size = np.asarray(grid.shape) * np.diag(grid.vox_to_ras)[:3]
     for axis in range(3):
         if axis != through:
             grid = recut(grid, axis, 0.0, max(8, int(size[axis] / fine)), fine)
     head = acquired.family.name == NAMES[0]
     few = rng.random() < (0.5 if head and through < 2 else 0.25 if through < 2 else 0.15)
-    spacing = float(rng.uniform(6, 20) if few else rng.uniform(5, 10))
+    spacing = rng.uniform(6, 20) if few else rng.uniform(5, 10)
     most = max(3, int(size[through] / spacing))
-    slices = (
-        int(rng.integers(3, 8))
-        if few
-        else int(rng.integers(20, 61))
-        if through == 2
-        else int(rng.integers(10, 41))
-    )
-    slices = min(slices, most)
+    usual = (3, 8) if few else (20, 61) if through == 2 else (10, 41)
+    slices = min(int(rng.integers(*usual)), most)
     free = size[through] - slices * spacing
     share = rng.uniform(0, 1) if through == 2 else rng.uniform(0.4, 0.6)
     return recut(grid, through, max(free, 0.0) * share, slices, round(spacing, 2))
@@ -141,50 +131,50 @@ def quick(rng: np.random.Generator) -> tuple[Sequence, bool]:
     contrast is flat.  At TE of 1.1 ms (3 T) and 2.3 ms (1.5 T) fat and water are in opposed phase, and every
     border between them is black.
     """
-    dice, te = rng.random(), float(rng.uniform(1, 2.3))
+    dice, te = rng.random(), rng.uniform(1, 2.3)
     against = "cancelling" if rng.random() < 0.35 else "suppressed" if rng.random() < 0.1 else "in phase"
-    flip = float(rng.uniform(8, 15))
+    flip = rng.uniform(8, 15)
     if dice < TURBO_FLASH:
-        flips, flip_ms = int(rng.integers(48, 129)), float(rng.uniform(2, 5))
+        flips, flip_ms = int(rng.integers(48, 129)), rng.uniform(2, 5)
         kind = str(rng.choice(["magnetisation prepared", "saturation prepared"]))
         late = kind == "saturation prepared" and rng.random() < 0.6
-        ti = max(float(rng.uniform(1200, 3500) if late else rng.uniform(300, 1200)), flips * flip_ms / 2 + 5)
-        tr = ti + flips * flip_ms / 2 + float(rng.uniform(100, 1500))
+        ti = max(rng.uniform(1200, 3500) if late else rng.uniform(300, 1200), flips * flip_ms / 2 + 5)
+        tr = ti + flips * flip_ms / 2 + rng.uniform(100, 1500)
         return Sequence(
             "localiser, turbo FLASH", kind, tr, te, ti, flip, against, train=(flips, flip_ms)
         ), False
     if dice < TURBO_FLASH + SINGLE_SHOT:
         fat = "suppressed" if rng.random() < 0.15 else "in phase"
         return Sequence(
-            "localiser, single-shot spin echo", "spin echo", 10000, float(rng.uniform(60, 120)), fat=fat
+            "localiser, single-shot spin echo", "spin echo", 10000, rng.uniform(60, 120), fat=fat
         ), True
     if dice < TURBO_FLASH + SINGLE_SHOT + BALANCED:
-        tr = float(rng.uniform(3, 5))
+        tr = rng.uniform(3, 5)
         return Sequence(
-            "localiser, balanced", "balanced", tr, tr / 2, flip_deg=float(rng.uniform(40, 75)), fat=against
+            "localiser, balanced", "balanced", tr, tr / 2, flip_deg=rng.uniform(40, 75), fat=against
         ), False
     return Sequence(
-        "localiser, gradient echo", "gradient echo", float(rng.uniform(3, 12)), te,
-        flip_deg=float(rng.uniform(8, 30)), fat=against,
+        "localiser, gradient echo", "gradient echo", rng.uniform(3, 12), te,
+        flip_deg=rng.uniform(8, 30), fat=against,
     ), False
 
 
 def _flaws(acquired: Plan, single_shot: bool, rng: np.random.Generator) -> Flaws:
     """Three in ten fold over, left to right or front to back; single shots are blurred along the phase axis;
     in one of five gradients fail in the corners, where signal piles up."""
-    through = {"axial": 2, "coronal": 1}.get(acquired.plane, 0)
+    through = ACROSS.get(acquired.plane, 0)
     phase = 1 if through == 0 or (through == 2 and rng.random() < 0.4) else 0
     folds = rng.random() < 0.3 and acquired.grid.shape[phase] > 24
-    half = np.asarray(acquired.grid.shape) * np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
+    half = np.multiply(acquired.grid.shape, acquired.grid.spacing_mm)
     # only corners are lost: a scan without the middle of a side is repeated
     middles = 1.04 * float(half.max() / np.linalg.norm(half))
-    ball = max(float(rng.uniform(0.72, 0.97)), middles) if rng.random() < 0.2 else 0.0
+    ball = max(rng.uniform(0.72, 0.97), middles) if rng.random() < 0.2 else 0.0
     return Flaws(
         phase,
         through,
-        folded=max(1, round(acquired.grid.shape[phase] * float(rng.uniform(0.05, 0.2)))) if folds else 0,
-        motion=float(rng.uniform(1.0, 2.2)) if single_shot else 0.0,
-        kept=(float(rng.uniform(0.5, 0.85)), 1.0) if single_shot or rng.random() < 0.3 else (1.0, 1.0),
+        folded=max(1, round(acquired.grid.shape[phase] * rng.uniform(0.05, 0.2))) if folds else 0,
+        motion=rng.uniform(1.0, 2.2) if single_shot else 0.0,
+        kept=(rng.uniform(0.5, 0.85), 1.0) if single_shot or rng.random() < 0.3 else (1.0, 1.0),
         ball=ball,
     )
 
@@ -192,14 +182,14 @@ def _flaws(acquired: Plan, single_shot: bool, rng: np.random.Generator) -> Flaws
 def _coil(person: Person, acquired: Plan, rng: np.random.Generator) -> Coil:
     """In two of three, elements on the skin; else the body coil, uniform except along z, or any surface
     coil."""
-    dice, isocentre = rng.random(), np.asarray(acquired.isocentre_mm)
+    dice = rng.random()
     if dice < 0.68:
-        coil = at_the_skin(person, acquired.grid, isocentre, rng)
+        coil = at_the_skin(person, acquired.grid, acquired.isocentre_mm, rng)
     elif dice < 0.84:
-        coil = Coil(fall_mm=float(rng.uniform(200, 300)))
+        coil = Coil(fall_mm=rng.uniform(200, 300))
     else:
-        coil = fallen_off(acquired.acquisition.coil, acquired.grid, isocentre, rng)
-    return replace(coil, bias=float(rng.uniform(0.05, 0.3))) if rng.random() < 0.3 else coil
+        coil = fallen_off(acquired.acquisition.coil, acquired.grid, acquired.isocentre_mm, rng)
+    return replace(coil, bias=rng.uniform(0.05, 0.3)) if rng.random() < 0.3 else coil
 
 
 def with_own(flaws: Flaws, own: Flaws) -> Flaws:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fovnet.phantom.acquisition.families import Family
+from fovnet.phantom.acquisition.families import Family, one_of
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.anatomy.head import VERTEX_MM
 
@@ -85,14 +85,9 @@ ORGANS: tuple[Family, ...] = (
 
 def organ_field(marks: Landmarks, rng: np.random.Generator) -> Family:
     """One of ORGANS, its lengths scaled with the person's stature."""
-    weights = np.array([family.weight for family in ORGANS])
-    family = ORGANS[int(rng.choice(len(ORGANS), p=weights / weights.sum()))]
+    family = one_of(ORGANS, rng)
     share = marks.vertex / VERTEX_MM
-    (lower, *low), (upper, *high) = family.low, family.high
-    return replace(
-        family,
-        low=(lower, low[0] * share, low[1] * share),
-        high=(upper, high[0] * share, high[1] * share),
-        wide=(family.wide[0] * share, family.wide[1] * share),
-        deep=(family.deep[0] * share, family.deep[1] * share),
+    low, high, wide, deep = (
+        (a * share, b * share) for *_, a, b in (family.low, family.high, family.wide, family.deep)
     )
+    return replace(family, low=(family.low[0], *low), high=(family.high[0], *high), wide=wide, deep=deep)

@@ -6,9 +6,10 @@ This is a standard acquisition of a careful site; `variety` derives less usual o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fovnet.phantom.acquisition.families import LEG_MASS, Family
 from fovnet.phantom.anatomy.body import Landmarks
@@ -16,6 +17,7 @@ from fovnet.phantom.finish.headers import Turn
 from fovnet.phantom.finish.masks import Finish
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person
+from fovnet.phantom.scanner.artefacts import PLANES
 from fovnet.phantom.scanner.scan import Acquisition, Coil
 from fovnet.phantom.scanner.sequence import Sequence
 
@@ -49,15 +51,10 @@ HEAD_SEQUENCES: tuple[Sequence, ...] = (
     Sequence("T1 inversion recovery", "inversion recovery", 2300, 4, ti=900),
 )
 
-BREAST_SEQUENCES: tuple[Sequence, ...] = (
-    *SEQUENCES[7:9], *SEQUENCES[7:9], SEQUENCES[8], SEQUENCES[2], SEQUENCES[4], SEQUENCES[9], SEQUENCES[5],
-    SEQUENCES[1],
-)
+BREAST_SEQUENCES = tuple(SEQUENCES[at] for at in (7, 8, 7, 8, 8, 2, 4, 9, 5, 1))
 """For breasts: eight in ten with suppressed fat, half of all quick gradient echoes of a dynamic series."""
 
-MASS_SEQUENCES: tuple[Sequence, ...] = (
-    SEQUENCES[2], SEQUENCES[2], SEQUENCES[4], SEQUENCES[4], SEQUENCES[0], SEQUENCES[8], SEQUENCES[1],
-)
+MASS_SEQUENCES = tuple(SEQUENCES[at] for at in (2, 2, 4, 4, 0, 8, 1))
 """For masses in a leg: half with bright water and dark fat, in which little of the leg beside the mass is
 visible."""
 
@@ -99,7 +96,7 @@ class Plan:
     site: Site
     plane: str
     grid: Grid
-    isocentre_mm: tuple[float, float, float]
+    isocentre_mm: NDArray[np.float64]
     sequence: Sequence
     acquisition: Acquisition
     stored_axes: NDArray[np.int64]
@@ -108,22 +105,20 @@ class Plan:
     truthful: bool = True
     turn: Turn = ()
 
+    def received(self, **changes: Any) -> Plan:
+        """The plan with other fields of its `acquisition`."""
+        return replace(self, acquisition=replace(self.acquisition, **changes))
+
 
 def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator) -> Plan:
     """One acquisition of that family at that site, all else drawn at random."""
-    plane = {"a": "axial", "c": "coronal", "s": "sagittal", "i": "isotropic"}[
-        str(rng.choice(list(family.planes)))
-    ]
+    letter = str(rng.choice(list(family.planes)))
+    plane = next(plane for plane in PLANES if plane.startswith(letter))
     low, high = _field(person, marks, family, rng)
     spacing = _spacing(family, plane, site, high - low, rng)
     shape = np.maximum(np.rint((high - low) / spacing), 4).astype(int)
-    turn = _tilt(site, high - low, rng)
     centre = (low + high) / 2
-    affine = np.eye(4)
-    affine[:3, :3] = turn * spacing
-    affine[:3, 3] = centre - affine[:3, :3] @ ((shape - 1) / 2)
-    i, j, k = shape.tolist()
-    grid = Grid((i, j, k), affine)
+    grid = grid_about(centre, _tilt(site, high - low, rng) * spacing, shape)
     field_strength = float(rng.choice(site.field_strengths))
     isocentre = np.round(centre + rng.normal(0, (5, 5, 15)), 1)
     return Plan(
@@ -131,16 +126,25 @@ def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.r
         site,
         plane,
         grid,
-        (float(isocentre[0]), float(isocentre[1]), float(isocentre[2])),
+        isocentre,
         _sequence(family, rng),
         Acquisition(
             field_strength,
             label_voxels(spacing, grid.shape),
-            float(site.snr * rng.lognormal(0, 0.35)),
+            site.snr * rng.lognormal(0, 0.35),
             _coil(family, low - isocentre, high - isocentre, rng),
         ),
         _storage(plane, rng),
     )
+
+
+def grid_about(middle_mm: NDArray[np.float64], axes: NDArray[np.float64], shape: ArrayLike) -> Grid:
+    """So many voxels about a point, with axes (3, 3) in mm per voxel."""
+    affine = np.eye(4)
+    affine[:3, :3] = axes
+    affine[:3, 3] = middle_mm - affine[:3, :3] @ ((np.asarray(shape) - 1) / 2)
+    i, j, k = np.asarray(shape).tolist()
+    return Grid((i, j, k), affine)
 
 
 def _field(
@@ -163,12 +167,12 @@ def _field(
     x = rng.uniform(*family.offset_x) * float(
         rng.choice([-1, 1]) if family.offset_x[0] > 0 and family.either_side else 1
     )
-    y = rng.uniform(*family.offset_y) if family.offset_y[0] else float(rng.uniform(-6, 6))
+    y = rng.uniform(*family.offset_y) if family.offset_y[0] else rng.uniform(-6, 6)
     # without an offset the field follows bent legs
     if person.morph.lift_mm and not family.offset_y[0]:
         ahead = person.morph.ahead_mm(z0, z1)
         y, deep = y + sum(ahead) / 2, deep + (0.0 if family.deep[1] else ahead[1] - ahead[0])
-    x, y = (x + float(rng.uniform(-6, 6))) * person.morph.trunk[0], y * person.morph.trunk[1]
+    x, y = (x + rng.uniform(-6, 6)) * person.morph.trunk[0], y * person.morph.trunk[1]
     return np.array([x - wide / 2, y - deep / 2, z0]), np.array([x + wide / 2, y + deep / 2, z1])
 
 
@@ -179,14 +183,14 @@ def _spacing(
     fine = float(np.clip(np.sort(size_mm)[1] / rng.uniform(110, 170), 1.0, 3.0))
     along = float(size_mm[2])
     if along > 900:
-        fine = float(rng.uniform(3.0, 4.0))
+        fine = rng.uniform(3.0, 4.0)
     elif along > 450 and plane != "axial":
-        fine = float(rng.uniform(2.4, 3.0))
+        fine = rng.uniform(2.4, 3.0)
     thick = float(np.clip(rng.uniform(3.0, 8.0) * site.thicker, 3.0, 10.0))
     if family.side_region:
-        thick = float(rng.uniform(3.0, 5.0))
+        thick = rng.uniform(3.0, 5.0)
     elif family.hanging:
-        thick = float(rng.uniform(1.6, 4.0))
+        thick = rng.uniform(1.6, 4.0)
     if plane == "axial":
         spacing = [fine, fine, float(np.clip(thick * (1.3 if along > 500 else 1.0), 3.0, 10.0))]
     elif plane == "coronal":
@@ -226,7 +230,7 @@ def label_voxels(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> t
 def _sequence(family: Family, rng: np.random.Generator) -> Sequence:
     """A sequence suitable for the family, its times varied by up to 15 %."""
     pool = _sequences(family)
-    sequence = pool[int(rng.integers(len(pool)))]
+    sequence = pool[rng.integers(len(pool))]
     move = rng.uniform(0.85, 1.15, 2)
     null = rng.uniform(0.95, 1.05)  # an inversion time nulls a tissue, so it varies less
     return replace(sequence, tr=sequence.tr * move[0], te=sequence.te * move[1], ti=sequence.ti * null)
@@ -247,13 +251,11 @@ def _coil(
     """Elements behind the back for a spine, otherwise around the body; a long field of view is scanned in
     stations, so without fall along z."""
     middle = (low + high) / 2
-    fall = 1e6 if high[2] - low[2] > 450 else float(rng.uniform(230, 330))
+    fall = 1e6 if high[2] - low[2] > 450 else rng.uniform(230, 330)
     heights = np.arange(low[2], high[2] + 1, 90.0)
     if family.side_region:
-        return Coil(
-            tuple((float(middle[0]), float(low[1]) - 25.0, float(z)) for z in heights), 110.0,
-            float(rng.uniform(0.7, 1.0)), fall,
-        )
+        places = [(float(middle[0]), float(low[1]) - 25.0, float(z)) for z in heights]
+        return Coil(places, 110.0, rng.uniform(0.7, 1.0), fall)
     if family.hanging:
         return _breast_coil(low, high, fall, rng)
     around = [(0.55, 0.0), (-0.55, 0.0), (0.0, 0.6), (0.0, -0.6)]
@@ -264,10 +266,8 @@ def _coil(
         for z in heights[::2]
     ]
     first = int(rng.integers(0, 3))  # with elements off, one side is darker
-    return Coil(
-        tuple(places[first * len(heights[::2]) // 2 :]), float(rng.uniform(120, 260)),
-        float(rng.uniform(0.0, 0.9)), fall,
-    )
+    kept = places[first * len(heights[::2]) // 2 :]
+    return Coil(kept, rng.uniform(120, 260), rng.uniform(0.0, 0.9), fall)
 
 
 def _breast_coil(
@@ -283,7 +283,16 @@ def _breast_coil(
         for a in beside
         for z in middle[2] + np.array([-45.0, 45.0])
     ]
-    return Coil(tuple(places), float(rng.uniform(45, 110)), float(rng.uniform(0.85, 1.0)), fall_mm)
+    return Coil(places, rng.uniform(45, 110), rng.uniform(0.85, 1.0), fall_mm)
+
+
+AS_THEY_ARE = np.array([[0, 1], [1, 1], [2, 1]])
+"""The stored axes of a volume that is stored along RAS axes."""
+
+
+def any_axes(rng: np.random.Generator) -> NDArray[np.int64]:
+    """(3, 2) stored axes in any order and direction."""
+    return np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1)
 
 
 def _storage(plane: str, rng: np.random.Generator) -> NDArray[np.int64]:

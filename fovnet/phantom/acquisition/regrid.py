@@ -8,28 +8,26 @@ import numpy as np
 from nibabel.orientations import inv_ornt_aff
 from numpy.typing import NDArray
 
-from fovnet.phantom.acquisition.protocols import Plan, label_voxels
+from fovnet.phantom.acquisition.protocols import Plan, grid_about, label_voxels
 from fovnet.phantom.geometry.raster import Grid
+from fovnet.phantom.scanner.artefacts import ACROSS
 from fovnet.volume.orient import closest_axes
+
+BY_AXIS = ("sagittal", "coronal", "axial")
+"""The plane of slices across each of the RAS axes."""
 
 
 def canonical(grid: Grid) -> Grid:
     """The grid with its axes in the closest RAS order, covering the same voxels."""
     order = closest_axes(grid.vox_to_ras)
     affine = grid.vox_to_ras @ inv_ornt_aff(order, grid.shape)  # type: ignore[no-untyped-call]
-    shape = [0, 0, 0]
-    for axis, (becomes, _) in enumerate(order.tolist()):
-        shape[int(becomes)] = grid.shape[axis]
-    return Grid((shape[0], shape[1], shape[2]), np.asarray(affine))
+    i, j, k = (grid.shape[axis] for axis in order[:, 0].argsort().tolist())
+    return Grid((i, j, k), affine)
 
 
 def about_its_middle(grid: Grid, axes: NDArray[np.float64]) -> Grid:
     """The grid with other axes (3, 3), mm per voxel, about the same middle."""
-    half = (np.asarray(grid.shape) - 1) / 2
-    affine = np.eye(4)
-    affine[:3, :3] = axes
-    affine[:3, 3] = grid.vox_to_ras[:3, :3] @ half + grid.vox_to_ras[:3, 3] - axes @ half
-    return Grid(grid.shape, affine)
+    return grid_about(grid.middle_mm, axes, grid.shape)
 
 
 def recut(grid: Grid, axis: int, first_mm: float, slices: int, spacing_mm: float) -> Grid:
@@ -54,14 +52,11 @@ def coarse(grid: Grid, spacing_mm: float) -> Grid:
 
 def slice_axis(acquired: Plan) -> int:
     """The axis across the slices: the coarsest, or that of the plane if all are equal."""
-    plane_axis = {"axial": 2, "coronal": 1}.get(acquired.plane, 0)
-    spacing = np.linalg.norm(acquired.grid.vox_to_ras[:3, :3], axis=0)
+    plane_axis = ACROSS.get(acquired.plane, 0)
+    spacing = acquired.grid.spacing_mm
     return plane_axis if spacing[plane_axis] >= spacing.max() * 0.99 else int(spacing.argmax())
 
 
 def regridded(plain: Plan, grid: Grid) -> Plan:
     """The plan on that grid, with the label voxels for its spacing."""
-    spacing = np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0)
-    return replace(
-        plain, grid=grid, acquisition=replace(plain.acquisition, average=label_voxels(spacing, grid.shape))
-    )
+    return replace(plain, grid=grid).received(average=label_voxels(grid.spacing_mm, grid.shape))

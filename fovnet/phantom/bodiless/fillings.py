@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.bodiless.thing import PARTS
-from fovnet.phantom.scanner.tissues import Tissue
+from fovnet.phantom.bodiless.thing import PARTS, log_uniform
+from fovnet.phantom.scanner.tissues import AIR, TISSUES, Tissue
 
 PLASTIC = Tissue("plastic", 0.0, (500.0, 500.0), (0.5, 0.5), (0.3, 0.3), mottle=0.0)
-NOTHING = Tissue("air", 0.0, (1000.0, 1000.0), (10.0, 10.0), (1.0, 1.0), mottle=0.0)
+NOTHING = TISSUES[AIR]
 UNIFORM_SHARE = 0.6         # of fillings; the others have the grain of a gel
 
 
@@ -28,32 +28,32 @@ def vessel_table(rng: np.random.Generator) -> tuple[Tissue, ...]:
 
 def filling(rng: np.random.Generator) -> Tissue:
     """Water, doped water, a gel or an oil."""
-    kind, mottle = rng.random(), 0.0 if rng.random() < UNIFORM_SHARE else float(rng.uniform(0.01, 0.12))
+    kind, mottle = rng.random(), 0.0 if rng.random() < UNIFORM_SHARE else rng.uniform(0.01, 0.12)
     if kind < 0.15:
-        t1, t2 = float(rng.uniform(2400, 3200)), float(rng.uniform(900, 2200))
+        t1, t2 = rng.uniform(2400, 3200), rng.uniform(900, 2200)
         return _tissue("water", t1, t2, 1.0, 0.0, mottle)
     if kind < 0.6:
-        t1 = float(np.exp(rng.uniform(np.log(40), np.log(1500))))
-        return _tissue("doped water", t1, t1 * float(rng.uniform(0.5, 0.95)), 1.0, 0.0, mottle)
+        t1 = log_uniform(40, 1500, rng)
+        return _tissue("doped water", t1, t1 * rng.uniform(0.5, 0.95), 1.0, 0.0, mottle)
     if kind < 0.85:
-        t1, t2 = float(rng.uniform(400, 2500)), float(np.exp(rng.uniform(np.log(20), np.log(150))))
-        return _tissue("gel", t1, t2, float(rng.uniform(0.85, 1.0)), 0.0, mottle)
+        t1, t2 = rng.uniform(400, 2500), log_uniform(20, 150, rng)
+        return _tissue("gel", t1, t2, rng.uniform(0.85, 1.0), 0.0, mottle)
     return _tissue(
-        "oil", float(rng.uniform(180, 900)), float(rng.uniform(50, 160)), float(rng.uniform(0.8, 1.0)),
+        "oil", rng.uniform(180, 900), rng.uniform(50, 160), rng.uniform(0.8, 1.0),
         float(rng.choice([0.0, 0.9, 1.0])), mottle,
     )
 
 
 def flesh_table(rng: np.random.Generator) -> tuple[Tissue, ...]:
     """Air, the rind of a fruit, its flesh, the fibres between, its core and its seeds."""
-    t1, t2 = float(rng.uniform(700, 2200)), float(rng.uniform(60, 600))
-    grain = float(rng.uniform(0.03, 0.2))
-    rind = _tissue("rind", 0.6 * t1, float(rng.uniform(15, 60)), float(rng.uniform(0.4, 0.9)), 0.0, grain)
+    t1, t2 = rng.uniform(700, 2200), rng.uniform(60, 600)
+    grain = rng.uniform(0.03, 0.2)
+    rind = _tissue("rind", 0.6 * t1, rng.uniform(15, 60), rng.uniform(0.4, 0.9), 0.0, grain)
     flesh = _tissue("flesh", t1, t2, 1.0, 0.0, grain)
-    fibre = _tissue("fibre", 0.7 * t1, float(rng.uniform(8, 50)), float(rng.uniform(0.3, 0.9)), 0.0, grain)
+    fibre = _tissue("fibre", 0.7 * t1, rng.uniform(8, 50), rng.uniform(0.3, 0.9), 0.0, grain)
     longer, slower = rng.uniform((0.6, 0.3), (1.3, 1.5)).tolist()
     core = _tissue("core", longer * t1, slower * t2, 0.95, 0.0, grain)
-    seed = _tissue("seed", 300.0, 20.0, float(rng.uniform(0.1, 0.6)), 0.3, 0.0)
+    seed = _tissue("seed", 300.0, 20.0, rng.uniform(0.1, 0.6), 0.3, 0.0)
     return (NOTHING, rind, flesh, fibre, core, seed, filling(rng), filling(rng))
 
 

@@ -3,26 +3,52 @@ it is tested whether a thing of a kind never seen is told from a body."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import numpy as np
 
 from fovnet.phantom.bodiless import animals, fruit, quality, vessels
+from fovnet.phantom.bodiless.fillings import flesh_table, vessel_table
 from fovnet.phantom.bodiless.thing import Thing
+from fovnet.phantom.geometry.raster import Paint
+from fovnet.phantom.scanner.tissues import TISSUES, Tissue
 
 Make = Callable[[np.random.Generator], Thing]
+Parts = Callable[[np.random.Generator], Iterable[Paint]]
+Table = Callable[[np.random.Generator], tuple[Tissue, ...]]
+
+
+def _made(parts: Parts, table: Table, rng: np.random.Generator) -> Thing:
+    """A thing, its shape drawn before what it is filled with."""
+    return Thing(tuple(parts(rng)), table(rng))
+
+
+def _filled(table: Table, kinds: Mapping[str, Parts]) -> dict[str, Make]:
+    return {name: partial(_made, parts, table) for name, parts in kinds.items()}
+
+
+def _flesh_and_bone(rng: np.random.Generator) -> tuple[Tissue, ...]:
+    return TISSUES
+
 
 TRAINING: Mapping[str, Make] = {
-    "cylinder": vessels.cylinder, "ball": vessels.ball, "canister": vessels.canister,
-    "oval vessel": vessels.oval_vessel, "bottle": vessels.bottle, "bottles": vessels.bottles,
-    "loading ring": vessels.loading_ring, "layered phantom": quality.layered, "vials": quality.vials,
-    "inserts": quality.inserts, "lattice": quality.lattice, "citrus": fruit.citrus, "melon": fruit.melon,
-    "rodent": animals.rodent, "hand": animals.hand,
+    **_filled(vessel_table, {
+        "cylinder": vessels.cylinder, "ball": vessels.ball, "canister": vessels.canister,
+        "oval vessel": vessels.oval_vessel, "bottle": vessels.bottle, "bottles": vessels.bottles,
+        "loading ring": vessels.loading_ring, "layered phantom": quality.layered, "vials": quality.vials,
+        "inserts": quality.inserts, "lattice": quality.lattice,
+    }),
+    **_filled(flesh_table, {"citrus": fruit.citrus, "melon": fruit.melon}),
+    **_filled(_flesh_and_bone, {"rodent": animals.rodent, "hand": animals.hand}),
 }
 HELD_OUT: Mapping[str, Make] = {
-    "prism": vessels.prism, "beaker": vessels.beaker, "nested vessels": vessels.nested,
-    "balls in a ball": quality.balls, "straws": quality.straws, "stairs": quality.stairs,
-    "apple": fruit.apple, "pineapple": fruit.pineapple, "rabbit": animals.rabbit,
+    **_filled(vessel_table, {
+        "prism": vessels.prism, "beaker": vessels.beaker, "nested vessels": vessels.nested,
+        "balls in a ball": quality.balls, "straws": quality.straws, "stairs": quality.stairs,
+    }),
+    **_filled(flesh_table, {"apple": fruit.apple, "pineapple": fruit.pineapple}),
+    **_filled(_flesh_and_bone, {"rabbit": animals.rabbit}),
 }
 COMMON = ("cylinder", "ball", "bottles", "layered phantom", "cylinder", "bottles")
 """Drawn in addition to one each of TRAINING: what stands in a scanner most often, and resembles limbs."""

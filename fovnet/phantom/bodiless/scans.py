@@ -11,21 +11,20 @@ from scipy.spatial.transform import Rotation
 from fovnet.phantom.acquisition.coils import fallen_off
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.bodiless.kinds import HELD_OUT, TRAINING
-from fovnet.phantom.bodiless.thing import Thing
+from fovnet.phantom.bodiless.thing import Thing, log_uniform
 from fovnet.phantom.finish.masks import BACKGROUND, Finish, draw_finish, finished
 from fovnet.phantom.geometry.raster import Grid, rasterise
 from fovnet.phantom.geometry.solids import FAR, Floats
-from fovnet.phantom.scanner.artefacts import draw_flaws
+from fovnet.phantom.scanner.artefacts import ACROSS, draw_flaws
 from fovnet.phantom.scanner.contrasts import FreeContrast, freely
 from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, scan
 from fovnet.phantom.scanner.sequence import Sequence, signals
-from fovnet.phantom.scanner.tissues import Tissue
+from fovnet.phantom.scanner.tissues import Tissue, shows
 from fovnet.volume.volume import Volume
 
-PLANES = ("axial", "coronal", "sagittal", "isotropic")
-THROUGH = {"axial": 2, "coronal": 1, "sagittal": 0}
 FOLDS = {"axial": (1, 1, 2), "coronal": (1, 2, 1), "sagittal": (2, 1, 1), "isotropic": (1, 1, 1)}
 """Label voxels along each axis that make one voxel: thick slices are means of two."""
+PLANES = tuple(FOLDS)
 CAREFUL_SHARE = 0.3                 # without flaws, in an even coil, with the contrast of physics
 STANDING, LYING = 0.5, 0.2          # shares of things upright, and along the left-right axis
 MATRIX = (80, 176)                  # voxels across a slice
@@ -74,7 +73,7 @@ def thing_volume(kind: str, plane: str, rng: np.random.Generator) -> Volume:
     sequence, contrast = _sequence(thing.tissues, labels, rng)
     acquired = replace(acquired, contrast=contrast)
     volume = scan(body, sequence, acquired, rng, thing.tissues, kind)
-    solid = np.array([tissue.pd > 0.05 for tissue in thing.tissues])[labels]
+    solid = shows(thing.tissues)[labels]
     hides = solid if finish.hides == BACKGROUND and solid.any() else None
     return finished(volume, hides, fold, finish)
 
@@ -88,7 +87,7 @@ def _sequence(
     """
     held = np.unique(labels[labels > 0])
     for _ in range(TRIED):
-        sequence, contrast = freely(SEQUENCES[int(rng.integers(len(SEQUENCES)))], rng)
+        sequence, contrast = freely(SEQUENCES[rng.integers(len(SEQUENCES))], rng)
         if held.size and float(np.max(signals(tissues, sequence, 1.5)[held])) > FAINT:
             break
     return sequence, None if rng.random() < CAREFUL_SHARE else contrast
@@ -112,15 +111,15 @@ def _field(thing: Thing, turn: NDArray[np.float64], plane: str, rng: np.random.G
     corners = np.stack(np.meshgrid(*zip(low, high, strict=True), indexing="ij"), axis=-1).reshape(-1, 3)
     placed = corners @ turn                             # the inverse of a rotation is its transpose
     size, middle = np.ptp(placed, axis=0), (placed.min(axis=0) + placed.max(axis=0)) / 2
-    across = float(np.exp(rng.uniform(*np.log(AROUND))))
+    across = log_uniform(*AROUND, rng)
     fields = np.clip(size * across * np.exp(rng.uniform(-0.2, 0.2, 3)), LEAST_MM, MOST_MM)
-    through = THROUGH.get(plane)
+    through = ACROSS.get(plane)
     matrix = int(rng.integers(*MATRIX))
     pixel = float(fields.max()) / matrix
     spacing = np.full(3, max(pixel, 0.7) if through is not None else max(1.5 * pixel, 1.2))
     if through is not None:
         most = float(fields[through]) / SLICES[0]
-        spacing[through] = min(float(np.exp(rng.uniform(*np.log(STEP_MM)))), max(most, STEP_MM[0]))
+        spacing[through] = min(log_uniform(*STEP_MM, rng), max(most, STEP_MM[0]))
     shape = np.maximum(np.rint(fields / spacing).astype(int), 16)
     if through is not None:
         shape[through] = int(np.clip(shape[through], *SLICES))
@@ -135,11 +134,11 @@ def _field(thing: Thing, turn: NDArray[np.float64], plane: str, rng: np.random.G
 
 def _acquisition(grid: Grid, plane: str, rng: np.random.Generator) -> Acquisition:
     """Coil, flaws and noise: even and clean in one volume of three."""
-    field, snr = float(rng.choice([1.5, 3.0])), float(np.exp(rng.uniform(np.log(6), np.log(120))))
+    field, snr = float(rng.choice([1.5, 3.0])), log_uniform(6, 120, rng)
     if rng.random() < CAREFUL_SHARE:
         return Acquisition(field, snr=max(snr, 20.0))
     coil = fallen_off(Coil(), grid, np.zeros(3), rng)
     if rng.random() < 0.3:                              # dielectric standing waves and what is not corrected
-        coil = replace(coil, bias=float(rng.uniform(0.1, 0.5)))
+        coil = replace(coil, bias=rng.uniform(0.1, 0.5))
     flaws = draw_flaws(plane, rng)
-    return Acquisition(field, snr=snr, coil=coil, flaws=flaws, blur=float(rng.uniform(0.3, 0.8)))
+    return Acquisition(field, snr=snr, coil=coil, flaws=flaws, blur=rng.uniform(0.3, 0.8))

@@ -15,6 +15,9 @@ from fovnet.phantom.geometry.raster import Paint, Pieces, pieces_of
 from fovnet.phantom.geometry.solids import Loft, Solid
 from fovnet.phantom.scanner.tissues import Tissue
 
+Point = tuple[float, float, float]
+
+MIDDLE: Point = (0.0, 0.0, 0.0)
 AIR, WALL, MAIN, SECOND, THIRD, FOURTH, FIFTH, SIXTH = range(8)
 PARTS = 8
 
@@ -38,14 +41,24 @@ class Thing:
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
 
-def filled(solid: Solid, label: int, over: tuple[int, ...] = ()) -> Paint:
-    """The solid filled with one of the thing's own materials."""
-    return Paint(solid, label, 0, over)
+def walled(inner: Solid, label: int, wall_mm: float = 2.0) -> list[Paint]:
+    """The solid filled with one of the thing's own materials, and its wall."""
+    return [Paint(inner.shrunk(-wall_mm), WALL), Paint(inner, label)]
+
+
+def log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
+    """A number of any order of magnitude between two."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def on_circle(radius: float, angle: float) -> tuple[float, float]:
+    """x and y of the point of a circle about the axis at that angle, radians, from the right to the front."""
+    return radius * float(np.cos(angle)), radius * float(np.sin(angle))
 
 
 def upright(
-    wide_mm: float, high_mm: float, *, at: tuple[float, float, float] = (0.0, 0.0, 0.0), deep_mm: float = 0.0,
-    square: float = 0.0, top: float = 1.0,
+    wide_mm: float, high_mm: float, *, at: Point = MIDDLE, deep_mm: float = 0.0, square: float = 0.0,
+    top: float = 1.0,
 ) -> Loft:
     """A column about the point `at`, `deep_mm` from front to back if given: a cylinder, a box with `square`
     near 1, a cone with a `top` of another width."""

@@ -52,7 +52,7 @@ def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
     any order and direction."""
     across = [axis for axis in range(3) if axis != slice_axis]
     signs = rng.choice([-1, 1], 3).tolist()
-    swapped = bool(rng.random() < 0.5)
+    swapped = rng.random() < 0.5
     if rng.random() < UPRIGHT:
         signs[:2], swapped = [1, 1], False
     becomes = {

@@ -63,7 +63,7 @@ def shown(
     elif hides == BRAIN:
         left = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])[labels]
     else:
-        left = np.asarray(labels != AIR) if hides == BACKGROUND else ~_face(labels, grid, marks)
+        left = labels != AIR if hides == BACKGROUND else ~_face(labels, grid, marks)
     return left if np.count_nonzero(left & (labels != AIR)) >= LEAST_SHOWN else None
 
 
@@ -85,7 +85,7 @@ def finished(
     `factors` voxels."""
     voxels, affine = volume.voxels, volume.vox_to_ras
     if visible is not None:
-        left = averaged(visible.astype(np.float32), factors) > 0.4
+        left = _mostly(visible, factors)
         voxels = voxels * left
         if finish.cropped is not None and left.any():
             voxels, affine = _cropped(voxels, affine, left, finish)
@@ -102,6 +102,11 @@ def finished(
         affine = affine.copy()
         affine[:3, 3] -= affine[:3, 0] * a + affine[:3, 1] * b
     return replace(volume, voxels=np.ascontiguousarray(voxels, dtype=np.float32), vox_to_ras=affine)
+
+
+def _mostly(visible: NDArray[np.bool_], factors: tuple[int, int, int]) -> NDArray[np.bool_]:
+    """Which blocks of `factors` voxels remain visible."""
+    return averaged(visible.astype(np.float32), factors) > 0.4
 
 
 def _cropped(
@@ -148,7 +153,7 @@ def along_slices(
     """Heights and body area of each slice (k,) of the finished volume, from those of all acquired slices."""
     if visible is None or not (finish.through or finish.cube_mm):
         return heights_mm, area_mm2
-    left = averaged(visible.astype(np.float32), factors) > 0.4
+    left = _mostly(visible, factors)
     if finish.through and finish.cropped is not None and left.any():
         first, end = _span_of(left, 2, finish.cropped)
         heights_mm, area_mm2 = heights_mm[first:end], area_mm2[first:end]
@@ -158,7 +163,7 @@ def along_slices(
     return heights_mm, np.pad(area_mm2, (before, behind))
 
 
-def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generator) -> Finish:
+def draw_finish(head: bool, shape: tuple[int, ...], rng: np.random.Generator) -> Finish:
     """The processing of an image; one of two heads has lost its skull or its face.
 
     Brain collections have tight boxes, or the 256 mm cube that FreeSurfer makes (Fischl 2012, NeuroImage
@@ -170,13 +175,13 @@ def draw_finish(head: bool, shape: tuple[int, int, int], rng: np.random.Generato
         hides = BRAIN if dice[0] < 0.33 else FACE
     elif dice[0] > 0.86:
         hides = BACKGROUND
-    low = float(rng.uniform(0, 60))
+    low = rng.uniform(0, 60)
     # narrower would be like a label map
-    clipped = (low, low + float(rng.uniform(560, 900))) if dice[1] < 0.12 else (0.0, np.inf)
-    border = rng.integers(0, 1 + np.array(shape[:2]) // 3) if dice[2] < 0.12 else np.zeros(2, dtype=int)
-    below = float(rng.uniform(100, 700)) if dice[3] < 0.06 else 0.0
+    clipped = (low, low + rng.uniform(560, 900)) if dice[1] < 0.12 else (0.0, np.inf)
+    a, b = rng.integers(0, 1 + np.array(shape[:2]) // 3).tolist() if dice[2] < 0.12 else (0, 0)
+    below = rng.uniform(100, 700) if dice[3] < 0.06 else 0.0
     cropped = int(rng.integers(0, 9)) if hides and dice[4] < 0.4 else None
-    finish = Finish(hides, clipped, below, (int(border[0]), int(border[1])), cropped)
+    finish = Finish(hides, clipped, below, (a, b), cropped)
     return stripped(finish, rng) if hides == BRAIN else finish
 
 

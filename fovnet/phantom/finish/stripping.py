@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.scanner.scan import averaged
+from fovnet.phantom.scanner.scan import averaged, averaged_affine
 from fovnet.phantom.scanner.tissues import TISSUES
 
 Bools = NDArray[np.bool_]
@@ -48,11 +48,11 @@ class Stripping:
 
     def mask(self, labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> Bools:
         """(i, j, k) the voxels of a head that remain."""
-        spacing = np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0)
+        spacing = grid.spacing_mm
         a, b, c = (max(1, round(COARSE_MM / float(step))) for step in spacing)
         ends = [(0, -size % part) for size, part in zip(labels.shape, (a, b, c), strict=True)]
         matter = averaged(np.pad(MATTER[labels], ends).astype(np.float32), (a, b, c))
-        coarse = _joined(grid, (a, b, c), matter.shape)
+        coarse = Grid(matter.shape, averaged_affine(grid.vox_to_ras, (a, b, c)))
         step = spacing * (a, b, c)
         left = gaussian_filter(matter, self.smooth_mm / step, truncate=2.5) > ndtr(
             -self.reach_mm / self.smooth_mm
@@ -83,28 +83,19 @@ class Stripping:
             reach = float(along[beam].max(initial=0.0))
             ball = aside2 + (along - reach) ** 2 < radius * radius
             left = left | ball if kept else left & ~ball
-        return np.asarray(left)
-
-
-def _joined(grid: Grid, factors: tuple[int, int, int], shape: tuple[int, ...]) -> Grid:
-    """The grid of blocks of voxels."""
-    affine = grid.vox_to_ras.copy()
-    affine[:3, 3] += affine[:3, :3] @ ((np.asarray(factors) - 1) / 2)
-    affine[:3, :3] *= factors
-    i, j, k = shape
-    return Grid((i, j, k), affine)
+        return left
 
 
 def draw_stripping(rng: np.random.Generator) -> Stripping:
     """Of ten masks six are good, two too wide, one has local errors, and one lacks a part of the brain."""
-    kind, smooth = rng.random(), float(rng.uniform(2.0, 5.0))
-    reach = float(rng.uniform(-0.4, 0.6) * smooth)
+    kind, smooth = rng.random(), rng.uniform(2.0, 5.0)
+    reach = rng.uniform(-0.4, 0.6) * smooth
     balls: tuple[tuple[float, float, float, float, float], ...] = ()
     gone = ""
     if kind < 0.2:
-        smooth, reach = float(rng.uniform(3.0, 6.0)), float(rng.uniform(3.0, 9.0))
+        smooth, reach = rng.uniform(3.0, 6.0), rng.uniform(3.0, 9.0)
     elif kind < 0.32:
-        balls = tuple(_ball(rng) for _ in range(int(rng.integers(1, 5))))
+        balls = tuple(_ball(rng) for _ in range(rng.integers(1, 5)))
     elif kind < 0.4:
         gone = str(rng.choice([CEREBELLUM, CEREBELLUM, LEFT, RIGHT]))
     return Stripping(smooth, reach, balls, gone)
@@ -112,7 +103,7 @@ def draw_stripping(rng: np.random.Generator) -> Stripping:
 
 def _ball(rng: np.random.Generator) -> tuple[float, float, float, float, float]:
     """A ball at the surface; wrongly kept ones are mostly at the base and in front, near eyes and neck."""
-    kept = bool(rng.random() < 0.55)
+    kept = rng.random() < 0.55
     towards = rng.normal(0, 1, 3) + ((0.0, 0.7, -0.9) if kept else (0.0, 0.0, 0.0))
     x, y, z = (towards / np.linalg.norm(towards)).tolist()
-    return x, y, z, float(rng.uniform(9, 28)), float(kept)
+    return x, y, z, rng.uniform(9, 28), float(kept)

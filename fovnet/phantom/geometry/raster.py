@@ -24,6 +24,16 @@ class Grid:
     shape: tuple[int, int, int]
     vox_to_ras: NDArray[np.float64]
 
+    @property
+    def spacing_mm(self) -> NDArray[np.float64]:
+        """(3,) size of a voxel along each axis."""
+        return np.asarray(np.linalg.norm(self.vox_to_ras[:3, :3], axis=0))
+
+    @property
+    def middle_mm(self) -> NDArray[np.float64]:
+        """(3,) the point in the middle of all voxels."""
+        return self.vox_to_ras[:3, :3] @ ((np.asarray(self.shape) - 1) / 2) + self.vox_to_ras[:3, 3]
+
     def coordinates(self) -> tuple[Floats, Floats, Floats]:
         """x, y, z of the voxel centres in mm, float32, broadcastable to `shape`: size 1 along axes they do
         not depend on."""

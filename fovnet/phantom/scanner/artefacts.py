@@ -7,12 +7,17 @@ All operate on images (i, j, k) float32 of the acquired voxels.  Source of their
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, ndimage
 
 Floats = NDArray[np.float32]
+
+ACROSS = {"axial": 2, "coronal": 1, "sagittal": 0}
+"""The axis across the slices of each plane."""
+PLANES = (*ACROSS, "isotropic")
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ def ghosted(image: Floats, strength: float, copies: int, axis: int) -> Floats:
     for copy in range(1, copies):
         sign = -1.0 if copy % 2 else 1.0
         whole = whole + np.float32(sign * strength) * np.roll(image, round(copy * size / copies), axis)
-    return np.asarray(np.abs(whole), dtype=np.float32)
+    return np.abs(whole)
 
 
 def smeared(image: Floats, voxels: float, axis: int, begun: float = 0.5) -> Floats:
@@ -150,7 +155,7 @@ def zero_filled(image: Floats, share: float, axis: int) -> Floats:
     spectrum = fft.rfft(image, axis=axis)
     kept = max(2, int(np.ceil(share * (size // 2 + 1))))
     np.moveaxis(spectrum, axis, 0)[kept:] = 0
-    return np.asarray(np.abs(fft.irfft(spectrum, size, axis=axis)), dtype=np.float32)
+    return np.asarray(np.abs(fft.irfft(spectrum, size, axis=axis)))
 
 
 def with_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Generator) -> Floats:
@@ -159,16 +164,16 @@ def with_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Gen
     inside = np.argwhere(image[::4, ::4, ::4] > 0.3 * image.max()) * 4
     if not len(inside):
         return image
-    middle, radius = inside[int(rng.integers(len(inside)))], rng.uniform(8, 35)
+    middle, radius = inside[rng.integers(len(inside))], rng.uniform(8, 35)
     steps = [
-        (np.arange(size) - at) * mm
-        for size, at, mm in zip(image.shape, middle.tolist(), spacing_mm, strict=True)
+        ((np.arange(size) - at) * mm * stretch).astype(np.float32)
+        for size, at, mm, stretch in zip(
+            image.shape, middle.tolist(), spacing_mm, rng.uniform(0.6, 1.6, 3), strict=True
+        )
     ]
-    stretch = rng.uniform(0.6, 1.6, 3)
-    i, j, k = ((along * each).astype(np.float32) for along, each in zip(steps, stretch, strict=True))
-    away = np.sqrt(i[:, None, None] ** 2 + j[None, :, None] ** 2 + k[None, None, :] ** 2) / np.float32(radius)
+    away = _distance(steps) / np.float32(radius)
     gain = 1 / (1 + np.exp(-(away - 1) * 12)) + 0.8 * np.exp(-(((away - 1.15) / 0.12) ** 2))
-    return np.asarray(image * gain, dtype=np.float32)
+    return np.asarray(image * gain)
 
 
 def piled_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Floats:
@@ -179,11 +184,15 @@ def piled_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Flo
     place, in the corners of large fields.
     """
     half = [(size - 1) * mm / 2 for size, mm in zip(image.shape, spacing_mm, strict=True)]
-    square = sum(_along(np.linspace(-h, h, size, dtype=np.float32), axis) ** 2
-                 for axis, (h, size) in enumerate(zip(half, image.shape, strict=True)))
-    away = np.sqrt(square) / np.float32(ball * np.sqrt(sum(h * h for h in half)))
+    steps = [np.linspace(-h, h, size, dtype=np.float32) for h, size in zip(half, image.shape, strict=True)]
+    away = _distance(steps) / np.float32(ball * np.sqrt(sum(h * h for h in half)))
     gain = (1 + 3 * np.exp(-(((away - 0.97) / 0.035) ** 2))) / (1 + np.exp(np.clip((away - 1) * 80, -50, 50)))
-    return np.asarray(image * gain, dtype=np.float32)
+    return np.asarray(image * gain)
+
+
+def _distance(steps: list[Floats]) -> Floats:
+    """The distance (i, j, k) from the zero of `steps`, the coordinates along each axis."""
+    return np.sqrt(sum(_along(step, axis) ** 2 for axis, step in enumerate(steps)))
 
 
 def smooth_field(
@@ -209,12 +218,10 @@ def missed(
     field = 0.35 * rng.standard_normal(coarse)
     slope = rng.normal(0, 1, 3)
     for axis, (size, along) in enumerate(zip(coarse, slope / np.linalg.norm(slope), strict=True)):
-        field += (along * np.linspace(-1.5, 1.5, size)).reshape([-1 if a == axis else 1 for a in range(3)])
+        field += _along(along * np.linspace(-1.5, 1.5, size), axis)
     whole = stretched(field.astype(np.float32), shape)
     edge = np.float32(np.quantile(whole[::4, ::4, ::4], 1 - share))
-    return np.asarray(
-        np.float32(rng.uniform(0.4, 1.0)) * np.clip((whole - edge) / np.float32(0.4), 0, 1), dtype=np.float32
-    )
+    return np.asarray(np.float32(rng.uniform(0.4, 1.0)) * np.clip((whole - edge) / np.float32(0.4), 0, 1))
 
 
 def stretched(coarse: Floats, shape: tuple[int, ...]) -> Floats:
@@ -228,7 +235,7 @@ def stretched(coarse: Floats, shape: tuple[int, ...]) -> Floats:
     return coarse
 
 
-def _along(values: Floats, axis: int) -> Floats:
+def _along(values: NDArray[np.floating], axis: int) -> NDArray[Any]:
     return values.reshape([-1 if a == axis else 1 for a in range(3)])
 
 
@@ -239,32 +246,30 @@ def _wave(shape: tuple[int, ...], through: int, rng: np.random.Generator) -> Flo
     for axis, size in enumerate(shape):
         turns = 0.0 if axis == through else rng.uniform(3, 30) * rng.choice([-1, 1])
         total = total + _along((2 * np.pi * turns * np.arange(size) / size).astype(np.float32), axis)
-    return np.asarray(np.cos(total), dtype=np.float32)
+    return np.cos(total)
 
 
 def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
     """The flaws of an image of that plane, in nearly half of the cases none: otherwise each of most kinds in
     about one of eight."""
-    through = {"axial": 2, "coronal": 1}.get(plane, 0)
+    through = ACROSS.get(plane, 0)
     pair = [axis for axis in range(3) if axis != through]
     phase = int(rng.choice(pair))
     dice = rng.random(10)
     if rng.random() < 0.45:
         return Flaws(phase, through)
-    sharp = rng.uniform(0.45, 0.9, 2)
-    smear = rng.uniform(0, 1.2, 3) if dice[8] < 0.3 else np.zeros(3)
+    sharp, also = rng.uniform(0.45, 0.9, 2).tolist()
+    i, j, k = rng.uniform(0, 1.2, 3).tolist() if dice[8] < 0.3 else (0.0, 0.0, 0.0)
     return Flaws(
         phase,
         through,
         shift_mm=float(rng.uniform(1, 5) * rng.choice([-1, 1])) if dice[0] < 0.12 else 0.0,
         voids=int(rng.integers(1, 3)) if dice[1] < 0.1 else 0,
-        ghost=(float(rng.uniform(0.04, 0.2)), int(rng.integers(2, 5))) if dice[2] < 0.15 else (0.0, 2),
-        motion=float(rng.uniform(1, 4)) if dice[3] < 0.15 else 0.0,
-        kept=(float(sharp[0]), float(sharp[1]) if rng.random() < 0.5 else 1.0)
-        if dice[4] < 0.25
-        else (1.0, 1.0),
-        spike=float(rng.uniform(15, 90)) if dice[5] < 0.05 else 0.0,
+        ghost=(rng.uniform(0.04, 0.2), int(rng.integers(2, 5))) if dice[2] < 0.15 else (0.0, 2),
+        motion=rng.uniform(1, 4) if dice[3] < 0.15 else 0.0,
+        kept=(sharp, also if rng.random() < 0.5 else 1.0) if dice[4] < 0.25 else (1.0, 1.0),
+        spike=rng.uniform(15, 90) if dice[5] < 0.05 else 0.0,
         lines=int(rng.integers(1, 5)) if dice[6] < 0.06 else 0,
-        uneven=float(rng.uniform(0.03, 0.25)) if dice[7] < 0.15 else 0.0,
-        smear=(float(smear[0]), float(smear[1]), float(smear[2])),
+        uneven=rng.uniform(0.03, 0.25) if dice[7] < 0.15 else 0.0,
+        smear=(i, j, k),
     )

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.scanner.sequence import Sequence
-from fovnet.phantom.scanner.tissues import Tissue
+from fovnet.phantom.scanner.tissues import Tissue, shows
 
 Floats = NDArray[np.float64]
-DARK_PD = 0.05          # tissues with lower proton density, air and gas, stay black in every contrast
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class FreeContrast:
         peak = float(bright.max())
         if peak <= 0:
             return bright
-        shown = np.array([tissue.pd > DARK_PD for tissue in tissues])
+        shown = shows(tissues)
         if self.matter != 1.0:
             bright = self._nearer(bright, tissues)
         own = np.random.default_rng(self.seed).uniform(0.03, 1.0, len(bright))
@@ -131,11 +130,11 @@ def freely(
     brightness."""
     sequence, contrast = _freely(sequence, rng, (*UNUSUAL, *OF_HEADS) if head else UNUSUAL)
     if head and sequence.name == REPLACED and rng.random() < PREPARED_SHARE:
-        chosen = PREPARED[int(rng.choice(len(PREPARED), p=PREPARED_ODDS))]
+        chosen = PREPARED[rng.choice(len(PREPARED), p=PREPARED_ODDS)]
         move = rng.uniform(0.92, 1.08, 3)
         sequence = replace(chosen, tr=chosen.tr * move[0], te=chosen.te * move[1], ti=chosen.ti * move[2])
     if head and rng.random() < _faded_share(sequence):
-        contrast = replace(contrast or FreeContrast(), matter=float(rng.uniform(-0.3, 0.9)))
+        contrast = replace(contrast or FreeContrast(), matter=rng.uniform(-0.3, 0.9))
     return sequence, contrast
 
 
@@ -149,12 +148,12 @@ def _freely(
     sequence: Sequence, rng: np.random.Generator, pool: tuple[Sequence, ...]
 ) -> tuple[Sequence, FreeContrast | None]:
     if rng.random() < 0.3:
-        unusual = pool[int(rng.integers(len(pool)))]
+        unusual = pool[rng.integers(len(pool))]
         move = rng.uniform(0.85, 1.15, 2)
         sequence = replace(unusual, tr=unusual.tr * move[0], te=unusual.te * move[1])
     free, gamma, inverted = rng.random() < 0.3, rng.random() < 0.25, rng.random() < 0.06
     if not (free or gamma or inverted):
         return sequence, None
-    share = float(rng.uniform(0.3, 1.0)) if free else 0.0
+    share = rng.uniform(0.3, 1.0) if free else 0.0
     exponent = float(np.exp(rng.uniform(-0.7, 0.7))) if gamma else 1.0
-    return sequence, FreeContrast(share, int(rng.integers(2**31)), exponent, bool(inverted))
+    return sequence, FreeContrast(share, int(rng.integers(2**31)), exponent, inverted)

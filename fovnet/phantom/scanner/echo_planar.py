@@ -57,9 +57,8 @@ def read_out(
     """The image (i, j, k) as read by an echo-planar sequence, at `field_strength` tesla along z."""
     offset_hz = shimmed(field_ppm(air, vox_to_ras), air) * np.float32(HZ_A_TESLA_PPM * field_strength)
     if planar.te_ms:
-        image = image * np.abs(np.sinc(_steps(offset_hz, planar.through) * (planar.te_ms / 1000))).astype(
-            np.float32
-        )
+        across_hz = np.gradient(offset_hz, axis=planar.through)
+        image = image * np.abs(np.sinc(across_hz * (planar.te_ms / 1000))).astype(np.float32)
     return displaced(image, offset_hz / np.float32(planar.bandwidth_hz), planar.phase)
 
 
@@ -84,7 +83,7 @@ def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
     kernel[0, 0, 0] = 0.0                                 # a constant offset is removed by tuning
     field = fft.irfftn(fft.rfftn(wide) * kernel, wide.shape)
     inner = tuple(slice(m, m + size) for m, size in zip(margin, air.shape, strict=True))
-    return np.asarray(AIR_PPM * field[inner], dtype=np.float32)
+    return np.asarray(AIR_PPM * field[inner])
 
 
 def shimmed(field: Floats, air: Floats) -> Floats:
@@ -102,9 +101,7 @@ def shimmed(field: Floats, air: Floats) -> Floats:
     some = body[:: max(1, len(body) // 5000)]             # enough for ten coefficients
     design = np.stack([term.ravel()[some] for term in terms], axis=1)
     weights = np.linalg.lstsq(design, field.ravel()[some], rcond=None)[0].astype(np.float32)
-    return np.asarray(
-        field - sum(weight * term for weight, term in zip(weights, terms, strict=True)), dtype=np.float32
-    )
+    return np.asarray(field - sum(weight * term for weight, term in zip(weights, terms, strict=True)))
 
 
 def displaced(image: Floats, voxels: Floats, axis: int) -> Floats:
@@ -131,8 +128,3 @@ def displaced(image: Floats, voxels: Floats, axis: int) -> Floats:
         )
     shape = np.moveaxis(image, axis, -1).shape
     return np.ascontiguousarray(np.moveaxis(landed.reshape(shape), -1, axis), dtype=np.float32)
-
-
-def _steps(offset_hz: Floats, axis: int) -> Floats:
-    """The change of the offset across a voxel along an axis, Hz."""
-    return np.asarray(np.gradient(offset_hz, axis=axis), dtype=np.float32)

@@ -54,7 +54,7 @@ class Coil:
     known_mm  spacing of the points at which the sensitivity is computed; it has no detail below that
     """
 
-    centres_mm: tuple[tuple[float, float, float], ...] = ()
+    centres_mm: Many[Many[float]] = ()
     reach_mm: float = 200.0
     depth: float = 0.0
     fall_mm: float = 1e6
@@ -88,7 +88,7 @@ class Acquisition:
 
 def scan(
     body: LabelVolume, sequence: Sequence, acquisition: Acquisition, rng: np.random.Generator,
-    tissues: Many[Tissue] = TISSUES, source: str = "simulated",
+    tissues: tuple[Tissue, ...] = TISSUES, source: str = "simulated",
 ) -> Volume:
     """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided by
     `acquisition.average`, without voxels that fold over.
@@ -97,23 +97,22 @@ def scan(
     is half as bright), point spread, coil sensitivity, Rician noise.  Trailing label voxels that do not fill
     a voxel are dropped. Raises VolumeError "label-outside-table" for a label the table does not have.
     """
-    table = tuple(tissues)
-    if body.labels.size and not 0 <= int(body.labels.min()) <= int(body.labels.max()) < len(table):
+    if body.labels.size and not 0 <= int(body.labels.min()) <= int(body.labels.max()) < len(tissues):
         raise VolumeError(
             "label-outside-table",
             f"{source}: labels {body.labels.min()} to {body.labels.max()}, but the table has tissues 0 to "
-            f"{len(table) - 1}. Map the labels to the table, or pass the table that belongs to them.",
+            f"{len(tissues) - 1}. Map the labels to the table, or pass the table that belongs to them.",
         )
     flaws = acquisition.flaws
-    image, affine = _received(body, sequence, acquisition, table, rng)
+    image, affine = _received(body, sequence, acquisition, tissues, rng)
     if acquisition.blur > 0:
         image = ndimage.gaussian_filter(image, acquisition.blur, truncate=2.5)
     image = image * sensitivity(image.shape, affine, acquisition.coil)
-    spacing = np.asarray(np.linalg.norm(affine[:3, :3], axis=0))
+    spacing = np.linalg.norm(affine[:3, :3], axis=0)
     if acquisition.coil.bias:
         image = image * smooth_field(image.shape, spacing, acquisition.coil.bias, rng)
     if acquisition.planar is not None:
-        air = averaged(air_share(table)[body.labels], acquisition.average)
+        air = averaged(air_share(tissues)[body.labels], acquisition.average)
         image = read_out(image, air, affine, acquisition.planar, acquisition.field_strength)
     image = image * np.float32(1000 / max(_bright_level(image) * 1.6, 1e-6))
     image = before_noise(image, spacing, flaws, rng)
@@ -137,22 +136,19 @@ def _received(
     fine = bright.astype(np.float32)[body.labels]
     texture = _mottle(body, table, rng) if acquisition.mottled else np.float32(1)
     fine *= texture
-    image, affine = (
-        averaged(fine, acquisition.average),
-        _averaged_affine(body.vox_to_ras, acquisition.average),
-    )
+    image = averaged(fine, acquisition.average)
+    affine = averaged_affine(body.vox_to_ras, acquisition.average)
     if flaws.unsuppressed and sequence.fat == "suppressed":
         whole = signals(table, replace(sequence, fat="in phase"), acquisition.field_strength)
-        lost = (whole - signals(table, sequence, acquisition.field_strength)).astype(np.float32)[
-            body.labels
-        ] * texture
-        spacing = np.asarray(np.linalg.norm(affine[:3, :3], axis=0))
-        image = image + averaged(np.asarray(lost), acquisition.average) * missed(
+        lost = whole - signals(table, sequence, acquisition.field_strength)
+        lost_here = lost.astype(np.float32)[body.labels] * texture
+        spacing = np.linalg.norm(affine[:3, :3], axis=0)
+        image = image + averaged(lost_here, acquisition.average) * missed(
             image.shape, spacing, flaws.unsuppressed, rng
         )
     if flaws.shift_mm:
         fat = (bright * [tissue.fat for tissue in table]).astype(np.float32)[body.labels] * texture
-        fat = averaged(np.asarray(fat), acquisition.average)
+        fat = averaged(fat, acquisition.average)
         voxels = flaws.shift_mm / float(np.linalg.norm(affine[:3, flaws.frequency]))
         image = image - fat + moved(fat, voxels, flaws.frequency)
     return (np.abs(image) if sequence.fat == "cancelling" else image), affine
@@ -181,7 +177,7 @@ def rician(image: Floats, sigma: float, rng: np.random.Generator) -> Floats:
     real += image
     other = rng.standard_normal(image.shape, dtype=np.float32)
     other *= np.float32(sigma)
-    return np.asarray(np.sqrt(real * real + other * other), dtype=np.float32)
+    return np.sqrt(real * real + other * other)
 
 
 def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: Coil) -> Floats:
@@ -218,7 +214,8 @@ def _bright_level(image: Floats) -> float:
     return float(body[body >= np.median(body)].mean()) if body.size else 0.0
 
 
-def _averaged_affine(vox_to_ras: NDArray[np.float64], factors: tuple[int, int, int]) -> NDArray[np.float64]:
+def averaged_affine(vox_to_ras: NDArray[np.float64], factors: tuple[int, int, int]) -> NDArray[np.float64]:
+    """The affine of blocks of `factors` voxels."""
     n = np.asarray(factors)
     affine = vox_to_ras.copy()
     affine[:3, :3] = vox_to_ras[:3, :3] * n
@@ -252,4 +249,4 @@ def _grains() -> Floats:
     smooth = ndimage.gaussian_filter(noise, 1.4, mode="wrap") + 3.6 * ndimage.gaussian_filter(
         noise, 4.5, mode="wrap"
     )
-    return np.asarray(smooth / smooth.std(), dtype=np.float32)
+    return np.asarray(smooth / smooth.std())

@@ -13,6 +13,7 @@ Sources: Haacke et al., *Magnetic Resonance Imaging: Physical Principles and Seq
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Sequence as Many
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,8 +108,8 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
     """Signal (t,) of each tissue, 1 for PD = 1 fully relaxed; KeyError for a `kind` or `fat` that is not one
     of Sequence's."""
     at = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
-    pd, uptake = np.array([t.pd for t in tissues]), np.array([t.uptake for t in tissues])
-    t1, t2, t2star = (np.array([getattr(t, name)[at] for t in tissues]) for name in ("t1", "t2", "t2star"))
+    pd, uptake, flow, fat = (_each(tissues, name) for name in ("pd", "uptake", "flow", "fat"))
+    t1, t2, t2star = (_each(tissues, name)[:, at] for name in ("t1", "t2", "t2star"))
     if sequence.contrast:
         t1 = 1 / (1 / t1 + RELAXIVITY * uptake * sequence.dose / 1000)
     tr, te = sequence.tr, sequence.te
@@ -117,8 +118,8 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
         "inversion recovery": lambda: inversion_recovery(pd, t1, t2, tr, te, sequence.ti),
         "gradient echo": lambda: gradient_echo(pd, t1, t2star, tr, te, sequence.flip_deg),
         "balanced": lambda: balanced(pd, t1, t2, tr, te, sequence.flip_deg),
-        "inflow": lambda: _inflow(tissues, pd, t1, t2star, sequence),
-        "balanced cine": lambda: _balanced_cine(tissues, pd, t1, t2, sequence),
+        "inflow": lambda: _inflow(flow, pd, t1, t2star, sequence),
+        "balanced cine": lambda: _balanced_cine(flow, pd, t1, t2, sequence),
         "inversion gradient echo": lambda: inversion_recovery(pd, t1, t2star, tr, te, sequence.ti),
         "magnetisation prepared": lambda: magnetisation_prepared(pd, t1, t2star, sequence),
         "saturation prepared": lambda: magnetisation_prepared(pd, t1, t2star, sequence, 0.0),
@@ -127,19 +128,20 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
     bare = kinds[sequence.kind]()
     if sequence.b:
         bare = bare * np.exp(-sequence.b * diffusion(tissues) / 1000)
-    return bare * _fat_share(tissues, sequence.fat) * _flow(tissues, sequence)
+    return bare * _fat_share(fat, sequence.fat) * _flow(flow, sequence)
 
 
-def _inflow(
-    tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence
-) -> Floats:
+def _each(tissues: Many[Tissue], name: str) -> Floats:
+    """(t,) a property of each tissue; (t, 2) a time at both field strengths."""
+    return np.array([getattr(tissue, name) for tissue in tissues])
+
+
+def _inflow(flow: Floats, pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence) -> Floats:
     """Stationary tissue is saturated as in any gradient echo with short TR; inflowing blood is excited for
     the first time: PD sin α e^{-TE/T2*}."""
-    flow = np.array([t.flow for t in tissues])
     stays = gradient_echo(pd, t1, t2star, sequence.tr, sequence.te, sequence.flip_deg)
-    return np.asarray(
-        (1 - flow) * stays + flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star)
-    )
+    moves = flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star)
+    return np.asarray((1 - flow) * stays + moves)
 
 
 FRESH = 0.1
@@ -151,12 +153,9 @@ of blood.
 """
 
 
-def _balanced_cine(
-    tissues: tuple[Tissue, ...], pd: Floats, t1: Floats, t2: Floats, sequence: Sequence
-) -> Floats:
+def _balanced_cine(flow: Floats, pd: Floats, t1: Floats, t2: Floats, sequence: Sequence) -> Floats:
     """Balanced steady state; blood in both sides of the heart moves on with every beat, so venous blood is
     nearly as unsaturated as arterial."""
-    flow = np.array([t.flow for t in tissues])
     stays = balanced(pd, t1, t2, sequence.tr, sequence.te, sequence.flip_deg)
     return np.asarray(stays + FRESH * flow**0.25 * pd * np.sin(np.deg2rad(sequence.flip_deg)))
 
@@ -175,14 +174,13 @@ def diffusion(tissues: tuple[Tissue, ...]) -> Floats:
     0.5 to 1.5 in solid organs, 3 in urine and cerebrospinal fluid, almost 0 in fat; a rank order rather than
     a table.
     """
-    t2, fat = np.array([t.t2[0] for t in tissues]), np.array([t.fat for t in tissues])
+    t2, fat = _each(tissues, "t2")[:, 0], _each(tissues, "fat")
     moving = FREE_WATER * t2 / (t2 + 2 * STILL_T2)
-    return np.asarray(moving * (1 - 0.97 * fat))
+    return moving * (1 - 0.97 * fat)
 
 
-def _fat_share(tissues: tuple[Tissue, ...], fat: str) -> Floats:
+def _fat_share(f: Floats, fat: str) -> Floats:
     """The visible share of a tissue's signal; suppression leaves a tenth of the fat, as in practice."""
-    f = np.array([t.fat for t in tissues])
     seen: dict[str, Floats] = {
         "in phase": np.ones_like(f), "opposed phase": np.abs(1 - 2 * f), "suppressed": 1 - 0.9 * f,
         "water only": 1 - 0.96 * f, "fat only": f, "half": 1 - 0.58 * f, "cancelling": np.abs(1 - 2 * f),
@@ -190,10 +188,9 @@ def _fat_share(tissues: tuple[Tissue, ...], fat: str) -> Floats:
     return seen[fat]
 
 
-def _flow(tissues: tuple[Tissue, ...], sequence: Sequence) -> Floats:
+def _flow(flow: Floats, sequence: Sequence) -> Floats:
     """Flow factor: blood that leaves the slice between excitation and refocusing is dark; unsaturated blood
     in a gradient echo is bright."""
-    flow = np.array([t.flow for t in tissues])
     if sequence.kind in ("spin echo", "inversion recovery"):
-        return np.asarray(1 - 0.85 * flow)
-    return np.asarray(1 + 0.9 * flow) if sequence.kind == "gradient echo" else np.ones_like(flow)
+        return 1 - 0.85 * flow
+    return 1 + 0.9 * flow if sequence.kind == "gradient echo" else np.ones_like(flow)

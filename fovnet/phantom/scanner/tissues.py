@@ -17,6 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 FIELD_STRENGTHS = (1.5, 3.0)
 """The two field strengths of the table, in tesla."""
 
@@ -119,11 +122,15 @@ AIR = 0
 _INDEX = {tissue.name: index for index, tissue in enumerate(TISSUES)}
 
 
+DARK_PD = 0.05
+"""Tissues with lower proton density, air and gas, stay black in every contrast."""
+
+
+def shows(tissues: Sequence[Tissue]) -> NDArray[np.bool_]:
+    """(t,) which tissues are not black in every contrast."""
+    return np.array([tissue.pd > DARK_PD for tissue in tissues])
+
+
 def label_of(name: str) -> int:
     """The label of a tissue of `TISSUES`; KeyError for an unknown name."""
     return _INDEX[name]
-
-
-def names(tissues: Sequence[Tissue] = TISSUES) -> tuple[str, ...]:
-    """The names of a tissue table in label order."""
-    return tuple(tissue.name for tissue in tissues)

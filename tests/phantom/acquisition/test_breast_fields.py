@@ -28,7 +28,7 @@ def test_fields_about_breasts_contain_nipples_and_are_of_many_sizes() -> None:
             for x, y, _ in tips
         )
         assert field.low_mm[2] < z < field.high_mm[2] and field.low_mm[2] > landmarks(woman).iliac_crest
-        widths.append(field.size_mm[0])
+        widths.append((field.high_mm - field.low_mm)[0] * woman.morph.trunk[0])
         depths.append(tips[0][1] - field.low_mm[1])
         both = field_about(woman, False, rng)
         assert all(both.low_mm[0] < x < both.high_mm[0] for x, _, _ in tips)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person, sample_person
-from fovnet.phantom.scanner.tissues import label_of, names
+from fovnet.phantom.scanner.tissues import TISSUES, label_of
 
 PEOPLE = [(0, 1), (0, 2), (3, 7), (3, 4)]
 BONE = ("cortical bone", "red marrow")
@@ -67,7 +67,7 @@ def test_the_ischium_ends_at_its_lower_end(person: Person) -> None:
 
 def test_the_body_reaches_from_the_soles_to_the_vertex(person: Person) -> None:
     marks = landmarks(person)
-    tissues = names()[1:]
+    tissues = [tissue.name for tissue in TISSUES[1:]]
     assert heights_with(
         person, around((40, -100, -20), (180, 200, 30), 2.0), *tissues
     ).min() == pytest.approx(marks.sole, abs=3)
