@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
+from fovnet.phantom.geometry.solids import Point
+
 LEVELS_MM = (820.0, 900.0, 985.0, 1090.0, 1220.0, 1385.0, 1500.0)
 """Heights in the written anatomy at which the fat of the trunk is drawn: perineum, hips, lower belly, waist,
 ribs, shoulders, neck."""
@@ -66,11 +68,10 @@ class Figure:
     def _along(self) -> PchipInterpolator:
         return PchipInterpolator(LEVELS_MM, np.stack([self.sides, self.front, self.back], axis=1))
 
-    def trunk(self, z: float) -> tuple[float, float, float]:
+    def trunk(self, z: float) -> Point:
         """The factors at the sides, in front and behind at a height of the written anatomy, interpolated
         along the trunk."""
-        sides, front, back = self._along(float(np.clip(z, LEVELS_MM[0], LEVELS_MM[-1]))).tolist()
-        return sides, front, back
+        return tuple(self._along(np.clip(z, LEVELS_MM[0], LEVELS_MM[-1])).tolist())
 
     def leg(self, z: float) -> NDArray[np.float64]:
         """(4,) factors at the outer and inner side of a leg, in front and behind; calf changes to thigh over
@@ -80,7 +81,7 @@ class Figure:
         return np.asarray(calves + share * (np.asarray(self.thighs) - calves))
 
     @property
-    def neck(self) -> tuple[float, float, float] | tuple[()]:
+    def neck(self) -> Point:
         """The change from the trunk's cross-section to the neck's, as `Loft.gives_way`; () if they are
         equal."""
         return () if self.square == self.outside == PLAIN_SQUARE else (*NECK_MM, PLAIN_SQUARE)
