@@ -93,14 +93,14 @@ class Base:
         # islands.
         fossa = self.pole + 0.014 * (x - 37) ** 2 + 0.3 * np.maximum(-y, 0) + 0.1 * np.maximum(y - 10, 0)
         lobe = _ramp(rounded, 1.06, 0.7) * _ramp(y, -66, -26)
-        return np.asarray((1 - lobe) * height + lobe * fossa)
+        return (1 - lobe) * height + lobe * fossa
 
 
 def _over_the_tent(front: Floats, x: Floats, y: Floats) -> Floats:
     """The floor `front` mm, and behind it the tentorium over the cerebellum."""
     tent = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
     behind = _ramp(y, -18, -36)
-    return np.asarray((1 - behind) * front + behind * tent)
+    return (1 - behind) * front + behind * tent
 
 
 @lru_cache(maxsize=3)
@@ -152,7 +152,7 @@ class Hemispheres(Solid):
         v, w = (y + 4) * np.float32(1 / 41), (z - 1668) * np.float32(1 / 26)
         below = (1 - np.sqrt(v * v + w * w)) * 30
         waver = np.float32(0.9) * np.sin(y * np.float32(0.11)) * np.sin(z * np.float32(0.07))
-        return np.asarray(np.maximum(np.abs(x + waver) - np.float32(self.gap), below)), np.asarray(below)
+        return np.maximum(np.abs(x + waver) - np.float32(self.gap), below), below
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.depth(x, y, z) >= self.mm

@@ -60,7 +60,7 @@ def findings(person: Person) -> Paints:
         return
     made = {"mass": _masses, "cysts": _cysts, "segment": _segment, "clip": _clips}
     for name, share in (HANGING_SHARES if person.prone else LYING_SHARES).items():
-        whole, has = shaped(person, rng.choice([-1, 1])), rng.random() < share
+        whole, has = shaped(person, int(rng.choice([-1, 1]))), rng.random() < share
         own = np.random.default_rng(rng.integers(2**31))
         if has:
             yield from made[name](whole, own)

@@ -70,7 +70,7 @@ def _of_the_breast(person: Person) -> Paints:
     rng = person.generator(784)
     if not person.prone or person.age < 25 or rng.random() > BREAST_SHARE:
         return
-    whole = dome(person, rng.choice([-1, 1]))
+    whole = dome(person, int(rng.choice([-1, 1])))
     for _ in range(1 + (rng.random() < 0.3)):
         middle = whole.within_mm(*rng.uniform((0.25, -0.4, -0.4), (0.7, 0.4, 0.4)).tolist())
         size = float(np.exp(rng.uniform(np.log(5.0), np.log(24.0))))

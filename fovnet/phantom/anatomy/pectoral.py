@@ -59,7 +59,7 @@ class Front:
 
     def at_mm(self, x: Floats, z: Floats) -> Floats:
         """y of the muscle's front."""
-        return np.asarray(self.plain_mm(x, z) + self.added_mm(x, z))
+        return self.plain_mm(x, z) + self.added_mm(x, z)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Relief(Filling):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         plain, added = self.front.plain_mm(x, z), self.front.added_mm(x, z)
         between = (y <= plain) & (y > plain + added) if self.hollow else (y > plain) & (y <= plain + added)
-        return np.asarray(between & self.region.inside(x, y, z))
+        return between & self.region.inside(x, y, z)
 
 
 def front(person: Person, muscle: Loft) -> Front:

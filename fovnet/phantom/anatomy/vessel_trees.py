@@ -52,7 +52,7 @@ def _points(solid: Solid, room: Box, count: int, rng: np.random.Generator) -> ND
     """(up to `count`, 3) mm: random points in the intersection of solid and room."""
     tried = rng.uniform(room.low, room.high, (6 * count, 3))
     x, y, z = tried.T.astype(np.float32)
-    return np.asarray(tried[solid.inside(x, y, z)][:count])
+    return tried[solid.inside(x, y, z)][:count]
 
 
 def forks(

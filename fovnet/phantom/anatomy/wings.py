@@ -63,7 +63,7 @@ class Blade(Stack):
         half = (thick * (1 - np.float32(0.35) * apart) + np.float32(self.grown)) * rounded / 2
         low, high = self.ends
         inside = (np.abs(off - np.float32(self.out_mm)) <= half) & (v >= low) & (v <= high)
-        return np.asarray(inside & self.beside(z))
+        return inside & self.beside(z)
 
     def mirror(self) -> Blade:
         return replace(self, side=-self.side)

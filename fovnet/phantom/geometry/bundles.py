@@ -63,7 +63,7 @@ class Outline(Stack):
             near &= level <= 1.0
         else:
             near = level <= 1.0
-        return np.asarray(near & self.beside(z))
+        return near & self.beside(z)
 
     def mirror(self) -> Outline:
         rows = tuple((z, -x, y, left, right, *deep) for z, x, y, right, left, *deep in self.table)

@@ -79,7 +79,7 @@ class Dome(Solid):
         behind = np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
         edge += np.float32(self.flare) * np.square(np.clip(1 - t / np.float32(FLARED), 0, 1))
         edge -= behind * np.float32(1 + self.flare)
-        return np.asarray((u * u + w * w <= edge) & (t <= 1))
+        return (u * u + w * w <= edge) & (t <= 1)
 
     def shrunk(self, mm: float) -> Dome:
         a, c = (max(0.5, half - mm) for half in self.half)

@@ -159,7 +159,7 @@ class Segment(Solid):
         length2 = float(along @ along)
         dx, dy, dz = x - self.p0[0], y - self.p0[1], z - self.p0[2]
         if length2 < 1e-6:
-            return np.asarray(dx * dx + dy * dy + dz * dz <= max(self.r0, self.r1) ** 2)
+            return dx * dx + dy * dy + dz * dz <= max(self.r0, self.r1) ** 2
         a, b, c = (along / length2).astype(np.float32)
         t = dx * a + dy * b + dz * c
         np.clip(t, 0.0, 1.0, out=t)
@@ -286,7 +286,7 @@ class Loft(Stack):
                 square = np.interp(z, (low, high), (self.square, other)).astype(np.float32)
             level *= 1 - square
             level += square * u
-        return np.asarray((level <= 1.0) & (self.beside(z) & (a > 0.5)))
+        return (level <= 1.0) & (self.beside(z) & (a > 0.5))
 
     def mirror(self) -> Loft:
         return replace(self, table=tuple((z, -x, *others) for z, x, *others in self.table))
@@ -308,7 +308,7 @@ class Side(Solid):
         terms = [
             np.float32(slope) * values for slope, values in zip(self.normal, (x, y, z), strict=True) if slope
         ]
-        return np.asarray(sum(terms[1:], start=terms[0]) <= self.offset)
+        return sum(terms[1:], start=terms[0]) <= self.offset
 
     def shrunk(self, mm: float) -> Side:
         return replace(self, offset=self.offset - mm * float(np.linalg.norm(self.normal)))

@@ -32,7 +32,7 @@ class Box(Solid):
             (values >= low) & (values <= high)
             for values, low, high in zip((x, y, z), self.low, self.high, strict=True)
         )
-        return np.asarray(i & j & k)
+        return i & j & k
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class Shaped(Dome):
         for share, plate in zip((u, w), self.plates, strict=True):
             if plate < NO_PLATE:        # the base at the chest is not compressed
                 held &= np.abs(share) <= np.float32(plate) + 3 * np.square(np.clip(np.float32(0.4) - t, 0, 1))
-        return np.asarray(held)
+        return held
 
     def shrunk(self, mm: float) -> Shaped:
         plates = [max(0.05, (p * half - mm) / max(0.5, half - mm)) if p < NO_PLATE else p
