@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, bone, both_sides, covered, paint
+from fovnet.phantom.anatomy.layers import Layer, Paints, bone, both_sides, covered, detail, paint
 from fovnet.phantom.anatomy.trunk import MARROW, OUTLINE, column_y, on_table, vertebrae
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Union, tube
 from fovnet.phantom.person.traits import Person
@@ -42,7 +42,7 @@ def parts(person: Person) -> Paints:
     yield from _beside(person)
     sacrum = Ellipsoid((0.0, -62.0, 966.0), (50.0, 44.0, 47.0))
     # as fatty as that of the iliac wings
-    yield paint(sacrum, MARROW, Layer.DETAIL, over="red marrow")
+    yield detail(sacrum, MARROW, over="red marrow")
     yield from _erector(person)
     for kind, z, _, _, deep in vertebrae():
         if kind != "cervical":

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint, paints
+from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, detail, details, paint
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Point, Solid, Union, tube
 from fovnet.phantom.person.traits import Person
 
@@ -395,13 +395,13 @@ def brain(person: Person, inner: Vault, fine: bool = False) -> Paints:
     skull = ("cortical bone", "red marrow", "mixed marrow")
     yield paint(hull.shrunk(-own.rim), WATER, Layer.MARROW, skull)
     yield paint(fossa, WATER, Layer.MARROW, "cortical bone")
-    yield paint(cortex, "grey matter", Layer.DETAIL, WATER)
-    yield paint(cortex.shrunk(own.thick), "white matter", Layer.DETAIL, "grey matter")
+    yield detail(cortex, "grey matter", WATER)
+    yield detail(cortex.shrunk(own.thick), "white matter", "grey matter")
     yield from _callosum()
     yield from _nuclei()
     yield from _ventricles(own.ventricle)
     third = Ellipsoid((0.0, -10.0, 1667.0), (0.7 + 1.1 * own.ventricle, 14.0, 9.0))
-    yield paint(third, WATER, Layer.DETAIL, ("grey matter", "white matter"))
+    yield detail(third, WATER, ("grey matter", "white matter"))
     yield from _hind(own.phase)
 
 
@@ -423,7 +423,7 @@ def _callosum() -> Paints:
     for dx in (-9.0, -3.0, 3.0, 9.0):
         arch = ((30, 1664), (33, 1674), (24, 1687), (0, 1692), (-26, 1688), (-41, 1678))
         shifted = tube([(dx, y, z + 0.25 * abs(dx)) for y, z in arch], radii)
-        yield paint(shifted, "white matter", Layer.DETAIL, ("grey matter", WATER))
+        yield detail(shifted, "white matter", ("grey matter", WATER))
 
 
 @both_sides
@@ -439,7 +439,7 @@ def _nuclei() -> Paints:
     mixed = (Speckled(Ellipsoid(at, semi, (0.0, 0.0, turn)), share) for at, semi, turn, share in rows)
     tail = tube([(14, 14, 1683), (17, -6, 1688), (20, -24, 1685)], [4.0, 2.6, 1.8])
     hippocampus = tube([(22, 4, 1636), (26, -12, 1638), (25, -30, 1646)], [6.0, 4.5, 3.5])
-    yield from paints((*mixed, tail, hippocampus), "grey matter", Layer.DETAIL, "white matter")
+    yield from details((*mixed, tail, hippocampus), "grey matter", "white matter")
 
 
 @both_sides
@@ -461,7 +461,7 @@ def _ventricles(wide: float) -> Paints:
         [w * wide for w in (3.6, 4.5, 4.5, 2.4, 1.6, 1.2)],
     )
     solids = (*(Ellipsoid(at, semi, (0.0, roll, turn)) for at, semi, turn, roll in horns), link)
-    yield from paints(solids, WATER, Layer.DETAIL, ("grey matter", "white matter"))
+    yield from details(solids, WATER, ("grey matter", "white matter"))
 
 
 LOBES = (
@@ -475,32 +475,32 @@ LOBES = (
 def _hind(phase: float) -> Paints:
     """Cerebellum with vermis and white core, midbrain, pons and medulla in their cisterns, fourth ventricle,
     pituitary."""
-    yield from paints((lobe.shrunk(-1.8) for lobe in LOBES), WATER, Layer.DETAIL)
+    yield from details((lobe.shrunk(-1.8) for lobe in LOBES), WATER)
     around = tube(
         [(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)], [15, 15, 15, 14, 12]
     )
-    yield paint(around, WATER, Layer.DETAIL, ("cortical bone", "red marrow", "muscle", "fat"))
+    yield detail(around, WATER, ("cortical bone", "red marrow", "muscle", "fat"))
     leaves = Folia(LOBES, 0.0, phase)
-    yield paint(leaves, "grey matter", Layer.DETAIL, WATER)
-    yield paint(leaves.shrunk(1.9), "white matter", Layer.DETAIL, "grey matter")
+    yield detail(leaves, "grey matter", WATER)
+    yield detail(leaves.shrunk(1.9), "white matter", "grey matter")
     yield from _peduncles()
     stem = tube(
         [(0, -22, 1650), (0, -19, 1642), (0, -20, 1612), (0, -22, 1600), (0, -31, 1582)],
         [9.5, 9.0, 8.0, 7.0, 5.8],
     )
     pons = Ellipsoid((0.0, -13.0, 1627.0), (16.0, 11.5, 13.0), (-10.0, 0.0, 0.0))
-    yield from paints((stem, pons), "white matter", Layer.DETAIL)
+    yield from details((stem, pons), "white matter")
     water = (
         Ellipsoid((0.0, -33.0, 1620.0), (6.5, 4.0, 11.0)),
         Ellipsoid((0.0, -29.5, 1643.0), (1.2, 1.2, 12.0)),
         Ellipsoid((0.0, 6.0, 1640.0), (12.0, 9.0, 5.0)),
     )
-    yield from paints(water, WATER, Layer.DETAIL)
-    yield paint(Ellipsoid((0.0, 7.0, 1628.0), (6.5, 5.5, 4.0)), "gland", Layer.DETAIL)
+    yield from details(water, WATER)
+    yield detail(Ellipsoid((0.0, 7.0, 1628.0), (6.5, 5.5, 4.0)), "gland")
 
 
 @both_sides
 def _peduncles() -> Paints:
     to_the_cerebellum = tube([(9, -15, 1626), (18, -27, 1622), (22, -44, 1617)], [8, 8.5, 9])
     to_the_cerebrum = tube([(5, -15, 1646), (11, -8, 1656), (17, -8, 1664)], [7.0, 6.5, 5.0])
-    yield from paints((to_the_cerebellum, to_the_cerebrum), "white matter", Layer.DETAIL)
+    yield from details((to_the_cerebellum, to_the_cerebrum), "white matter")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.phantom.anatomy.brain import LOBES, WATER, Folia, Speckled, Vault, traits
-from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint, paints
+from fovnet.phantom.anatomy.layers import Paints, both_sides, detail, details
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, tube
 from fovnet.phantom.person.traits import Person
 
@@ -69,8 +69,8 @@ def _middle(ventricle: float) -> Paints:
     yield from _nuclei(ventricle)
     septum = Ellipsoid((0.0, 6.0, 1680.0), (0.9, 26.0, 12.0))
     third = Ellipsoid((0.0, -8.0, 1662.0), (0.6 + 1.2 * ventricle, 14.0, 12.0))
-    yield paint(septum, "white matter", Layer.DETAIL, ("grey matter", WATER))
-    yield paint(third, WATER, Layer.DETAIL, MATTER)
+    yield detail(septum, "white matter", ("grey matter", WATER))
+    yield detail(third, WATER, MATTER)
 
 
 @both_sides
@@ -85,10 +85,10 @@ def _nuclei(ventricle: float) -> Paints:
         ((8.0, 8.0, 1656.0), (8.0, 8.0, 5.0), 0.0, 0.9, MATTER[1:]),
     ):
         base = Ellipsoid(centre, semi, (0.0, 0.0, turn))
-        yield paint(Speckled(base, share), "grey matter", Layer.DETAIL, over)
+        yield detail(Speckled(base, share), "grey matter", over)
     semi = (2.2 + 1.1 * ventricle, 23.0, 3.0 + 2.2 * ventricle)
     horn = Ellipsoid((5.0 + ventricle, 8.0, 1681.0), semi, (-12.0, 0.0, 0.0))
-    yield paint(horn, WATER, Layer.DETAIL, MATTER)
+    yield detail(horn, WATER, MATTER)
 
 
 def _between(ventricle: float) -> Paints:
@@ -98,12 +98,12 @@ def _between(ventricle: float) -> Paints:
     Without them this is a single island of white matter.
     """
     yield from _bodies(ventricle)
-    yield paint(Ellipsoid((0.0, 4.0, 1681.0), (0.9, 26.0, 8.0)), "white matter", Layer.DETAIL, WATER)
+    yield detail(Ellipsoid((0.0, 4.0, 1681.0), (0.9, 26.0, 8.0)), "white matter", WATER)
     behind = Ellipsoid((0.0, -39.0, 1664.0), (7.0, 5.0, 9.0), (-20.0, 0.0, 0.0))
     before = Ellipsoid((0.0, 20.0, 1661.0), (6.0, 9.0, 7.0))        # below the genu of the callosum
     above = Ellipsoid((0.0, -15.0, 1669.0), (3.0, 9.0, 7.5))
-    yield paint(behind, WATER, Layer.DETAIL, MATTER)
-    yield from paints((before, above), "grey matter", Layer.DETAIL, "white matter")
+    yield detail(behind, WATER, MATTER)
+    yield from details((before, above), "grey matter", "white matter")
     yield from _fornix()
 
 
@@ -111,32 +111,32 @@ def _between(ventricle: float) -> Paints:
 def _bodies(ventricle: float) -> Paints:
     low, tall = 1680.5 - 0.5 * ventricle, 3.2 + 0.9 * ventricle
     body = Ellipsoid((4.2 + ventricle, -7.0, low + 1.0), (3.6 + ventricle, 25.0, tall), (8.0, 0.0, 0.0))
-    yield paint(body, WATER, Layer.DETAIL, MATTER)
+    yield detail(body, WATER, MATTER)
 
 
 @both_sides
 def _fornix() -> Paints:
     way = ((14, -38, 1676), (3, -26, 1682), (1.5, -8, 1678), (1.5, 6, 1672), (2, 9, 1660))
-    yield paint(tube(way, [1.4, 1.8, 1.8, 1.7, 1.3], step_mm=8), "white matter", Layer.DETAIL, WATER)
+    yield detail(tube(way, [1.4, 1.8, 1.8, 1.7, 1.3], step_mm=8), "white matter", WATER)
 
 
 def _cerebellum(phase: float) -> Paints:
     """Folia with a cortex of 1.1 mm, so that it looks nearly uniform, the part beside the pons, and the
     tonsils behind the medulla."""
-    yield paint(Folia(LOBES, 1.1, phase), "white matter", Layer.DETAIL, "grey matter")
+    yield detail(Folia(LOBES, 1.1, phase), "white matter", "grey matter")
     yield from _beside_the_pons()
     core = Speckled(Ellipsoid((21.0, -44.0, 1618.0), (13.0, 17.0, 9.0)), 0.4)
-    yield from paints((core, core.mirror()), "grey matter", Layer.DETAIL, "white matter")
+    yield from details((core, core.mirror()), "grey matter", "white matter")
 
 
 @both_sides
 def _beside_the_pons() -> Paints:
     front = Ellipsoid((27.0, -31.0, 1619.0), (15.0, 9.0, 10.0), (0.0, 0.0, 30.0))
     tonsil = Ellipsoid((7.5, -39.0, 1604.0), (7.5, 11.0, 9.5))
-    yield paint(front, "grey matter", Layer.DETAIL, (WATER, "white matter", "cortical bone"))
-    yield paint(Speckled(front.shrunk(2.0), 0.5), "white matter", Layer.DETAIL, "grey matter")
-    yield paint(Speckled(tonsil, 1.0), "grey matter", Layer.DETAIL, WATER)
-    yield paint(Speckled(tonsil.shrunk(2.0), 0.5), "white matter", Layer.DETAIL, "grey matter")
+    yield detail(front, "grey matter", (WATER, "white matter", "cortical bone"))
+    yield detail(Speckled(front.shrunk(2.0), 0.5), "white matter", "grey matter")
+    yield detail(Speckled(tonsil, 1.0), "grey matter", WATER)
+    yield detail(Speckled(tonsil.shrunk(2.0), 0.5), "white matter", "grey matter")
 
 
 def _stem() -> Paints:
@@ -145,9 +145,9 @@ def _stem() -> Paints:
     midbrain = Ellipsoid((0.0, -21.0, 1646.0), (16.0, 12.0, 11.0))
     sheath = Ellipsoid((0.0, -22.0, 1645.0), (20.5, 17.0, 12.5))
     between = Ellipsoid((0.0, -7.5, 1642.0), (4.0, 6.0, 8.0))
-    yield paint(sheath, WATER, Layer.DETAIL, MATTER)
-    yield paint(midbrain, "white matter", Layer.DETAIL)
-    yield paint(between, WATER, Layer.DETAIL, MATTER)
+    yield detail(sheath, WATER, MATTER)
+    yield detail(midbrain, "white matter")
+    yield detail(between, WATER, MATTER)
     yield from _peduncle()
     # Nuclei and crossing fibres: where white matter is bright, the brainstem is darker than that above it.
     crossing = (
@@ -155,17 +155,17 @@ def _stem() -> Paints:
         ((0, -22, 1646), (14.0, 11.0, 9.0)),
     )
     mixed = (Speckled(Ellipsoid(centre, semi), 0.35) for centre, semi in crossing)
-    yield from paints(mixed, "grey matter", Layer.DETAIL, "white matter")
+    yield from details(mixed, "grey matter", "white matter")
     aqueduct = Ellipsoid((0.0, -28.0, 1646.0), (1.1, 1.3, 13.0))
-    yield paint(aqueduct, WATER, Layer.DETAIL, MATTER)
+    yield detail(aqueduct, WATER, MATTER)
 
 
 @both_sides
 def _peduncle() -> Paints:
     peduncle = tube([(9, -13, 1640), (12, -11, 1652), (17, -9, 1664)], [6.0, 6.0, 5.0])
     nigra = Ellipsoid((8.0, -16.0, 1646.0), (6.0, 1.6, 5.0), (0.0, 0.0, 35.0))
-    yield paint(peduncle, "white matter", Layer.DETAIL, WATER)
-    yield paint(nigra, "grey matter", Layer.DETAIL, "white matter")
+    yield detail(peduncle, "white matter", WATER)
+    yield detail(nigra, "grey matter", "white matter")
 
 
 def _cisterns(person: Person) -> Paints:
@@ -177,18 +177,18 @@ def _cisterns(person: Person) -> Paints:
         tube([(0, 10, 1645), (0, 26, 1646)], [4.0 * wide, 1.2 * wide]),
         Ellipsoid((0.0, -38.0, 1652.0), (12.0 * wide, 5.0 * wide, 7.0)),
     )
-    yield from paints(star, WATER, Layer.DETAIL, (*MATTER, "cortical bone"))
+    yield from details(star, WATER, (*MATTER, "cortical bone"))
     yield from _fissure(wide)
-    yield paint(Ellipsoid((0.0, -36.0, 1656.0), (3.0, 4.0, 2.6)), "gland", Layer.DETAIL, WATER)
+    yield detail(Ellipsoid((0.0, -36.0, 1656.0), (3.0, 4.0, 2.6)), "gland", WATER)
 
 
 @both_sides
 def _fissure(wide: float) -> Paints:
     """The stem of a lateral fissure, and the optic nerve and tract."""
     line = [(9, 9, 1647), (20, 15, 1649), (30, 13, 1651), (38, 8, 1654)]
-    yield paint(tube(line, [4.0 * wide, 2.6 * wide, 2.0, 1.6]), WATER, Layer.DETAIL, MATTER)
+    yield detail(tube(line, [4.0 * wide, 2.6 * wide, 2.0, 1.6]), WATER, MATTER)
     nerve = tube([(15, 34, 1640), (9, 20, 1642), (1, 7, 1645), (9, -2, 1648), (16, -10, 1652)], 1.9)
-    yield paint(nerve, "white matter", Layer.DETAIL, (WATER, "cortical bone"))
+    yield detail(nerve, "white matter", (WATER, "cortical bone"))
 
 
 @both_sides
@@ -196,7 +196,7 @@ def _plexus(ventricle: float) -> Paints:
     """Choroid plexus, which takes up contrast agent, in the trigones and along the floors of the bodies."""
     line = [(5, -4, 1677), (12, -22, 1682), (20, -36, 1677), (23, -42, 1671), (27, -34, 1656)]
     radii = [0.9, 1.3, 2.4 * ventricle**0.5, 2.6 * ventricle**0.5, 1.2]
-    yield paint(tube(line, radii), "mucosa", Layer.DETAIL, WATER)
+    yield detail(tube(line, radii), "mucosa", WATER)
 
 
 def _arteries(person: Person) -> Paints:
@@ -209,7 +209,7 @@ def _arteries(person: Person) -> Paints:
             points = np.array(line, dtype=float) * (side, 1, 1)
             points[1:-1] += rng.normal(0, 1.2, points[1:-1].shape)
             vessel = tube(points, size * np.asarray(radii), step_mm=6)
-            yield paint(vessel, "arterial blood", Layer.DETAIL, ABOUT)
+            yield detail(vessel, "arterial blood", ABOUT)
 
 
 def _sinuses(inner: Vault) -> Paints:
@@ -217,17 +217,17 @@ def _sinuses(inner: Vault) -> Paints:
     and the straight sinus."""
     angles = np.deg2rad(np.arange(35, 196, 10))
     over = [_on_vault(inner, (0.0, -5 + 80 * np.cos(t), 1666 + 70 * np.sin(t)), 1.0) for t in angles]
-    yield paint(tube(over, np.linspace(1.6, 4.2, len(over))), "venous blood", Layer.DETAIL, ABOUT)
+    yield detail(tube(over, np.linspace(1.6, 4.2, len(over))), "venous blood", ABOUT)
     yield from _transverse(inner, over[-1])
     straight = tube([(0, -30, 1671), (0, -43, 1666), (0, -50, 1661), over[-1]], [1.2, 1.8, 2.2, 2.8])
-    yield paint(straight, "venous blood", Layer.DETAIL, ABOUT)
+    yield detail(straight, "venous blood", ABOUT)
 
 
 @both_sides
 def _transverse(inner: Vault, start: Point) -> Paints:
     around = [_on_vault(inner, at, 1.5) for at in ((28, -80, 1642), (50, -55, 1640), (58, -36, 1636))]
     sinus = tube([start, *around, (48, -30, 1618), (34, -22, 1602)], [3.5, 3.6, 3.6, 3.8, 3.8, 3.8])
-    yield paint(sinus, "venous blood", Layer.DETAIL, (WATER, "cortical bone", "mixed marrow"))
+    yield detail(sinus, "venous blood", (WATER, "cortical bone", "mixed marrow"))
 
 
 def _on_vault(inner: Vault, at: Point, within_mm: float) -> Point:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy.gland import Wave, wave_of, waves_of
-from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paints
+from fovnet.phantom.anatomy.layers import Paints, detail, details
 from fovnet.phantom.geometry.lobed import lobed
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Filling, Floats, Point, tube
 from fovnet.phantom.person.breast_shapes import Shaped, shaped
@@ -87,16 +87,16 @@ def _masses(whole: Shaped, rng: np.random.Generator) -> Paints:
         middle = _place(whole, 0.6 * size, rng)
         semi = tuple((size * np.exp(rng.normal(0, 0.2, 3))).tolist())
         ball = Ellipsoid(middle, semi, tuple(rng.uniform(-40, 40, 3).tolist()))
-        yield paint(lobed(ball, rng), "tumour", Layer.DETAIL, WITHIN)
+        yield detail(lobed(ball, rng), "tumour", WITHIN)
         for ray in rng.normal(0, 1, (rng.integers(0, 15), 3)):
             way = ray / np.linalg.norm(ray)
             end = middle + size * rng.uniform(1.3, 2.4) * way
             bend = middle + 0.9 * size * way + rng.normal(0, 0.15 * size, 3)
             spicule = tube([middle, bend, end], [0.2 * size + 1.0, 0.1 * size + 0.8, 0.6])
-            yield paint(spicule, "tumour", Layer.DETAIL, WITHIN)
+            yield detail(spicule, "tumour", WITHIN)
         if size > 9 and rng.random() < 0.3:
             necrosis = lobed(ball.shrunk(0.35 * size), rng)
-            yield paint(necrosis, "fluid of a lesion", Layer.DETAIL, "tumour")
+            yield detail(necrosis, "fluid of a lesion", "tumour")
 
 
 def _cysts(whole: Shaped, rng: np.random.Generator) -> Paints:
@@ -104,18 +104,18 @@ def _cysts(whole: Shaped, rng: np.random.Generator) -> Paints:
     for _ in range(rng.integers(1, 9)):
         half = float(np.exp(rng.uniform(np.log(2.0), np.log(15.0))))
         semi = tuple((half * np.exp(rng.normal(0, 0.1, 3))).tolist())
-        yield paint(Ellipsoid(_place(whole, half, rng), semi), "fluid of a lesion", Layer.DETAIL, WITHIN)
+        yield detail(Ellipsoid(_place(whole, half, rng), semi), "fluid of a lesion", WITHIN)
 
 
 def _segment(whole: Shaped, rng: np.random.Generator) -> Paints:
     """Enhancing clumps of 5 to 15 mm in a segment."""
     turn, wide, clump, least = rng.uniform((0.0, 0.25, 5.0, -0.3), (6.3, 0.9, 15.0, 1.8)).tolist()
     clumps = Segment(whole, turn, wide, waves_of(rng, 7, 2 * clump), least)
-    yield paint(clumps, "tumour", Layer.DETAIL, WITHIN)
+    yield detail(clumps, "tumour", WITHIN)
 
 
 def _clips(whole: Shaped, rng: np.random.Generator) -> Paints:
     """One or two clips, with signal voids of 5 to 12 mm."""
     sizes = rng.uniform(2.5, 6.0, rng.integers(1, 3)).tolist()
     balls = (Ellipsoid(_place(whole, 5.0, rng), (half, half, half)) for half in sizes)
-    yield from paints(balls, "metal", Layer.DETAIL, (*WITHIN, "tumour"))
+    yield from details(balls, "metal", (*WITHIN, "tumour"))

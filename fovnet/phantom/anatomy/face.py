@@ -9,7 +9,7 @@ estimated by eye.
 from __future__ import annotations
 
 from fovnet.phantom.anatomy.brain import Hemispheres, Speckled
-from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, limb, paint, paints
+from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, detail, details, limb, paint, paints
 from fovnet.phantom.geometry.solids import Ellipsoid, Side, tube
 from fovnet.phantom.person.traits import Person
 
@@ -68,7 +68,7 @@ def nose() -> Paints:
     solids = (bridge, base, wing, wing.mirror())
     yield from paints(solids, "skin", Layer.SKIN)
     yield from paints((solid.shrunk(2.0) for solid in solids), "cartilage", Layer.FAT)
-    yield from paints((nostril, nostril.mirror()), "gas", Layer.DETAIL)
+    yield from details((nostril, nostril.mirror()), "gas")
     lips = [Ellipsoid((0.0, 90.5, z), (25.0, 5.5, 6.0)) for z in (1558.0, 1570.0)]
     yield from paints(lips, "skin", Layer.SKIN)
     yield from paints((lip.shrunk(1.8) for lip in lips), "muscle", Layer.SEAM)
@@ -102,12 +102,12 @@ def conchae() -> Paints:
         ((8.0, 54.0, 1614.0), (4.0, 22.0, 6.5), 16.0),
         ((6.5, 46.0, 1625.0), (2.8, 14.0, 4.5), 12.0),
     ):
-        yield paint(Ellipsoid(centre, semi, (0.0, roll, 0.0)), "mucosa", Layer.DETAIL, "gas")
+        yield detail(Ellipsoid(centre, semi, (0.0, roll, 0.0)), "mucosa", "gas")
     for y in (34.0, 45.0, 56.0, 66.0):
         cell = Ellipsoid((8.5, y, 1634.0), (5.0, 4.8, 8.0))
         around = ("cortical bone", "red marrow", "muscle", "gas")
-        yield paint(cell.shrunk(-1.3), "mucosa", Layer.DETAIL, around)
-        yield paint(cell, "gas", Layer.DETAIL, "mucosa")
+        yield detail(cell.shrunk(-1.3), "mucosa", around)
+        yield detail(cell, "gas", "mucosa")
 
 
 @both_sides

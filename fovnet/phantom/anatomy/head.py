@@ -7,7 +7,18 @@ import numpy as np
 
 from fovnet.phantom.anatomy import brain_parts, face
 from fovnet.phantom.anatomy.brain import Hemispheres, Vault, brain, skull_base, traits
-from fovnet.phantom.anatomy.layers import Layer, Paints, bone, both_sides, paint, paints
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    bone,
+    both_sides,
+    detail,
+    details,
+    paint,
+    paints,
+    seam,
+    skinned,
+)
 from fovnet.phantom.anatomy.trunk import column_y
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, Side, tube
 from fovnet.phantom.person.traits import Person
@@ -75,9 +86,7 @@ def _shell(fine: bool) -> Paints:
         cy = (front - back) / 2
         rows.append((z, 0.0, cy, a, front - cy, front - cy))
     skin = Loft(tuple(rows), square=0.22)
-    yield paint(skin, "skin", Layer.SKIN)
-    yield paint(skin.shrunk(2.0), "fat", Layer.FAT)
-    yield paint(skin.shrunk(5.5), "muscle", Layer.MUSCLE)
+    yield from skinned(skin, 2.0, 5.5)
     if fine:
         yield from face.nose()
     else:
@@ -120,7 +129,7 @@ def _skull(person: Person, fine: bool) -> Paints:
     clivus = Ellipsoid((0.0, 2.0, 1605.0), (11.0, 20.0, 17.0), (30.0, 0.0, 0.0))
     yield paint(base & front, "cortical bone", Layer.MARROW)
     yield paint(base.shrunk(3.0) & front, "red marrow", Layer.MARROW)
-    yield paint(clivus, "red marrow", Layer.DETAIL)
+    yield detail(clivus, "red marrow")
     yield from _temple()
     if fine:
         hull = Hemispheres(inner.shrunk(traits(person).rim), base=skull_base(person))
@@ -137,7 +146,7 @@ def _temple() -> Paints:
     petrous = tube([(54, -18, 1616), (18, 4, 1618)], [12.0, 8.0])
     wing = Ellipsoid((38.0, 48.0, 1630.0), (15.0, 3.5, 17.0), (0.0, 0.0, -24.0))
     yield paint(mastoid, "cortical bone", Layer.MARROW)
-    yield paint(mastoid.shrunk(6.0), "gas", Layer.DETAIL)
+    yield detail(mastoid.shrunk(6.0), "gas")
     yield paint(petrous, "cortical bone", Layer.MARROW)
     yield paint(wing, "red marrow", Layer.MARROW, "cortical bone")
 
@@ -150,40 +159,40 @@ def _eyes() -> Paints:
     nerve = tube([(31, 66, 1637), (19, 42, 1637)], 2.4)
     around = ("muscle", "cortical bone", "red marrow", "mixed marrow")
     yield paint(orbit.shrunk(-2.0), "cortical bone", Layer.BONE, "muscle")
-    yield paint(orbit, "fat", Layer.DETAIL, around)
+    yield detail(orbit, "fat", around)
     for dx, dz in ((9, 0), (-9, 0), (0, 9), (0, -9)):
         muscle = tube([(32 + dx, 74, 1637 + dz), (22, 46, 1637)], [1.8, 2.0])
-        yield paint(muscle, "muscle", Layer.DETAIL)
-    yield paint(nerve, "white matter", Layer.DETAIL)
-    yield paint(globe.shrunk(-1.2), "muscle", Layer.DETAIL)
-    yield paint(globe, "vitreous", Layer.DETAIL)
-    yield paint(lens, "cartilage", Layer.DETAIL)
+        yield detail(muscle, "muscle")
+    yield detail(nerve, "white matter")
+    yield detail(globe.shrunk(-1.2), "muscle")
+    yield detail(globe, "vitreous")
+    yield detail(lens, "cartilage")
 
 
 def _air(person: Person) -> Paints:
     """Nasal cavity with turbinates and septum, paranasal sinuses of differing size, pharynx."""
     rng = person.generator(52)
     nose, septum = (Ellipsoid((0.0, 60.0, 1612.0), (half, 36.0, 21.0)) for half in (16.0, 1.6))
-    yield paint(nose.shrunk(-2.5), "mucosa", Layer.DETAIL)
-    yield paint(nose, "gas", Layer.DETAIL)
-    yield paint(septum, "cartilage", Layer.DETAIL)
+    yield detail(nose.shrunk(-2.5), "mucosa")
+    yield detail(nose, "gas")
+    yield detail(septum, "cartilage")
     for side in (1, -1):
         turbinates = (Ellipsoid((side * 9.0, 56.0, 1612.0 + dz), (4.6, 24.0, 4.4)) for dz in (-10, 3))
-        yield from paints(turbinates, "mucosa", Layer.DETAIL)
+        yield from details(turbinates, "mucosa")
         antrum = Ellipsoid((side * 31.0, 62.0, 1604.0), (13 * rng.uniform(0.8, 1.1), 15.0, 16.0))
-        yield paint(antrum.shrunk(-2.2), "cortical bone", Layer.DETAIL)
-        yield paint(antrum.shrunk(-0.8), "mucosa", Layer.DETAIL)
+        yield detail(antrum.shrunk(-2.2), "cortical bone")
+        yield detail(antrum.shrunk(-0.8), "mucosa")
         semi = (9 * rng.uniform(0.5, 1.3), 5.0, 11 * rng.uniform(0.5, 1.2))
-        yield from paints((antrum, Ellipsoid((side * 12.0, 82.0, 1666.0), semi)), "gas", Layer.DETAIL)
+        yield from details((antrum, Ellipsoid((side * 12.0, 82.0, 1666.0), semi)), "gas")
     sphenoid = Ellipsoid((0.0, 24.0, 1620.0), (13.0, 11.0, 8.0))
-    yield paint(sphenoid.shrunk(-1.8), "cortical bone", Layer.DETAIL)
-    yield paint(sphenoid, "gas", Layer.DETAIL)
+    yield detail(sphenoid.shrunk(-1.8), "cortical bone")
+    yield detail(sphenoid, "gas")
     pharynx = tube(
         [(0, 26, 1606), (0, 14, 1590), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515), (0, 22, 1500)],
         [9.0, 9.0, 6.5, 8.0, 6.5, 7.5],
     )
-    yield paint(pharynx.shrunk(-3.0), "mucosa", Layer.DETAIL)
-    yield paint(pharynx, "gas", Layer.DETAIL)
+    yield detail(pharynx.shrunk(-3.0), "mucosa")
+    yield detail(pharynx, "gas")
 
 
 def _jaw(fine: bool) -> Paints:
@@ -210,7 +219,7 @@ def _nape(person: Person) -> Paints:
     rng, stout = person.generator(55), 1 + 0.7 * (person.brawn - 1)
     lean = float(np.degrees(np.arctan2(column_y(1480.0) - column_y(1560.0), 80.0)))
     whole = Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), square=0.2)
-    yield paint(whole, "intermuscular fat", Layer.SEAM, "muscle")
+    yield seam(whole)
     for side in (1, -1):
         for (x, y), (a, b), turn in NAPE:
             dx, dy = rng.normal(0.0, 0.8, 2).tolist()

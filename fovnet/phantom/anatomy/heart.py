@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paints
+from fovnet.phantom.anatomy.layers import Layer, Paints, detail, details, paint, paints
 from fovnet.phantom.anatomy.thorax import chamber, ventricles
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
@@ -141,13 +141,13 @@ def _left(person: Person, of: Build) -> Paints:
     rough = 0.6 * left.semi[0]         # the inner wall is smooth in its basal third
     shell = ventricle(cavity, left, -rough) - ventricle(cavity.shrunk(4.0), left, -rough)
     ridges = Sheets(shell, (26.0, 11.0, 11.0), 0.35, (rng.uniform(0, 6), rng.uniform(0, 6), 1.0))
-    yield paint(ridges, "myocardium", Layer.DETAIL, over="arterial blood")
+    yield detail(ridges, "myocardium", over="arterial blood")
     yield from _columns(cavity, person.generator(901))
     for clock in (125.0, 235.0):        # degrees from the septum: both are on the free wall
         yield from _papillary(cavity, np.deg2rad(clock + rng.normal(0, 9)), rng)
     valve = _at(left, 0.72, 0.0, 0.0)
     leaf = Ellipsoid(valve, (1.2, 15.0, 15.0), left.turn_deg) - Ellipsoid(valve, (6.0, 5.0, 10.0))
-    yield paint(leaf, "tendon", Layer.DETAIL, over="arterial blood")
+    yield detail(leaf, "tendon", over="arterial blood")
 
 
 def _columns(cavity: Ellipsoid, rng: np.random.Generator) -> Paints:
@@ -161,7 +161,7 @@ def _columns(cavity: Ellipsoid, rng: np.random.Generator) -> Paints:
             line.append(_around_at(cavity, share, turn, 0.93 * float(np.sqrt(1 - share**2))))
         wide = rng.uniform(1.5, 2.5)
         ridge = tube(line, [wide, wide, wide, 0.6 * wide])
-        yield paint(ridge, "myocardium", Layer.DETAIL, over="arterial blood")
+        yield detail(ridge, "myocardium", over="arterial blood")
 
 
 def _papillary(cavity: Ellipsoid, at: float, rng: np.random.Generator) -> Paints:
@@ -172,7 +172,7 @@ def _papillary(cavity: Ellipsoid, at: float, rng: np.random.Generator) -> Paints
         root = _around_at(cavity, -0.65, angle, 0.72)
         tip = _around_at(cavity, rng.uniform(0.1, 0.4), angle, out)
         muscle = tube([root, tip], [rng.uniform(3.5, 5.5), rng.uniform(2.0, 3.5)])
-        yield paint(muscle, "myocardium", Layer.DETAIL, over="arterial blood")
+        yield detail(muscle, "myocardium", over="arterial blood")
 
 
 def right_room(of: Build, beyond_mm: float = 0.0) -> Solid:
@@ -202,7 +202,7 @@ def _right(person: Person, of: Build) -> Paints:
     phase = (*person.generator(74).uniform(0, 6, 2).tolist(), 0.5)
     ridges = Sheets(room - right_room(of, -7.0), (27.0, 15.0, 18.0), 0.24, phase)
     band = tube([_at(of.outer, -0.4, 0.95, -0.2), _at(of.outer, -0.25, 1.5, -0.35)], 2.5)
-    yield from paints((ridges, band), "myocardium", Layer.DETAIL, over="venous blood")
+    yield from details((ridges, band), "myocardium", over="venous blood")
     yield from _bundles(person, of, room)
     way = [_at(of.outer, 0.3, 1.0, 0.5), (-20.0, 44.0, 1326.0), (-17.0, 34.0, 1340.0)]
     outflow = tube(way, [16.0, 15.0, 13.0], step_mm=12)
@@ -222,7 +222,7 @@ def _bundles(person: Person, of: Build, room: Solid) -> Paints:
         end = share + rng.normal(0.25, 0.2), rng.uniform(1.3, 2.0), up + rng.normal(0, 0.4)
         radii = [rng.uniform(1.5, 3.5), rng.uniform(1.5, 2.5)]
         bundle = tube([_at(of.outer, share, 0.95, up), _at(of.outer, *end)], radii)
-        yield paint(bundle & room, "myocardium", Layer.DETAIL, over="venous blood")
+        yield detail(bundle & room, "myocardium", over="venous blood")
 
 
 def _around(person: Person, of: Build) -> Paints:
@@ -286,7 +286,7 @@ def _coronaries(person: Person, left: Ellipsoid) -> Paints:
         groove = [_at(left, share, out, up) for share in (0.7, 0.2, -0.4)]
         around = tube(groove, [fat + 2.5, fat + 1.5, fat])
         yield paint(around, "visceral fat", Layer.VESSEL, over="myocardium")
-        yield paint(tube(groove, [2.0, 1.7, 1.2]), "arterial blood", Layer.DETAIL)
+        yield detail(tube(groove, [2.0, 1.7, 1.2]), "arterial blood")
     ring = [_around_at(left, 0.78, turn, 1.05) for turn in np.linspace(0, 2 * np.pi, 13)]
     yield paint(tube(ring, fat + 1.0), "visceral fat", Layer.VESSEL, over="myocardium")
-    yield paint(tube(ring, 1.8), "venous blood", Layer.DETAIL, over="visceral fat")
+    yield detail(tube(ring, 1.8), "venous blood", over="visceral fat")

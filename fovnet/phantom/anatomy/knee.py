@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, beside, bone, on_side, paint, paints
+from fovnet.phantom.anatomy.layers import Layer, Paints, beside, bone, detail, details, on_side, paint, paints
 from fovnet.phantom.anatomy.limbs import line, oval
 from fovnet.phantom.geometry.bundles import Outline
 from fovnet.phantom.geometry.solids import Loft, Point, Side
@@ -132,12 +132,12 @@ def _bones(person: Person) -> Paints:
     yield from paints(shafts, "yellow marrow", Layer.MARROW, over="cortical bone")
     notch = at((98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
     yield paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, over="yellow marrow")
-    yield paint(notch, "fat", Layer.DETAIL, over=("cortical bone", "yellow marrow", "cartilage"))
+    yield detail(notch, "fat", over=("cortical bone", "yellow marrow", "cartilage"))
     # growth plate or its scar: a thin dark line across the marrow
     growing = "red marrow" if person.age > 20 else "cartilage"
     for z, deep in ((533.0, 24.0), (437.0, 22.0)):
         scar = at((98, -4, z), (32.0, deep, 5.0)) - at((98, -4, z - 1.6), (32.0, deep, 5.0))
-        yield paint(scar, growing, Layer.DETAIL, over="yellow marrow")
+        yield detail(scar, growing, over="yellow marrow")
 
 
 def _worn(person: Person, side: int) -> Paints:
@@ -155,7 +155,7 @@ def _worn(person: Person, side: int) -> Paints:
         right = at((102, 2, 585), (40, 36, 55))
         metaphysis = right if side > 0 else right.mirror()
         patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red, phase)
-        yield paint(patches, "mixed marrow", Layer.DETAIL, over="yellow marrow")
+        yield detail(patches, "mixed marrow", over="yellow marrow")
     lips = float(np.clip(0.13 * (person.age - 45) * dice[1], 0.0, 5.0))
     if lips > 1.0:
         for tip in (
@@ -167,7 +167,7 @@ def _worn(person: Person, side: int) -> Paints:
     if dice[1] > 0.88:
         where = (76.0 if phase[0] > 2 else 121.0, -8.0, 462.0 if phase[1] > 3 else 490.0)
         spot = at(where, (size, 1.3 * size, 0.8 * size))
-        yield from on_side(paints([spot], "tumour", Layer.DETAIL, over="yellow marrow"), side)
+        yield from on_side(details([spot], "tumour", over="yellow marrow"), side)
 
 
 def _menisci(person: Person) -> Paints:
@@ -179,7 +179,7 @@ def _menisci(person: Person) -> Paints:
         gap = at((x + 22 * opens, -8, 474), (14, 7, 8))  # open towards the middle
         ring = at((x, -8, 473.5), (a, b, 3.6), square=0.9) - hole - gap
         yield paint(at((x, -7, 473.0), (19.5, 26, 4.2), square=0.5), "cartilage", Layer.BONE)
-        yield paint(ring, "tendon", Layer.DETAIL, over=("cartilage", "fat", "tendon", "muscle"))
+        yield detail(ring, "tendon", over=("cartilage", "fat", "tendon", "muscle"))
     yield from bone(at((98, -8, 471), (7, 9, 7)), 1.2, "yellow marrow")
 
 
@@ -187,7 +187,7 @@ def _crossing(person: Person) -> Paints:
     """The anterior and the posterior cruciate ligament."""
     front = line(person, ((107, -26, 497), (101, -8, 480), (96, 8, 470)), 3.6)
     back = line(person, ((91, -6, 494), (95, -22, 482), (98, -35, 466)), 4.6)
-    return paints((front, back), "tendon", Layer.DETAIL)
+    return details((front, back), "tendon")
 
 
 def _front(person: Person) -> Paints:
@@ -204,4 +204,4 @@ def _front(person: Person) -> Paints:
     beside_condyles = (at((x, 6, 502), (1.0 + 0.9 * fluid, 16, 14)) for x in (62, 134))
     yield from paints(beside_condyles, "joint fluid", Layer.CONTENT)
     slit = at((98, -8, 475.2), (36, 24, 0.3 + 0.15 * fluid))
-    yield paint(slit, "joint fluid", Layer.DETAIL, over="cartilage")
+    yield detail(slit, "joint fluid", over="cartilage")

@@ -53,6 +53,21 @@ def paints(solids: Iterable[Solid], tissue: str, layer: Layer, over: str | tuple
     return (paint(solid, tissue, layer, over) for solid in solids)
 
 
+def detail(solid: Solid, tissue: str, over: str | tuple[str, ...] = ()) -> Paint:
+    """A solid painted over everything but later details."""
+    return paint(solid, tissue, Layer.DETAIL, over)
+
+
+def details(solids: Iterable[Solid], tissue: str, over: str | tuple[str, ...] = ()) -> Paints:
+    """Several details of one tissue."""
+    return paints(solids, tissue, Layer.DETAIL, over)
+
+
+def seam(solid: Solid) -> Paint:
+    """A plane of fat between muscles."""
+    return paint(solid, "intermuscular fat", Layer.SEAM, over="muscle")
+
+
 def on_side(right: Paints, side: int) -> Paints:
     """Paints of the right side, or with `side` -1 their mirror images on the left."""
     return (one if side > 0 else replace(one, solid=one.solid.mirror()) for one in right)
@@ -78,6 +93,13 @@ def covered(muscle: Solid, fat_mm: float, flat: Flat = lambda solid, _: solid) -
     """Fat of that thickness over a muscle, and skin; `flat` presses both flat."""
     yield paint(flat(muscle.shrunk(-fat_mm - SKIN_MM), 0.0), "skin", Layer.SKIN)
     yield paint(flat(muscle.shrunk(-fat_mm), SKIN_MM), "fat", Layer.FAT)
+
+
+def skinned(skin: Solid, fat_mm: float, muscle_mm: float) -> Paints:
+    """Fat and muscle at those depths under the surface of the skin."""
+    yield paint(skin, "skin", Layer.SKIN)
+    yield paint(skin.shrunk(fat_mm), "fat", Layer.FAT)
+    yield paint(skin.shrunk(muscle_mm), "muscle", Layer.MUSCLE)
 
 
 def limb(muscle: Solid, fat_mm: float) -> Paints:

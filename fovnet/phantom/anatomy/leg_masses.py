@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, paint
+from fovnet.phantom.anatomy.layers import Paints, detail
 from fovnet.phantom.anatomy.lesions import of_a_sarcoma
 from fovnet.phantom.geometry.lobed import lobed
 from fovnet.phantom.geometry.solids import Ellipsoid
@@ -30,5 +30,5 @@ def parts(person: Person) -> Paints:
     whole = lobed(Ellipsoid(found.middle, (core, core, 0.96 * found.half_mm)), rng)
     if rng.random() < WET_SHARE:
         semi = (core + rng.uniform(4, 12), core + rng.uniform(4, 12), found.half_mm + 20.0)
-        yield paint(lobed(replace(whole.base, semi=semi), rng), "bruise", Layer.DETAIL, WET)
+        yield detail(lobed(replace(whole.base, semi=semi), rng), "bruise", WET)
     yield from of_a_sarcoma(whole, 2 * core, rng)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, paint
+from fovnet.phantom.anatomy.layers import Paints, seam
 from fovnet.phantom.geometry.bundles import Outline, Oval, Planes
 from fovnet.phantom.person.traits import Person
 
@@ -203,7 +203,7 @@ def planes(person: Person, outline: Outline, side: int) -> Paints:
             for muscle in [_drawn(muscle, common, 0.045) for muscle in muscles.values()]
         )
         between = Planes(outline if side > 0 else outline.mirror(), side, heights, drawn, thick)
-        yield paint(between, "intermuscular fat", Layer.SEAM, over="muscle")
+        yield seam(between)
 
 
 def _drawn(muscle: Muscle, rng: np.random.Generator, mobile: float) -> Muscle:

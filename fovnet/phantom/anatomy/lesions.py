@@ -13,7 +13,7 @@ from fovnet.phantom.anatomy import belly, breast_findings, limbs
 from fovnet.phantom.anatomy.brain import MIDDLE
 from fovnet.phantom.anatomy.breast import breast as dome
 from fovnet.phantom.anatomy.breast import gland_of
-from fovnet.phantom.anatomy.layers import Layer, Paints, paint
+from fovnet.phantom.anatomy.layers import Layer, Paints, detail, paint
 from fovnet.phantom.geometry.lobed import Lobed, lobed
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, mirrored, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
@@ -75,11 +75,11 @@ def _of_the_breast(person: Person) -> Paints:
         middle = whole.within_mm(*rng.uniform((0.25, -0.4, -0.4), (0.7, 0.4, 0.4)).tolist())
         size = float(np.exp(rng.uniform(np.log(5.0), np.log(24.0))))
         mass = lobed(Ellipsoid(middle, _uneven(size, rng)), rng)
-        yield paint(mass, "tumour", Layer.DETAIL, ("fat", "gland"))
+        yield detail(mass, "tumour", ("fat", "gland"))
         for ray in rng.normal(0, 1, (rng.integers(0, 9), 3)):
             reach = size * rng.uniform(1.4, 2.4) * ray / np.linalg.norm(ray)
             spicule = tube([middle, middle + reach], [0.15 * size + 1.0, 0.8])
-            yield paint(spicule, "tumour", Layer.DETAIL, ("fat", "gland"))
+            yield detail(spicule, "tumour", ("fat", "gland"))
 
 
 def _uneven(size: float, rng: np.random.Generator) -> Point:
@@ -127,11 +127,11 @@ def _mass(person: Person, name: str, middle: Point, across: float, rng: np.rando
 def _in_brain(whole: Lobed, kind: str, across: float) -> Paints:
     """A tumour or a scar with vasogenic oedema, which is limited to white matter."""
     oedema = "oedematous white matter"
-    yield paint(whole.shrunk(-0.3 * across), oedema, Layer.DETAIL, "white matter")
-    yield paint(whole, oedema if kind == "bled" else "grey matter", Layer.DETAIL, BRAIN)
+    yield detail(whole.shrunk(-0.3 * across), oedema, "white matter")
+    yield detail(whole, oedema if kind == "bled" else "grey matter", BRAIN)
     if kind in ("fluid", "dead inside"):
         core = whole.shrunk(1.5 if kind == "fluid" else 0.15 * across)
-        yield paint(core, "cerebrospinal fluid", Layer.DETAIL, BRAIN)
+        yield detail(core, "cerebrospinal fluid", BRAIN)
 
 
 def _in_body(whole: Lobed, kind: str, across: float, name: str, rng: np.random.Generator) -> Paints:
@@ -139,14 +139,14 @@ def _in_body(whole: Lobed, kind: str, across: float, name: str, rng: np.random.G
     if name != "breast":
         over = tuple(tissue for tissue in over if tissue != "skin")
     tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(kind, "tumour")
-    yield paint(whole, tissue, Layer.DETAIL, over)
+    yield detail(whole, tissue, over)
     if kind == "dead inside":
         core = lobed(whole.base.shrunk(0.17 * across), rng)
-        yield paint(core, "fluid of a lesion", Layer.DETAIL, "tumour")
+        yield detail(core, "fluid of a lesion", "tumour")
     if kind == "bled" and rng.random() < 0.5:
-        yield paint(whole.shrunk(0.12 * across), "fluid of a lesion", Layer.DETAIL, "bruise")
+        yield detail(whole.shrunk(0.12 * across), "fluid of a lesion", "bruise")
     if kind == "solid" and across > 25:     # a second part of another tissue, and strands through it
-        yield paint(lobed(whole.base.shrunk(0.25 * across), rng), "muscle", Layer.DETAIL, "tumour")
+        yield detail(lobed(whole.base.shrunk(0.25 * across), rng), "muscle", "tumour")
 
 
 def of_a_sarcoma(whole: Lobed, across: float, rng: np.random.Generator) -> Paints:
@@ -158,15 +158,15 @@ def of_a_sarcoma(whole: Lobed, across: float, rng: np.random.Generator) -> Paint
     over = tuple(tissue for tissue in FLESH if tissue != "skin")
     kinds = ("watery tumour", "tumour") if rng.random() < 0.65 else ("tumour", "watery tumour")
     inner = whole.shrunk(2.0)
-    yield paint(whole, "muscle", Layer.DETAIL, over)
-    yield paint(inner, kinds[0], Layer.DETAIL, "muscle")
+    yield detail(whole, "muscle", over)
+    yield detail(inner, kinds[0], "muscle")
     for tissue, thick, of in (
         (kinds[1], (0.1, 0.7), (0.5, 1.1)), ("fluid of a lesion", (0.0, 0.4), (0.4, 0.9)),
         ("muscle", (0.01, 0.05), (0.6, 1.2)),
     ):
         length, phase = across * rng.uniform(*of), tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
         sheets = Sheets(inner, (length, 1.1 * length, 1.4 * length), rng.uniform(*thick), phase)
-        yield paint(sheets, tissue, Layer.DETAIL, ("tumour", "watery tumour", "fluid of a lesion"))
+        yield detail(sheets, tissue, ("tumour", "watery tumour", "fluid of a lesion"))
 
 
 def _bulge(person: Person, whole: Lobed) -> Paints:
@@ -224,4 +224,4 @@ def _spots(person: Person) -> Paints:
         dx, dy, up = side * (16 + abs(rng.normal(0, 10))), rng.normal(-8, 30), rng.normal(18, 9)
         size = float(np.clip(np.exp(rng.normal(0.5, 0.45)), 1.0, 4.5))
         spot = Ellipsoid((dx, y + dy, z + up), (size, 1.4 * size, 1.1 * size))
-        yield paint(spot, "oedematous white matter", Layer.DETAIL, over="white matter")
+        yield detail(spot, "oedematous white matter", over="white matter")

@@ -10,7 +10,18 @@ from functools import partial
 import numpy as np
 
 from fovnet.phantom.anatomy import belly, limbs
-from fovnet.phantom.anatomy.layers import Layer, Paints, beside, both_sides, covered, on_side, paint, paints
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    beside,
+    both_sides,
+    covered,
+    detail,
+    on_side,
+    paint,
+    paints,
+    seam,
+)
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Tube, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.traits import Person
@@ -33,12 +44,12 @@ def _walls(person: Person) -> Paints:
         tube([(36, 30, 868), (64, 6, 872), (104, -26, 888)], [12.0, 14.0, 8.0], step_mm=18),
         tube([(28, -58, 968), (70, -56, 946), (116, -32, 922)], [11.0, 13.0, 6.0], step_mm=18),
     )
-    yield from paints((one.shrunk(-1.2) for one in muscles), "intermuscular fat", Layer.SEAM, over="muscle")
+    yield from map(seam, (one.shrunk(-1.2) for one in muscles))
     yield from paints(muscles, "muscle", Layer.SEAM)
     inner = Ellipsoid((52.0, -2.0, 903.0), (11.5 * person.brawn, 42.0, 34.0), (0.0, 8.0, -14.0))
     yield paint(inner, "muscle", Layer.ORGAN)
     plane = Ellipsoid((74.0, -66.0, 905.0), (40.0, 5.0 + 0.1 * person.fat_mm, 42.0), (0.0, 0.0, 24.0))
-    yield paint(plane, "intermuscular fat", Layer.SEAM, over="muscle")
+    yield seam(plane)
     sciatic = tube([(52, -66, 945), (74, -62, 890), (84, -44, 830)], 5.0)
     yield paint(sciatic, "spinal cord", Layer.SEAM)
 
@@ -74,7 +85,7 @@ def _floor(person: Person) -> Paints:
     fascia = Ellipsoid((0.0, -44.0, 934.0), (36.0, 27.0, 48.0))
     yield paint(fascia - fascia.shrunk(0.9), "tendon", Layer.ORGAN, over="visceral fat")
     cleft = Ellipsoid((0.0, -112.0, 880.0), (2.5, 34.0, 60.0))
-    yield paint(cleft, "fat", Layer.DETAIL, over=between)
+    yield detail(cleft, "fat", over=between)
 
 
 @both_sides
@@ -185,7 +196,7 @@ def _seat(person: Person) -> Paints:
     belly = tube(way, [r * stout for r in (26.0, 24.0, 16.0, 6.0)], step_mm=20)
     sleeve, within = belly.shrunk(-(0.8 + 0.04 * person.fat_mm)), ("muscle", "intermuscular fat", "fat")
     yield from covered(belly, 0.9 * person.fat_mm, flat)
-    yield paint(flat(sleeve, pressed_mm), "intermuscular fat", Layer.SEAM, over="muscle")
+    yield seam(flat(sleeve, pressed_mm))
     yield paint(flat(belly, pressed_mm), "muscle", Layer.SEAM, within)
     cord = limbs.line(person, ((64, -58, 848), (78, -52, 815), (88, -50, 770)), [8.0, 5.5, 3.0])
     yield paint(cord, "tendon", Layer.VESSEL, within)

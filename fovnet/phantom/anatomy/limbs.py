@@ -8,7 +8,18 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fovnet.phantom.anatomy.layers import SKIN_MM, Layer, Paints, bone, limb, on_side, paint, paints
+from fovnet.phantom.anatomy.layers import (
+    SKIN_MM,
+    Layer,
+    Paints,
+    bone,
+    detail,
+    limb,
+    on_side,
+    paint,
+    seam,
+    skinned,
+)
 from fovnet.phantom.anatomy.leg_muscles import planes
 from fovnet.phantom.geometry.bundles import Outline
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, Tube, mirrored, tube
@@ -104,7 +115,7 @@ def _vessels(person: Person) -> Paints:
     nerve = placed(person, ((114, -48, 850), (112, -34, 760), (108, -32, 690), (106, -42, 600)))
     around = tube([(x - 2, y - 1, z) for x, y, z in nerve], [8.0, 5.5, 5.5, 9.0])
     artery, vein = (4.5, 4.2, 4.0, 3.8, 3.5, 2.6, 2.0, 1.8), (5.0, 4.8, 4.6, 4.2, 4.0, 3.0, 2.5, 2.2)
-    yield from paints((sleeve, around), "intermuscular fat", Layer.SEAM, over="muscle")
+    yield from map(seam, (sleeve, around))
     within = ("muscle", "intermuscular fat")
     yield paint(tube(nerve, [4.0, 3.5, 3.5, 3.2]), "spinal cord", Layer.VESSEL, over=within)
     yield paint(tube(line, artery), "arterial blood", Layer.VESSEL)
@@ -152,7 +163,7 @@ def _metal_hip(person: Person) -> Paints:
     way = (_hip_joint(person), (112, -8, 912), (128, -8, 880), (120, 0, 770))
     hip = line(person, way, [25.0, 11.0, 9.0, 6.0]).shrunk(-12.0)
     within = tuple(tissue.name for tissue in TISSUES if tissue.name not in ("air", "skin", "fat"))
-    yield paint(hip, "metal", Layer.DETAIL, within)
+    yield detail(hip, "metal", within)
 
 
 def _hip_joint(person: Person) -> Point:
@@ -173,7 +184,7 @@ def _knee(person: Person) -> Paints:
     yield from bone(oval(person, (98, 40, 512), (22.0, 10.0, 22.0), square=0.3), 1.6, "yellow marrow")
     yield paint(line(person, ((98, 44, 494), (98, 36, 440)), 5.0), "tendon", Layer.BONE)
     yield paint(line(person, ((98, 40, 530), (98, 36, 590)), [6.0, 4.0]), "tendon", Layer.BONE)
-    yield paint(line(person, ((92, -22, 502), (102, 4, 470)), 4.5), "tendon", Layer.DETAIL)
+    yield detail(line(person, ((92, -22, 502), (102, 4, 470)), 4.5), "tendon")
 
 
 def _shin(person: Person) -> Paints:
@@ -196,9 +207,7 @@ def _foot(person: Person) -> Paints:
     down."""
     sole = ((92, -42, 28), (92, -20, 44), (96, 30, 42), (104, 85, 28), (108, 130, 19), (108, 148, 15))
     heel = line(person, sole, [28, 32, 30, 25, 17, 13])
-    yield paint(heel, "skin", Layer.SKIN)
-    yield paint(heel.shrunk(2.0), "fat", Layer.FAT)
-    yield paint(heel.shrunk(6.0), "muscle", Layer.MUSCLE)
+    yield from skinned(heel, 2.0, 6.0)
     yield from bone(line(person, ((92, -46, 30), (94, 0, 38)), [18, 15]), 1.8, "yellow marrow")
     yield from bone(oval(person, (92, -2, 62), (20.0, 26.0, 15.0)), 1.6, "yellow marrow")
     yield from bone(oval(person, (98, 38, 46), (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow")
@@ -224,9 +233,7 @@ def arms(person: Person, fine: bool = False) -> Paints:
         hand = tube([wrist, palm, tips], [22.0, 21.0, 9.0]) | tube(
             [_nudged(palm, wrist, 12), _nudged(palm, tips, 30)], [21.0, 16.0]
         )
-        yield paint(hand, "skin", Layer.SKIN)
-        yield paint(hand.shrunk(2.0), "fat", Layer.FAT)
-        yield paint(hand.shrunk(4.5), "muscle", Layer.MUSCLE)
+        yield from skinned(hand, 2.0, 4.5)
         yield from _arm_bones(side, joints)
 
 

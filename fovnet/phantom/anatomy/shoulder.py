@@ -15,7 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fovnet.phantom.anatomy import limbs
-from fovnet.phantom.anatomy.layers import Layer, Paints, beside, bone, covered, on_side, paint, paints
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    beside,
+    bone,
+    covered,
+    detail,
+    on_side,
+    paint,
+    paints,
+    seam,
+)
 from fovnet.phantom.anatomy.trunk import girdle, on_table
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, Tube, tube
 from fovnet.phantom.geometry.tissue_structure import Walls
@@ -149,7 +160,7 @@ def _muscles(person: Person, side: int) -> Paints:
     ]
     bellies = right if side > 0 else [belly.mirror() for belly in right]
     sleeves = (beside(belly, sleeve, rng) for belly in bellies)
-    yield from paints(sleeves, "intermuscular fat", Layer.SEAM, over="muscle")
+    yield from map(seam, sleeves)
     yield from paints(bellies, "muscle", Layer.SEAM, over=inside)
     cords = (_line(person, *cord) for cord in TENDONS)
     yield from on_side(paints(cords, "tendon", Layer.MARROW, over=(*inside, "cartilage")), side)
@@ -170,7 +181,7 @@ def _arm(person: Person, side: int) -> Paints:
         ends = [tuple((shoulder + share * down + (side * x, y, 0.0)).tolist()) for share in (0.3, 0.95)]
         lines.append(tuple(sorted(ends, key=lambda point: point[2])))
     walls = Walls(tuple(lines), 0.8 * thick, 30.0)
-    yield from paints((plane, walls), "intermuscular fat", Layer.SEAM, over="muscle")
+    yield from map(seam, (plane, walls))
 
 
 def blade(person: Person) -> Paints:
@@ -233,7 +244,7 @@ def _joint(person: Person, side: int) -> Paints:
         oval(_turned(person, at), (19, 18, 6), (0, 30, 0)) for at in ((4, 0, -11), (4.6, 0, -12.2))
     )
     growing = "red marrow" if person.age > 20 else "cartilage"
-    yield paint(above - below, growing, Layer.DETAIL, over=("yellow marrow", "mixed marrow"))
+    yield detail(above - below, growing, over=("yellow marrow", "mixed marrow"))
 
 
 def _turned(person: Person, from_head: Point) -> Point:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fovnet.phantom.anatomy.belly import dome_mm
-from fovnet.phantom.anatomy.layers import Layer, Paints, paint
+from fovnet.phantom.anatomy.layers import Paints, detail
 from fovnet.phantom.geometry.solids import Side
 from fovnet.phantom.geometry.tissue_structure import Box, Sheets
 from fovnet.phantom.person.traits import Person
@@ -19,10 +19,10 @@ def parts(person: Person) -> Paints:
     room = Box((-130.0, -60.0, top - 190), (60.0, 110.0, top + 10))
     if kind == "gas":       # in front in a supine person, at times as far as the back of the fundus
         level = Side((0.0, 1.0 if person.prone else -1.0, 0.0), rng.uniform(-12, 30))
-        yield paint(room & level, "gas", Layer.DETAIL, over="stomach content")
+        yield detail(room & level, "gas", over="stomach content")
     elif kind == "food":
-        yield paint(room, "stool", Layer.DETAIL, over="stomach content")
+        yield detail(room, "stool", over="stomach content")
     elif kind == "folds":   # rugae are 3 to 5 mm thick where the stomach is empty
         phase = tuple(rng.uniform(0, 6, 3).tolist())
         rugae = Sheets(room, (22.0, 18.0, 26.0), rng.uniform(0.45, 0.8), phase)
-        yield paint(rugae, "bowel wall", Layer.DETAIL, over="stomach content")
+        yield detail(rugae, "bowel wall", over="stomach content")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.phantom.anatomy import breast, thorax
-from fovnet.phantom.anatomy.layers import Layer, Paints, paint, paints
+from fovnet.phantom.anatomy.layers import Paints, detail, details
 from fovnet.phantom.anatomy.trunk import column_y, muscular_trunk
 from fovnet.phantom.geometry.solids import Ellipsoid, Point, mirrored
 from fovnet.phantom.geometry.tissue_structure import Box, Sheets, Shells, Walls
@@ -57,7 +57,7 @@ def _septa(person: Person, rng: np.random.Generator, fine: bool) -> Paints:
                 (ax, ay), (bx, by) = (rng.normal(0, 4 if high < 1500 else 2.5, (2, 2)) + muscle).tolist()
                 lines.append((mirrored((ax, ay, low), side), mirrored((bx, by, high), side)))
             walls = Walls(tuple(lines), share * thick)
-            yield paint(walls, "intermuscular fat", Layer.DETAIL, over="muscle")
+            yield detail(walls, "intermuscular fat", over="muscle")
 
 
 def _flank(person: Person) -> Paints:
@@ -72,10 +72,10 @@ def _flank(person: Person) -> Paints:
     for low, high in ((-260.0, -62.0), (62.0, 260.0)):
         place = Box((low, -62.0, 1020.0), (high, 200.0, 1185.0))
         seams = Shells(place, wall, (7.0 * brawn, 15.0 * brawn), thick)
-        yield paint(seams, "intermuscular fat", Layer.DETAIL, over="muscle")
+        yield detail(seams, "intermuscular fat", over="muscle")
     y = 100.0 + person.belly_mm
     lines = tuple(((x, y, 960.0), (x, y, 1230.0)) for x in (-92.0, -30.0, 30.0, 92.0))
-    yield paint(Walls(lines, 2.5 + thick), "tendon", Layer.DETAIL, over="muscle")
+    yield detail(Walls(lines, 2.5 + thick), "tendon", over="muscle")
 
 
 def _streaks(person: Person, rng: np.random.Generator) -> Paints:
@@ -89,7 +89,7 @@ def _streaks(person: Person, rng: np.random.Generator) -> Paints:
     ):
         streaks = Sheets(place, wavelengths, share * person.marbling, _phase(rng))
         if streaks.thick > 0.025:  # thinner ones are invisible at the same cost
-            yield paint(streaks, "intermuscular fat", Layer.DETAIL, over="muscle")
+            yield detail(streaks, "intermuscular fat", over="muscle")
 
 
 def _fat(person: Person, rng: np.random.Generator) -> Paints:
@@ -98,14 +98,14 @@ def _fat(person: Person, rng: np.random.Generator) -> Paints:
     inner = Box((-190.0, -120.0, 850.0), (190.0, 220.0, 1260.0))
     fasciae = Sheets(outer, (38.0, 38.0, 52.0), 0.03, _phase(rng))
     folds = Sheets(inner, (27.0, 25.0, 31.0), 0.08, _phase(rng))
-    yield paint(fasciae, "tendon", Layer.DETAIL, over="fat")
-    yield paint(folds, "bowel wall", Layer.DETAIL, over="visceral fat")
+    yield detail(fasciae, "tendon", over="fat")
+    yield detail(folds, "bowel wall", over="visceral fat")
     # fascia between the two layers of fat on the back
     between = (
         Ellipsoid((0.0, column_y(z) - 64.0 - 0.5 * person.fat_mm, z), (80.0, 0.8, 12.0))
         for z in np.arange(1010.0, 1150.0, 24.0).tolist()
     )
-    yield from paints(between, "tendon", Layer.DETAIL, over="fat")
+    yield from details(between, "tendon", over="fat")
 
 
 def _phase(rng: np.random.Generator) -> Point:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint, paints
+from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint, paints, seam
 from fovnet.phantom.anatomy.trunk import OUTLINE, column_y, girdle, muscular_trunk
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, tube
 from fovnet.phantom.geometry.tissue_structure import Box
@@ -108,10 +108,10 @@ def pectorals(person: Person) -> Paints:
     """Fat between the pectoral muscles and the ribs: a band that follows the chest on either side of the
     sternum."""
     trunk, thick = muscular_trunk(person), 8.5 * person.brawn
-    seam = trunk.shrunk(thick) - trunk.shrunk(thick + 0.9 + 0.03 * person.fat_mm)
+    band = trunk.shrunk(thick) - trunk.shrunk(thick + 0.9 + 0.03 * person.fat_mm)
     for low, high in ((20.0, 130.0), (-130.0, -20.0)):
         side = Box((low, 20.0, 1270.0), (high, 125.0, 1410.0))
-        yield paint(side & seam, "intermuscular fat", Layer.SEAM, over="muscle")
+        yield seam(side & band)
 
 
 def between_ribs(person: Person) -> Paints:

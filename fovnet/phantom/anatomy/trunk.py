@@ -12,7 +12,17 @@ from functools import partial
 import numpy as np
 
 from fovnet.phantom.anatomy import breast, wings
-from fovnet.phantom.anatomy.layers import SKIN_MM, Layer, Paints, bone, both_sides, covered, paint, paints
+from fovnet.phantom.anatomy.layers import (
+    SKIN_MM,
+    Layer,
+    Paints,
+    bone,
+    both_sides,
+    covered,
+    detail,
+    paint,
+    seam,
+)
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, Side, Solid, tube
 from fovnet.phantom.person.organ_heights import RIBS_MM
 from fovnet.phantom.person.traits import Person
@@ -119,13 +129,13 @@ def _behind(person: Person) -> Paints:
     gluteus = Ellipsoid((68.0, -84.0, 900.0), (66.0, thick, 72.0), (0.0, 18.0, -25.0))
     pressed = 5.0 + 0.3 * person.fat_mm      # mm of skin and fat between muscle and table
     yield from covered(gluteus, fat, partial(on_table, person))
-    yield paint(gluteus.shrunk(-3.0), "intermuscular fat", Layer.SEAM, over="muscle")
+    yield seam(gluteus.shrunk(-3.0))
     yield paint(on_table(person, gluteus, pressed), "muscle", Layer.SEAM)
     thick = 19 * person.brawn * person.build.back
     heights = (985.0, 1060.0, 1150.0, 1250.0, 1350.0, 1430.0)
     back = [(30.0, column_y(z) - 38 if z > 1010 else -84.0, z) for z in heights]
     erector = tube(back, [thick * r for r in (0.7, 1.15, 1.15, 0.95, 0.8, 0.6)], step_mm=40)
-    yield paint(erector.shrunk(-1.6), "intermuscular fat", Layer.SEAM, over="muscle")
+    yield seam(erector.shrunk(-1.6))
     yield paint(erector, "muscle", Layer.SEAM)
 
 
@@ -217,10 +227,10 @@ def _canal(person: Person) -> Paints:
     cord_end = person.generator(12).uniform(1140, 1175)
     cord = [point for point in line if point[2] > cord_end]
     roots = [(0.0, y - 4.0, z) for _, y, z in line if 990 < z <= cord_end]
-    yield paint(sac.shrunk(-2.2), "fat", Layer.DETAIL, over=("muscle", "cortical bone", "red marrow"))
-    yield paint(sac, "cerebrospinal fluid", Layer.DETAIL)
-    yield paint(tube(cord, [5.6 if z > 1440 else 4.2 for *_, z in cord]), "spinal cord", Layer.DETAIL)
-    yield paint(tube(roots, 2.6), "spinal cord", Layer.DETAIL)
+    yield detail(sac.shrunk(-2.2), "fat", over=("muscle", "cortical bone", "red marrow"))
+    yield detail(sac, "cerebrospinal fluid")
+    yield detail(tube(cord, [5.6 if z > 1440 else 4.2 for *_, z in cord]), "spinal cord")
+    yield detail(tube(roots, 2.6), "spinal cord")
 
 
 def canal_depth(z: float) -> float:
@@ -358,4 +368,4 @@ def _on_the_wing(person: Person, plate: Ellipsoid) -> Paints:
     thick = 1.2 + 0.05 * person.fat_mm
     yield paint(at(-11.0, (11.0 * person.brawn, 62.0, 58.0)), "muscle", Layer.CAVITY)
     seams = at(18.0, (thick, 62.0, 56.0)), at(31.0, (thick, 56.0, 50.0))
-    yield from paints(seams, "intermuscular fat", Layer.SEAM, over="muscle")
+    yield from map(seam, seams)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fovnet.phantom.anatomy import trunk
 from fovnet.phantom.anatomy.back import bulge_mm
-from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint
+from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, detail, paint, seam
 from fovnet.phantom.anatomy.trunk import canal_depth, canal_y, column_lean, column_y
 from fovnet.phantom.geometry.solids import Ellipsoid, tube
 from fovnet.phantom.person.traits import Person
@@ -36,16 +36,16 @@ def _disc(
     rim = turned((0.0, y, z), (wide + 0.8, deep + 0.8, 0.13 * step + 0.6), square=0.8)
     core = turned((0.0, y - 0.12 * deep, z), (0.62 * wide, 0.55 * deep, 0.11 * step), square=0.5)
     yield paint(rim - core, "tendon" if rng.random() < 0.5 else "cartilage", Layer.MARROW, over="disc")
-    yield paint(core, "disc" if worn else "disc nucleus", Layer.DETAIL, over="disc")
+    yield detail(core, "disc" if worn else "disc nucleus", over="disc")
     if not worn:
         return
     if rng.random() < 0.5:
         centre = (rng.normal(0, 4), y - deep - 1.0, z)
         bulge = Ellipsoid(centre, (0.5 * wide, rng.uniform(2, 5), 0.15 * step))
-        yield paint(bulge, "disc", Layer.DETAIL, over=("fat", "cerebrospinal fluid", "muscle"))
+        yield detail(bulge, "disc", over=("fat", "cerebrospinal fluid", "muscle"))
     for up in (0.27 * step, -0.27 * step):          # fatty marrow beside a degenerated disc
         band = turned((0.0, y, z + up), (0.8 * wide, 0.8 * deep, 0.13 * step))
-        yield paint(band, "yellow marrow", Layer.DETAIL, over="red marrow")
+        yield detail(band, "yellow marrow", over="red marrow")
 
 
 def _level(z: float, step: float, kind: str, size: tuple[float, float]) -> Paints:
@@ -53,14 +53,14 @@ def _level(z: float, step: float, kind: str, size: tuple[float, float]) -> Paint
     flavum, epidural fat."""
     deep, y = size[1], column_y(z)
     vein = tube([(0, y - deep, z), (0, y - 0.3 * deep, z)], [1.8, 0.8])
-    yield paint(vein, "venous blood", Layer.DETAIL, over="red marrow")
+    yield detail(vein, "venous blood", over="red marrow")
     yield from _foramen(z, step, kind, size)
     if z < 1455:
         depth, low = canal_depth(z), z - 0.42 * step
         behind = Ellipsoid((0.0, y - depth - 10.0, low), (5.0, 3.5, 0.25 * step))
-        yield paint(behind, "fat", Layer.DETAIL, over=("muscle", "cortical bone", "tendon"))
+        yield detail(behind, "fat", over=("muscle", "cortical bone", "tendon"))
         between = Ellipsoid((0.0, y - depth - 26.0, low), (2.2, 12.0, 0.2 * step))
-        yield paint(between, "intermuscular fat", Layer.SEAM, over="muscle")
+        yield seam(between)
 
 
 @both_sides
@@ -68,17 +68,17 @@ def _foramen(z: float, step: float, kind: str, size: tuple[float, float]) -> Pai
     (wide, deep), y, depth, low = size, column_y(z), canal_depth(z), z - 0.42 * step
     inside = ("muscle", "intermuscular fat", "cortical bone", "red marrow")
     hole = Ellipsoid((0.8 * wide + 4.0, y - deep - 2.0, low), (6.0, 4.5, 0.2 * step + 2.0))
-    yield paint(hole, "fat", Layer.DETAIL, over=inside)
+    yield detail(hole, "fat", over=inside)
     way = [
         (5, y - depth, z - 0.2 * step), (0.8 * wide + 4, y - deep - 2, low),
         (wide + 20, y - deep + 4, low - 14),
     ]
-    yield paint(tube(way, [1.2, 2.4, 2.0]), "spinal cord", Layer.DETAIL, over=("fat", *inside[:2]))
+    yield detail(tube(way, [1.2, 2.4, 2.0]), "spinal cord", over=("fat", *inside[:2]))
     if kind == "lumbar":
         joint = Ellipsoid((17.0, y - deep - 17.0, low), (1.4, 7.0, 8.0), (0.0, 0.0, -35.0))
-        yield paint(joint, "cartilage", Layer.DETAIL, over=inside)
+        yield detail(joint, "cartilage", over=inside)
     flavum = tube([(7.5, y - depth - 5, low), (1.5, y - depth - 11, low)], 2.0)
-    yield paint(flavum, "tendon", Layer.DETAIL, over=("muscle", "fat", "cortical bone", "red marrow"))
+    yield detail(flavum, "tendon", over=("muscle", "fat", "cortical bone", "red marrow"))
 
 
 def _within_the_sac(rng: np.random.Generator) -> Paints:
@@ -88,14 +88,14 @@ def _within_the_sac(rng: np.random.Generator) -> Paints:
     for aside, at in rng.uniform(-1, 1, (11, 2)):
         behind = -2.5 + 2.5 * at
         line = [(aside * w, canal_y(z) + behind, z) for z, w in zip(heights, wide, strict=True)]
-        yield paint(tube(line, 0.8), "spinal cord", Layer.DETAIL, over="cerebrospinal fluid")
+        yield detail(tube(line, 0.8), "spinal cord", over="cerebrospinal fluid")
     yield from _grey_matter()
 
 
 @both_sides
 def _grey_matter() -> Paints:
     line = [(1.6, canal_y(z), z) for z in np.arange(1580.0, 1175.0, -20.0)]
-    yield paint(tube(line, 1.1), "grey matter", Layer.DETAIL, over="spinal cord")
+    yield detail(tube(line, 1.1), "grey matter", over="spinal cord")
 
 
 @both_sides

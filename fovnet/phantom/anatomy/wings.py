@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, bone, paint
+from fovnet.phantom.anatomy.layers import Layer, Paints, bone, paint, seam
 from fovnet.phantom.geometry.solids import Bools, Floats, Solid, Stack
 from fovnet.phantom.person.traits import Person
 
@@ -111,7 +111,7 @@ def wing(person: Person, muscular: Solid, marrow: str) -> Paints:
     1 cm below the crest.
     """
     table, written = wing_table(person), [row[0] for row in WING]
-    seam, brawn = 0.8 + 0.05 * person.fat_mm, person.brawn * person.build.hips
+    thin, brawn = 0.8 + 0.05 * person.fat_mm, person.brawn * person.build.hips
 
     def beside(out_mm: float, low: float, high: float, thick: float, ends: tuple[float, float]) -> Blade:
         rows = [row for row, z in zip(table, written, strict=True) if low <= z <= high]
@@ -121,8 +121,7 @@ def wing(person: Person, muscular: Solid, marrow: str) -> Paints:
     iliacus = tuple((*row[:5], mm, row[6]) for row, mm in zip(table, depths.tolist(), strict=True))
     yield paint(Blade(iliacus, 1, -4.0, 0.0, (0.18, 1.0)), "muscle", Layer.CAVITY)
     for out_mm, low in ((13.0 * brawn, 938.0), (29.0 * brawn, 972.0)):
-        plane = beside(out_mm, low, 1034.0, 2.2 * seam, (0.1, 0.95))
-        yield paint(plane, "intermuscular fat", Layer.SEAM, over="muscle")
+        yield seam(beside(out_mm, low, 1034.0, 2.2 * thin, (0.1, 0.95)))
     fat = 10.0 + 0.5 * min(person.fat_mm, 40.0)
     hull = beside(12.0 + fat / 2, 1034.0, 1060.0, fat, (0.08, 0.9))
     yield paint(hull & muscular, "fat", Layer.MUSCLE, over="muscle")
