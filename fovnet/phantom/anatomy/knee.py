@@ -88,7 +88,7 @@ def knees(person: Person) -> Paints:
         # reaches outwards and inwards are nearly the same: those of the left are not exchanged
         head = tuple((z, side * x, *others) for z, x, *others in _rows(person, TIBIA))
         yield from bone(Outline(head), 1.5, "yellow marrow")
-        yield from _worn(person, side)
+        yield from on_side(_worn(person, side), side)
         for part in (_menisci, _crossing, _front):
             yield from on_side(part(person), side)
 
@@ -142,7 +142,7 @@ def _bones(person: Person) -> Paints:
 
 def _worn(person: Person, side: int) -> Paints:
     """Signs of age in the knee: red marrow above it, osteophytes at the joint margins, marrow oedema under
-    damaged cartilage.
+    damaged cartilage; of the right side with the traits of the given one.
 
     Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women mostly;
     osteophytes grow to a few mm from 45 on. Source: Vogler & Murphy (1988), Radiology 168:679; Altman & Gold
@@ -152,8 +152,7 @@ def _worn(person: Person, side: int) -> Paints:
     dice, phase, size = rng.random(2), tuple(rng.uniform(0, 2 * np.pi, 3).tolist()), rng.uniform(4, 13)
     red = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.female, 0.0, 0.9))
     if dice[0] < red:
-        right = at((102, 2, 585), (40, 36, 55))
-        metaphysis = right if side > 0 else right.mirror()
+        metaphysis = at((102, 2, 585), (40, 36, 55))
         patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red, phase)
         yield detail(patches, "mixed marrow", over="yellow marrow")
     lips = float(np.clip(0.13 * (person.age - 45) * dice[1], 0.0, 5.0))
@@ -163,11 +162,11 @@ def _worn(person: Person, side: int) -> Paints:
             (98, 40, 492),
         ):
             lip = at(tip, (2 + lips, 2 + 1.5 * lips, 1.5 + 0.6 * lips))
-            yield from on_side(bone(lip, 0.9, "yellow marrow"), side)
+            yield from bone(lip, 0.9, "yellow marrow")
     if dice[1] > 0.88:
         where = (76.0 if phase[0] > 2 else 121.0, -8.0, 462.0 if phase[1] > 3 else 490.0)
         spot = at(where, (size, 1.3 * size, 0.8 * size))
-        yield from on_side(details([spot], "tumour", over="yellow marrow"), side)
+        yield detail(spot, "tumour", over="yellow marrow")
 
 
 def _menisci(person: Person) -> Paints:

@@ -233,19 +233,23 @@ def _manly(person: Person) -> Paints:
     urethra = tube([(0, y + 2, z + c), (0, y - 1, z), (0, y + 6, z - c)], 2.2)
     yield paint(urethra, "peripheral zone", Layer.VESSEL)
     for side in (1, -1):
-        for dz in (-8.0, 0.0, 8.0):  # the neurovascular bundles
-            bundle = Ellipsoid((side * (0.85 * a + 4), y - 0.6 * b, z + dz), (3.0, 2.4, 3.6))
-            yield paint(bundle, "venous blood", Layer.VESSEL)
-        turn = (0.0, -16.0 * side, -18.0 * side)
-        horn = Ellipsoid((side * 22.0, y - 8.0, z + c + 9.0), (22.0, 6.5, 8.0), turn)
-        folds = Sheets(horn, (15.0, 15.0, 15.0), 0.35, (rng.uniform(0, 6), 1.0, 2.0))
-        yield paint(horn, "muscle", Layer.VESSEL)
-        yield paint(horn.shrunk(1.0), "gonad", Layer.VESSEL)
-        yield paint(folds, "muscle", Layer.VESSEL, over="gonad")
-        cord = tube([(18 * side, 84, 850), (28 * side, 82, 885), (52 * side, 74, 920)], [8.0, 7.0, 6.0])
-        yield paint(cord, "muscle", Layer.SEAM, "fat")
-        yield paint(cord.shrunk(1.6), "fat", Layer.SEAM, "muscle")
-        yield paint(cord.shrunk(4.5), "venous blood", Layer.VESSEL, over="fat")
+        yield from on_side(_beside_the_prostate(gland, rng), side)
+
+
+def _beside_the_prostate(gland: Ellipsoid, rng: np.random.Generator) -> Paints:
+    """The neurovascular bundle, the seminal vesicle, and the spermatic cord."""
+    (_, y, z), (a, b, c) = gland.centre, gland.semi
+    bundles = (Ellipsoid((0.85 * a + 4, y - 0.6 * b, z + dz), (3.0, 2.4, 3.6)) for dz in (-8.0, 0.0, 8.0))
+    yield from paints(bundles, "venous blood", Layer.VESSEL)
+    horn = Ellipsoid((22.0, y - 8.0, z + c + 9.0), (22.0, 6.5, 8.0), (0.0, -16.0, -18.0))
+    folds = Sheets(horn, (15.0, 15.0, 15.0), 0.35, (rng.uniform(0, 6), 1.0, 2.0))
+    yield paint(horn, "muscle", Layer.VESSEL)
+    yield paint(horn.shrunk(1.0), "gonad", Layer.VESSEL)
+    yield paint(folds, "muscle", Layer.VESSEL, over="gonad")
+    cord = tube([(18, 84, 850), (28, 82, 885), (52, 74, 920)], [8.0, 7.0, 6.0])
+    yield paint(cord, "muscle", Layer.SEAM, "fat")
+    yield paint(cord.shrunk(1.6), "fat", Layer.SEAM, "muscle")
+    yield paint(cord.shrunk(4.5), "venous blood", Layer.VESSEL, over="fat")
 
 
 def _womanly(person: Person) -> Paints:

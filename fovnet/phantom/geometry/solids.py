@@ -29,6 +29,7 @@ Point = tuple[float, ...]
 """(3,) x, y, z in mm; also three sizes or angles along these axes."""
 
 FAR = 1e4     # mm: farther than any body
+EVERYWHERE = np.array([[-FAR] * 3, [FAR] * 3])
 
 
 class Solid(ABC):
@@ -65,7 +66,7 @@ class Solid(ABC):
         return Shared(self, other)
 
     def __sub__(self, other: Solid) -> Solid:
-        return Without(self, other)
+        return Shared(self, Outside(other))
 
     def __or__(self, other: Solid) -> Solid:
         return Union((self, other))
@@ -81,6 +82,9 @@ class Filling(Solid):
     @property
     def box(self) -> NDArray[np.float64]:
         return self.region.box
+
+    def mirror(self) -> Self:
+        return replace(self, region=self.region.mirror())
 
 
 @dataclass(frozen=True)
@@ -106,11 +110,9 @@ class Ellipsoid(Solid):
         centre, reach = np.asarray(self.centre), self.axes * np.asarray(self.semi)
         # Along a world axis an ellipsoid extends to the root of the squares, a box to the sum, a
         # superellipsoid in between.
-        half = (
-            np.abs(reach).sum(axis=1)
-            if self.square > 0 and any(self.turn_deg)
-            else np.linalg.norm(reach, axis=1)
-        )
+        half = np.linalg.norm(reach, axis=1)
+        if self.square > 0 and any(self.turn_deg):
+            half = np.abs(reach).sum(axis=1)
         return np.stack([centre - half, centre + half])
 
     def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
@@ -259,11 +261,8 @@ class Loft(Stack):
     @property
     def box(self) -> NDArray[np.float64]:
         cx, cy, a, front, back = self.profile.T.astype(float)
-        low, high = (
-            ((cx - a).min(), (cy - back).min(), self.table[0][0]),
-            ((cx + a).max(), (cy + front).max(), self.table[-1][0]),
-        )
-        return np.array([low, high])
+        low = (cx - a).min(), (cy - back).min(), self.table[0][0]
+        return np.array([low, ((cx + a).max(), (cy + front).max(), self.table[-1][0])])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         cx, cy, a, front, back = self.at(z)
@@ -301,7 +300,7 @@ class Side(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        return np.array([[-FAR] * 3, [FAR] * 3])
+        return EVERYWHERE
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         # most have one
@@ -348,28 +347,20 @@ class Shared(Solid):
 
 
 @dataclass(frozen=True)
-class Without(Solid):
-    """The first solid without the second; its box is that of the first."""
+class Outside(Solid):
+    """Everything but a solid."""
 
-    first: Solid
-    second: Solid
+    solid: Solid
 
     @property
     def box(self) -> NDArray[np.float64]:
-        return self.first.box
+        return EVERYWHERE
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return self.first.inside(x, y, z) & ~self.second.inside(x, y, z)
-
-    def parts(self) -> Iterator[Solid]:
-        for part in self.first.parts():
-            yield Without(part, self.second)
-
-    def shrunk(self, mm: float) -> Solid:
-        return Without(self.first.shrunk(mm), self.second)
+        return ~self.solid.inside(x, y, z)
 
     def mirror(self) -> Solid:
-        return Without(self.first.mirror(), self.second.mirror())
+        return Outside(self.solid.mirror())
 
 
 @dataclass(frozen=True)
