@@ -90,7 +90,7 @@ class Gland(Filling):
         return np.asarray(np.sin(X + np.sin(along)) + np.sin(Y + np.float32(0.5) * X - along))
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return np.asarray((self.field(x, y, z) >= self.least) & self.region.inside(x, y, z))
+        return (self.field(x, y, z) >= self.least) & self.region.inside(x, y, z)
 
     def filling(self, share: float) -> Gland:
         """The gland with the threshold `least` at which it fills that share of the breast in front of the
