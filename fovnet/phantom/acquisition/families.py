@@ -271,7 +271,7 @@ def ends(low_mm: float, high_mm: float) -> tuple[tuple[str, float, float], tuple
 
 
 def _about_mass(
-    person: Person, middle: tuple[float, float, float], across_mm: float, rng: np.random.Generator
+    person: Person, middle: tuple[float, ...], across_mm: float, rng: np.random.Generator
 ) -> Family:
     """A field of one leg and the mass in it, its ends 2 to 15 cm beyond the mass."""
     low, high = (

@@ -8,12 +8,13 @@ outline of a plain trunk leaves 6 cm.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, bone, paint
-from fovnet.phantom.anatomy.trunk import MARROW, OUTLINE, VERTEBRAE, column_y, on_table
-from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Union, mirrored, tube
+from fovnet.phantom.anatomy.layers import Layer, Paints, bone, both_sides, covered, detail, paint
+from fovnet.phantom.anatomy.trunk import MARROW, OUTLINE, column_y, on_table, vertebrae
+from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Union, tube
 from fovnet.phantom.person.traits import Person
 
 BULGE_MM = (
@@ -26,43 +27,40 @@ BULGE_MM = (
 def bulge_mm(person: Person, z: float) -> float:
     """How far this person's erectors extend behind the plain trunk at a height of the written anatomy."""
     heights, out = zip(*BULGE_MM, strict=True)
-    grown = (
-        float(person.generator(38).uniform(0.85, 1.35))
-        * person.brawn
-        * person.build.back
-        * (0.6 if person.age < 15 else 1.0)
-    )
+    young = 0.6 if person.age < 15 else 1.0
+    grown = person.generator(38).uniform(0.85, 1.35) * person.brawn * person.build.back * young
     return grown * float(np.interp(z, heights, out))
 
 
-def parts(person: Person) -> list[Paint]:
+def parts(person: Person) -> Paints:
     """Erectors with the skin and fat over them, the fat lateral to them, spinous processes, alae and joints
     of the sacrum."""
     # fat fills the groove between erector and flank
     over = _erectors(person, 0.0, 104.0 + 0.5 * person.fat_mm)
     fat = over.shrunk(-0.9 * person.fat_mm * person.figure.trunk(1120.0)[2])
-    made = [
-        paint(on_table(person, fat.shrunk(-1.8)), "skin", Layer.SKIN),
-        paint(on_table(person, fat, 1.8), "fat", Layer.FAT),
-    ]
-    for side in (1, -1):
-        made += [paint(hollow(person, side), "fat", Layer.MUSCLE, over=("muscle",)), *_joint(person, side)]
-        made.append(paint(_groove(person, side), "fat", Layer.MUSCLE, over=("muscle",)))
+    yield from covered(fat, 0.0, partial(on_table, person))
+    yield from _beside(person)
     sacrum = Ellipsoid((0.0, -62.0, 966.0), (50.0, 44.0, 47.0))
     # as fatty as that of the iliac wings
-    made.append(paint(sacrum, MARROW, Layer.DETAIL, over=("red marrow",)))
-    for side in (1, -1):
-        made.append(
-            paint(
-                on_table(person, _erectors(person, 38.0 * side, 42.0), 5.0 + 0.3 * person.fat_mm), "muscle",
-                Layer.MUSCLE,
-            )
-        )
-    for kind, top, step, count, _, deep in VERTEBRAE[1:]:
-        more = 0.035 if kind == "thoracic" else 0.02
-        for level in range(count):
-            made += _spinous(person, top - step * level, deep * (1.0 + more * level), kind == "lumbar")
-    return made
+    yield detail(sacrum, MARROW, over="red marrow")
+    yield from _erector(person)
+    for kind, z, _, _, deep in vertebrae():
+        if kind != "cervical":
+            yield from _spinous(person, z, deep, kind == "lumbar")
+
+
+@both_sides
+def _beside(person: Person) -> Paints:
+    """The fat lateral to the erector and before the iliac crest, and the sacroiliac joint."""
+    yield paint(hollow(person), "fat", Layer.MUSCLE, over="muscle")
+    yield from _joint(person)
+    yield paint(_groove(person), "fat", Layer.MUSCLE, over="muscle")
+
+
+@both_sides
+def _erector(person: Person) -> Paints:
+    belly = on_table(person, _erectors(person, 38.0, 42.0), 5.0 + 0.3 * person.fat_mm)
+    yield paint(belly, "muscle", Layer.MUSCLE)
 
 
 def _plain_back(z: float) -> float:
@@ -82,76 +80,61 @@ def _erectors(person: Person, x: float, wide: float) -> Loft:
     return Loft(tuple(rows), square=0.2)
 
 
-def hollow(person: Person, side: int) -> Ellipsoid:
-    """The fat behind the flank and lateral to the erector, between ribs and crest; the flank muscles run
-    inwards in front of it."""
+def hollow(person: Person) -> Ellipsoid:
+    """The fat behind the right flank and lateral to the erector, between ribs and crest; the flank muscles
+    run inwards in front of it."""
     deep = 32.0 + 0.25 * min(person.fat_mm, 30.0)
-    return Ellipsoid((side * 122.0, -96.0, 1112.0), (56.0, deep, 66.0), (0.0, 0.0, 36.0 * side))
+    return Ellipsoid((122.0, -96.0, 1112.0), (56.0, deep, 66.0), (0.0, 0.0, 36.0))
 
 
-def _groove(person: Person, side: int) -> Ellipsoid:
+def _groove(person: Person) -> Ellipsoid:
     """The fat in front of the anterior iliac crest, which is palpable: the flank ends and the gluteal muscles
     begin there."""
-    rng = person.generator(44)
-    deep = float(rng.uniform(13, 25)) + 0.3 * min(person.fat_mm, 40.0)
+    deep = person.generator(44).uniform(13, 25) + 0.3 * min(person.fat_mm, 40.0)
     wide = 1.03 if person.female else 1.0
-    return Ellipsoid((side * 150.0 * wide, 58.0, 1022.0), (deep, 46.0, 34.0), (0.0, 0.0, -32.0 * side))
+    return Ellipsoid((150.0 * wide, 58.0, 1022.0), (deep, 46.0, 34.0), (0.0, 0.0, -32.0))
 
 
-def _joint(person: Person, side: int) -> list[Paint]:
+def _joint(person: Person) -> Paints:
     """The ala of the sacrum, the sacroiliac joint, and the ilium behind it up to the posterior spine."""
     wide = 1.06 if person.female else 1.0
-    wing = Ellipsoid(
-        (side * 45.0 * wide, -58.0, 992.0), (29.0 * wide, 17.0, 34.0), (-42.0, 0.0, 0.0), square=0.2
-    )
+    wing = Ellipsoid((45.0 * wide, -58.0, 992.0), (29.0 * wide, 17.0, 34.0), (-42.0, 0.0, 0.0), square=0.2)
     way = ((76 * wide, -44, 1012), (66 * wide, -74, 1004), (52 * wide, -96, 988))
-    hind = tube([mirrored(p, side) for p in way], [8.0, 9.0, 7.5], step_mm=20)
-    made = [
-        paint(
-            wing.shrunk(-2.0), "cartilage", Layer.BONE,
-            over=("muscle", "fat", "intermuscular fat", MARROW, "cortical bone"),
-        )
-    ]
-    return [*made, *bone(hind, 1.8, MARROW), *bone(wing, 1.2, MARROW)]
+    around = ("muscle", "fat", "intermuscular fat", MARROW, "cortical bone")
+    yield paint(wing.shrunk(-2.0), "cartilage", Layer.BONE, over=around)
+    yield from bone(tube(way, [8.0, 9.0, 7.5], step_mm=20), 1.8, MARROW)
+    yield from bone(wing, 1.2, MARROW)
 
 
-def _spinous(person: Person, z: float, deep: float, lumbar: bool) -> list[Paint]:
+def _spinous(person: Person, z: float, deep: float, lumbar: bool) -> Paints:
     """A spinous process: lumbar a plate 2 cm high from the lamina to near the skin, thoracic a slanting
     rod."""
     lamina = column_y(z) - deep - 16.0
     tip = -_plain_back(z) - 0.7 * bulge_mm(person, z) + 3.0
     half = (lamina - tip) / 2
-    if half < 6.0:
-        return []
-    tall, drop = (10.0, 5.0) if lumbar else (6.5, 14.0)
-    return bone(
-        Ellipsoid(
-            (0.0, (lamina + tip) / 2, z - drop), (4.0, half, tall), (0.0 if lumbar else 25.0, 0.0, 0.0),
-            square=0.4,
-        ),
-        1.2,
-    )
+    tall, drop, lean = (10.0, 5.0, 0.0) if lumbar else (6.5, 14.0, 25.0)
+    if half >= 6.0:
+        centre = (0.0, (lamina + tip) / 2, z - drop)
+        yield from bone(Ellipsoid(centre, (4.0, half, tall), (lean, 0.0, 0.0), square=0.4), 1.2)
 
 
-def flat_loin(person: Person, side: int) -> list[Paint]:
-    """Quadratus lumborum from the iliac crest to the last rib, a sheet 4 to 5 cm wide and 1 to 2 cm thick;
-    the flank that meets it."""
+def flat_loin(person: Person) -> Paints:
+    """The right quadratus lumborum from the iliac crest to the last rib, a sheet 4 to 5 cm wide and 1 to 2 cm
+    thick; the flank that meets it."""
     thick = 7.5 * person.brawn * person.build.back
     rows = (
         (1040.0, 68.0, 22.0, 0.8), (1075.0, 66.0, 25.0, 1.0), (1115.0, 60.0, 22.0, 1.0),
         (1150.0, 53.0, 18.0, 0.9), (1180.0, 46.0, 14.0, 0.6),
     )
     sheet = Loft(
-        tuple((z, side * x, -59.0, wide, share * thick, share * thick + 2.0) for z, x, wide, share in rows),
+        tuple((z, x, -59.0, wide, share * thick, share * thick + 2.0) for z, x, wide, share in rows),
         square=0.4,
     )
-    behind = hollow(person, side)
-    flank = paint(behind.shrunk(-13.0) - behind, "muscle", Layer.CAVITY, over=("visceral fat",))
-    made = [flank, paint(behind, "fat", Layer.CAVITY, over=("visceral fat",))]
-    return [
-        *made, paint(sheet.shrunk(-1.6), "visceral fat", Layer.CAVITY, over=("muscle",)),
-        paint(sheet, "muscle", Layer.CAVITY),
-    ]
+    behind = hollow(person)
+    yield paint(behind.shrunk(-13.0) - behind, "muscle", Layer.CAVITY, over="visceral fat")
+    yield paint(behind, "fat", Layer.CAVITY, over="visceral fat")
+    yield paint(sheet.shrunk(-1.6), "visceral fat", Layer.CAVITY, over="muscle")
+    yield paint(sheet, "muscle", Layer.CAVITY)
 
 
 PSOAS = (
@@ -169,23 +152,19 @@ PSOAS = (
 )
 
 
-def psoas(person: Person, side: int) -> Solid:
-    """Psoas from the first lumbar body to the groin: a thin wedge beside L1, an oval touching the bodies down
-    to L4, in front of them below.
+def psoas(person: Person) -> Solid:
+    """The right psoas from the first lumbar body to the groin: a thin wedge beside L1, an oval touching the
+    bodies down to L4, in front of them below.
 
     At L3 to L4 it is 10 to 17 cm² in men and a third less in women.  Source: Marras et al. (2001), Clin
     Biomech 16:38.
     """
-    grown = (
-        person.brawn
-        * person.build.loin
-        * (0.9 if person.female else 1.05)
-        * float(np.exp(person.generator(924).normal(0, 0.08)))
-    )
+    sex, own = 0.9 if person.female else 1.05, float(np.exp(person.generator(924).normal(0, 0.08)))
+    grown = person.brawn * person.build.loin * sex * own
     rows = []
     for z, x, ahead, wide, deep in PSOAS:
         # a larger one extends outwards, not into the bodies
         apart = x + (grown - 1) * wide if z > 1020 else x
-        rows.append((z, side * apart, column_y(z) + ahead, grown * wide, grown * deep, grown * deep))
+        rows.append((z, apart, column_y(z) + ahead, grown * wide, grown * deep, grown * deep))
     # small boxes
     return Union(tuple(Loft(tuple(rows[at : at + 3]), square=0.1) for at in range(0, len(rows) - 1, 2)))

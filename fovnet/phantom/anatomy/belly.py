@@ -7,10 +7,10 @@ import numpy as np
 
 from fovnet.phantom.anatomy.back import flat_loin, psoas
 from fovnet.phantom.anatomy.kidneys import kidneys
-from fovnet.phantom.anatomy.layers import Layer, hollow, paint
+from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint, paints
 from fovnet.phantom.anatomy.trunk import column_y, muscular_trunk
 from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid, mirrored, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid, tube
 from fovnet.phantom.person.fat_distribution import PLAIN_SQUARE
 from fovnet.phantom.person.traits import Person
 
@@ -42,56 +42,44 @@ def cavity(person: Person) -> Loft:
 def _domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
     """The right and the left half of the diaphragm, 3 mm thick, the right one 3 mm above the liver."""
     top = dome_mm(person) + 3.0
-    return Ellipsoid((64.0, 6.0, top - 155), (92.0, 104.0, 155.0)), Ellipsoid(
-        (-66.0, 4.0, top - 18 - 140), (90.0, 100.0, 140.0)
-    )
+    right = Ellipsoid((64.0, 6.0, top - 155), (92.0, 104.0, 155.0))
+    return right, Ellipsoid((-66.0, 4.0, top - 18 - 140), (90.0, 100.0, 140.0))
 
 
-def space(person: Person, fine: bool = False) -> list[Paint]:
+def space(person: Person, fine: bool = False) -> Paints:
     """Diaphragm, visceral fat below it, and psoas; with `fine` quadratus lumborum is a sheet."""
     room, below = cavity(person), Side((0.0, 0.0, 1.0), 1170.0)
-    made = [paint(dome & room, "muscle", Layer.CAVITY) for dome in _domes(person)]
-    made += [paint(dome.shrunk(3.0) & room, "visceral fat", Layer.CAVITY) for dome in _domes(person)]
-    made.append(paint(room & below, "visceral fat", Layer.CAVITY))
-    for side in (1, -1):
-        line = [
-            (side * 34, -20, 1175),
-            (side * 42, -22, 1100),
-            (side * 54, -14, 1030),
-            (side * 72, 14, 970),
-            (side * 90, 40, 925),
-            (side * 104, 20, 880),
-        ]
-        plain = tube(
-            line, [r * person.brawn * person.build.loin for r in (10, 19, 22, 21, 17, 9)], step_mm=30
-        )
-        loin = tube(
-            [(side * 68, -64, 1048), (side * 62, -66, 1110), (side * 50, -68, 1175)],
-            [25 * person.brawn, 22 * person.brawn, 13.0],
-        )
-        made += flat_loin(person, side) if fine else [paint(loin, "muscle", Layer.CAVITY)]
-        made.append(paint(psoas(person, side) if fine else plain, "muscle", Layer.CAVITY))
-    return made
+    yield from paints((dome & room for dome in _domes(person)), "muscle", Layer.CAVITY)
+    yield from paints((dome.shrunk(3.0) & room for dome in _domes(person)), "visceral fat", Layer.CAVITY)
+    yield paint(room & below, "visceral fat", Layer.CAVITY)
+    yield from _loins(person, fine)
+
+
+@both_sides
+def _loins(person: Person, fine: bool) -> Paints:
+    if fine:
+        yield from flat_loin(person)
+        yield paint(psoas(person), "muscle", Layer.CAVITY)
+        return
+    loin = [(68, -64, 1048), (62, -66, 1110), (50, -68, 1175)]
+    yield paint(tube(loin, [25 * person.brawn, 22 * person.brawn, 13.0]), "muscle", Layer.CAVITY)
+    line = [(34, -20, 1175), (42, -22, 1100), (54, -14, 1030), (72, 14, 970), (90, 40, 925), (104, 20, 880)]
+    radii = [r * person.brawn * person.build.loin for r in (10, 19, 22, 21, 17, 9)]
+    yield paint(tube(line, radii, step_mm=30), "muscle", Layer.CAVITY)
 
 
 def liver(person: Person) -> Solid:
     """Right lobe under the right dome, cut off below by a plane that rises to the left; left lobe in front of
     the stomach."""
-    rng = person.generator(31)
-    top = dome_mm(person)
+    rng, top, room = person.generator(31), dome_mm(person), cavity(person).shrunk(2.0)
     deep = top - rng.uniform(150, 185)
-    right = (
-        _domes(person)[0].shrunk(3.0)
-        & Side((-0.55, 0.12, -1.0), -deep - 0.55 * 110)
-        & cavity(person).shrunk(2.0)
-    )
-    left = Ellipsoid(
-        (-14.0, 44.0, top - 62), (72 * rng.uniform(0.8, 1.15), 36.0, 38.0), (0.0, 14.0, 8.0)
-    ) & cavity(person).shrunk(2.0)
+    right = _domes(person)[0].shrunk(3.0) & Side((-0.55, 0.12, -1.0), -deep - 0.55 * 110) & room
+    semi = (72 * rng.uniform(0.8, 1.15), 36.0, 38.0)
+    left = Ellipsoid((-14.0, 44.0, top - 62), semi, (0.0, 14.0, 8.0)) & room
     return (right - Side((1.0, 0.0, 0.0), -24.0)) | left
 
 
-def lobes(person: Person) -> list[Paint]:
+def lobes(person: Person) -> Paints:
     """A liver with natural variation: lobes of any size, fat in the fissure between them, and a space at the
     hilum and behind the caudate lobe.
 
@@ -104,18 +92,15 @@ def lobes(person: Person) -> list[Paint]:
     deep = deep if person.organs.liver_mm is None else top - person.organs.liver_mm
     right = _domes(person)[0].shrunk(3.0) & Side((-slope, 0.12, -1.0), -deep - slope * 110) & room
     # liver ends before spine and crura
-    middle = Side((0.83, lean, 0.0), float(rng.uniform(-4, 8)))
-    left = (
-        Ellipsoid((-18.0, 46.0, top - 66), (float(rng.uniform(38, 82)), 30.0, 44.0), (0.0, 14.0, -8.0)) & room
-    )
-    hollow = Ellipsoid((8.0, -6.0, top - 138), (float(rng.uniform(38, 52)), 46.0, 60.0), (0.0, 12.0, 0.0))
-    fissure = Ellipsoid(
-        (float(rng.uniform(-14, 6)), 64.0, top - 92), (float(rng.uniform(1.5, 5.0)), 36.0, 40.0),
-        (0.0, 0.0, 18.0),
-    )
-    made = [paint(((right - middle) | left) - hollow, "liver", Layer.ORGAN)]
-    made.append(paint(fissure, "visceral fat", Layer.ORGAN, over=("liver",)))
-    return made if person.generator(922).random() > TONGUED else [*made, _tongue(person)]
+    middle = Side((0.83, lean, 0.0), rng.uniform(-4, 8))
+    left = Ellipsoid((-18.0, 46.0, top - 66), (rng.uniform(38, 82), 30.0, 44.0), (0.0, 14.0, -8.0)) & room
+    hollow = Ellipsoid((8.0, -6.0, top - 138), (rng.uniform(38, 52), 46.0, 60.0), (0.0, 12.0, 0.0))
+    at, wide = (rng.uniform(-14, 6), 64.0, top - 92), rng.uniform(1.5, 5.0)
+    fissure = Ellipsoid(at, (wide, 36.0, 40.0), (0.0, 0.0, 18.0))
+    yield paint(((right - middle) | left) - hollow, "liver", Layer.ORGAN)
+    yield paint(fissure, "visceral fat", Layer.ORGAN, over="liver")
+    if person.generator(922).random() <= TONGUED:
+        yield _tongue(person)
 
 
 TONGUED = 0.2
@@ -145,131 +130,90 @@ def kidney_fat_mm(person: Person) -> float:
     return float(np.clip(stored * np.exp(person.generator(40).normal(0, 0.35)), 3.0, 36.0))
 
 
-def upper_organs(person: Person, fine: bool = False) -> list[Paint]:
+def upper_organs(person: Person, fine: bool = False) -> Paints:
     """Liver with its veins and gall bladder, spleen, kidneys with their fat, pancreas, stomach."""
     rng = person.generator(32)
     top = dome_mm(person)
-    made = lobes(person) if fine else [paint(liver(person), "liver", Layer.ORGAN)]
+    yield from lobes(person) if fine else [paint(liver(person), "liver", Layer.ORGAN)]
     for x, y in ((84, 30), (58, -34), (30, 40)):
         vein = tube([(24, -4, top - 28), ((x + 24) / 2, y / 2, top - 48), (x, y, top - 78)], [4.5, 4.0, 2.0])
-        made.append(paint(vein, "venous blood", Layer.CONTENT, over=("liver",)))
-    portal = tube(
-        [(4, 8, top - 120), (28, 4, top - 105), (52, 0, top - 95), (90, -10, top - 92)], [6.5, 6.5, 5.0, 2.5]
-    )
-    made.append(paint(portal, "venous blood", Layer.CONTENT))
+        yield paint(vein, "venous blood", Layer.CONTENT, over="liver")
+    portal = [(4, 8, top - 120), (28, 4, top - 105), (52, 0, top - 95), (90, -10, top - 92)]
+    yield paint(tube(portal, [6.5, 6.5, 5.0, 2.5]), "venous blood", Layer.CONTENT)
     gall = Ellipsoid((58.0, 52.0, top - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0))
-    made += [] if "gall bladder" in person.missing else [paint(gall, "bile", Layer.CONTENT)]
+    if "gall bladder" not in person.missing:
+        yield paint(gall, "bile", Layer.CONTENT)
     size = rng.uniform(0.85, 1.2)
-    spleen = Ellipsoid(
-        (-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)
-    ) & cavity(person).shrunk(2.0)
-    made += [] if "spleen" in person.missing else [paint(spleen, "spleen", Layer.ORGAN)]
+    spleen = Ellipsoid((-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0))
+    if "spleen" not in person.missing:
+        yield paint(spleen & cavity(person).shrunk(2.0), "spleen", Layer.ORGAN)
     if fine:
-        made += kidneys(person, top, kidney_fat_mm(person))
-    for side in () if fine else (1, -1):
-        z, size = top - (132 if side > 0 else 118) + 0.4 * person.lowered_mm, float(rng.uniform(0.88, 1.1))
-        made += (
-            []
-            if ("right kidney" if side > 0 else "left kidney") in person.missing
-            else _kidney(side, z, size)
-        )
-    pancreas = tube(
-        [(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)],
-        [14, 11, 9, 9, 7], step_mm=15,
-    )
-    return [*made, paint(pancreas, "pancreas", Layer.ORGAN), *_stomach(person, top)]
+        yield from kidneys(person, top, kidney_fat_mm(person))
+    else:
+        for side, name, below in ((1, "right kidney", 132), (-1, "left kidney", 118)):
+            z, size = top - below + 0.4 * person.lowered_mm, rng.uniform(0.88, 1.1)
+            if name not in person.missing:
+                yield from _kidney(side, z, size)
+    way = [(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)]
+    yield paint(tube(way, [14, 11, 9, 9, 7], step_mm=15), "pancreas", Layer.ORGAN)
+    yield from _stomach(person, top)
 
 
-def _kidney(side: int, z: float, size: float) -> list[Paint]:
+def _kidney(side: int, z: float, size: float) -> Paints:
     """One plain kidney in 8 mm of fat."""
     y = column_y(z) + 2
     turn = (-12.0, -12.0 * side, 28.0 * side)
     capsule = Ellipsoid((side * 74.0, y, z), (29 * size, 25 * size, 55 * size), turn)
-    made = [
-        paint(capsule.shrunk(-8.0), "visceral fat", Layer.CAVITY),
-        paint(capsule, "kidney cortex", Layer.CONTENT),
-    ]
+    yield paint(capsule.shrunk(-8.0), "visceral fat", Layer.CAVITY)
+    yield paint(capsule, "kidney cortex", Layer.CONTENT)
     for step in (-26, -9, 9, 26):
         for out in (8, -6):
-            made.append(
-                paint(
-                    Ellipsoid((side * (74.0 + out), y + out, z + step * size), (6.5, 7.0, 7.0)),
-                    "kidney medulla", Layer.VESSEL,
-                )
-            )
+            pyramid = Ellipsoid((side * (74.0 + out), y + out, z + step * size), (6.5, 7.0, 7.0))
+            yield paint(pyramid, "kidney medulla", Layer.VESSEL)
     pelvis = Ellipsoid((side * 62.0, y + 6, z), (13 * size, 9 * size, 24 * size), turn)
-    made += [paint(pelvis, "visceral fat", Layer.VESSEL), paint(pelvis.shrunk(5.5), "urine", Layer.VESSEL)]
-    vessel = tube(
-        [(side * 12, column_y(z) + 32, z + 8), (side * 40, y + 20, z + 4), (side * 62, y + 8, z)], 4.0
-    )
-    return [*made, paint(vessel, "venous blood", Layer.CONTENT)]
+    yield paint(pelvis, "visceral fat", Layer.VESSEL)
+    yield paint(pelvis.shrunk(5.5), "urine", Layer.VESSEL)
+    way = [(side * 12, column_y(z) + 32, z + 8), (side * 40, y + 20, z + 4), (side * 62, y + 8, z)]
+    yield paint(tube(way, 4.0), "venous blood", Layer.CONTENT)
 
 
-def _stomach(person: Person, top: float) -> list[Paint]:
+def _stomach(person: Person, top: float) -> Paints:
     rng = person.generator(33)
     full = rng.uniform(0.7, 1.15)
     line = [
-        (-18, -8, top - 34),
-        (-62, -2, top - 44),
-        (-78, 14, top - 80),
-        (-62, 40, top - 120),
-        (-24, 50, top - 142),
-        (14, 42, top - 136),
-        (34, 26, top - 126),
+        (-18, -8, top - 34), (-62, -2, top - 44), (-78, 14, top - 80), (-62, 40, top - 120),
+        (-24, 50, top - 142), (14, 42, top - 136), (34, 26, top - 126),
     ]
     bag = tube(line, [14, 34 * full, 35 * full, 29 * full, 22 * full, 15, 11], step_mm=14)
-    made = [
-        paint(bag, "bowel wall", Layer.ORGAN, (*IN_FAT, "liver")),
-        paint(bag.shrunk(4.0), "stomach content", Layer.CONTENT, ("bowel wall",)),
-    ]
+    yield paint(bag, "bowel wall", Layer.ORGAN, (*IN_FAT, "liver"))
+    yield paint(bag.shrunk(4.0), "stomach content", Layer.CONTENT, "bowel wall")
     # supine, gas rises to the front
-    air = bag.shrunk(4.0) & Side((0.0, -1.0, 0.0), -float(rng.uniform(44, 62)))
-    return [*made, paint(air, "gas", Layer.VESSEL, ("stomach content",))]
+    air = bag.shrunk(4.0) & Side((0.0, -1.0, 0.0), -rng.uniform(44, 62))
+    yield paint(air, "gas", Layer.VESSEL, "stomach content")
 
 
-def colon(person: Person) -> list[Paint]:
+def colon(person: Person) -> Paints:
     """Colon as a frame with haustra, stool and gas, down to the rectum."""
     rng = person.generator(34)
     out = 108 + 0.2 * person.belly_mm
     sag = rng.uniform(0, 40) + person.organs.colon_mm
     frame = [
-        (out - 18, 22, 1012),
-        (out, 8, 1060),
-        (out, -2, 1112),
-        (out - 14, 26, 1148),
-        (50, 64, 1138 - sag),
-        (0, 74, 1130 - 1.3 * sag),
-        (-50, 66, 1146 - sag),
-        (-out + 14, 14, 1192),
-        (-out, -14, 1150),
-        (-out, -16, 1090),
-        (-out + 8, 6, 1040),
-        (-78, 30, 1008),
-        (-40, 18, 985),
-        (-6, -22, 992),
-        (0, -44, 968),
-        (0, -52, 930),
-        (0, -46, 896),
-        (0, -42, 868),
+        (out - 18, 22, 1012), (out, 8, 1060), (out, -2, 1112), (out - 14, 26, 1148), (50, 64, 1138 - sag),
+        (0, 74, 1130 - 1.3 * sag), (-50, 66, 1146 - sag), (-out + 14, 14, 1192), (-out, -14, 1150),
+        (-out, -16, 1090), (-out + 8, 6, 1040), (-78, 30, 1008), (-40, 18, 985), (-6, -22, 992),
+        (0, -44, 968), (0, -52, 930), (0, -46, 896), (0, -42, 868),
     ]
-    gut = tube(
-        frame,
-        np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8]) * rng.uniform(0.85, 1.2),
-        step_mm=16,
-    )
-    made: list[Paint] = []
+    radii = np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8])
+    gut = tube(frame, radii * rng.uniform(0.85, 1.2), step_mm=16)
     for at, part in enumerate(gut.parts()):
         grow = -2.5 * (1 + np.sin(2.1 * at))  # haustra: every third piece bulges
-        content = str(rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14]))
+        content = rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14])
         content = "stool" if content == "gas" and "bowel gas" in person.missing else content
-        made += [
-            paint(part.shrunk(grow), "bowel wall", Layer.ORGAN, IN_FAT),
-            paint(part.shrunk(grow + 2.6), content, Layer.CONTENT, ("bowel wall",)),
-        ]
-    return made
+        yield paint(part.shrunk(grow), "bowel wall", Layer.ORGAN, IN_FAT)
+        yield paint(part.shrunk(grow + 2.6), content, Layer.CONTENT, "bowel wall")
 
 
-def small_bowel(person: Person, fine: bool = False) -> list[Paint]:
+def small_bowel(person: Person, fine: bool = False) -> Paints:
     """Short loops of small bowel between the colon and the bladder, seventy in a plain person, mostly filled
     with fluid.
 
@@ -278,31 +222,21 @@ def small_bowel(person: Person, fine: bool = False) -> list[Paint]:
     """
     rng = person.generator(36)
     inner = person.generator(925)
-    collapsed = float(inner.uniform(0.0, 0.9)) if fine else 0.0
-    belly = person.belly_mm
-    made: list[Paint] = []
+    collapsed = inner.uniform(0.0, 0.9)
     for _ in range(person.loops):
-        x, y, z = rng.uniform(-88, 88), rng.uniform(0, 66 + 0.8 * belly), rng.uniform(948, 1140)
+        middle = rng.uniform((-88, 0, 948), (88, 66 + 0.8 * person.belly_mm, 1140))
         radius = person.gut * rng.uniform(11, 16)
-        bend = rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
-        loop = tube(
-            [
-                (x + bend[0, 0], y + bend[0, 1], z + bend[0, 2]), (x, y, z),
-                (x + bend[1, 0], y + bend[1, 1], z + bend[1, 2]),
-            ],
-            radius,
-            step_mm=16,
-        )
-        content = str(rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1]))
+        before, after = middle + rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
+        loop = tube([before, middle, after], radius, step_mm=16)
+        content = rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1])
         content = "mucosa" if fine and inner.random() < collapsed else content
-        made += [
-            paint(loop, "bowel wall", Layer.ORGAN, IN_FAT),
-            paint(loop.shrunk(2.2), content, Layer.CONTENT, ("bowel wall",)),
-        ]
-    return [*made, *_mesentery(person)] if fine else made
+        yield paint(loop, "bowel wall", Layer.ORGAN, IN_FAT)
+        yield paint(loop.shrunk(2.2), content, Layer.CONTENT, "bowel wall")
+    if fine:
+        yield from _mesentery(person)
 
 
-def _mesentery(person: Person) -> list[Paint]:
+def _mesentery(person: Person) -> Paints:
     """The superior mesenteric vessels in front of the aorta, 6 to 10 mm wide, and branches into the fat
     between the loops."""
     rng, belly = person.generator(926), max(person.belly_mm, 0.0)
@@ -310,88 +244,74 @@ def _mesentery(person: Person) -> list[Paint]:
         (2, 22, 1150), (4, 32 + 0.3 * belly, 1105), (16, 34 + 0.4 * belly, 1065),
         (36, 26 + 0.2 * belly, 1030),
     ]
-    made = [
-        paint(
-            tube([(x + dx, y, z) for x, y, z in root], [r, r, 0.8 * r, 2.0], step_mm=25), blood,
-            Layer.CONTENT, ("visceral fat",),
-        )
-        for dx, r, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood"))
-    ]
+    for dx, r, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood")):
+        trunk = tube([(x + dx, y, z) for x, y, z in root], [r, r, 0.8 * r, 2.0], step_mm=25)
+        yield paint(trunk, blood, Layer.CONTENT, "visceral fat")
     for at in np.linspace(0.3, 2.9, 10):
         start = np.array([np.interp(at, range(4), axis) for axis in zip(*root, strict=True)])
-        far = rng.uniform((-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly, -10.0)) + np.array(
-            [0.0, 0.0, start[2]]
-        )
-        way = [start, (start + far) / 2 + rng.normal(0, 8, 3), far]
-        made.append(paint(tube(way, [2.6, 2.0, 1.2]), "venous blood", Layer.CONTENT, ("visceral fat",)))
-    return made
+        far = rng.uniform((-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly, -10.0)) + start * [0, 0, 1]
+        branch = tube([start, (start + far) / 2 + rng.normal(0, 8, 3), far], [2.6, 2.0, 1.2])
+        yield paint(branch, "venous blood", Layer.CONTENT, "visceral fat")
 
 
-def pelvic_organs(person: Person) -> list[Paint]:
-    """Bladder, and prostate with seminal vesicles and testes, or uterus with ovaries and vagina."""
+def bladder(person: Person) -> tuple[Ellipsoid, float, np.random.Generator]:
+    """The bladder with its wall, how full it is, and the generator after these draws."""
     rng = person.generator(35)
-    full = rng.uniform(0.65, 1.25)
-    bladder = Ellipsoid(
-        (float(rng.normal(0, 4)), 26.0, 918.0 + 22 * full), (38 * full, 30 * full, 27 * full), square=0.2
-    )
-    made = hollow(bladder, 3.0, "muscle", "urine")
-    floor = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0))
-    made.append(
-        paint(floor.shrunk(-2) - Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0)), "muscle", Layer.ORGAN)
-    )
-    for side in (1, -1):
-        made.append(
-            paint(
-                Ellipsoid((side * 58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0 * side)), "muscle",
-                Layer.ORGAN,
-            )
-        )  # obturator
-    return made + (_womb(rng) if person.female else _manhood(rng, person.age))
+    full, x = rng.uniform(0.65, 1.25), rng.normal(0, 4)
+    shape = Ellipsoid((x, 26.0, 918.0 + 22 * full), (38 * full, 30 * full, 27 * full), square=0.2)
+    return shape, full, rng
 
 
-def _womb(rng: np.random.Generator) -> list[Paint]:
+def pelvic_organs(person: Person) -> Paints:
+    """Bladder, and prostate with seminal vesicles and testes, or uterus with ovaries and vagina."""
+    full, _, rng = bladder(person)
+    yield paint(full, "muscle", Layer.ORGAN)
+    yield paint(full.shrunk(3.0), "urine", Layer.CONTENT)
+    floor = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0)).shrunk(-2)
+    yield paint(floor - Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0)), "muscle", Layer.ORGAN)
+    yield from _obturator()
+    yield from _womb(rng) if person.female else _manhood(rng, person.age)
+
+
+@both_sides
+def _obturator() -> Paints:
+    yield paint(Ellipsoid((58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0)), "muscle", Layer.ORGAN)
+
+
+def _womb(rng: np.random.Generator) -> Paints:
     size, lean = rng.uniform(0.8, 1.15), rng.uniform(-8, 12)
     body = Ellipsoid((lean / 2, -8.0, 958.0), (27 * size, 21 * size, 33 * size), (-38.0, lean, 0.0))
     lining = Ellipsoid((lean / 2, -8.0, 960.0), (11 * size, 4.0, 20 * size), (-38.0, lean, 0.0))
     neck = tube([(0, -18, 936), (0, -22, 916), (0, -14, 872)], [13, 11, 9])
-    made = [
-        paint(body, "myometrium", Layer.CONTENT),
-        paint(lining, "endometrium", Layer.VESSEL),
-        paint(neck, "myometrium", Layer.CONTENT),
-    ]
-    for side in (1, -1):
-        made.append(paint(Ellipsoid((side * 46.0, -8.0, 962.0), (15.0, 10.0, 18.0)), "gonad", Layer.CONTENT))
-    return made
+    yield paint(body, "myometrium", Layer.CONTENT)
+    yield paint(lining, "endometrium", Layer.VESSEL)
+    yield paint(neck, "myometrium", Layer.CONTENT)
+    yield from _ovaries()
 
 
-def _manhood(rng: np.random.Generator, age: float) -> list[Paint]:
+@both_sides
+def _ovaries() -> Paints:
+    yield paint(Ellipsoid((46.0, -8.0, 962.0), (15.0, 10.0, 18.0)), "gonad", Layer.CONTENT)
+
+
+def _manhood(rng: np.random.Generator, age: float) -> Paints:
     size = 1.0 + max(0.0, age - 45) * 0.008 + rng.normal(0, 0.04)
     gland = Ellipsoid((0.0, 8.0, 888.0), (23 * size, 17 * size, 19 * size))
-    made = [
-        paint(gland, "prostate", Layer.VESSEL),
-        paint(Ellipsoid((0.0, 13.0, 892.0), (12 * size, 9 * size, 12 * size)), "muscle", Layer.VESSEL),
-    ]
-    made.append(
-        paint(
-            tube([(0, 14, 905), (0, 16, 870), (0, 40, 852), (0, 84, 868)], [3.0, 3.0, 8.0, 11.0]),
-            "gonad",
-            Layer.VESSEL,
-            over=("muscle", "visceral fat", "prostate", "fat"),
-        )
-    )
+    urethra = tube([(0, 14, 905), (0, 16, 870), (0, 40, 852), (0, 84, 868)], [3.0, 3.0, 8.0, 11.0])
     penis = tube([(0, 86, 872), (0, 112, 850), (4, 118, 812)], [13.0, 14.0, 12.0])
-    made += [paint(penis.shrunk(-2.5), "skin", Layer.SKIN), paint(penis, "gonad", Layer.SEAM)]
-    for side in (1, -1):
-        made.append(
-            paint(
-                tube([mirrored(p, side) for p in ((6, -10, 912), (34, -16, 924))], [6, 5]), "gonad",
-                Layer.CONTENT,
-            )
-        )
-        testis = Ellipsoid((side * 18.0, 88.0, 806.0), (13.0, 15.0, 21.0))
-        sac = tube([(side * 10, 80, 850), (side * 17, 86, 808)], [16.0, 20.0])
-        made += [
-            paint(sac.shrunk(-3.0), "skin", Layer.SKIN), paint(sac, "fat", Layer.FAT),
-            paint(testis, "gonad", Layer.SEAM),
-        ]
-    return made
+    yield paint(gland, "prostate", Layer.VESSEL)
+    yield paint(Ellipsoid((0.0, 13.0, 892.0), (12 * size, 9 * size, 12 * size)), "muscle", Layer.VESSEL)
+    yield paint(urethra, "gonad", Layer.VESSEL, over=("muscle", "visceral fat", "prostate", "fat"))
+    yield paint(penis.shrunk(-2.5), "skin", Layer.SKIN)
+    yield paint(penis, "gonad", Layer.SEAM)
+    yield from _testes()
+
+
+@both_sides
+def _testes() -> Paints:
+    """A testis with its sac, and a seminal vesicle."""
+    sac = tube([(10, 80, 850), (17, 86, 808)], [16.0, 20.0])
+    yield paint(tube([(6, -10, 912), (34, -16, 924)], [6, 5]), "gonad", Layer.CONTENT)
+    yield paint(sac.shrunk(-3.0), "skin", Layer.SKIN)
+    yield paint(sac, "fat", Layer.FAT)
+    yield paint(Ellipsoid((18.0, 88.0, 806.0), (13.0, 15.0, 21.0)), "gonad", Layer.SEAM)

@@ -27,7 +27,8 @@ from fovnet.phantom.anatomy import (
     vertebrae,
     vessel_trees,
 )
-from fovnet.phantom.geometry.raster import Grid, Paint, Pieces, pieces_of, rasterise
+from fovnet.phantom.anatomy.layers import Paints
+from fovnet.phantom.geometry.raster import Grid, Pieces, pieces_of, rasterise
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.scan import LabelVolume
 
@@ -66,36 +67,40 @@ def landmarks(person: Person) -> Landmarks:
     return Landmarks(*(person.morph.height_mm(z) for z in written))
 
 
-def anatomy(person: Person, without: frozenset[str] = frozenset()) -> list[Paint]:
+def anatomy(person: Person, without: frozenset[str] = frozenset()) -> Paints:
     """The paints of the whole body without the arms, in mm of the written anatomy; `without` as for
     `label_volume`."""
     fine = "joints and organs" not in without
-    plain = [
-        *trunk.wall(person), *skin_folds.rolls(person), *limbs.legs(person), *head.head(person, fine),
-        *thorax.lungs(person), *thorax.mediastinum(person), *belly.space(person, fine),
-        *belly.upper_organs(person, fine), *belly.colon(person), *belly.small_bowel(person, fine),
-        *belly.pelvic_organs(person), *thorax.great_vessels(person), *trunk.spine(person),
-        *trunk.ribs(person, fine), *trunk.pelvis(person, fine),
-    ]
-    parts = (
-        [
-            *knee.knees(person), *lesser_pelvis.parts(person), *heart.parts(person), *back.parts(person),
-            *vertebrae.parts(person), *lung_bases.parts(person), *shoulder.parts(person),
-            *thorax.between_ribs(person), *vessel_trees.parts(person), *stomach.parts(person),
-        ]
-        if fine
-        else []
-    )
-    walls = flat_muscles.parts(person)
-    grain = [] if "tissue structure" in without else texture.structure(person, fine)
-    return (
-        plain
-        + parts
-        + walls
-        + grain
-        + ([] if "lesions" in without else lesions.lesions(person))
-        + leg_masses.parts(person)
-    )
+    yield from trunk.wall(person)
+    yield from skin_folds.rolls(person)
+    yield from limbs.legs(person)
+    yield from head.head(person, fine)
+    yield from thorax.lungs(person)
+    yield from thorax.mediastinum(person)
+    yield from belly.space(person, fine)
+    yield from belly.upper_organs(person, fine)
+    yield from belly.colon(person)
+    yield from belly.small_bowel(person, fine)
+    yield from belly.pelvic_organs(person)
+    yield from thorax.great_vessels(person)
+    yield from trunk.spine(person)
+    yield from trunk.ribs(person, fine)
+    yield from trunk.pelvis(person, fine)
+    for parts in PARTS if fine else ():
+        yield from parts(person)
+    yield from flat_muscles.parts(person)
+    if "tissue structure" not in without:
+        yield from texture.structure(person, fine)
+    if "lesions" not in without:
+        yield from lesions.lesions(person)
+    yield from leg_masses.parts(person)
+
+
+PARTS = (
+    knee.knees, lesser_pelvis.parts, heart.parts, back.parts, vertebrae.parts, lung_bases.parts,
+    shoulder.parts, thorax.between_ribs, vessel_trees.parts, stomach.parts,
+)
+"""What "joints and organs" adds."""
 
 
 def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset()) -> LabelVolume:

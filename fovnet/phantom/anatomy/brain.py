@@ -8,15 +8,14 @@ CSF, grey or white matter.  In mm of the written head.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.layers import Layer, on_both_sides, paint
-from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Levelled, Solid, mirrored, tube
+from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, detail, details, paint
+from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Point, Solid, Union, tube
 from fovnet.phantom.person.traits import Person
 
 Table = NDArray[np.float32]
@@ -24,18 +23,18 @@ Table = NDArray[np.float32]
 MIDDLE = (25.0, -8.0, 1668.0)     # of the right hemisphere: sulci point towards it
 REACH = (40.0, 80.0, 64.0)        # from there to the surface
 FOLLOWS, AHEAD_MM = 0.6, 34.0     # the point that sulci point towards follows them along y, at most that far
-WATER = ("cerebrospinal fluid",)
+WATER = "cerebrospinal fluid"
 CELLS = 288                       # of a table of directions along each axis: about 1 mm of the surface
 FLOOR_STEP_MM = 0.5
 
 
 @dataclass(frozen=True)
-class Vault(Levelled):
+class Vault(Solid):
     """The inside or outside of a skull: a superellipsoid with flattened sides, `semi` (3,) mm, widest behind
     its middle."""
 
-    semi: tuple[float, float, float]
-    centre: tuple[float, float, float] = (0.0, -5.0, 1666.0)
+    semi: Point
+    centre: Point = (0.0, -5.0, 1666.0)
     narrow: float = 0.11
 
     @property
@@ -57,9 +56,11 @@ class Vault(Levelled):
         u, v, w = u * u, v * v, w * w
         return np.asarray(0.72 * (u + v + w) + 0.28 * (u * u + v * v + w * w))
 
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return self.level(x, y, z) <= 1.0
+
     def shrunk(self, mm: float) -> Vault:
-        a, b, c = (semi - mm for semi in self.semi)
-        return Vault((a, b, c), self.centre, self.narrow)
+        return replace(self, semi=tuple(semi - mm for semi in self.semi))
 
 
 def _ramp(values: Floats, start: float, end: float) -> Floats:
@@ -92,14 +93,14 @@ class Base:
         # islands.
         fossa = self.pole + 0.014 * (x - 37) ** 2 + 0.3 * np.maximum(-y, 0) + 0.1 * np.maximum(y - 10, 0)
         lobe = _ramp(rounded, 1.06, 0.7) * _ramp(y, -66, -26)
-        return np.asarray((1 - lobe) * height + lobe * fossa)
+        return (1 - lobe) * height + lobe * fossa
 
 
 def _over_the_tent(front: Floats, x: Floats, y: Floats) -> Floats:
     """The floor `front` mm, and behind it the tentorium over the cerebellum."""
     tent = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
     behind = _ramp(y, -18, -36)
-    return np.asarray((1 - behind) * front + behind * tent)
+    return (1 - behind) * front + behind * tent
 
 
 @lru_cache(maxsize=3)
@@ -130,11 +131,7 @@ class Hemispheres(Solid):
     gap: float = 0.6       # half the width of the fissure between the hemispheres
     mm: float = 0.0
     base: Base | None = None        # None: a plain one
-
-    @property
-    def sparse(self) -> bool:
-        """Whether to test paintable voxels only: the bone that may be replaced is a fraction of the box."""
-        return True
+    sparse = True                   # the bone that may be replaced is a fraction of the box
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -155,13 +152,16 @@ class Hemispheres(Solid):
         v, w = (y + 4) * np.float32(1 / 41), (z - 1668) * np.float32(1 / 26)
         below = (1 - np.sqrt(v * v + w * w)) * 30
         waver = np.float32(0.9) * np.sin(y * np.float32(0.11)) * np.sin(z * np.float32(0.07))
-        return np.asarray(np.maximum(np.abs(x + waver) - np.float32(self.gap), below)), np.asarray(below)
+        return np.maximum(np.abs(x + waver) - np.float32(self.gap), below), below
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.depth(x, y, z) >= self.mm
 
+    def mirror(self) -> Hemispheres:
+        return self
+
     def shrunk(self, mm: float) -> Hemispheres:
-        return Hemispheres(self.vault, self.gap, self.mm + mm, self.base)
+        return replace(self, mm=self.mm + mm)
 
 
 @dataclass(frozen=True)
@@ -180,21 +180,11 @@ class Cortex(Solid):
     seed: tuple[int, ...]
     deeper_mm: float = 0.0
     wind: tuple[float, ...] = ()
-
-    @property
-    def sparse(self) -> bool:
-        """Whether to test paintable voxels only: each point looks up its nearest sulcus."""
-        return True
+    sparse = True           # each point looks up its nearest sulcus
 
     @property
     def box(self) -> NDArray[np.float64]:
         return self.hull.box
-
-    @cached_property
-    def folds(self) -> tuple[Table, Table]:
-        """(4, CELLS, CELLS) mm along the surface to the nearest sulcus, and the depth of sulci there; left
-        and right, below and above."""
-        return _folds(self.seed)
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         depth = self.hull.depth(x, y, z)
@@ -226,14 +216,14 @@ class Cortex(Solid):
         half = np.float32(CELLS / 2 - 0.51) / (np.abs(p[0]) + np.abs(p[1]) + np.abs(p[2]) + np.float32(1e-6))
         i, j = ((value * half + np.float32(CELLS / 2)).astype(np.intp) for value in p[:2])
         at = ((2 * (x > 0) + (p[2] > 0)) * CELLS + i) * CELLS + j
-        near, deep = (table.ravel()[at] for table in self.folds)
+        near, deep = (table.ravel()[at] for table in _folds(self.seed))
         return (
             near, deep + np.float32(self.deeper_mm),
             np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).clip(0.3, 1.0),
         )
 
     def shrunk(self, mm: float) -> Cortex:
-        return Cortex(self.hull, self.mm + mm, self.wide_mm, self.seed, self.deeper_mm, self.wind)
+        return replace(self, mm=self.mm + mm)
 
 
 WINDING = ((43.0, 3.6), (21.0, 1.3))      # mm: wavelength and amplitude of the bends of sulci, up to 25° each
@@ -258,8 +248,11 @@ def _wound(x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]) -> tuple[
 
 @lru_cache(maxsize=2)
 def _folds(seed: tuple[int, ...]) -> tuple[Table, Table]:
-    """See `Cortex.folds`: |g| / |grad g| of a sum g of waves of one length, whose nodal lines wind like
-    sulci."""
+    """(4, CELLS, CELLS) mm along the surface to the nearest sulcus, and the depth of sulci there; left and
+    right, below and above.
+
+    The distance is |g| / |grad g| of a sum g of waves of one length, whose nodal lines wind like sulci.
+    """
     rng = np.random.default_rng(seed)
     axis = (np.arange(CELLS, dtype=np.float32) + 0.5 - CELLS / 2) / np.float32(CELLS / 2)
     u, v = np.meshgrid(axis, axis, indexing="ij")
@@ -312,16 +305,11 @@ class Folia(Solid):
     mm: float
     phase: float
     axis: tuple[float, float] = (-33.0, 1617.0)     # y and z of that line
-
-    @property
-    def sparse(self) -> bool:
-        """Whether to test paintable voxels only: angles are expensive."""
-        return True
+    sparse = True                                   # angles are expensive
 
     @property
     def box(self) -> NDArray[np.float64]:
-        boxes = np.stack([lobe.box for lobe in self.lobes])
-        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+        return Union(self.lobes).box
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         depth = np.max(
@@ -344,7 +332,7 @@ class Folia(Solid):
         return np.asarray((pial >= self.mm) & (depth > 0))
 
     def shrunk(self, mm: float) -> Folia:
-        return Folia(self.lobes, self.mm + mm, self.phase, self.axis)
+        return replace(self, mm=self.mm + mm)
 
 
 @dataclass(frozen=True)
@@ -366,8 +354,8 @@ class Speckled(Solid):
         )
         return np.asarray(dice - np.floor(dice) < self.share * (3.2 * (1.12 - level)).clip(0, 1))
 
-    def shrunk(self, mm: float) -> Speckled:
-        return Speckled(self.base.shrunk(mm), self.share)
+    def mirror(self) -> Speckled:
+        return Speckled(self.base.mirror(), self.share)
 
 
 @dataclass(frozen=True)
@@ -389,37 +377,32 @@ def traits(person: Person) -> Traits:
     """Those of a person; older brains have more CSF."""
     rng = person.generator(51)
     aged = max(person.age - 25, 0.0)
-    rim = float(rng.uniform(1.0, 1.8) + 0.03 * aged * rng.uniform(0.4, 1.4))
-    wide = float(rng.uniform(0.3, 0.5) + 0.010 * aged * rng.uniform(0.4, 1.5))
-    large = float(rng.uniform(1.3, 2.0)) if person.age > 60 and rng.random() < 0.3 else 1.0
-    ventricle = float(rng.uniform(0.6, 1.2) * (1 + 0.012 * aged) * large)
-    return Traits(rim, wide, ventricle, float(rng.uniform(2.7, 3.4)), float(rng.uniform(0, 6)))
+    rim = rng.uniform(1.0, 1.8) + 0.03 * aged * rng.uniform(0.4, 1.4)
+    wide = rng.uniform(0.3, 0.5) + 0.010 * aged * rng.uniform(0.4, 1.5)
+    large = rng.uniform(1.3, 2.0) if person.age > 60 and rng.random() < 0.3 else 1.0
+    ventricle = rng.uniform(0.6, 1.2) * (1 + 0.012 * aged) * large
+    return Traits(rim, wide, ventricle, rng.uniform(2.7, 3.4), rng.uniform(0, 6))
 
 
-def brain(person: Person, inner: Vault, fine: bool = False) -> list[Paint]:
+def brain(person: Person, inner: Vault, fine: bool = False) -> Paints:
     """Everything within the inner surface of a skull; older brains have more CSF.  `fine`: with its parts of
     1 to 10 mm."""
     own = traits(person)
-    rim, wide = own.rim, own.wide
-    seed = (*person.seed, 53)
     base, wider, deeper, wind = (skull_base(person), *_sulci_of(person)) if fine else (None, 0.0, 0.0, ())
-    hull = Hemispheres(inner.shrunk(rim), 0.5 + 0.4 * wide, base=base)
-    water = paint(
-        hull.shrunk(-rim), "cerebrospinal fluid", Layer.MARROW,
-        ("cortical bone", "red marrow", "mixed marrow"),
-    )
-    fossa = paint(
-        Ellipsoid((0.0, -52.0, 1622.0), (52.0, 36.0, 26.0)) & inner, "cerebrospinal fluid", Layer.MARROW,
-        ("cortical bone",),
-    )
-    cortex = Cortex(hull, 0.0, wide + wider, seed, deeper, wind)
-    made = [
-        water,
-        fossa,
-        paint(cortex, "grey matter", Layer.DETAIL, WATER),
-        paint(cortex.shrunk(own.thick), "white matter", Layer.DETAIL, ("grey matter",)),
-    ]
-    return made + _nuclei() + _ventricles(own.ventricle) + _hind(own.phase)
+    hull = Hemispheres(inner.shrunk(own.rim), 0.5 + 0.4 * own.wide, base=base)
+    fossa = Ellipsoid((0.0, -52.0, 1622.0), (52.0, 36.0, 26.0)) & inner
+    cortex = Cortex(hull, 0.0, own.wide + wider, (*person.seed, 53), deeper, wind)
+    skull = ("cortical bone", "red marrow", "mixed marrow")
+    yield paint(hull.shrunk(-own.rim), WATER, Layer.MARROW, skull)
+    yield paint(fossa, WATER, Layer.MARROW, "cortical bone")
+    yield detail(cortex, "grey matter", WATER)
+    yield detail(cortex.shrunk(own.thick), "white matter", "grey matter")
+    yield from _callosum()
+    yield from _nuclei()
+    yield from _ventricles(own.ventricle)
+    third = Ellipsoid((0.0, -10.0, 1667.0), (0.7 + 1.1 * own.ventricle, 14.0, 9.0))
+    yield detail(third, WATER, ("grey matter", "white matter"))
+    yield from _hind(own.phase)
 
 
 def _sulci_of(person: Person) -> tuple[float, float, tuple[float, ...]]:
@@ -432,79 +415,53 @@ def _sulci_of(person: Person) -> tuple[float, float, tuple[float, ...]]:
 def skull_base(person: Person) -> Base:
     """This person's skull base; the straight gyri lie about 2 cm above the lowest point of the temporal
     lobes."""
-    pole, ahead, rectus, roof = (
-        person.generator(56).uniform((1612, 28, 1632, 8), (1622, 38, 1641, 15)).tolist()
-    )
-    return Base(pole, ahead, rectus, roof)
+    return Base(*person.generator(56).uniform((1612, 28, 1632, 8), (1622, 38, 1641, 15)).tolist())
 
 
-def _nuclei() -> list[Paint]:
-    """Thalamus, putamen, pallidum and caudate around the internal capsule, hippocampus beside the temporal
-    horn; callosum above all."""
-    def one(side: int) -> list[Paint]:
-        made = []
-        rows = (
-            ((9.5, -17.0, 1672.0), (8.0, 15.0, 9.0), 22.0, 0.6),        # thalamus
-            ((27.0, 5.0, 1670.0), (4.8, 16.5, 11.0), 14.0, 0.85),       # putamen
-            ((20.0, 0.0, 1668.0), (4.0, 9.0, 7.0), 28.0, 0.35),         # pallidum
-            ((12.5, 22.0, 1675.0), (5.0, 9.5, 9.5), -8.0, 0.9),         # head of the caudate
-        )
-        for centre, semi, turn, share in rows:
-            base = Ellipsoid(mirrored(centre, side), semi, (0.0, 0.0, side * turn))
-            made.append(paint(Speckled(base, share), "grey matter", Layer.DETAIL, ("white matter",)))
-        tail = tube(
-            [mirrored(p, side) for p in ((14, 14, 1683), (17, -6, 1688), (20, -24, 1685))], [4.0, 2.6, 1.8]
-        )
-        hippocampus = tube(
-            [mirrored(p, side) for p in ((22, 4, 1636), (26, -12, 1638), (25, -30, 1646))], [6.0, 4.5, 3.5]
-        )
-        return [
-            *made,
-            *(paint(part, "grey matter", Layer.DETAIL, ("white matter",)) for part in (tail, hippocampus)),
-        ]
-
-    arch = tube(
-        [(0, 30, 1664), (0, 33, 1674), (0, 24, 1687), (0, 0, 1692), (0, -26, 1688), (0, -41, 1678)],
-        [3, 5, 3.2, 2.8, 3, 5],
-    )
-    made = []
+def _callosum() -> Paints:
+    radii = [3, 5, 3.2, 2.8, 3, 5]
     for dx in (-9.0, -3.0, 3.0, 9.0):
-        shifted = tube([(dx, y, z + 0.25 * abs(dx)) for _, y, z in arch.points], list(arch.radii))
-        made.append(paint(shifted, "white matter", Layer.DETAIL, ("grey matter", *WATER)))
-    return made + on_both_sides(one)
+        arch = ((30, 1664), (33, 1674), (24, 1687), (0, 1692), (-26, 1688), (-41, 1678))
+        shifted = tube([(dx, y, z + 0.25 * abs(dx)) for y, z in arch], radii)
+        yield detail(shifted, "white matter", ("grey matter", WATER))
 
 
-def _ventricles(wide: float) -> list[Paint]:
-    """Frontal horns, bodies, trigones with occipital and temporal horns, third ventricle; `wide` is 1 on
-    average."""
+@both_sides
+def _nuclei() -> Paints:
+    """Thalamus, putamen, pallidum and caudate around the internal capsule, hippocampus beside the temporal
+    horn."""
+    rows = (
+        ((9.5, -17.0, 1672.0), (8.0, 15.0, 9.0), 22.0, 0.6),        # thalamus
+        ((27.0, 5.0, 1670.0), (4.8, 16.5, 11.0), 14.0, 0.85),       # putamen
+        ((20.0, 0.0, 1668.0), (4.0, 9.0, 7.0), 28.0, 0.35),         # pallidum
+        ((12.5, 22.0, 1675.0), (5.0, 9.5, 9.5), -8.0, 0.9),         # head of the caudate
+    )
+    mixed = (Speckled(Ellipsoid(at, semi, (0.0, 0.0, turn)), share) for at, semi, turn, share in rows)
+    tail = tube([(14, 14, 1683), (17, -6, 1688), (20, -24, 1685)], [4.0, 2.6, 1.8])
+    hippocampus = tube([(22, 4, 1636), (26, -12, 1638), (25, -30, 1646)], [6.0, 4.5, 3.5])
+    yield from details((*mixed, tail, hippocampus), "grey matter", "white matter")
+
+
+@both_sides
+def _ventricles(wide: float) -> Paints:
+    """Frontal horns, bodies, trigones with occipital and temporal horns; `wide` is 1 on average."""
     root = wide**0.5
-    over = ("grey matter", "white matter")
-
-    def one(side: int) -> list[Paint]:
-        horns = (
-            # frontal horn
-            ((7.5 + 1.5 * wide, 21.0, 1680.0), (2.2 * wide + 0.6, 14.0 * root, 8.0 * root), -22.0, 18.0),
-            # body
-            ((9.0 + 1.5 * wide, -6.0, 1687.0), (4.0 * wide + 1.0, 25.0, 3.2 * wide + 0.8), 12.0, 20.0),
-            # trigone
-            ((22.0, -40.0, 1677.0), (3.6 * wide + 1.0, 10.0 * root, 8.5 * root), 24.0, 0.0),
-            # occipital horn
-            ((24.0, -56.0, 1673.0), (1.9 * wide, 13.0 * root, 4.5 * root), 4.0, 0.0),
-        )
-        solids: list[Solid] = [
-            Ellipsoid(mirrored(centre, side), semi, (0.0, side * roll, side * turn))
-            for centre, semi, turn, roll in horns
-        ]
-        bends = (
-            (13, -24, 1688), (19, -36, 1684), (23, -42, 1676), (27, -34, 1655), (30, -14, 1644),
-            (30, 0, 1640),
-        )
-        link = [mirrored(p, side) for p in bends]
-        solids.append(tube(link, [w * wide for w in (3.6, 4.5, 4.5, 2.4, 1.6, 1.2)]))
-        return [paint(solid, "cerebrospinal fluid", Layer.DETAIL, over) for solid in solids]
-
-    third = Ellipsoid((0.0, -10.0, 1667.0), (0.7 + 1.1 * wide, 14.0, 9.0))
-    return [*on_both_sides(one), paint(third, "cerebrospinal fluid", Layer.DETAIL, over)]
+    horns = (
+        # frontal horn
+        ((7.5 + 1.5 * wide, 21.0, 1680.0), (2.2 * wide + 0.6, 14.0 * root, 8.0 * root), -22.0, 18.0),
+        # body
+        ((9.0 + 1.5 * wide, -6.0, 1687.0), (4.0 * wide + 1.0, 25.0, 3.2 * wide + 0.8), 12.0, 20.0),
+        # trigone
+        ((22.0, -40.0, 1677.0), (3.6 * wide + 1.0, 10.0 * root, 8.5 * root), 24.0, 0.0),
+        # occipital horn
+        ((24.0, -56.0, 1673.0), (1.9 * wide, 13.0 * root, 4.5 * root), 4.0, 0.0),
+    )
+    link = tube(
+        [(13, -24, 1688), (19, -36, 1684), (23, -42, 1676), (27, -34, 1655), (30, -14, 1644), (30, 0, 1640)],
+        [w * wide for w in (3.6, 4.5, 4.5, 2.4, 1.6, 1.2)],
+    )
+    solids = (*(Ellipsoid(at, semi, (0.0, roll, turn)) for at, semi, turn, roll in horns), link)
+    yield from details(solids, WATER, ("grey matter", "white matter"))
 
 
 LOBES = (
@@ -515,41 +472,35 @@ LOBES = (
 """The cerebellum: both hemispheres and the vermis."""
 
 
-def _hind(phase: float) -> list[Paint]:
+def _hind(phase: float) -> Paints:
     """Cerebellum with vermis and white core, midbrain, pons and medulla in their cisterns, fourth ventricle,
     pituitary."""
-    made = [paint(lobe.shrunk(-1.8), "cerebrospinal fluid", Layer.DETAIL) for lobe in LOBES]
+    yield from details((lobe.shrunk(-1.8) for lobe in LOBES), WATER)
     around = tube(
         [(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)], [15, 15, 15, 14, 12]
     )
-    made.append(
-        paint(around, "cerebrospinal fluid", Layer.DETAIL, ("cortical bone", "red marrow", "muscle", "fat"))
-    )
+    yield detail(around, WATER, ("cortical bone", "red marrow", "muscle", "fat"))
     leaves = Folia(LOBES, 0.0, phase)
-    made.append(paint(leaves, "grey matter", Layer.DETAIL, WATER))
-    made.append(paint(leaves.shrunk(1.9), "white matter", Layer.DETAIL, ("grey matter",)))
-    for side in (1, -1):
-        # to the cerebellum
-        arm = tube(
-            [mirrored(p, side) for p in ((9, -15, 1626), (18, -27, 1622), (22, -44, 1617))], [8, 8.5, 9]
-        )
-        # peduncle
-        leg = tube(
-            [mirrored(p, side) for p in ((5, -15, 1646), (11, -8, 1656), (17, -8, 1664))], [7.0, 6.5, 5.0]
-        )
-        made += [paint(part, "white matter", Layer.DETAIL) for part in (arm, leg)]
+    yield detail(leaves, "grey matter", WATER)
+    yield detail(leaves.shrunk(1.9), "white matter", "grey matter")
+    yield from _peduncles()
     stem = tube(
         [(0, -22, 1650), (0, -19, 1642), (0, -20, 1612), (0, -22, 1600), (0, -31, 1582)],
         [9.5, 9.0, 8.0, 7.0, 5.8],
     )
     pons = Ellipsoid((0.0, -13.0, 1627.0), (16.0, 11.5, 13.0), (-10.0, 0.0, 0.0))
-    made += [paint(solid, "white matter", Layer.DETAIL) for solid in (stem, pons)]
-    made += [
-        paint(solid, "cerebrospinal fluid", Layer.DETAIL)
-        for solid in (
-            Ellipsoid((0.0, -33.0, 1620.0), (6.5, 4.0, 11.0)),
-            Ellipsoid((0.0, -29.5, 1643.0), (1.2, 1.2, 12.0)),
-            Ellipsoid((0.0, 6.0, 1640.0), (12.0, 9.0, 5.0)),
-        )
-    ]
-    return [*made, paint(Ellipsoid((0.0, 7.0, 1628.0), (6.5, 5.5, 4.0)), "gland", Layer.DETAIL)]
+    yield from details((stem, pons), "white matter")
+    water = (
+        Ellipsoid((0.0, -33.0, 1620.0), (6.5, 4.0, 11.0)),
+        Ellipsoid((0.0, -29.5, 1643.0), (1.2, 1.2, 12.0)),
+        Ellipsoid((0.0, 6.0, 1640.0), (12.0, 9.0, 5.0)),
+    )
+    yield from details(water, WATER)
+    yield detail(Ellipsoid((0.0, 7.0, 1628.0), (6.5, 5.5, 4.0)), "gland")
+
+
+@both_sides
+def _peduncles() -> Paints:
+    to_the_cerebellum = tube([(9, -15, 1626), (18, -27, 1622), (22, -44, 1617)], [8, 8.5, 9])
+    to_the_cerebrum = tube([(5, -15, 1646), (11, -8, 1656), (17, -8, 1664)], [7.0, 6.5, 5.0])
+    yield from details((to_the_cerebellum, to_the_cerebrum), "white matter")

@@ -6,14 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy import axilla, gland
-from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.anatomy.layers import Layer, Paints, covered, paint
 from fovnet.phantom.anatomy.pectoral import front, pectoral
 from fovnet.phantom.geometry.dome import Dome
-from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Loft, Solid, tube
+from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Filling, Floats, Loft, Point, tube
 from fovnet.phantom.person.breast_shapes import bust, of_a_kind, shaped
 from fovnet.phantom.person.traits import Person
 
@@ -26,7 +24,7 @@ is above the liver's dome."""
 
 
 @dataclass(frozen=True)
-class Strands(Solid):
+class Strands(Filling):
     """Sheets within a dome that converge at its nipple, thicker towards its middle until they merge.
 
     thin  thickness of the sheets everywhere (0.1 fills about 7 %)    mass  added to it in the middle of the
@@ -35,23 +33,15 @@ class Strands(Solid):
         for smooth ones
     """
 
-    dome: Dome
+    region: Dome
     thin: float
     mass: float
-    phase: tuple[float, float, float]
+    phase: Point
     fine: float = 1.0
     ragged: float = 0.0
 
-    @property
-    def sparse(self) -> bool:
-        return True
-
-    @property
-    def box(self) -> NDArray[np.float64]:
-        return self.dome.box
-
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        u, t, w = self.dome.within(x, y, z)
+        u, t, w = self.region.within(x, y, z)
         ahead = np.float32(1) / np.maximum(np.float32(1.25) - t, np.float32(0.25))
         f, frayed = np.float32(self.fine), np.float32(self.ragged)
         X = f * 9 * u * ahead + self.phase[0] + np.sin(5 * t + 3 * w + self.phase[1])
@@ -69,10 +59,7 @@ class Strands(Solid):
             middle *= np.clip(
                 1 + frayed * np.sin(np.float32(1.3) * X) * np.sin(np.float32(1.7) * Y + Z), 0, 2
             )
-        return np.asarray((g <= self.thin + self.mass * middle) & self.dome.inside(x, y, z))
-
-    def shrunk(self, mm: float) -> Solid:
-        return replace(self, dome=self.dome.shrunk(mm))
+        return np.asarray((g <= self.thin + self.mass * middle) & self.region.inside(x, y, z))
 
 
 def breast(person: Person, side: int) -> Dome:
@@ -81,20 +68,15 @@ def breast(person: Person, side: int) -> Dome:
         return shaped(person, side)
     rng = person.generator(71)
     size = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
-    power, point, low = (float(value) for value in rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)))
-    size = 0.25 if person.age < 12 else size * float(person.generator(72 + (side > 0)).uniform(0.93, 1.07))
-    wide, front = size**0.38, 84 + 0.5 * person.fat_mm
+    power, point, low = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
+    size = 0.25 if person.age < 12 else size * person.generator(72 + (side > 0)).uniform(0.93, 1.07)
+    wide, x, front = size**0.38, side * 86.0, 84 + 0.5 * person.fat_mm
     if person.prone:
-        plain = Dome(
-            (side * 86.0, front, HANGS_MM), (56 * wide, 60 * wide), 42 + 56 * size, (side * 4.0, -14.0 * low),
-            power, point,
-        )
+        half, lean = (56 * wide, 60 * wide), (side * 4.0, -14.0 * low)
+        plain = Dome((x, front, HANGS_MM), half, 42 + 56 * size, lean, power, point)
         return _hung(plain, person.generator(74))
-    half = (60 * wide, 60 * wide)
-    return Dome(
-        (side * 86.0, front, 1308.0), half, 16 + 34 * size, (side * 14 * size, -24.0 * low * size), 2.0,
-        0.5 + 0.5 * point,
-    )
+    half, lean = (60 * wide, 60 * wide), (side * 14 * size, -24.0 * low * size)
+    return Dome((x, front, 1308.0), half, 16 + 34 * size, lean, 2.0, 0.5 + 0.5 * point)
 
 
 def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
@@ -124,95 +106,82 @@ def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
     )
 
 
-def outside(person: Person, muscle: Loft) -> list[Paint]:
+def outside(person: Person, muscle: Loft) -> Paints:
     """Skin and fat of both breasts, with their gland: a plain one unless they are `of_a_kind`; `muscle` is
     the trunk under its fat."""
     if of_a_kind(person):
-        return _of_a_kind(person, muscle)
-    made: list[Paint] = []
+        yield from _of_a_kind(person, muscle)
+        return
     for side in (1, -1):
         whole = breast(person, side)
-        made += [paint(whole.shrunk(-1.8), "skin", Layer.SKIN), paint(whole, "fat", Layer.FAT)]
-        made.append(paint(gland_of(whole), "gland", Layer.SEAM, over=("fat",)))
-    return made
+        yield from covered(whole, 0.0)
+        yield paint(gland_of(whole), "gland", Layer.SEAM, over="fat")
 
 
-def _of_a_kind(person: Person, muscle: Loft) -> list[Paint]:
+def _of_a_kind(person: Person, muscle: Loft) -> Paints:
     """Skin, fat, gland, pectoral muscles and axillae of a woman with breasts `of_a_kind`."""
-    made: list[Paint] = []
     for side in (1, -1):
         whole = shaped(person, side)
-        made += [
-            paint(whole.shrunk(-bust(person).skin_mm), "skin", Layer.SKIN),
-            paint(whole, "fat", Layer.FAT),
-        ]
+        yield paint(whole.shrunk(-bust(person).skin_mm), "skin", Layer.SKIN)
+        yield paint(whole, "fat", Layer.FAT)
     chest = front(person, muscle)
-    return made + pectoral(chest) + axilla.armpits(person) + gland.glands(person, chest)
+    yield from pectoral(chest)
+    yield from axilla.armpits(person)
+    yield from gland.glands(person, chest)
 
 
 def gland_of(whole: Dome) -> Ellipsoid:
     """The region of the gland of a breast."""
-    x, y, z = whole.within_mm(0.5)
-    return Ellipsoid((x, y, z), (0.5 * whole.half[0], 0.36 * whole.length, 0.5 * whole.half[1]))
+    semi = (0.5 * whole.half[0], 0.36 * whole.length, 0.5 * whole.half[1])
+    return Ellipsoid(whole.within_mm(0.5), semi)
 
 
-def inner(person: Person, rng: np.random.Generator) -> list[Paint]:
+def inner(person: Person, rng: np.random.Generator) -> Paints:
     """From nearly all fat to nearly all gland; ligaments, veins, nipple and thickened skin around it; an
     implant if there is one."""
     if of_a_kind(person):
-        return _inner_of_a_kind(person)
+        yield from _inner_of_a_kind(person)
+        return
     dense = float(np.clip(rng.beta(1.4, 1.8) + 0.006 * (45 - person.age), 0.02, 1.0))
     fine, ragged = person.generator(79).uniform((0.9, 0.0), (1.8, 1.1)).tolist()
-    made: list[Paint] = []
+    # a fatty breast has few strands
+    thin = 0.03 + 0.16 * dense if person.prone else 0.07 + 0.12 * dense
     for side in (1, -1):
         whole = breast(person, side)
-        made.append(paint(gland_of(whole), "fat", Layer.SEAM, over=("gland",)))
-        phase = tuple(float(value) for value in rng.uniform(0, 2 * np.pi, 3))
-        # a fatty breast has few strands
-        thin = 0.03 + 0.16 * dense if person.prone else 0.07 + 0.12 * dense
-        strands = Strands(
-            whole.shrunk(3.0), thin, 0.2 + 1.9 * dense, (phase[0], phase[1], phase[2]), fine, ragged
-        )
-        made.append(paint(strands, "gland", Layer.CAVITY, over=("fat",)))
-        made += _nipple(whole) + _veins(whole, rng)
+        phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
+        strands = Strands(whole.shrunk(3.0), thin, 0.2 + 1.9 * dense, phase, fine, ragged)
+        yield paint(gland_of(whole), "fat", Layer.SEAM, over="gland")
+        yield paint(strands, "gland", Layer.CAVITY, over="fat")
+        yield from _nipple(whole)
+        yield from _veins(whole, rng)
         if "natural breasts" in person.missing and person.age > 20:
-            bag = Ellipsoid(
-                whole.within_mm(0.3), (0.72 * whole.half[0], 0.42 * whole.length, 0.72 * whole.half[1])
-            )
-            made += [
-                paint(bag, "tendon", Layer.ORGAN, ("fat", "gland")),
-                paint(bag.shrunk(1.2), "silicone", Layer.ORGAN, ("tendon",)),
-            ]
-    return made
+            semi = (0.72 * whole.half[0], 0.42 * whole.length, 0.72 * whole.half[1])
+            bag = Ellipsoid(whole.within_mm(0.3), semi)
+            yield paint(bag, "tendon", Layer.ORGAN, ("fat", "gland"))
+            yield paint(bag.shrunk(1.2), "silicone", Layer.ORGAN, "tendon")
 
 
-def _inner_of_a_kind(person: Person) -> list[Paint]:
-    made: list[Paint] = []
+def _inner_of_a_kind(person: Person) -> Paints:
     for side in (1, -1):
-        whole, rng = shaped(person, side), person.generator(7327 + (side > 0))
-        made += gland.strands(person, side) + _nipple(whole) + _veins(whole, rng)
-    return made
+        whole = shaped(person, side)
+        yield from gland.strands(person, side)
+        yield from _nipple(whole)
+        yield from _veins(whole, person.generator(7327 + (side > 0)))
 
 
-def _nipple(whole: Dome) -> list[Paint]:
+def _nipple(whole: Dome) -> Paints:
     """A nipple protruding by 6 mm; the skin around it is twice as thick, and ducts converge behind it."""
     x, y, z = whole.tip
     areola = Ellipsoid((x, y, z), (17.0, 4.0, 17.0)) & whole
-    ducts = tube([(x, y, z), whole.within_mm(0.72)], [3.0, 6.0])
-    return [
-        paint(Ellipsoid((x, y + 1.5, z), (5.0, 6.0, 5.0)), "skin", Layer.SKIN),
-        paint(areola, "skin", Layer.CAVITY, over=("fat",)),
-        paint(ducts & whole, "gland", Layer.CAVITY, over=("fat",)),
-    ]
+    ducts = tube([(x, y, z), whole.within_mm(0.72)], [3.0, 6.0]) & whole
+    yield paint(Ellipsoid((x, y + 1.5, z), (5.0, 6.0, 5.0)), "skin", Layer.SKIN)
+    yield paint(areola, "skin", Layer.CAVITY, over="fat")
+    yield paint(ducts, "gland", Layer.CAVITY, over="fat")
 
 
-def _veins(whole: Dome, rng: np.random.Generator) -> list[Paint]:
+def _veins(whole: Dome, rng: np.random.Generator) -> Paints:
     """Four vessels between skin and gland, from the base towards the nipple."""
-    made = []
+    way = ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))
     for turn in (rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6).tolist():
-        line = [whole.within_mm(t, r * float(np.cos(turn + bend)), r * float(np.sin(turn + bend)))
-                for t, r, bend in ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))]
-        made.append(
-            paint(tube(line, [1.8, 1.6, 1.3, 0.9]), "venous blood", Layer.CAVITY, over=("fat", "gland"))
-        )
-    return made
+        line = [whole.around_mm(t, r, turn + bend) for t, r, bend in way]
+        yield paint(tube(line, [1.8, 1.6, 1.3, 0.9]), "venous blood", Layer.CAVITY, over=("fat", "gland"))

@@ -9,9 +9,8 @@ estimated by eye.
 from __future__ import annotations
 
 from fovnet.phantom.anatomy.brain import Hemispheres, Speckled
-from fovnet.phantom.anatomy.layers import Layer, paint
-from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Ellipsoid, Side, mirrored, tube
+from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, detail, details, limb, paint, paints
+from fovnet.phantom.geometry.solids import Ellipsoid, Side, tube
 from fovnet.phantom.person.traits import Person
 
 FAT = "intermuscular fat"
@@ -38,119 +37,95 @@ MIDDLE = (
 """Muscles in the midline."""
 
 
-def flesh(person: Person) -> list[Paint]:
+TONGUE = Ellipsoid((0.0, 44.0, 1556.0), (24.0, 34.0, 21.0), (14.0, 0.0, 0.0))
+
+
+def flesh(person: Person) -> Paints:
     """Muscles of face and throat in fat; thicker in muscular people."""
-    lean = 1 + 0.5 * (person.brawn - 1)
-    made = [
-        paint(Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), square=0.2), FAT, Layer.SEAM, ("muscle",))
-    ]
-    for side in (1, -1):
-        for centre, (a, b, c), (about_x, about_y, about_z) in CHEWING:
-            belly = Ellipsoid(
-                mirrored(centre, side), (a * lean, b * lean, c), (about_x, side * about_y, side * about_z)
-            )
-            made.append(paint(belly, "muscle", Layer.SEAM, (FAT,)))
-        # of the digastric
-        back = tube(
-            [mirrored(p, side) for p in ((50, -14, 1602), (40, 8, 1562), (26, 24, 1530))], [5.5, 5.0, 4.0]
-        )
-        made.append(paint(back, "muscle", Layer.SEAM, (FAT,)))
+    yield paint(Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), square=0.2), FAT, Layer.SEAM, "muscle")
+    yield from _chewing(1 + 0.5 * (person.brawn - 1))
     # constrictors of the pharynx
     about = tube([(0, 14, 1592), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515)], [15.0, 13.5, 14.0, 12.0])
-    made += [paint(solid, "muscle", Layer.SEAM, (FAT,)) for solid in (*MIDDLE, about)]
-    tongue = Ellipsoid((0.0, 44.0, 1556.0), (24.0, 34.0, 21.0), (14.0, 0.0, 0.0))
+    yield from paints((*MIDDLE, about), "muscle", Layer.SEAM, FAT)
     # fat between its fibres
-    return [*made, paint(Speckled(tongue, 0.22), FAT, Layer.CONTENT, ("muscle",))]
+    yield paint(Speckled(TONGUE, 0.22), FAT, Layer.CONTENT, "muscle")
 
 
-def nose() -> list[Paint]:
+@both_sides
+def _chewing(lean: float) -> Paints:
+    bellies = (Ellipsoid(centre, (a * lean, b * lean, c), turn) for centre, (a, b, c), turn in CHEWING)
+    # of the digastric
+    back = tube([(50, -14, 1602), (40, 8, 1562), (26, 24, 1530)], [5.5, 5.0, 4.0])
+    yield from paints((*bellies, back), "muscle", Layer.SEAM, FAT)
+
+
+def nose() -> Paints:
     """Bridge, tip, wings and nostrils, and the lips."""
     bridge = tube([(0, 88, 1646), (0, 95, 1632), (0, 109, 1606)], [6.0, 6.5, 7.5])
     base = tube([(0, 109, 1604), (0, 96, 1598)], [6.5, 8.0])
-    wings = [tube([(side * 3, 107, 1605), (side * 11, 95, 1600)], [6.0, 6.5]) for side in (1, -1)]
-    solids = (bridge, base, *wings)
-    made = [paint(solid, "skin", Layer.SKIN) for solid in solids]
-    made += [paint(solid.shrunk(2.0), "cartilage", Layer.FAT) for solid in solids]
-    for side in (1, -1):
-        nostril = tube([(side * 6, 100, 1597), (side * 6, 88, 1606)], [2.6, 4.0])
-        made.append(paint(nostril, "gas", Layer.DETAIL))
+    wing = tube([(3, 107, 1605), (11, 95, 1600)], [6.0, 6.5])
+    nostril = tube([(6, 100, 1597), (6, 88, 1606)], [2.6, 4.0])
+    solids = (bridge, base, wing, wing.mirror())
+    yield from paints(solids, "skin", Layer.SKIN)
+    yield from paints((solid.shrunk(2.0) for solid in solids), "cartilage", Layer.FAT)
+    yield from details((nostril, nostril.mirror()), "gas")
     lips = [Ellipsoid((0.0, 90.5, z), (25.0, 5.5, 6.0)) for z in (1558.0, 1570.0)]
-    return (
-        made
-        + [paint(lip, "skin", Layer.SKIN) for lip in lips]
-        + [paint(lip.shrunk(1.8), "muscle", Layer.SEAM) for lip in lips]
-    )
+    yield from paints(lips, "skin", Layer.SKIN)
+    yield from paints((lip.shrunk(1.8) for lip in lips), "muscle", Layer.SEAM)
 
 
-def nape(person: Person) -> list[Paint]:
+def nape(person: Person) -> Paints:
     """The muscles beside the column, and the back of the neck, up to 24 mm behind a slender one's, with its
     fat and skin."""
-    out, fat = float(person.generator(593).uniform(-10, 24)) * person.brawn, 2.5 + 0.3 * person.fat_mm
-    scalenes = [Ellipsoid((side * 27.0, -14.0, 1506.0), (16.0, 14.0, 58.0)) for side in (1, -1)]
-    made = [paint(solid, "muscle", Layer.SEAM, (FAT,)) for solid in scalenes]
-    for side in (1, -1) if out > 0 else ():
-        bulge = Ellipsoid(
-            (side * 13.0, -46.0, 1488.0), (39.0 + 0.3 * out, 19.0 + out, 74.0), (4.0, 0.0, side * -5.0)
-        )
-        made += [
-            paint(bulge.shrunk(-fat - 1.8), "skin", Layer.SKIN),
-            paint(bulge.shrunk(-fat), "fat", Layer.FAT),
-            paint(bulge, "muscle", Layer.MUSCLE),
-            paint(bulge.shrunk(7.0), FAT, Layer.SEAM, ("muscle",)),
-            paint(bulge.shrunk(8.5), "muscle", Layer.SEAM, (FAT,)),
-        ]
-    return made
+    scalene = Ellipsoid((27.0, -14.0, 1506.0), (16.0, 14.0, 58.0))
+    yield from paints((scalene, scalene.mirror()), "muscle", Layer.SEAM, FAT)
+    yield from _bulge(person)
 
 
-def conchae() -> list[Paint]:
+@both_sides
+def _bulge(person: Person) -> Paints:
+    out, fat = person.generator(593).uniform(-10, 24) * person.brawn, 2.5 + 0.3 * person.fat_mm
+    if out <= 0:
+        return
+    bulge = Ellipsoid((13.0, -46.0, 1488.0), (39.0 + 0.3 * out, 19.0 + out, 74.0), (4.0, 0.0, -5.0))
+    yield from limb(bulge, fat)
+    yield paint(bulge.shrunk(7.0), FAT, Layer.SEAM, "muscle")
+    yield paint(bulge.shrunk(8.5), "muscle", Layer.SEAM, FAT)
+
+
+@both_sides
+def conchae() -> Paints:
     """Three conchae on either side, with air passages of a few mm, and the ethmoid cells between the
     orbits."""
-    made = []
-    for side in (1, -1):
-        for centre, semi, roll in (
-            ((9.0, 58.0, 1599.0), (4.8, 26.0, 7.5), 20.0),
-            ((8.0, 54.0, 1614.0), (4.0, 22.0, 6.5), 16.0),
-            ((6.5, 46.0, 1625.0), (2.8, 14.0, 4.5), 12.0),
-        ):
-            scroll = Ellipsoid(mirrored(centre, side), semi, (0.0, side * roll, 0.0))
-            made.append(paint(scroll, "mucosa", Layer.DETAIL, ("gas",)))
-        for y in (34.0, 45.0, 56.0, 66.0):
-            cell = Ellipsoid((side * 8.5, y, 1634.0), (5.0, 4.8, 8.0))
-            made.append(
-                paint(
-                    cell.shrunk(-1.3), "mucosa", Layer.DETAIL,
-                    ("cortical bone", "red marrow", "muscle", "gas"),
-                )
-            )
-            made.append(paint(cell, "gas", Layer.DETAIL, ("mucosa",)))
-    return made
+    for centre, semi, roll in (
+        ((9.0, 58.0, 1599.0), (4.8, 26.0, 7.5), 20.0),
+        ((8.0, 54.0, 1614.0), (4.0, 22.0, 6.5), 16.0),
+        ((6.5, 46.0, 1625.0), (2.8, 14.0, 4.5), 12.0),
+    ):
+        yield detail(Ellipsoid(centre, semi, (0.0, roll, 0.0)), "mucosa", "gas")
+    for y in (34.0, 45.0, 56.0, 66.0):
+        cell = Ellipsoid((8.5, y, 1634.0), (5.0, 4.8, 8.0))
+        around = ("cortical bone", "red marrow", "muscle", "gas")
+        yield detail(cell.shrunk(-1.3), "mucosa", around)
+        yield detail(cell, "gas", "mucosa")
 
 
-def under_the_brain(person: Person, hull: Hemispheres) -> list[Paint]:
+@both_sides
+def under_the_brain(person: Person, hull: Hemispheres) -> Paints:
     """Marrow, muscle and fat below the floor of the middle fossa and behind the orbits, where 4 mm of bone
     are left.
 
     In the temporal bone the otic capsule and the mastoid cells are dark, and in some people most of the
     pyramid.
     """
-    kept, made = hull.shrunk(-5.0), []
+    kept = hull.shrunk(-5.0)
     wide, airy = person.generator(594).uniform((0.4, 0.55), (1.0, 1.0)).tolist()
-    for side in (1, -1):
-        middle = Ellipsoid(
-            (side * 32.0, 2.0, 1609.0), (28.0 * airy, 25.0 * airy, 15.0 * airy), (0.0, 0.0, side * 25.0)
-        )
-        made.append(paint(middle - kept, "mixed marrow", Layer.MARROW, ("cortical bone",)))
-        made.append(
-            paint(Ellipsoid((side * 40.0, -8.0, 1613.0), (9.0, 8.0, 8.0)), "cortical bone", Layer.MARROW)
-        )
-        fossa = Ellipsoid((side * 38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & Side((0.0, -1.0, 0.0), -2.0)
-        made.append(
-            paint(fossa - kept, "muscle", Layer.MARROW, ("cortical bone", "mixed marrow", "red marrow"))
-        )
-        cleft = Ellipsoid(
-            (side * 24.0, 38.0, 1618.0), (7.0 * wide, 12.0 * wide, 21.0 * wide), (0.0, side * 14.0, 0.0)
-        )
-        made.append(paint(cleft - kept, "fat", Layer.MARROW, ("cortical bone", "muscle")))
-        apex = Ellipsoid((side * 21.0, 40.0, 1634.0), (9.0, 16.0, 9.0), (0.0, 0.0, side * -24.0))
-        made.append(paint(apex - kept, "mixed marrow", Layer.MARROW, ("cortical bone", "muscle")))
-    return made
+    middle = Ellipsoid((32.0, 2.0, 1609.0), (28.0 * airy, 25.0 * airy, 15.0 * airy), (0.0, 0.0, 25.0))
+    yield paint(middle - kept, "mixed marrow", Layer.MARROW, "cortical bone")
+    yield paint(Ellipsoid((40.0, -8.0, 1613.0), (9.0, 8.0, 8.0)), "cortical bone", Layer.MARROW)
+    fossa = Ellipsoid((38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & Side((0.0, -1.0, 0.0), -2.0)
+    yield paint(fossa - kept, "muscle", Layer.MARROW, ("cortical bone", "mixed marrow", "red marrow"))
+    cleft = Ellipsoid((24.0, 38.0, 1618.0), (7.0 * wide, 12.0 * wide, 21.0 * wide), (0.0, 14.0, 0.0))
+    yield paint(cleft - kept, "fat", Layer.MARROW, ("cortical bone", "muscle"))
+    apex = Ellipsoid((21.0, 40.0, 1634.0), (9.0, 16.0, 9.0), (0.0, 0.0, -24.0))
+    yield paint(apex - kept, "mixed marrow", Layer.MARROW, ("cortical bone", "muscle"))

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fovnet.phantom.anatomy.belly import cavity
-from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.anatomy.layers import Layer, Paints, paints
 from fovnet.phantom.anatomy.trunk import muscular_trunk
-from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Loft
 from fovnet.phantom.person.traits import Person
 
@@ -62,48 +61,41 @@ def gaps_of(person: Person) -> Gaps:
     wide = 1.6 if person.age > 50 or person.belly_mm > 15 else 1.0
     between = rng.uniform(5, 45) * (0.5 if person.age < 15 else 1.0)
     middle = float(np.clip(wide * rng.lognormal(np.log(8), 0.5), 2, 30))
-    return Gaps(
-        straight=float(rng.uniform(0.38, 0.58)), between=float(between), middle=middle,
-        sheet=float(rng.uniform(1.0, 4.0)), hind_y=float(rng.uniform(-70, -5)),
-    )
+    return Gaps(rng.uniform(0.38, 0.58), between, middle, rng.uniform(1.0, 4.0), rng.uniform(-70, -5))
 
 
-def parts(person: Person) -> list[Paint]:
+def parts(person: Person) -> Paints:
     """Fat where the wall has no muscle: outside the sheets in front, through the wall behind; empty for a
     person with a closed wall."""
     if not person.open_wall:
-        return []
+        return
     gaps, trunk = gaps_of(person), muscular_trunk(person)
     within = cavity(person).shrunk(-gaps.sheet)
-    before = [
-        _before(trunk, 0.0, gaps.middle / 2),
-        *(_before(trunk, side * gaps.straight, gaps.between / 2) for side in (1, -1)),
-    ]
-    behind = [_behind(trunk, side, gaps.hind_y) for side in (1, -1)]
-    opened = [paint(slit - within, "fat", Layer.MUSCLE, WALL) for slit in before]
-    return opened + [paint(gap, "fat", Layer.CAVITY, WALL) for gap in behind]
+    beside, behind = _before(trunk, gaps.straight, gaps.between / 2), _behind(trunk, gaps.hind_y)
+    before = (_before(trunk, 0.0, gaps.middle / 2), beside, beside.mirror())
+    yield from paints((slit - within for slit in before), "fat", Layer.MUSCLE, WALL)
+    yield from paints((behind, behind.mirror()), "fat", Layer.CAVITY, WALL)
 
 
-def _behind(trunk: Loft, side: int, hind_y: float) -> Loft:
-    """The gap in a flank behind, beside the muscle of the loin; above the crest it begins where the crest's
-    muscles end."""
+def _behind(trunk: Loft, hind_y: float) -> Loft:
+    """The gap in the right flank behind, beside the muscle of the loin; above the crest it begins where the
+    crest's muscles end."""
     rows = []
     for z, share in zip(HIND_MM, (0.0, 0.6, 1.0, 1.0, 0.5), strict=True):
         inner, end = 0.68 * _beside(trunk, z), -90.0 + share * (hind_y + 90.0)
-        rows.append((z, side * (inner + 34.0), -140.0, 34.0 if share else 0.0, end + 140.0, 20.0))
+        rows.append((z, inner + 34.0, -140.0, 34.0 if share else 0.0, end + 140.0, 20.0))
     return Loft(tuple(rows), square=1.0)
 
 
 def _beside(trunk: Loft, z: float) -> float:
     """Half of the width of the trunk at a height, mm."""
-    return float(trunk.profile[round(z - trunk.table[0][0]), 2])
+    return float(trunk.below(z)[2])
 
 
 def _before(trunk: Loft, share: float, half_mm: float) -> Loft:
-    """A slit in the front: in the midline, or from a share of half the trunk's width to the side, negative at
-    the left."""
+    """A slit in the front: in the midline, or from a share of half the trunk's width to the right."""
     rows = []
     for at, z in enumerate(FRONT_MM):
         half = 0.0 if at in (0, len(FRONT_MM) - 1) else half_mm
-        rows.append((z, share * _beside(trunk, z) + float(np.sign(share)) * half, 90.0, half, 110.0, 110.0))
+        rows.append((z, share * _beside(trunk, z) + (half if share else 0.0), 90.0, half, 110.0, 110.0))
     return Loft(tuple(rows), square=1.0)

@@ -6,17 +6,16 @@ written, the joint at z = 474.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, beside, bone, paint
-from fovnet.phantom.anatomy.limbs import placed
+from fovnet.phantom.anatomy.layers import Layer, Paints, beside, bone, detail, details, on_side, paint, paints
+from fovnet.phantom.anatomy.limbs import line, oval
 from fovnet.phantom.geometry.bundles import Outline
-from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid, Tube, tube
+from fovnet.phantom.geometry.solids import Loft, Point, Side
 from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.traits import Person
-
-Point = tuple[float, float, float]
 
 BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
     # vastus medialis, the lowest belly of the thigh
@@ -80,166 +79,128 @@ The condyles are 8 cm wide together, as the epicondyles are.  Source: Terzidis e
 """
 
 
-def knees(person: Person) -> list[Paint]:
+def knees(person: Person) -> Paints:
     """Both knees: fat with muscle bellies and tendons, trochlea and notch of the femur, patella, menisci,
     cruciate ligaments, joint fluid."""
-    fluid = float(person.generator(61).uniform(0.4, 1.6)) + 0.02 * max(person.age - 50, 0)
-    worn = max(0.0, 0.03 * (person.age - 50))  # mm of cartilage lost with age
-    made: list[Paint] = []
     for side in (1, -1):
-        made += (
-            _around(person, side)
-            + _bones(person, side, 2.6 - worn)
-            + _menisci(person, side)
-            + _crossing(person, side)
-        )
-        made += _front(person, side, fluid)
-    return made
+        yield from _around(person, side)
+        yield from on_side(_bones(person), side)
+        # reaches outwards and inwards are nearly the same: those of the left are not exchanged
+        head = tuple((z, side * x, *others) for z, x, *others in _rows(person, TIBIA))
+        yield from bone(Outline(head), 1.5, "yellow marrow")
+        yield from on_side(_worn(person, side), side)
+        for part in (_menisci, _crossing, _front):
+            yield from on_side(part(person), side)
 
 
-def _oval(
-    person: Person, side: int, at: Point, semi: Point, turn: Point = (0.0, 0.0, 0.0), square: float = 0.0
-) -> Ellipsoid:
-    a, b, c = turn
-    return Ellipsoid(placed(person, side, (at,))[0], semi, (a, side * b, side * c), square)
-
-
-def _line(person: Person, side: int, points: tuple[Point, ...], radii: float | tuple[float, ...]) -> Tube:
-    return tube(placed(person, side, points), radii)
-
-
-def _around(person: Person, side: int) -> list[Paint]:
+def _around(person: Person, side: int) -> Paints:
     """Fat instead of muscle around the joint, then the bellies and tendons that cross it; from 8 cm above it
     muscles touch one another again."""
     stout, below = 1 + 0.8 * (person.brawn - 1), Side((0.0, 0.0, 1.0), 560.0)
-    sleeve = _oval(person, side, (98, 0, 482), (62, 66, 76))
+    sleeve = oval(person, (98, 0, 482), (62, 66, 76))
     rng = person.generator(945)
-    made = [paint(sleeve, "fat", Layer.SEAM, over=("muscle", "intermuscular fat"))]
+    inside = ("muscle", "intermuscular fat", "fat")
+    yield paint(sleeve if side > 0 else sleeve.mirror(), "fat", Layer.SEAM, over=inside[:2])
     for points, radii in BELLIES:
-        belly = _line(person, side, points, tuple(radius * stout for radius in radii))
-        inside = ("muscle", "intermuscular fat", "fat")
-        made.append(paint(beside(belly, 1.5, rng) & below, "intermuscular fat", Layer.SEAM, inside))
-        made.append(paint(belly & below, "muscle", Layer.SEAM, inside))
-    for points, radius, tissue in CORDS:
-        made.append(paint(_line(person, side, points, radius), tissue, Layer.VESSEL))
-    return made
+        right = line(person, points, [radius * stout for radius in radii])
+        belly = right if side > 0 else right.mirror()
+        yield paint(beside(belly, 1.5, rng) & below, "intermuscular fat", Layer.SEAM, inside)
+        yield paint(belly & below, "muscle", Layer.SEAM, inside)
+    cords = (paint(line(person, points, radius), tissue, Layer.VESSEL) for points, radius, tissue in CORDS)
+    yield from on_side(cords, side)
 
 
-def _bones(person: Person, side: int, cartilage_mm: float) -> list[Paint]:
+def _rows(person: Person, table: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], ...]:
+    """Rows (z, x, y, reaches) of a cross-section, with the leg's lateral offset."""
+    return tuple((z, x + person.turned_out_mm(z), y, *reaches) for z, x, y, *reaches in table)
+
+
+def _bones(person: Person) -> Paints:
     """The metaphysis of the femur, the trochlea with its groove, the intercondylar notch, cartilage on the
     joint surfaces."""
-    flare = Loft(
-        tuple((z, *placed(person, side, ((x, y, z),))[0][:2], *reaches) for z, x, y, *reaches in FEMUR),
-        square=0.35,
-    )
-    made = bone(flare, 1.5, "yellow marrow")
+    at = partial(oval, person)
+    yield from bone(Loft(_rows(person, FEMUR), square=0.35), 1.5, "yellow marrow")
+    cartilage_mm = 2.6 - max(0.0, 0.03 * (person.age - 50))     # some is lost with age
     for inner, reach in ((-17, 20.0), (17, 24.0)):  # the lateral lip of the groove is the higher one
-        lip = _oval(person, side, (98 + inner, reach - 18, 512), (18, 17, 18))
-        made += [
-            paint(lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE),
-            *bone(lip, 1.3, "yellow marrow"),
-        ]
-    for points, radii in (
-        (((103, 1, 590), (99, -3, 530)), (11.0, 27.0)),
-        (((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0)),
-    ):
-        made.append(
-            paint(_line(person, side, points, radii), "yellow marrow", Layer.MARROW, over=("cortical bone",))
-        )
-    notch = _oval(person, side, (98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
-    made.append(paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, over=("yellow marrow",)))
-    made.append(paint(notch, "fat", Layer.DETAIL, over=("cortical bone", "yellow marrow", "cartilage")))
+        lip = at((98 + inner, reach - 18, 512), (18, 17, 18))
+        yield paint(lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE)
+        yield from bone(lip, 1.3, "yellow marrow")
+    shafts = (
+        line(person, ((103, 1, 590), (99, -3, 530)), (11.0, 27.0)),
+        line(person, ((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0)),
+    )
+    yield from paints(shafts, "yellow marrow", Layer.MARROW, over="cortical bone")
+    notch = at((98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
+    yield paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, over="yellow marrow")
+    yield detail(notch, "fat", over=("cortical bone", "yellow marrow", "cartilage"))
     # growth plate or its scar: a thin dark line across the marrow
-    for z, wide, deep in ((533.0, 32.0, 24.0), (437.0, 32.0, 22.0)):
-        scar = _oval(person, side, (98, -4, z), (wide, deep, 5.0)) - _oval(
-            person, side, (98, -4, z - 1.6), (wide, deep, 5.0)
-        )
-        made.append(
-            paint(
-                scar, "red marrow" if person.age > 20 else "cartilage", Layer.DETAIL, over=("yellow marrow",)
-            )
-        )
-    rows = tuple((z, *placed(person, side, ((x, y, z),))[0][:2], *reaches) for z, x, y, *reaches in TIBIA)
-    return made + bone(Outline(rows), 1.5, "yellow marrow") + _worn(person, side)
+    growing = "red marrow" if person.age > 20 else "cartilage"
+    for z, deep in ((533.0, 24.0), (437.0, 22.0)):
+        scar = at((98, -4, z), (32.0, deep, 5.0)) - at((98, -4, z - 1.6), (32.0, deep, 5.0))
+        yield detail(scar, growing, over="yellow marrow")
 
 
-def _worn(person: Person, side: int) -> list[Paint]:
+def _worn(person: Person, side: int) -> Paints:
     """Signs of age in the knee: red marrow above it, osteophytes at the joint margins, marrow oedema under
-    damaged cartilage.
+    damaged cartilage; of the right side with the traits of the given one.
 
     Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women mostly;
     osteophytes grow to a few mm from 45 on. Source: Vogler & Murphy (1988), Radiology 168:679; Altman & Gold
     (2007), Osteoarthritis Cartilage 15:A1.
     """
-    rng = person.generator(611 + (side > 0))
-    dice, phase, size = rng.random(2), rng.uniform(0, 2 * np.pi, 3).tolist(), float(rng.uniform(4, 13))
-    made: list[Paint] = []
+    at, rng = partial(oval, person), person.generator(611 + (side > 0))
+    dice, phase, size = rng.random(2), tuple(rng.uniform(0, 2 * np.pi, 3).tolist()), rng.uniform(4, 13)
     red = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.female, 0.0, 0.9))
     if dice[0] < red:
-        metaphysis, (a, b, c) = _oval(person, side, (102, 2, 585), (40, 36, 55)), phase
-        patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red, (a, b, c))
-        made.append(paint(patches, "mixed marrow", Layer.DETAIL, over=("yellow marrow",)))
+        metaphysis = at((102, 2, 585), (40, 36, 55))
+        patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red, phase)
+        yield detail(patches, "mixed marrow", over="yellow marrow")
     lips = float(np.clip(0.13 * (person.age - 45) * dice[1], 0.0, 5.0))
     if lips > 1.0:
         for tip in (
             (59, -8, 466), (137, -8, 466), (57, -6, 489), (139, -6, 489), (98, 23, 466), (98, 42, 533),
             (98, 40, 492),
         ):
-            made += bone(
-                _oval(person, side, tip, (2 + lips, 2 + 1.5 * lips, 1.5 + 0.6 * lips)), 0.9, "yellow marrow"
-            )
+            lip = at(tip, (2 + lips, 2 + 1.5 * lips, 1.5 + 0.6 * lips))
+            yield from bone(lip, 0.9, "yellow marrow")
     if dice[1] > 0.88:
-        at = (76.0 if phase[0] > 2 else 121.0, -8.0, 462.0 if phase[1] > 3 else 490.0)
-        made.append(
-            paint(
-                _oval(person, side, at, (size, 1.3 * size, 0.8 * size)), "tumour", Layer.DETAIL,
-                over=("yellow marrow",),
-            )
-        )
-    return made
+        where = (76.0 if phase[0] > 2 else 121.0, -8.0, 462.0 if phase[1] > 3 else 490.0)
+        spot = at(where, (size, 1.3 * size, 0.8 * size))
+        yield detail(spot, "tumour", over="yellow marrow")
 
 
-def _menisci(person: Person, side: int) -> list[Paint]:
+def _menisci(person: Person) -> Paints:
     """The menisci, dark C-shaped wedges on cartilage between condyles and plateau, and the intercondylar
     eminence."""
-    made: list[Paint] = []
+    at = partial(oval, person)
     for x, a, b, opens in ((75.0, 18.5, 24.0, 1.0), (121.0, 18.0, 20.0, -1.0)):
-        whole = _oval(person, side, (x, -7, 473.0), (19.5, 26, 4.2), square=0.5)
-        hole = _oval(person, side, (x + 3 * opens, -8, 475), (a - 8, b - 9, 6.0)) | _oval(
-            person, side, (x, -8, 479), (a - 1, b - 1, 7.0)
-        )
-        gap = _oval(person, side, (x + 22 * opens, -8, 474), (14, 7, 8))  # open towards the middle
-        ring: Solid = _oval(person, side, (x, -8, 473.5), (a, b, 3.6), square=0.9) - hole - gap
-        made += [
-            paint(whole, "cartilage", Layer.BONE),
-            paint(ring, "tendon", Layer.DETAIL, over=("cartilage", "fat", "tendon", "muscle")),
-        ]
-    spine = _oval(person, side, (98, -8, 471), (7, 9, 7))
-    return [*made, *bone(spine, 1.2, "yellow marrow")]
+        hole = at((x + 3 * opens, -8, 475), (a - 8, b - 9, 6.0)) | at((x, -8, 479), (a - 1, b - 1, 7.0))
+        gap = at((x + 22 * opens, -8, 474), (14, 7, 8))  # open towards the middle
+        ring = at((x, -8, 473.5), (a, b, 3.6), square=0.9) - hole - gap
+        yield paint(at((x, -7, 473.0), (19.5, 26, 4.2), square=0.5), "cartilage", Layer.BONE)
+        yield detail(ring, "tendon", over=("cartilage", "fat", "tendon", "muscle"))
+    yield from bone(at((98, -8, 471), (7, 9, 7)), 1.2, "yellow marrow")
 
 
-def _crossing(person: Person, side: int) -> list[Paint]:
+def _crossing(person: Person) -> Paints:
     """The anterior and the posterior cruciate ligament."""
-    front = _line(person, side, ((107, -26, 497), (101, -8, 480), (96, 8, 470)), 3.6)
-    back = _line(person, side, ((91, -6, 494), (95, -22, 482), (98, -35, 466)), 4.6)
-    return [paint(front, "tendon", Layer.DETAIL), paint(back, "tendon", Layer.DETAIL)]
+    front = line(person, ((107, -26, 497), (101, -8, 480), (96, 8, 470)), 3.6)
+    back = line(person, ((91, -6, 494), (95, -22, 482), (98, -35, 466)), 4.6)
+    return details((front, back), "tendon")
 
 
-def _front(person: Person, side: int, fluid: float) -> list[Paint]:
+def _front(person: Person) -> Paints:
     """Patella with its cartilage, the tendons above and below it, Hoffa's fat pad, joint fluid."""
-    patella = _oval(person, side, (98, 42, 512), (22, 10, 21), square=0.25)
-    behind = _oval(person, side, (98, 37, 512), (21, 9.5, 18))
-    pad = _oval(person, side, (98, 30, 478), (25, 15, 20))
-    pouch = _oval(person, side, (98, 32, 548), (22, 1.2 * fluid + 0.8, 24)) | _oval(
-        person, side, (98, 26, 512), (26, 1.2 + fluid, 16)
-    )
-    made = [paint(pad, "fat", Layer.SEAM), paint(pouch, "joint fluid", Layer.CONTENT)]
-    made += [paint(behind, "cartilage", Layer.BONE), *bone(patella, 1.6, "yellow marrow")]
-    made.append(paint(_oval(person, side, (98, 44.5, 470), (14, 3.2, 32), (8, 0, 0)), "tendon", Layer.BONE))
-    made.append(paint(_oval(person, side, (98, 42, 560), (19, 4.0, 36), (-4, 0, 0)), "tendon", Layer.BONE))
-    for x in (62, 134):  # fluid beside the condyles
-        made.append(
-            paint(_oval(person, side, (x, 6, 502), (1.0 + 0.9 * fluid, 16, 14)), "joint fluid", Layer.CONTENT)
-        )
-    slit = _oval(person, side, (98, -8, 475.2), (36, 24, 0.3 + 0.15 * fluid))
-    return [*made, paint(slit, "joint fluid", Layer.DETAIL, over=("cartilage",))]
+    at = partial(oval, person)
+    fluid = person.generator(61).uniform(0.4, 1.6) + 0.02 * max(person.age - 50, 0)
+    pouch = at((98, 32, 548), (22, 1.2 * fluid + 0.8, 24)) | at((98, 26, 512), (26, 1.2 + fluid, 16))
+    yield paint(at((98, 30, 478), (25, 15, 20)), "fat", Layer.SEAM)
+    yield paint(pouch, "joint fluid", Layer.CONTENT)
+    yield paint(at((98, 37, 512), (21, 9.5, 18)), "cartilage", Layer.BONE)
+    yield from bone(at((98, 42, 512), (22, 10, 21), square=0.25), 1.6, "yellow marrow")
+    yield paint(at((98, 44.5, 470), (14, 3.2, 32), (8, 0, 0)), "tendon", Layer.BONE)
+    yield paint(at((98, 42, 560), (19, 4.0, 36), (-4, 0, 0)), "tendon", Layer.BONE)
+    beside_condyles = (at((x, 6, 502), (1.0 + 0.9 * fluid, 16, 14)) for x in (62, 134))
+    yield from paints(beside_condyles, "joint fluid", Layer.CONTENT)
+    slit = at((98, -8, 475.2), (36, 24, 0.3 + 0.15 * fluid))
+    yield detail(slit, "joint fluid", over="cartilage")

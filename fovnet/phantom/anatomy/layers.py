@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from enum import IntEnum
+from functools import wraps
+from typing import ParamSpec
 
 import numpy as np
 
@@ -29,39 +31,87 @@ class Layer(IntEnum):
     DETAIL = 10
 
 
-def paint(solid: Solid, tissue: str, layer: Layer, over: tuple[str, ...] = ()) -> Paint:
+Paints = Iterator[Paint]
+"""What each file of this room gives: within a layer, what comes later is painted over what came before."""
+
+Flat = Callable[[Solid, float], Solid]
+"""The part of a solid that is at least so many mm above what the person lies on."""
+
+P = ParamSpec("P")
+
+SKIN_MM = 1.8
+
+
+def paint(solid: Solid, tissue: str, layer: Layer, over: str | tuple[str, ...] = ()) -> Paint:
     """The solid filled with a tissue by name, covering only the tissues `over` when some are named."""
-    return Paint(solid, label_of(tissue), int(layer), tuple(label_of(name) for name in over))
+    names = (over,) if isinstance(over, str) else over
+    return Paint(solid, label_of(tissue), layer, tuple(map(label_of, names)))
 
 
-def on_both_sides(make: Callable[[int], list[Paint]]) -> list[Paint]:
-    """The paints for the right side (`make(1)`) and the left side (`make(-1)`)."""
-    return make(1) + make(-1)
+def paints(solids: Iterable[Solid], tissue: str, layer: Layer, over: str | tuple[str, ...] = ()) -> Paints:
+    """Several solids of one tissue."""
+    return (paint(solid, tissue, layer, over) for solid in solids)
 
 
-def bone(solid: Solid, cortex_mm: float, marrow: str = "red marrow") -> list[Paint]:
+def detail(solid: Solid, tissue: str, over: str | tuple[str, ...] = ()) -> Paint:
+    """A solid painted over everything but later details."""
+    return paint(solid, tissue, Layer.DETAIL, over)
+
+
+def details(solids: Iterable[Solid], tissue: str, over: str | tuple[str, ...] = ()) -> Paints:
+    """Several details of one tissue."""
+    return paints(solids, tissue, Layer.DETAIL, over)
+
+
+def seam(solid: Solid) -> Paint:
+    """A plane of fat between muscles."""
+    return paint(solid, "intermuscular fat", Layer.SEAM, over="muscle")
+
+
+def on_side(right: Paints, side: int) -> Paints:
+    """Paints of the right side, or with `side` -1 their mirror images on the left."""
+    return (one if side > 0 else replace(one, solid=one.solid.mirror()) for one in right)
+
+
+def both_sides(right: Callable[P, Paints]) -> Callable[P, Paints]:
+    """What `right` gives for the right side, then its mirror image on the left."""
+    @wraps(right)
+    def both(*args: P.args, **kwargs: P.kwargs) -> Paints:
+        for side in (1, -1):
+            yield from on_side(right(*args, **kwargs), side)
+
+    return both
+
+
+def bone(solid: Solid, cortex_mm: float, marrow: str = "red marrow") -> Paints:
     """A bone: dark cortex of that thickness around marrow."""
-    return [paint(solid, "cortical bone", Layer.BONE), paint(solid.shrunk(cortex_mm), marrow, Layer.MARROW)]
+    yield paint(solid, "cortical bone", Layer.BONE)
+    yield paint(solid.shrunk(cortex_mm), marrow, Layer.MARROW)
 
 
-def limb(muscle: Solid, fat_mm: float, skin_mm: float = 1.8) -> list[Paint]:
+def covered(muscle: Solid, fat_mm: float, flat: Flat = lambda solid, _: solid) -> Paints:
+    """Fat of that thickness over a muscle, and skin; `flat` presses both flat."""
+    yield paint(flat(muscle.shrunk(-fat_mm - SKIN_MM), 0.0), "skin", Layer.SKIN)
+    yield paint(flat(muscle.shrunk(-fat_mm), SKIN_MM), "fat", Layer.FAT)
+
+
+def skinned(skin: Solid, fat_mm: float, muscle_mm: float) -> Paints:
+    """Fat and muscle at those depths under the surface of the skin."""
+    yield paint(skin, "skin", Layer.SKIN)
+    yield paint(skin.shrunk(fat_mm), "fat", Layer.FAT)
+    yield paint(skin.shrunk(muscle_mm), "muscle", Layer.MUSCLE)
+
+
+def limb(muscle: Solid, fat_mm: float) -> Paints:
     """Muscle under a layer of fat under skin."""
-    return [
-        paint(muscle.shrunk(-fat_mm - skin_mm), "skin", Layer.SKIN),
-        paint(muscle.shrunk(-fat_mm), "fat", Layer.FAT),
-        paint(muscle, "muscle", Layer.MUSCLE),
-    ]
-
-
-def hollow(solid: Solid, wall_mm: float, wall: str, content: str) -> list[Paint]:
-    """An organ with a wall of that thickness and a content."""
-    return [paint(solid, wall, Layer.ORGAN), paint(solid.shrunk(wall_mm), content, Layer.CONTENT)]
+    yield from covered(muscle, fat_mm)
+    yield paint(muscle, "muscle", Layer.MUSCLE)
 
 
 def beside(belly: Ellipsoid | Tube, mm: float, rng: np.random.Generator) -> Solid:
     """The belly of a muscle moved sideways by `mm`, which leaves a crescent uncovered: fat mostly lies on one
     side of a muscle."""
-    turn = float(rng.uniform(0, 2 * np.pi))
+    turn = rng.uniform(0, 2 * np.pi)
     right, ahead = mm * float(np.cos(turn)), mm * float(np.sin(turn))
     grown = belly.shrunk(-0.2 * mm)
     if isinstance(grown, Ellipsoid):

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.anatomy.layers import Paints, seam
 from fovnet.phantom.geometry.bundles import Outline, Oval, Planes
-from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.person.traits import Person
 
 Muscle = tuple[tuple[Oval, ...], ...]
@@ -189,30 +188,22 @@ CALF: dict[str, Muscle] = {
 }
 
 
-def planes(person: Person, outline: Outline, side: int) -> list[Paint]:
-    """The fat between the muscles of a leg whose muscle fills `outline`: thin in lean and muscular people,
-    wide with muscle atrophy."""
-    thick = float(
-        np.clip(0.7 + 4.0 * person.marbling + 0.015 * person.fat_mm + 2.0 * (1 - person.brawn), 0.7, 3.2)
-    )
-    made = []
+def planes(person: Person, outline: Outline, side: int) -> Paints:
+    """The fat between the muscles of a leg, of which `outline` is the right one's: thin in lean and muscular
+    people, wide with muscle atrophy."""
+    atrophied = 0.7 + 4.0 * person.marbling + 0.015 * person.fat_mm + 2.0 * (1 - person.brawn)
+    thick = float(np.clip(atrophied, 0.7, 3.2))
     for number, (heights, muscles) in enumerate(((THIGH_MM, THIGH), (CALF_MM, CALF))):
-        place = 711 + 2 * number + (side > 0)
+        # the muscles of a person are the same on both sides, but for small shifts
+        common, place = person.generator(710 + 10 * number), 711 + 2 * number + (side > 0)
         # recipes before 16 restarted the generator for every muscle: all moved alike
         rng = person.generator(place)
         drawn = tuple(
             _drawn(muscle, rng if person.placed else person.generator(place), 0.03)
-            for muscle in _built(person, muscles, number)
+            for muscle in [_drawn(muscle, common, 0.045) for muscle in muscles.values()]
         )
-        between = Planes(outline, side, heights, drawn, thick)
-        made.append(paint(between, "intermuscular fat", Layer.SEAM, over=("muscle",)))
-    return made
-
-
-def _built(person: Person, muscles: dict[str, Muscle], number: int) -> list[Muscle]:
-    """The muscles of this person, the same on both sides."""
-    rng = person.generator(710 + 10 * number)
-    return [_drawn(muscle, rng, 0.045) for muscle in muscles.values()]
+        between = Planes(outline if side > 0 else outline.mirror(), side, heights, drawn, thick)
+        yield seam(between)
 
 
 def _drawn(muscle: Muscle, rng: np.random.Generator, mobile: float) -> Muscle:

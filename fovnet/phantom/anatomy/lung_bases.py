@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.phantom.anatomy.belly import cavity, dome_mm
-from fovnet.phantom.anatomy.layers import Layer, paint
-from fovnet.phantom.geometry.raster import Paint
+from fovnet.phantom.anatomy.layers import Layer, Paints, paint
 from fovnet.phantom.geometry.solids import Loft
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
@@ -21,28 +20,23 @@ BELOW_DOME_MM = 20.0
 """The recess is drawn below this level; above it the dome itself leaves space for the lung."""
 
 
-def parts(person: Person) -> list[Paint]:
+def parts(person: Person) -> Paints:
     """The lung in the recess of both sides and the 3 mm of diaphragm that separate it from liver and
     spleen."""
-    wall, within = (
-        _wall(person),
-        ("liver", "spleen", "visceral fat", "muscle", "bowel wall", "stomach content"),
-    )
-    inner = _inner(person, wall)
-    low = wall.table[0][0]
-    return [
-        # no lung remains below
-        paint(Box((-150.0, -100.0, 1130.0), (150.0, 110.0, low)), "muscle", Layer.CAVITY, ("lung",)),
-        paint(wall - inner.shrunk(3.0), "muscle", Layer.CONTENT, within),
-        paint(wall - inner, "lung", Layer.CONTENT, within),
-    ]
+    wall = _wall(person)
+    inner, low = _inner(person, wall), wall.table[0][0]
+    within = ("liver", "spleen", "visceral fat", "muscle", "bowel wall", "stomach content")
+    # no lung remains below
+    yield paint(Box((-150.0, -100.0, 1130.0), (150.0, 110.0, low)), "muscle", Layer.CAVITY, "lung")
+    yield paint(wall - inner.shrunk(3.0), "muscle", Layer.CONTENT, within)
+    yield paint(wall - inner, "lung", Layer.CONTENT, within)
 
 
 def reach_mm(person: Person) -> tuple[float, float]:
     """How far below the dome the lung reaches behind, and its thickness there 2 cm below the dome, mm."""
     rng = person.generator(39)
     deep = float(np.clip(rng.normal(95, 18) + 0.8 * person.breath_mm, 55, 140))
-    return deep, float(rng.uniform(16, 32))
+    return deep, rng.uniform(16, 32)
 
 
 def _wall(person: Person) -> Loft:
@@ -50,11 +44,7 @@ def _wall(person: Person) -> Loft:
     top, deep = dome_mm(person) - BELOW_DOME_MM, reach_mm(person)[0]
     room = cavity(person)
     heights = np.linspace(dome_mm(person) - deep, top, 9)
-    at = np.clip(np.rint(heights - room.table[0][0]), 0, len(room.profile) - 1).astype(int)
-    return Loft(
-        tuple((float(z), *row) for z, row in zip(heights, room.profile[at].tolist(), strict=True)),
-        square=room.square,
-    )
+    return Loft(tuple(np.column_stack([heights, *room.at(heights)]).tolist()), square=room.square)
 
 
 def _inner(person: Person, wall: Loft) -> Loft:

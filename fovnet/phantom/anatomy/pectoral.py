@@ -3,13 +3,13 @@ distance."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, paint
-from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Bools, Filling, Floats, Loft, Solid
+from fovnet.phantom.anatomy.layers import Layer, Paints, paint
+from fovnet.phantom.geometry.solids import Bools, Filling, Floats, Loft, Point
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
@@ -31,33 +31,25 @@ class Front:
     more_mm: float
     sloped_mm: float
     wavy_mm: float
-    waves: tuple[tuple[float, float, float], ...]
+    waves: tuple[Point, ...]
 
     def plain_mm(self, x: Floats, z: Floats) -> Floats:
         """y of the front of the trunk's muscle; 40 mm farther back beside the trunk."""
-        at = np.clip(np.rint(z - self.muscle.table[0][0]), 0, len(self.muscle.profile) - 1).astype(np.intp)
-        cx, cy, a, front = (self.muscle.profile[:, column][at] for column in range(4))
+        cx, cy, a, front, _ = self.muscle.at(z)
         square = np.float32(max(self.muscle.square, 1e-3))
         across = np.square((x - cx) / np.maximum(a, np.float32(1)))
         # of (1 - s) v² + s v⁴, solved for v²
         left = 1 - (1 - square) * across - square * across * across
         root = np.sqrt(np.maximum((1 - square) ** 2 + 4 * square * left, 0))
-        return np.asarray(
-            cy
-            + front * np.sqrt(np.maximum(root - (1 - square), 0) / (2 * square))
-            - np.where(left < 0, 40, 0)
-        )
+        ahead = front * np.sqrt(np.maximum(root - (1 - square), 0) / (2 * square))
+        return np.asarray(cy + ahead - np.where(left < 0, 40, 0))
 
     def added_mm(self, x: Floats, z: Floats) -> Floats:
         """The thickness of the muscle minus PLAIN_MM; 0 at its edges."""
         beside, (near, far), (low, high) = np.abs(x), BESIDE_MM, HEIGHTS_MM
         out, up = (beside - near) / (far - near), (z - low) / (high - low)
-        fade = (
-            np.clip(6 * out, 0, 1)
-            * np.clip(5 * (1 - out), 0, 1)
-            * np.clip(6 * up, 0, 1)
-            * np.clip(5 * (1 - up), 0, 1)
-        )
+        edges = (6 * out, 5 * (1 - out), 6 * up, 5 * (1 - up))
+        fade = reduce(np.multiply, (np.clip(edge, 0, 1) for edge in edges))
         wavy = sum(
             np.sin(np.float32(kx) * beside + np.float32(kz) * z + np.float32(phase))
             for kx, kz, phase in self.waves
@@ -67,7 +59,7 @@ class Front:
 
     def at_mm(self, x: Floats, z: Floats) -> Floats:
         """y of the muscle's front."""
-        return np.asarray(self.plain_mm(x, z) + self.added_mm(x, z))
+        return self.plain_mm(x, z) + self.added_mm(x, z)
 
 
 @dataclass(frozen=True)
@@ -76,33 +68,27 @@ class Relief(Filling):
     `hollow`, where it is thinner."""
 
     front: Front
-    region: Box
     hollow: bool
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         plain, added = self.front.plain_mm(x, z), self.front.added_mm(x, z)
         between = (y <= plain) & (y > plain + added) if self.hollow else (y > plain) & (y <= plain + added)
-        return np.asarray(between & self.region.inside(x, y, z))
-
-    def shrunk(self, mm: float) -> Solid:
-        return replace(self, region=self.region.shrunk(mm))
+        return between & self.region.inside(x, y, z)
 
 
 def front(person: Person, muscle: Loft) -> Front:
     """The front of this woman's chest: pectoral muscles of 5 to 20 mm, thinner below and medially."""
     rng = person.generator(7310)
     more, sloped, wavy = rng.uniform((-3.0, 0.0, 0.5), (5.0, 7.0, 3.0)).tolist()
-    waves = [(*rng.normal(0, 2 * np.pi / 70, 2).tolist(), float(rng.uniform(0, 6.3))) for _ in range(3)]
-    return Front(muscle, more * person.brawn, sloped, wavy, tuple((a, b, c) for a, b, c in waves))
+    waves = [(*rng.normal(0, 2 * np.pi / 70, 2).tolist(), rng.uniform(0, 6.3)) for _ in range(3)]
+    return Front(muscle, more * person.brawn, sloped, wavy, tuple(waves))
 
 
-def pectoral(chest: Front) -> list[Paint]:
+def pectoral(chest: Front) -> Paints:
     """Muscle where it is thicker than the trunk's plain one, and fat where it is thinner; skin is not
     changed."""
-    made: list[Paint] = []
     (near, far), (low, high) = BESIDE_MM, HEIGHTS_MM
-    for ends in ((near, far), (-far, -near)):
-        region = Box((ends[0], 20.0, low), (ends[1], 150.0, high))
-        made.append(paint(Relief(chest, region, False), "muscle", Layer.SEAM, over=("fat",)))
-        made.append(paint(Relief(chest, region, True), "fat", Layer.SEAM, over=("muscle",)))
-    return made
+    for left, right in ((near, far), (-far, -near)):
+        region = Box((left, 20.0, low), (right, 150.0, high))
+        yield paint(Relief(region, chest, False), "muscle", Layer.SEAM, over="fat")
+        yield paint(Relief(region, chest, True), "fat", Layer.SEAM, over="muscle")

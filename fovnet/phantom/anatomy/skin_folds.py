@@ -6,28 +6,26 @@ Lengths in mm of the written anatomy, as in `trunk`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.anatomy.layers import Paints, covered
 from fovnet.phantom.anatomy.trunk import on_table, under_skin
-from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Ellipsoid
 from fovnet.phantom.person.traits import Person
 
 
-def rolls(person: Person) -> list[Paint]:
+def rolls(person: Person) -> Paints:
     """The rolls of this person's figure, paired ones on both sides with thicknesses that differ by up to a
     fifth."""
-    made: list[Paint] = []
     for roll in _rolls(person, person.generator(961)):
-        made.append(paint(on_table(person, roll.shrunk(-1.8)), "skin", Layer.SKIN))
-        made.append(paint(on_table(person, roll, 1.8), "fat", Layer.FAT))
-    return made
+        yield from covered(roll, 0.0, partial(on_table, person))
 
 
-def _rolls(person: Person, rng: np.random.Generator) -> list[Ellipsoid]:
+def _rolls(person: Person, rng: np.random.Generator) -> Iterator[Ellipsoid]:
     of = person.figure
-    made = []
     # Protrusion; least and most of: distance behind the middle, height, half axes laterally, to the front and
     # up.
     for out_mm, low, high in (
@@ -37,33 +35,18 @@ def _rolls(person: Person, rng: np.random.Generator) -> list[Ellipsoid]:
     ):
         behind, z, *semi = rng.uniform(low, high).tolist()
         for side in (1, -1):
-            out = out_mm * float(rng.uniform(0.8, 1.0))
+            out = out_mm * rng.uniform(0.8, 1.0)
             if out:
                 x = side * (_reach_mm(person, z, behind, side) + out - semi[0])
-                made.append(
-                    Ellipsoid(
-                        (x, -behind, z), (semi[0], semi[1], semi[2]),
-                        (0.0, 0.0, float(side * rng.uniform(-15, 25))),
-                    )
-                )
+                yield Ellipsoid((x, -behind, z), tuple(semi), (0.0, 0.0, side * rng.uniform(-15, 25)))
     z, wide, deep, tall = rng.uniform((965, 95, 40, 34), (1010, 150, 60, 60)).tolist()
     if of.apron_mm:
-        _, cy, _, front, _ = _row(person, z)
-        made.append(Ellipsoid((0.0, cy + front + of.apron_mm - deep, z), (wide, deep, tall)))
-    return made
-
-
-def _row(person: Person, z: float) -> list[float]:
-    """Centre x, centre y, half width, front and back of the trunk with its fat at a height."""
-    outline = under_skin(person)
-    return [
-        float(value)
-        for value in outline.profile[int(np.clip(z - outline.table[0][0], 0, len(outline.profile) - 1))]
-    ]
+        _, cy, _, front, _ = under_skin(person).below(z).tolist()
+        yield Ellipsoid((0.0, cy + front + of.apron_mm - deep, z), (wide, deep, tall))
 
 
 def _reach_mm(person: Person, z: float, behind_mm: float, side: int) -> float:
     """Lateral extent of the fat to that side at a height and `behind_mm` behind the middle, for an elliptical
     outline."""
-    cx, cy, a, _, back = _row(person, z)
-    return side * cx + a * float(np.sqrt(max(1 - ((cy + behind_mm) / back) ** 2, 0.2)))
+    cx, cy, a, _, back = under_skin(person).below(z).tolist()
+    return float(side * cx + a * np.sqrt(max(1 - ((cy + behind_mm) / back) ** 2, 0.2)))

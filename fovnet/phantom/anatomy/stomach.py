@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fovnet.phantom.anatomy.belly import dome_mm
-from fovnet.phantom.anatomy.layers import Layer, paint
-from fovnet.phantom.geometry.raster import Paint
+from fovnet.phantom.anatomy.layers import Paints, detail
 from fovnet.phantom.geometry.solids import Side
 from fovnet.phantom.geometry.tissue_structure import Box, Sheets
 from fovnet.phantom.person.traits import Person
@@ -13,18 +12,17 @@ FILLINGS = {"fluid": 0.4, "gas": 0.25, "food": 0.15, "folds": 0.2}
 """Shares of the contents: people are scanned fasting or not, and swallow air in both cases."""
 
 
-def parts(person: Person) -> list[Paint]:
+def parts(person: Person) -> Paints:
     """What replaces the fluid; nothing for a stomach that keeps fluid under the gas in front."""
     rng, top = person.generator(904), dome_mm(person)
-    kind = str(rng.choice(list(FILLINGS), p=list(FILLINGS.values())))
+    kind = rng.choice(list(FILLINGS), p=list(FILLINGS.values()))
     room = Box((-130.0, -60.0, top - 190), (60.0, 110.0, top + 10))
     if kind == "gas":       # in front in a supine person, at times as far as the back of the fundus
-        level = Side((0.0, 1.0 if person.prone else -1.0, 0.0), float(rng.uniform(-12, 30)))
-        return [paint(room & level, "gas", Layer.DETAIL, over=("stomach content",))]
-    if kind == "food":
-        return [paint(room, "stool", Layer.DETAIL, over=("stomach content",))]
-    if kind == "folds":     # rugae are 3 to 5 mm thick where the stomach is empty
-        a, b, c = rng.uniform(0, 6, 3).tolist()
-        rugae = Sheets(room, (22.0, 18.0, 26.0), float(rng.uniform(0.45, 0.8)), (a, b, c))
-        return [paint(rugae, "bowel wall", Layer.DETAIL, over=("stomach content",))]
-    return []
+        level = Side((0.0, 1.0 if person.prone else -1.0, 0.0), rng.uniform(-12, 30))
+        yield detail(room & level, "gas", over="stomach content")
+    elif kind == "food":
+        yield detail(room, "stool", over="stomach content")
+    elif kind == "folds":   # rugae are 3 to 5 mm thick where the stomach is empty
+        phase = tuple(rng.uniform(0, 6, 3).tolist())
+        rugae = Sheets(room, (22.0, 18.0, 26.0), rng.uniform(0.45, 0.8), phase)
+        yield detail(rugae, "bowel wall", over="stomach content")

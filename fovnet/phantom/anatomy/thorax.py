@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, paint
-from fovnet.phantom.anatomy.trunk import OUTLINE, column_y, muscular_trunk
-from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Ellipsoid, Loft, mirrored, tube
+from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint, paints, seam
+from fovnet.phantom.anatomy.trunk import OUTLINE, column_y, girdle, muscular_trunk
+from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, tube
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
@@ -46,10 +45,10 @@ def lung(person: Person, side: int) -> Loft:
     return Loft(tuple(rows), square=0.2)
 
 
-def lungs(person: Person) -> list[Paint]:
+def lungs(person: Person) -> Paints:
     """Both lungs with their branching vessels, and the air in trachea and bronchi."""
     rng = person.generator(21)
-    made = [paint(lung(person, side), "lung", Layer.CAVITY) for side in (1, -1)]
+    yield from paints((lung(person, side) for side in (1, -1)), "lung", Layer.CAVITY)
     for side in (1, -1):
         root = np.array([side * 24.0, -22.0, 1368.0])
         for _ in range(13):
@@ -57,75 +56,65 @@ def lungs(person: Person) -> list[Paint]:
             out *= rng.uniform(50, 85) / np.linalg.norm(out)
             bend = root + 0.5 * out + rng.normal(0, 8, 3)
             branch = tube([root, bend, root + out], [rng.uniform(3.5, 5.5), 2.4, 1.2], step_mm=20)
-            made.append(paint(branch, "venous blood", Layer.ORGAN, over=("lung",)))
-    return made + _airways()
-
-
-def _airways() -> list[Paint]:
+            yield paint(branch, "venous blood", Layer.ORGAN, over="lung")
     trachea = tube([(0, 22, 1512), (0, 14, 1470), (0, -2, 1425), (0, -16, 1384)], [8.5, 8.5, 8.5, 8.0])
-    made = [paint(trachea.shrunk(-2), "cartilage", Layer.ORGAN), paint(trachea, "gas", Layer.CONTENT)]
+    yield paint(trachea.shrunk(-2), "cartilage", Layer.ORGAN)
+    yield paint(trachea, "gas", Layer.CONTENT)
     for side, low in ((1, 1352), (-1, 1356)):
         bronchus = tube([(0, -16, 1386), (side * 20, -22, 1370), (side * 40, -26, low)], [7.0, 6.0, 3.5])
-        made += [
-            paint(bronchus.shrunk(-1.5), "bowel wall", Layer.ORGAN),
-            paint(bronchus, "gas", Layer.CONTENT),
-        ]
-    return made
+        yield paint(bronchus.shrunk(-1.5), "bowel wall", Layer.ORGAN)
+        yield paint(bronchus, "gas", Layer.CONTENT)
 
 
-def mediastinum(person: Person) -> list[Paint]:
+MEDIASTINUM = Loft(
+    (
+        (1180, 0, -30, 22, 26, 52), (1240, -4, -26, 22, 36, 50), (1275, -6, -10, 24, 84, 66),
+        (1330, -4, -10, 20, 86, 66), (1385, 0, -8, 22, 58, 66), (1430, 0, -8, 24, 40, 50),
+        (1470, 0, -4, 24, 30, 36),
+    ),
+    square=0.1,
+)
+
+
+def mediastinum(person: Person) -> Paints:
     """Fat between the lungs, the heart with four chambers, oesophagus."""
-    space = Loft(
-        (
-            (1180, 0, -30, 22, 26, 52),
-            (1240, -4, -26, 22, 36, 50),
-            (1275, -6, -10, 24, 84, 66),
-            (1330, -4, -10, 20, 86, 66),
-            (1385, 0, -8, 22, 58, 66),
-            (1430, 0, -8, 24, 40, 50),
-            (1470, 0, -4, 24, 30, 36),
-        ),
-        square=0.1,
-    )
-    made = [paint(space, "visceral fat", Layer.CAVITY), *_under_the_heart(person)]
+    yield paint(MEDIASTINUM, "visceral fat", Layer.CAVITY)
+    yield from _under_the_heart(person)
     gullet = tube(
         [(-3, -2, 1510), (-4, -10, 1440), (-6, column_y(1350) + 26, 1350), (-14, column_y(1260) + 30, 1262)],
         6.5, step_mm=30,
     )
-    made += [paint(gullet, "muscle", Layer.ORGAN), paint(gullet.shrunk(4.0), "mucosa", Layer.CONTENT)]
-    return made + _heart(person)
+    yield paint(gullet, "muscle", Layer.ORGAN)
+    yield paint(gullet.shrunk(4.0), "mucosa", Layer.CONTENT)
+    yield from _heart(person)
 
 
-def _under_the_heart(person: Person) -> list[Paint]:
+def _under_the_heart(person: Person) -> Paints:
     """The middle of the diaphragm, on which the heart lies, and the left lobe of the liver just below,
     between the two domes."""
     left = ventricles(person)[0]
     top = min(float(left.box[0, 2]) + 7.0, LIVER_TOP_MM - 6.0 - person.lowered_mm)
     saddle = Ellipsoid((-16.0, 26.0, top - 46.0), (66.0, 62.0, 46.0))
     where = ("visceral fat", "lung", "muscle")
-    return [
-        paint(saddle, "muscle", Layer.CAVITY, where),
-        paint(saddle.shrunk(3.0), "liver", Layer.ORGAN, where),
-    ]
+    yield paint(saddle, "muscle", Layer.CAVITY, where)
+    yield paint(saddle.shrunk(3.0), "liver", Layer.ORGAN, where)
 
 
 LIVER_TOP_MM = 1270.0
 """Top of the liver at `lowered_mm` 0, as in `belly`; no part of the liver may be drawn above."""
 
 
-def pectorals(person: Person) -> list[Paint]:
+def pectorals(person: Person) -> Paints:
     """Fat between the pectoral muscles and the ribs: a band that follows the chest on either side of the
     sternum."""
     trunk, thick = muscular_trunk(person), 8.5 * person.brawn
-    seam = trunk.shrunk(thick) - trunk.shrunk(thick + 0.9 + 0.03 * person.fat_mm)
-    sides = (
-        Box((20.0, 20.0, 1270.0), (130.0, 125.0, 1410.0)),
-        Box((-130.0, 20.0, 1270.0), (-20.0, 125.0, 1410.0)),
-    )
-    return [paint(side & seam, "intermuscular fat", Layer.SEAM, over=("muscle",)) for side in sides]
+    band = trunk.shrunk(thick) - trunk.shrunk(thick + 0.9 + 0.03 * person.fat_mm)
+    for low, high in ((20.0, 130.0), (-130.0, -20.0)):
+        side = Box((low, 20.0, 1270.0), (high, 125.0, 1410.0))
+        yield seam(side & band)
 
 
-def between_ribs(person: Person) -> list[Paint]:
+def between_ribs(person: Person) -> Paints:
     """The intercostal muscles, flush with the inner side of the ribs, so that the lung does not surround
     ribs.
 
@@ -135,11 +124,8 @@ def between_ribs(person: Person) -> list[Paint]:
     rows = zip(muscular_trunk(person).table, OUTLINE, strict=True)
     table = [row for row, (written, *_) in rows if 1160.0 < written < 1400.0]
     inner = Loft(tuple((*row[:3], min(row[3], 150.0) - 17.5, row[4] - 17.5, row[5] - 22.5) for row in table))
-    return [
-        paint(
-            Loft(tuple(table), square=person.figure.square) - inner, "muscle", Layer.CONTENT, over=("lung",)
-        )
-    ]
+    chest = Loft(tuple(table), square=person.figure.square)
+    yield paint(chest - inner, "muscle", Layer.CONTENT, over="lung")
 
 
 HEART_TURN_DEG = (0.0, -28.0, -38.0)
@@ -147,20 +133,14 @@ HEART_TURN_DEG = (0.0, -28.0, -38.0)
 right ventricle."""
 
 
-def chamber(
-    person: Person, offset_mm: tuple[float, float, float], semi_mm: tuple[float, float, float],
-    turned: bool = True,
-) -> Ellipsoid:
+def chamber(person: Person, offset_mm: Point, semi_mm: Point, turned: bool = True) -> Ellipsoid:
     """An ellipsoid about the heart's middle, moved with the breath and scaled to this person's heart."""
-    grow = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32)) * (
-        1.0 if person.age > 15 else 0.88
-    )
+    grow = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32))
+    grow *= 1.0 if person.age > 15 else 0.88
     dx, dy, dz = (grow * mm for mm in offset_mm)
-    a, b, c = (grow * mm for mm in semi_mm)
-    return Ellipsoid(
-        (dx - 24.0, dy + 26.0, dz + 1306.0 - 0.4 * person.lowered_mm), (a, b, c),
-        HEART_TURN_DEG if turned else (0.0, 0.0, 0.0),
-    )
+    centre = (dx - 24.0, dy + 26.0, dz + 1306.0 - 0.4 * person.lowered_mm)
+    semi = tuple(grow * mm for mm in semi_mm)
+    return Ellipsoid(centre, semi, HEART_TURN_DEG if turned else (0.0, 0.0, 0.0))
 
 
 def ventricles(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
@@ -169,95 +149,64 @@ def ventricles(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
     return chamber(person, (-22, 0, -6), (45, 32, 33)), chamber(person, (11, 22, -7), (43, 24, 35))
 
 
-def _heart(person: Person) -> list[Paint]:
+def _heart(person: Person) -> Paints:
     """The heart: apex to the left, to the front, and down."""
     sac = chamber(person, (0, 0, 0), (64, 44, 42))
     left, right = ventricles(person)
-    atria = (
-        chamber(person, (22, -28, 12), (32, 20, 26), turned=False),
-        chamber(person, (46, 6, 2), (25, 28, 34), turned=False),
-    )
-    made = [paint(sac.shrunk(-1.5), "visceral fat", Layer.ORGAN)]
-    made += [paint(right.shrunk(-6.0 - 0.08 * person.fat_mm), "visceral fat", Layer.ORGAN)]
-    made.append(paint(right.shrunk(-3.5), "myocardium", Layer.CONTENT))
-    made += [paint(atrium.shrunk(-2.5), "myocardium", Layer.CONTENT) for atrium in atria]
-    made += [paint(right, "venous blood", Layer.VESSEL), paint(left, "myocardium", Layer.VESSEL)]
-    made += [paint(left.shrunk(10.0), "arterial blood", Layer.VESSEL)]
-    made += [paint(atria[0], "arterial blood", Layer.VESSEL), paint(atria[1], "venous blood", Layer.VESSEL)]
-    return made
+    left_atrium = chamber(person, (22, -28, 12), (32, 20, 26), turned=False)
+    right_atrium = chamber(person, (46, 6, 2), (25, 28, 34), turned=False)
+    yield paint(sac.shrunk(-1.5), "visceral fat", Layer.ORGAN)
+    yield paint(right.shrunk(-6.0 - 0.08 * person.fat_mm), "visceral fat", Layer.ORGAN)
+    yield paint(right.shrunk(-3.5), "myocardium", Layer.CONTENT)
+    yield paint(left_atrium.shrunk(-2.5), "myocardium", Layer.CONTENT)
+    yield paint(right_atrium.shrunk(-2.5), "myocardium", Layer.CONTENT)
+    yield paint(right, "venous blood", Layer.VESSEL)
+    yield paint(left, "myocardium", Layer.VESSEL)
+    yield paint(left.shrunk(10.0), "arterial blood", Layer.VESSEL)
+    yield paint(left_atrium, "arterial blood", Layer.VESSEL)
+    yield paint(right_atrium, "venous blood", Layer.VESSEL)
 
 
-def great_vessels(person: Person) -> list[Paint]:
+def great_vessels(person: Person) -> Paints:
     """Aorta to its bifurcation and the iliac arteries, both venae cavae, the pulmonary trunk, and the vessels
     of the neck."""
     wide = 1.0 + 0.004 * (person.age - 50)
-    back = [
-        (
-            float(np.interp(z, [1180, 1270], [-8.0, -24.0])),
-            column_y(z) + float(np.interp(z, [1180, 1270], [33.0, 18.0])), z,
-        )
-        for z in (1390.0, 1330.0, 1270.0, 1210.0, 1150.0, 1100.0, 1058.0)
-    ]
+    heights = (1390.0, 1330.0, 1270.0, 1210.0, 1150.0, 1100.0, 1058.0)
+    x, ahead = (np.interp(heights, [1180, 1270], ends) for ends in ([-8.0, -24.0], [33.0, 18.0]))
+    back = np.stack([x, [column_y(z) for z in heights] + ahead, heights], axis=1)
     arch = [(-4, 8, 1325), (6, 20, 1362), (4, 16, 1398), (-6, 0, 1412), (-14, -14, 1408), *back]
-    made = [
-        paint(
-            tube(arch, [15.0 * wide] * 3 + [13.0 * wide] * 5 + [10.5 * wide] * 4, step_mm=18),
-            "arterial blood", Layer.VESSEL,
-        )
-    ]
+    aorta = tube(arch, [15.0 * wide] * 3 + [13.0 * wide] * 5 + [10.5 * wide] * 4, step_mm=18)
+    yield paint(aorta, "arterial blood", Layer.VESSEL)
     lower = [(18.0, column_y(z) + 32, z) for z in (1052.0, 1100.0, 1150.0, 1200.0)]
-    made.append(
-        paint(
-            tube([*lower, (22, 2, 1262), (22, 14, 1300)], [10, 10.5, 11, 12, 12.5, 13]), "venous blood",
-            Layer.VESSEL,
-        )
+    veins = (
+        tube([*lower, (22, 2, 1262), (22, 14, 1300)], [10, 10.5, 11, 12, 12.5, 13]),
+        tube([(20, 14, 1320), (22, 10, 1370), (20, 12, 1425)], 9.5),
+        tube([(-16, 34, 1335), (-20, 20, 1365), (-16, -4, 1374)], 13.0),
+        *(tube([(-14, -6, 1374), (side * 24, -14, 1372), (side * 40, -20, 1368)], [10, 9, 7])
+          for side in (1, -1)),
     )
-    made.append(
-        paint(tube([(20, 14, 1320), (22, 10, 1370), (20, 12, 1425)], 9.5), "venous blood", Layer.VESSEL)
-    )
-    made.append(
-        paint(tube([(-16, 34, 1335), (-20, 20, 1365), (-16, -4, 1374)], 13.0), "venous blood", Layer.VESSEL)
-    )
-    made += [
-        paint(
-            tube([(-14, -6, 1374), (side * 24, -14, 1372), (side * 40, -20, 1368)], [10, 9, 7]),
-            "venous blood", Layer.VESSEL,
-        )
-        for side in (1, -1)
-    ]
-    for side in (1, -1):
-        neck = [
-            mirrored(p, side)
-            for p in ((8, 8, 1412), (18, 8, 1450), (26, 8, 1500), (27, 2, 1545), (24, -8, 1595))
-        ]
-        made.append(paint(tube(neck, [5.5, 4.0, 3.6, 3.4, 2.8]), "arterial blood", Layer.VESSEL))
-        vein = [mirrored(p, side) for p in ((18, 14, 1422), (32, 10, 1460), (36, 4, 1520), (32, -8, 1590))]
-        made.append(paint(tube(vein, [7.5, 6.5, 5.5, 4.5]), "venous blood", Layer.VESSEL))
-        made.append(
-            paint(
-                tube(
-                    [
-                        mirrored((x, y, z + person.borders.girdle_mm(x)), side)
-                        for x, y, z in ((10, 8, 1420), (70, 12, 1432), (120, 6, 1415), (150, 0, 1385))
-                    ],
-                    5.5,
-                ),
-                "venous blood",
-                Layer.VESSEL,
-            )
-        )
-        made += _iliacs(side)
-    return made
+    yield from paints(veins, "venous blood", Layer.VESSEL)
+    yield from _from_neck_to_groin(person)
 
 
-def _iliacs(side: int) -> list[Paint]:
-    artery = [
-        mirrored(p, side)
-        for p in ((4, 4, 1056), (30, -8, 1020), (54, 8, 980), (72, 46, 935), (80, 60, 895), (84, 50, 840))
-    ]
-    vein = [
-        mirrored(p, side)
-        for p in ((10, 0, 1050), (30, -18, 1015), (56, -4, 975), (64, 42, 932), (70, 54, 895), (76, 42, 840))
-    ]
-    made = [paint(tube(artery, [7.0, 6.0, 5.0, 4.8, 4.8, 4.2]), "arterial blood", Layer.VESSEL)]
-    return [*made, paint(tube(vein, [8.5, 7.0, 6.0, 5.5, 5.5, 4.8]), "venous blood", Layer.VESSEL)]
+@both_sides
+def _from_neck_to_groin(person: Person) -> Paints:
+    """Carotid artery, jugular and subclavian vein, iliac artery and vein."""
+    neck = tube(
+        [(8, 8, 1412), (18, 8, 1450), (26, 8, 1500), (27, 2, 1545), (24, -8, 1595)],
+        [5.5, 4.0, 3.6, 3.4, 2.8],
+    )
+    jugular = tube([(18, 14, 1422), (32, 10, 1460), (36, 4, 1520), (32, -8, 1590)], [7.5, 6.5, 5.5, 4.5])
+    way = girdle(person, ((10, 8, 1420), (70, 12, 1432), (120, 6, 1415), (150, 0, 1385)))
+    yield paint(neck, "arterial blood", Layer.VESSEL)
+    yield from paints((jugular, tube(way, 5.5)), "venous blood", Layer.VESSEL)
+    artery = tube(
+        [(4, 4, 1056), (30, -8, 1020), (54, 8, 980), (72, 46, 935), (80, 60, 895), (84, 50, 840)],
+        [7.0, 6.0, 5.0, 4.8, 4.8, 4.2],
+    )
+    vein = tube(
+        [(10, 0, 1050), (30, -18, 1015), (56, -4, 975), (64, 42, 932), (70, 54, 895), (76, 42, 840)],
+        [8.5, 7.0, 6.0, 5.5, 5.5, 4.8],
+    )
+    yield paint(artery, "arterial blood", Layer.VESSEL)
+    yield paint(vein, "venous blood", Layer.VESSEL)

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy.belly import dome_mm, lobes
-from fovnet.phantom.anatomy.layers import Layer, paint
+from fovnet.phantom.anatomy.layers import Layer, Paints, paints
 from fovnet.phantom.anatomy.thorax import apex_mm, lung
-from fovnet.phantom.geometry.raster import Paint
 from fovnet.phantom.geometry.solids import Solid, tube
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
@@ -32,31 +31,28 @@ BELOW_DOME_MM = 60.0
 deep."""
 
 
-def parts(person: Person) -> list[Paint]:
+def parts(person: Person) -> Paints:
     """The vessels of both lungs and of the liver, painted over these tissues only."""
     rng, top = person.generator(900), dome_mm(person)
-    made = []
     for side in (1, -1):
         within = lung(person, side).shrunk(8.0)
         (x0, y0, _), (x1, y1, _) = within.box.tolist()
         ends = _points(within, Box((x0, y0, top - BELOW_DOME_MM), (x1, y1, apex_mm(person))), LUNG_ENDS, rng)
-        stems = forks(np.array(HILUM_MM) * (side, 1, 1), ends, float(rng.uniform(1.0, 1.5)), rng)
-        made += [paint(stem, "venous blood", Layer.CONTENT, over=("lung",)) for stem in stems]
-    liver, room = lobes(person)[0].solid, Box((-70.0, -80.0, top - 150), (140.0, 90.0, top - 8))
+        stems = forks(np.array(HILUM_MM) * (side, 1, 1), ends, rng.uniform(1.0, 1.5), rng)
+        yield from paints(stems, "venous blood", Layer.CONTENT, over="lung")
+    liver, room = next(lobes(person)).solid, Box((-70.0, -80.0, top - 150), (140.0, 90.0, top - 8))
     # hepatic veins to the vena cava, portal ones from the hilum
     for start in ((22.0, -6.0, top - 28), (26.0, 4.0, top - 105)):
-        stems = forks(
-            np.array(start), _points(liver, room, LIVER_ENDS, rng), float(rng.uniform(0.8, 1.2)), rng
-        )
-        made += [paint(stem, "venous blood", Layer.CONTENT, over=("liver",)) for stem in stems]
-    return made
+        ends = _points(liver, room, LIVER_ENDS, rng)
+        stems = forks(np.array(start), ends, rng.uniform(0.8, 1.2), rng)
+        yield from paints(stems, "venous blood", Layer.CONTENT, over="liver")
 
 
 def _points(solid: Solid, room: Box, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """(up to `count`, 3) mm: random points in the intersection of solid and room."""
     tried = rng.uniform(room.low, room.high, (6 * count, 3))
     x, y, z = tried.T.astype(np.float32)
-    return np.asarray(tried[solid.inside(x, y, z)][:count])
+    return tried[solid.inside(x, y, z)][:count]
 
 
 def forks(

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.anatomy.layers import Layer, bone, paint
-from fovnet.phantom.geometry.raster import Paint
-from fovnet.phantom.geometry.solids import Bools, Floats, Solid, every_mm
+from fovnet.phantom.anatomy.layers import Layer, Paints, bone, paint, seam
+from fovnet.phantom.geometry.solids import Bools, Floats, Solid, Stack
 from fovnet.phantom.person.traits import Person
 
 
 @dataclass(frozen=True)
-class Blade(Solid):
+class Blade(Stack):
     """An upright plate, S-shaped in every axial slice from a posterior to an anterior end, bent outwards in
     front by `bow`.
 
@@ -34,25 +32,16 @@ class Blade(Solid):
         behind to 1 in front
     """
 
-    table: tuple[tuple[float, ...], ...]
     side: int
     out_mm: float = 0.0
     grown: float = 0.0
     ends: tuple[float, float] = (0.0, 1.0)
-
-    @cached_property
-    def profile(self) -> NDArray[np.float32]:
-        """(n, 6) the columns of the table after z, at every mm from the lowest."""
-        return every_mm(self.table)
+    sparse = True
 
     def parts(self) -> Iterator[Solid]:
         """Pieces two rows high: flared shapes then have small boxes."""
         for at in range(0, len(self.table) - 1, 2):
             yield replace(self, table=self.table[at : at + 3])
-
-    @property
-    def sparse(self) -> bool:
-        return True
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -63,8 +52,7 @@ class Blade(Solid):
         return np.array([low, (across.max() + far, deep.max() + far, self.table[-1][0])])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        at = np.clip(np.rint(z - self.table[0][0]), 0, len(self.profile) - 1).astype(np.intp)
-        hx, hy, fx, fy, thick, bow = (self.profile[:, column][at] for column in range(6))
+        hx, hy, fx, fy, thick, bow = self.at(z)
         long_ = np.hypot(fx - hx, fy - hy)
         ex, ey = (fx - hx) / long_, (fy - hy) / long_
         dx, dy = np.float32(self.side) * x - hx, y - hy
@@ -75,7 +63,10 @@ class Blade(Solid):
         half = (thick * (1 - np.float32(0.35) * apart) + np.float32(self.grown)) * rounded / 2
         low, high = self.ends
         inside = (np.abs(off - np.float32(self.out_mm)) <= half) & (v >= low) & (v <= high)
-        return np.asarray(inside & ((z >= self.table[0][0]) & (z <= self.table[-1][0])))
+        return inside & self.beside(z)
+
+    def mirror(self) -> Blade:
+        return replace(self, side=-self.side)
 
     def shrunk(self, mm: float) -> Blade:
         """The plate thinner by twice `mm`, and shorter by `mm` above and below."""
@@ -103,7 +94,7 @@ LOW_MM, TOP_MM = 988.0, 1060.0
 def wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
     """The rows of this person's blades: wider in women; flare, bend and thickness vary."""
     rng, wide = person.generator(920), 1.05 if person.female else 1.0
-    flare, bent, thick = float(rng.uniform(-6, 6)), float(rng.uniform(0.3, 1.5)), float(rng.uniform(0.8, 1.2))
+    flare, bent, thick = rng.uniform(-6, 6), rng.uniform(0.3, 1.5), rng.uniform(0.8, 1.2)
     rows = []
     for z, hx, hy, fx, fy, mm, bow in WING:
         out = flare * (z - 938.0) / 122.0
@@ -112,41 +103,26 @@ def wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
     return tuple(rows)
 
 
-def wing(person: Person, side: int, muscular: Solid, marrow: str) -> list[Paint]:
-    """One blade; iliacus on its inner face, the two smaller gluteal muscles on the outer, and outside them
-    fat, within `muscular`.
+def wing(person: Person, muscular: Solid, marrow: str) -> Paints:
+    """The right blade; iliacus on its inner face, the two smaller gluteal muscles on the outer, and outside
+    them fat, within `muscular`.
 
     At the crest 5 mm of muscle cover the blade, 4 cm lower 3 cm; iliacus is 1 to 2 cm thick below and begins
     1 cm below the crest.
     """
-    table, seam = wing_table(person), 0.8 + 0.05 * person.fat_mm
-    blade, brawn = Blade(table, side), person.brawn * person.build.hips
+    table, written = wing_table(person), [row[0] for row in WING]
+    thin, brawn = 0.8 + 0.05 * person.fat_mm, person.brawn * person.build.hips
 
-    def beside(
-        out_mm: float, low: float, high: float, thick: float, ends: tuple[float, float] = (0.0, 1.0)
-    ) -> Blade:
-        rows = tuple(
-            (*row[:5], thick, row[6])
-            for row, (z, *_) in zip(table, WING, strict=True) if low <= z <= high
-        )
-        return Blade(rows, side, out_mm, 0.0, ends)
+    def beside(out_mm: float, low: float, high: float, thick: float, ends: tuple[float, float]) -> Blade:
+        rows = [row for row, z in zip(table, written, strict=True) if low <= z <= high]
+        return Blade(tuple((*row[:5], thick, row[6]) for row in rows), 1, out_mm, 0.0, ends)
 
-    iliacus = tuple(
-        (
-            *row[:5], 2 * brawn * float(np.interp(z, (938, 1000, 1048, 1060), (17.0, 14.0, 6.0, 0.5))),
-            row[6],
-        )
-        for row, (z, *_) in zip(table, WING, strict=True)
-    )
-    made = [paint(Blade(iliacus, side, -4.0, 0.0, (0.18, 1.0)), "muscle", Layer.CAVITY)]
+    depths = 2 * brawn * np.interp(written, (938, 1000, 1048, 1060), (17.0, 14.0, 6.0, 0.5))
+    iliacus = tuple((*row[:5], mm, row[6]) for row, mm in zip(table, depths.tolist(), strict=True))
+    yield paint(Blade(iliacus, 1, -4.0, 0.0, (0.18, 1.0)), "muscle", Layer.CAVITY)
     for out_mm, low in ((13.0 * brawn, 938.0), (29.0 * brawn, 972.0)):
-        made.append(
-            paint(
-                beside(out_mm, low, 1034.0, 2.2 * seam, (0.1, 0.95)), "intermuscular fat", Layer.SEAM,
-                over=("muscle",),
-            )
-        )
+        yield seam(beside(out_mm, low, 1034.0, 2.2 * thin, (0.1, 0.95)))
     fat = 10.0 + 0.5 * min(person.fat_mm, 40.0)
     hull = beside(12.0 + fat / 2, 1034.0, 1060.0, fat, (0.08, 0.9))
-    made.append(paint(hull & muscular, "fat", Layer.MUSCLE, over=("muscle",)))
-    return [*made, *bone(blade, 1.2, marrow)]
+    yield paint(hull & muscular, "fat", Layer.MUSCLE, over="muscle")
+    yield from bone(Blade(table, 1), 1.2, marrow)

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
-from fovnet.phantom.geometry.solids import Bools, Floats, Solid, every_mm
+from fovnet.phantom.geometry.solids import Bools, Floats, Solid, Stack
 
 FARTHEST = 1.4      # limit of the shape: far out the cubic term would let it reappear
 STEP_MM = 2.0       # along z, within which a muscle's position is constant
 
 
 @dataclass(frozen=True)
-class Outline(Solid):
-    """A stack of rounded, asymmetric cross-sections along z: r² + t r³ cos(3 (θ - θ₀)) ≤ 1 in units of four
+class Outline(Stack):
+    """A stack of rounded, asymmetric cross-sections: r² + t r³ cos(3 (θ - θ₀)) ≤ 1 in units of four
     reaches.
 
-    table  rows (z, centre x, centre y, reach towards +x, towards -x, to the front, to the back), mm, z
-           ascending
+    table  rows (z, centre x, centre y, reach towards +x, towards -x, to the front, to the back)
     three  t cos 3θ₀ and t sin 3θ₀, of size 0.22 at most: three corners 120° apart, as in a tibia's triangle
     """
 
-    table: tuple[tuple[float, ...], ...]
     three: tuple[float, float] = (0.0, 0.0)
-
-    @cached_property
-    def profile(self) -> NDArray[np.float32]:
-        """(n, 6) centre x, centre y and four reaches at every mm from the lowest z."""
-        return every_mm(self.table)
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -43,8 +36,7 @@ class Outline(Solid):
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """x and y in units of the reaches: (0, 0) in the middle, about 1 from it on the surface."""
-        at = np.clip(np.rint(z - self.table[0][0]), 0, len(self.profile) - 1).astype(np.intp)
-        cx, cy, *reaches = (self.profile[:, column][at] for column in range(6))
+        cx, cy, *reaches = self.at(z)
         right, left, front, back = (1 / np.maximum(reach, np.float32(0.1)) for reach in reaches)
         u, v = np.asarray(x - cx, dtype=np.float32), np.asarray(y - cy, dtype=np.float32)
         u *= np.where(u > 0, right, left)
@@ -71,12 +63,12 @@ class Outline(Solid):
             near &= level <= 1.0
         else:
             near = level <= 1.0
-        return np.asarray(near & ((z >= self.table[0][0]) & (z <= self.table[-1][0])))
+        return near & self.beside(z)
 
-    def shrunk(self, mm: float) -> Outline:
-        return replace(
-            self, table=tuple((*row[:3], *(max(0.0, reach - mm) for reach in row[3:])) for row in self.table)
-        )
+    def mirror(self) -> Outline:
+        rows = tuple((z, -x, y, left, right, *deep) for z, x, y, right, left, *deep in self.table)
+        cos, sin = self.three
+        return Outline(rows, (-cos, sin))
 
 
 Oval = tuple[float, float, float, float]
@@ -100,19 +92,13 @@ class Planes(Solid):
     heights: tuple[float, ...]
     muscles: tuple[tuple[tuple[Oval, ...], ...], ...]
     thick_mm: float
-
-    @property
-    def sparse(self) -> bool:
-        return True
+    sparse = True
 
     @property
     def box(self) -> NDArray[np.float64]:
         box = self.outline.box
         box[:, 2] = self.heights[0], self.heights[-1]
         return box
-
-    def shrunk(self, mm: float) -> Planes:
-        return replace(self, thick_mm=max(0.05, self.thick_mm - 2 * mm))
 
     @cached_property
     def ovals(self) -> list[list[NDArray[np.float32]]]:
@@ -137,10 +123,8 @@ class Planes(Solid):
             other = np.where(first, size, np.where(nearer, own, other))
             second = np.where(first, best, np.where(nearer, near, second))
             best, size = np.where(first, near, best), np.where(first, own, size)
-        row = np.clip(np.rint(z - self.outline.table[0][0]), 0, len(self.outline.profile) - 1).astype(np.intp)
-        thick = (
-            np.float32(self.thick_mm) / np.maximum(self.outline.profile[:, 2:].mean(axis=1), np.float32(1.0))
-        )[row]
+        reach = self.outline.profile[:, 2:].mean(axis=1)[self.outline.row(z)]
+        thick = np.float32(self.thick_mm) / np.maximum(reach, np.float32(1.0))
         # Across the plane the two distances change by 1 / size each, in opposite directions.
         apart = (np.sqrt(second) - np.sqrt(best)) <= thick * (1 / size + 1 / other) / 2
         return np.asarray(apart & ((z >= low) & (z <= high)))
@@ -157,13 +141,9 @@ def _nearest(
     muscle: list[NDArray[np.float32]], u: Floats, v: Floats, at: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
     """Squared distance to the nearest oval of a muscle, in its half widths, and that oval's size."""
-    nearest: tuple[Floats, Floats] | None = None
+    nearest, own = np.full(u.shape, np.inf, np.float32), np.ones(1, np.float32)
     for per_u, less_u, per_v, less_v, size in muscle:
         distance = np.square(u * per_u[at] + less_u[at]) + np.square(v * per_v[at] + less_v[at])
-        if nearest is None:
-            nearest = distance, size[at]
-        else:
-            closer = distance < nearest[0]
-            nearest = np.minimum(nearest[0], distance), np.where(closer, size[at], nearest[1])
-    assert nearest is not None
-    return nearest
+        own = np.where(distance < nearest, size[at], own)
+        nearest = np.minimum(nearest, distance)
+    return nearest, own

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.geometry.solids import Bools, Floats, Solid
+from fovnet.phantom.geometry.solids import Bools, Floats, Point, Solid
 
 BEHIND_MM = 55.0
 """How far a breast extends behind its base, rounded: into the chest, whatever its curvature."""
@@ -29,7 +29,7 @@ class Dome(Solid):
     pear on a narrow one
     """
 
-    base: tuple[float, float, float]
+    base: Point
     half: tuple[float, float]
     length: float
     lean: tuple[float, float] = (0.0, 0.0)
@@ -38,15 +38,19 @@ class Dome(Solid):
     flare: float = 0.0
 
     @property
-    def tip(self) -> tuple[float, float, float]:
+    def tip(self) -> Point:
         """The position of the nipple, mm."""
-        return self.base[0] + self.lean[0], self.base[1] + self.length, self.base[2] + self.lean[1]
+        return self.within_mm(1.0)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Largest half width and half height, mm."""
+        grown = (1 + max(self.flare, 0.0)) ** 0.5
+        return self.half[0] * grown, self.half[1] * grown
 
     @property
     def box(self) -> NDArray[np.float64]:
-        (x, y, z), (a, c), (dx, dz) = self.base, self.half, self.lean
-        if self.flare > 0:
-            a, c = a * (1 + self.flare) ** 0.5, c * (1 + self.flare) ** 0.5
+        (x, y, z), (a, c), (dx, dz) = self.base, self.reach, self.lean
         low = (x - a + min(dx, 0), y - BEHIND_MM, z - c + min(dz, 0))
         return np.array([low, (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0))])
 
@@ -59,21 +63,23 @@ class Dome(Solid):
         w = (z - np.float32(self.base[2]) - np.float32(self.lean[1]) * bent) * np.float32(1 / self.half[1])
         return u, t, w
 
-    def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> tuple[float, float, float]:
+    def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> Point:
         """The point (x, y, z) mm at shares of the length, the half width and the half height."""
         bent = min(max(t, 0.0), 1.0) ** 2
         x = self.base[0] + self.lean[0] * bent + u * self.half[0]
         return x, self.base[1] + t * self.length, self.base[2] + self.lean[1] * bent + w * self.half[1]
 
+    def around_mm(self, t: float, r: float, turn: float) -> Point:
+        """The point at a share t of the length and r of the radius, in that direction round the axis, rad."""
+        return self.within_mm(t, r * float(np.cos(turn)), r * float(np.sin(turn)))
+
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, t, w = self.within(x, y, z)
         edge = (1 - np.clip(t, 0, 1) ** np.float32(self.power)) ** np.float32(self.point)
         behind = np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
-        if self.flare:
-            edge += np.float32(self.flare) * np.square(np.clip(1 - t / np.float32(FLARED), 0, 1))
-            behind *= np.float32(1 + self.flare)
-        edge -= behind
-        return np.asarray((u * u + w * w <= edge) & (t <= 1))
+        edge += np.float32(self.flare) * np.square(np.clip(1 - t / np.float32(FLARED), 0, 1))
+        edge -= behind * np.float32(1 + self.flare)
+        return (u * u + w * w <= edge) & (t <= 1)
 
     def shrunk(self, mm: float) -> Dome:
         a, c = (max(0.5, half - mm) for half in self.half)

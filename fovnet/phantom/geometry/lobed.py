@@ -22,12 +22,9 @@ class Lobed(Solid):
     """
 
     base: Ellipsoid
-    waves: tuple[tuple[float, float, float, float], ...]
+    waves: tuple[tuple[float, ...], ...]
     gain: float
-
-    @property
-    def sparse(self) -> bool:
-        return True
+    sparse = True
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -36,8 +33,7 @@ class Lobed(Solid):
     @cached_property
     def reach(self) -> Ellipsoid:
         """The ellipsoid that encloses the bulges."""
-        a, b, c = (semi / (1 - self.gain) ** 0.5 for semi in self.base.semi)
-        return replace(self.base, semi=(a, b, c))
+        return replace(self.base, semi=tuple(semi / (1 - self.gain) ** 0.5 for semi in self.base.semi))
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         noise = sum(np.sin(kx * x + ky * y + kz * z + phase) for kx, ky, kz, phase in self.waves)
@@ -49,6 +45,6 @@ class Lobed(Solid):
 
 def lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
     """The ellipsoid with random bulges."""
-    size = float(np.mean(base.semi))
-    waves = [(*(rng.normal(0, 1.6 / size, 3)).tolist(), float(rng.uniform(0, 2 * np.pi))) for _ in range(3)]
-    return Lobed(base, tuple((a, b, c, d) for a, b, c, d in waves), float(rng.uniform(0.15, LOBES)))
+    size = np.mean(base.semi)
+    waves = [(*rng.normal(0, 1.6 / size, 3).tolist(), rng.uniform(0, 2 * np.pi)) for _ in range(3)]
+    return Lobed(base, tuple(waves), rng.uniform(0.15, LOBES))

@@ -37,17 +37,11 @@ class Grid:
     def coordinates(self) -> tuple[Floats, Floats, Floats]:
         """x, y, z of the voxel centres in mm, float32, broadcastable to `shape`: size 1 along axes they do
         not depend on."""
-        i, j, k = (
-            np.arange(size).reshape([-1 if axis == at else 1 for at in range(3)])
-            for axis, size in enumerate(self.shape)
-        )
+        i, j, k = np.ogrid[tuple(map(slice, self.shape))]
         rows = []
         for row in self.vox_to_ras[:3]:
-            terms = [
-                float(slope) * index
-                for slope, index in zip(row[:3], (i, j, k), strict=True)
-                if abs(slope) > 1e-9
-            ]
+            pairs = zip(row[:3].tolist(), (i, j, k), strict=True)
+            terms = [slope * index for slope, index in pairs if abs(slope) > 1e-9]
             rows.append(np.asarray(sum(terms, start=np.full((1, 1, 1), row[3])), dtype=np.float32))
         return rows[0], rows[1], rows[2]
 
@@ -63,7 +57,7 @@ class Grid:
         index, reach = middle @ back[:3, :3].T + back[:3, 3], half @ np.abs(back[:3, :3]).T
         low = np.maximum(np.ceil(index - reach - 1e-6), 0)
         high = np.minimum(np.floor(index + reach + 1e-6), np.array(self.shape) - 1)
-        return np.asarray(np.stack([low, high], axis=1).astype(np.int64))
+        return np.stack([low, high], axis=1).astype(np.int64)
 
     def finer(self, factors: Sequence[int]) -> Grid:
         """The grid with each voxel cut into `factors` (3,) equal parts along its axes; it covers the same
@@ -113,23 +107,18 @@ class AsWritten:
 
 @dataclass(frozen=True)
 class Pieces:
-    """An anatomy ready for painting: its smallest solids in painting order, with their boxes (n, 2, 3) in
-    mm."""
+    """An anatomy ready for painting: its smallest solids in painting order, each with its paint, and their
+    boxes (n, 2, 3) in mm."""
 
-    solids: tuple[Solid, ...]
-    paints: tuple[Paint, ...]
+    pairs: tuple[tuple[Solid, Paint], ...]
     boxes: NDArray[np.float64]
 
 
 def pieces_of(paints: Iterable[Paint]) -> Pieces:
     """The paints by ascending layer, in the order given within one, each cut into the parts of its solid."""
-    pairs = [
-        (part, paint)
-        for paint in sorted(paints, key=lambda paint: paint.layer)
-        for part in paint.solid.parts()
-    ]
-    boxes = np.array([part.box for part, _ in pairs]).reshape(-1, 2, 3)
-    return Pieces(tuple(part for part, _ in pairs), tuple(paint for _, paint in pairs), boxes)
+    ordered = sorted(paints, key=lambda paint: paint.layer)
+    pairs = tuple((part, paint) for paint in ordered for part in paint.solid.parts())
+    return Pieces(pairs, np.array([part.box for part, _ in pairs]).reshape(-1, 2, 3))
 
 
 def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArray[np.uint8]:
@@ -141,7 +130,7 @@ def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArra
     empty = np.any(anatomy.boxes[:, 0] > anatomy.boxes[:, 1], axis=1)               # disjoint solids
     windows = grid.windows(shape.enclose(anatomy.boxes))
     for at in np.flatnonzero(~empty & np.all(windows[:, 0] <= windows[:, 1], axis=1)).tolist():
-        part, paint = anatomy.solids[at], anatomy.paints[at]
+        part, paint = anatomy.pairs[at]
         i, j, k = (slice(first, last + 1) for first, last in windows[at].T.tolist())
         block, points = labels[i, j, k], [_cut(values, (i, j, k)) for values in coordinates]
         if part.sparse and paint.over:
@@ -169,7 +158,7 @@ def _may_cover(block: NDArray[np.uint8], over: tuple[int, ...]) -> NDArray[np.bo
     if len(over) > 6:
         allowed = np.zeros(256, dtype=bool)
         allowed[list(over)] = True
-        return np.asarray(allowed[block])
+        return allowed[block]
     may = np.zeros(block.shape, dtype=bool)
     for label in over:
         may |= block == label

@@ -11,9 +11,11 @@ An anatomy is a list of solids painted one over the other, so a solid needs no s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,14 +25,15 @@ from scipy.spatial.transform import Rotation
 Floats = NDArray[np.floating]
 Bools = NDArray[np.bool_]
 
+Point = tuple[float, ...]
+"""(3,) x, y, z in mm; also three sizes or angles along these axes."""
+
 FAR = 1e4     # mm: farther than any body
+EVERYWHERE = np.array([[-FAR] * 3, [FAR] * 3])
 
 
 class Solid(ABC):
-    """A shape; `&` is the intersection, `-` the difference, `|` the union.
-
-    sparse  whether testing a point is expensive, so that only voxels that may be painted should be tested
-    """
+    """A shape; `&` is the intersection, `-` the difference, `|` the union."""
 
     @property
     def sparse(self) -> bool:
@@ -46,9 +49,14 @@ class Solid(ABC):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         """True at the points that belong to the shape; the broadcast shape of x, y, z."""
 
-    @abstractmethod
     def shrunk(self, mm: float) -> Solid:
-        """The shape with its surface moved inwards by about `mm` (outwards when negative)."""
+        """The shape with its surface moved inwards by about `mm` (outwards when negative); not every solid
+        can."""
+        raise NotImplementedError
+
+    def mirror(self) -> Solid:
+        """The shape on the other side of the body; not every solid can."""
+        raise NotImplementedError
 
     def parts(self) -> Iterator[Solid]:
         """Pieces whose union is the shape, each with a smaller box; painting goes piece by piece."""
@@ -58,48 +66,38 @@ class Solid(ABC):
         return Shared(self, other)
 
     def __sub__(self, other: Solid) -> Solid:
-        return Without(self, other)
+        return Shared(self, Outside(other))
 
     def __or__(self, other: Solid) -> Solid:
         return Union((self, other))
 
 
-class Levelled(Solid):
-    """A shape defined by a level function, 1 on its surface and less inside."""
-
-    @abstractmethod
-    def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
-        """The level at points in mm, without unit; the broadcast shape of x, y, z."""
-
-    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return self.level(x, y, z) <= 1.0
-
-
+@dataclass(frozen=True)
 class Filling(Solid):
     """A solid that fills a part of the solid `region`; testing a point is expensive."""
 
     region: Solid
-
-    @property
-    def sparse(self) -> bool:
-        return True
+    sparse = True
 
     @property
     def box(self) -> NDArray[np.float64]:
         return self.region.box
 
+    def mirror(self) -> Self:
+        return replace(self, region=self.region.mirror())
+
 
 @dataclass(frozen=True)
-class Ellipsoid(Levelled):
+class Ellipsoid(Solid):
     """|u|² + |v|² + |w|² ≤ 1 in axes rotated by `turn_deg`, deformed towards a box by `square` (0 ellipsoid,
     1 superellipsoid of power 4).
 
     centre, semi  (3,) mm;  turn_deg  rotations about x, y, z in this order, about fixed axes
     """
 
-    centre: tuple[float, float, float]
-    semi: tuple[float, float, float]
-    turn_deg: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    centre: Point
+    semi: Point
+    turn_deg: Point = (0.0, 0.0, 0.0)
     square: float = 0.0
 
     @cached_property
@@ -112,41 +110,42 @@ class Ellipsoid(Levelled):
         centre, reach = np.asarray(self.centre), self.axes * np.asarray(self.semi)
         # Along a world axis an ellipsoid extends to the root of the squares, a box to the sum, a
         # superellipsoid in between.
-        half = (
-            np.abs(reach).sum(axis=1)
-            if self.square > 0 and any(self.turn_deg)
-            else np.linalg.norm(reach, axis=1)
-        )
+        half = np.linalg.norm(reach, axis=1)
+        if self.square > 0 and any(self.turn_deg):
+            half = np.abs(reach).sum(axis=1)
         return np.stack([centre - half, centre + half])
 
     def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Squared distance from the centre in units of the surface: 0 at the centre, 1 on the surface."""
         dx, dy, dz = (x - self.centre[0], y - self.centre[1], z - self.centre[2])
-        squares = []
-        for axis in range(3):
-            if any(self.turn_deg):
-                a, b, c = (self.axes[:, axis] / self.semi[axis]).astype(np.float32)
-                along = dx * a + dy * b + dz * c
-            else:
-                along = (dx, dy, dz)[axis] * np.float32(1 / self.semi[axis])
-            squares.append(along * along)
-        u, v, w = squares
+        if any(self.turn_deg):
+            inverse = (self.axes / self.semi).astype(np.float32)
+            along = [dx * a + dy * b + dz * c for a, b, c in inverse.T]
+        else:
+            along = [mm * np.float32(1 / semi) for mm, semi in zip((dx, dy, dz), self.semi, strict=True)]
+        u, v, w = (values * values for values in along)
         if self.square == 0.0:
             return np.asarray(u + v + w)
         s = np.float32(self.square)
         return np.asarray((1 - s) * (u + v + w) + s * (u * u + v * v + w * w))
 
+    def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
+        return self.level(x, y, z) <= 1.0
+
     def shrunk(self, mm: float) -> Ellipsoid:
-        a, b, c = (max(0.05, semi - mm) for semi in self.semi)
-        return replace(self, semi=(a, b, c))
+        return replace(self, semi=tuple(max(0.05, semi - mm) for semi in self.semi))
+
+    def mirror(self) -> Ellipsoid:
+        a, b, c = self.turn_deg
+        return replace(self, centre=mirrored(self.centre, -1), turn_deg=(a, -b, -c))
 
 
 @dataclass(frozen=True)
 class Segment(Solid):
     """A tapered capsule: the union of spheres from radius `r0` at `p0` to radius `r1` at `p1`."""
 
-    p0: tuple[float, float, float]
-    p1: tuple[float, float, float]
+    p0: Point
+    p1: Point
     r0: float
     r1: float
 
@@ -162,7 +161,7 @@ class Segment(Solid):
         length2 = float(along @ along)
         dx, dy, dz = x - self.p0[0], y - self.p0[1], z - self.p0[2]
         if length2 < 1e-6:
-            return np.asarray(dx * dx + dy * dy + dz * dz <= max(self.r0, self.r1) ** 2)
+            return dx * dx + dy * dy + dz * dz <= max(self.r0, self.r1) ** 2
         a, b, c = (along / length2).astype(np.float32)
         t = dx * a + dy * b + dz * c
         np.clip(t, 0.0, 1.0, out=t)
@@ -184,17 +183,16 @@ class Tube(Solid):
     """A line through `points` (n, 3) mm with `radii` (n,) mm, as a chain of tapered capsules: a vessel, a
     rib, an arm."""
 
-    points: tuple[tuple[float, float, float], ...]
+    points: tuple[Point, ...]
     radii: tuple[float, ...]
 
     @property
     def box(self) -> NDArray[np.float64]:
-        points, radii = np.array(self.points), np.array(self.radii)[:, None]
-        return np.stack([(points - radii).min(axis=0), (points + radii).max(axis=0)])
+        return Union(tuple(self.parts())).box
 
     def parts(self) -> Iterator[Solid]:
-        for at in range(len(self.points) - 1):
-            yield Segment(self.points[at], self.points[at + 1], self.radii[at], self.radii[at + 1])
+        for (start, r0), (end, r1) in pairwise(zip(self.points, self.radii, strict=True)):
+            yield Segment(start, end, r0, r1)
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return Union(tuple(self.parts())).inside(x, y, z)
@@ -202,49 +200,72 @@ class Tube(Solid):
     def shrunk(self, mm: float) -> Tube:
         return replace(self, radii=tuple(max(0.05, radius - mm) for radius in self.radii))
 
-
-def every_mm(table: tuple[tuple[float, ...], ...]) -> NDArray[np.float32]:
-    """(n, q) the columns after z of rows (z, q numbers), z in mm and ascending, at every mm from the lowest
-    z: monotone cubics between rows."""
-    rows = np.asarray(table)
-    z = rows[0, 0] + np.arange(int(np.ceil(rows[-1, 0] - rows[0, 0])) + 1)
-    return np.asarray(
-        PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0])), dtype=np.float32
-    )
+    def mirror(self) -> Tube:
+        return replace(self, points=tuple(mirrored(point, -1) for point in self.points))
 
 
 @dataclass(frozen=True)
-class Loft(Solid):
-    """A stack of rounded cross-sections along z, monotone splines between the rows of `table`.
+class Stack(Solid):
+    """Cross-sections along z, monotone cubics between the rows of `table`: (z, numbers), mm, z ascending.
 
-    table   rows (z, centre x, centre y, half width, reach to the front, reach to the back), mm, z ascending
-    square  0 for ellipses, towards 1 for rounded rectangles;  z is resolved to 1 mm inside, the two ends are
-            exact
+    z is resolved to 1 mm inside, the two ends are exact.
+    """
+
+    table: tuple[tuple[float, ...], ...]
+
+    @cached_property
+    def profile(self) -> NDArray[np.float32]:
+        """(n, q) the columns after z at every mm from the lowest."""
+        rows = np.asarray(self.table)
+        z = rows[0, 0] + np.arange(int(np.ceil(rows[-1, 0] - rows[0, 0])) + 1)
+        along = PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0]))
+        return np.asarray(along, dtype=np.float32)
+
+    def row(self, z: Floats) -> NDArray[np.intp]:
+        """Which row of the profile is nearest to these heights."""
+        steps: Floats = np.rint(z - self.table[0][0])
+        return steps.clip(0, len(self.profile) - 1).astype(np.intp)
+
+    def at(self, z: Floats) -> list[Floats]:
+        """The columns at these heights."""
+        row = self.row(z)
+        return [column[row] for column in self.profile.T]
+
+    def below(self, z: float) -> NDArray[np.float32]:
+        """(q,) the columns at the last row up to a height."""
+        row: NDArray[np.float32] = self.profile[int(np.clip(z - self.table[0][0], 0, len(self.profile) - 1))]
+        return row
+
+    def beside(self, z: Floats) -> Bools:
+        """Whether these heights are between the two ends."""
+        return (z >= self.table[0][0]) & (z <= self.table[-1][0])
+
+    def shrunk(self, mm: float) -> Self:
+        rows = tuple((*row[:3], *(max(0.0, reach - mm) for reach in row[3:])) for row in self.table)
+        return replace(self, table=rows)
+
+
+@dataclass(frozen=True)
+class Loft(Stack):
+    """A stack of rounded cross-sections.
+
+    table   rows (z, centre x, centre y, half width, reach to the front, reach to the back)
+    square  0 for ellipses, towards 1 for rounded rectangles
     gives_way  (low, high, other): heights in mm between which `square` changes to `other`; () if it is
                constant
     """
 
-    table: tuple[tuple[float, ...], ...]
     square: float = 0.0
-    gives_way: tuple[float, float, float] | tuple[()] = ()
-
-    @cached_property
-    def profile(self) -> NDArray[np.float32]:
-        """(n, 5) centre x, centre y, half width, front, back at every mm from the lowest z."""
-        return every_mm(self.table)
+    gives_way: Point = ()
 
     @property
     def box(self) -> NDArray[np.float64]:
         cx, cy, a, front, back = self.profile.T.astype(float)
-        low, high = (
-            ((cx - a).min(), (cy - back).min(), self.table[0][0]),
-            ((cx + a).max(), (cy + front).max(), self.table[-1][0]),
-        )
-        return np.array([low, high])
+        low = (cx - a).min(), (cy - back).min(), self.table[0][0]
+        return np.array([low, ((cx + a).max(), (cy + front).max(), self.table[-1][0])])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        at = np.clip(np.rint(z - self.table[0][0]), 0, len(self.profile) - 1).astype(np.intp)
-        cx, cy, a, front, back = (self.profile[:, column][at] for column in range(5))
+        cx, cy, a, front, back = self.at(z)
         # Operations on the two largest arrays are in place: the trunk is painted over millions of voxels.
         u = x * (1 / np.maximum(a, 1e-3)) - cx / np.maximum(a, 1e-3)
         v = y - cy
@@ -264,33 +285,35 @@ class Loft(Solid):
                 square = np.interp(z, (low, high), (self.square, other)).astype(np.float32)
             level *= 1 - square
             level += square * u
-        return np.asarray((level <= 1.0) & ((z >= self.table[0][0]) & (z <= self.table[-1][0]) & (a > 0.5)))
+        return (level <= 1.0) & (self.beside(z) & (a > 0.5))
 
-    def shrunk(self, mm: float) -> Loft:
-        rows = tuple((*row[:3], *(max(0.0, reach - mm) for reach in row[3:])) for row in self.table)
-        return replace(self, table=rows)
+    def mirror(self) -> Loft:
+        return replace(self, table=tuple((z, -x, *others) for z, x, *others in self.table))
 
 
 @dataclass(frozen=True)
 class Side(Solid):
     """The half-space n · p ≤ offset (mm)."""
 
-    normal: tuple[float, float, float]
+    normal: Point
     offset: float
 
     @property
     def box(self) -> NDArray[np.float64]:
-        return np.array([[-FAR] * 3, [FAR] * 3])
+        return EVERYWHERE
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         # most have one
         terms = [
             np.float32(slope) * values for slope, values in zip(self.normal, (x, y, z), strict=True) if slope
         ]
-        return np.asarray(sum(terms[1:], start=terms[0]) <= self.offset)
+        return sum(terms[1:], start=terms[0]) <= self.offset
 
     def shrunk(self, mm: float) -> Side:
         return replace(self, offset=self.offset - mm * float(np.linalg.norm(self.normal)))
+
+    def mirror(self) -> Side:
+        return replace(self, normal=mirrored(self.normal, -1))
 
 
 @dataclass(frozen=True)
@@ -319,27 +342,25 @@ class Shared(Solid):
     def shrunk(self, mm: float) -> Solid:
         return Shared(self.first.shrunk(mm), self.second)
 
+    def mirror(self) -> Solid:
+        return Shared(self.first.mirror(), self.second.mirror())
+
 
 @dataclass(frozen=True)
-class Without(Solid):
-    """The first solid without the second; its box is that of the first."""
+class Outside(Solid):
+    """Everything but a solid."""
 
-    first: Solid
-    second: Solid
+    solid: Solid
 
     @property
     def box(self) -> NDArray[np.float64]:
-        return self.first.box
+        return EVERYWHERE
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return self.first.inside(x, y, z) & ~self.second.inside(x, y, z)
+        return ~self.solid.inside(x, y, z)
 
-    def parts(self) -> Iterator[Solid]:
-        for part in self.first.parts():
-            yield Without(part, self.second)
-
-    def shrunk(self, mm: float) -> Solid:
-        return Without(self.first.shrunk(mm), self.second)
+    def mirror(self) -> Solid:
+        return Outside(self.solid.mirror())
 
 
 @dataclass(frozen=True)
@@ -354,10 +375,7 @@ class Union(Solid):
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        inside = self.solids[0].inside(x, y, z)
-        for solid in self.solids[1:]:
-            inside = inside | solid.inside(x, y, z)
-        return inside
+        return reduce(np.bitwise_or, (solid.inside(x, y, z) for solid in self.solids))
 
     def parts(self) -> Iterator[Solid]:
         for solid in self.solids:
@@ -365,6 +383,9 @@ class Union(Solid):
 
     def shrunk(self, mm: float) -> Solid:
         return Union(tuple(solid.shrunk(mm) for solid in self.solids))
+
+    def mirror(self) -> Solid:
+        return Union(tuple(solid.mirror() for solid in self.solids))
 
 
 def tube(points: ArrayLike, radii: ArrayLike, *, step_mm: float | None = None) -> Tube:
@@ -376,11 +397,10 @@ def tube(points: ArrayLike, radii: ArrayLike, *, step_mm: float | None = None) -
         length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
         at = np.linspace(0.0, length[-1], max(2, int(np.ceil(length[-1] / step_mm)) + 1))
         line, around = PchipInterpolator(length, line)(at), PchipInterpolator(length, around)(at)
-    return Tube(
-        tuple((float(x), float(y), float(z)) for x, y, z in line), tuple(float(radius) for radius in around)
-    )
+    return Tube(tuple(map(tuple, line.tolist())), tuple(around.tolist()))
 
 
-def mirrored(row: Sequence[float], side: int) -> tuple[float, float, float]:
-    """A point (x, y, z) of the right side, or with `side` = -1 its mirror image on the left."""
-    return (side * float(row[0]), float(row[1]), float(row[2]))
+def mirrored(point: Point, side: int) -> Point:
+    """A point of the right side, or with `side` = -1 its mirror image on the left."""
+    x, y, z = point
+    return side * x, y, z

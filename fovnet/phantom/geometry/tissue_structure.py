@@ -11,32 +11,28 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.geometry.solids import Bools, Filling, Floats, Loft, Solid
+from fovnet.phantom.geometry.solids import Bools, Filling, Floats, Loft, Point, Solid
 
-Line = tuple[tuple[float, float, float], ...]
+Line = tuple[Point, ...]
 
 
 @dataclass(frozen=True)
 class Box(Solid):
     """The region between two corners (3,) mm."""
 
-    low: tuple[float, float, float]
-    high: tuple[float, float, float]
+    low: Point
+    high: Point
 
     @property
     def box(self) -> NDArray[np.float64]:
         return np.array([self.low, self.high])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        within = [
+        i, j, k = (
             (values >= low) & (values <= high)
             for values, low, high in zip((x, y, z), self.low, self.high, strict=True)
-        ]
-        return np.asarray(within[0] & within[1] & within[2])
-
-    def shrunk(self, mm: float) -> Box:
-        (a, b, c), (d, e, f) = self.low, self.high
-        return Box((a + mm, b + mm, c + mm), (d - mm, e - mm, f - mm))
+        )
+        return i & j & k
 
 
 @dataclass(frozen=True)
@@ -49,10 +45,9 @@ class Sheets(Filling):
     region  limits the sheets                          wavelength_mm  along x, y, z: long along z for a muscle
     """
 
-    region: Solid
-    wavelength_mm: tuple[float, float, float]
+    wavelength_mm: Point
     thick: float
-    phase: tuple[float, float, float]
+    phase: Point
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         X, Y, Z = (
@@ -63,14 +58,8 @@ class Sheets(Filling):
             X + np.sin(np.float32(0.61) * Y + Z), Y + np.sin(np.float32(0.47) * X), Z + np.float32(0.4) * X,
         )
         sx, sy, sz = np.sin(X), np.sin(Y), np.sin(Z)
-        cx, cy, cz = (
-            np.sin(X + np.float32(np.pi / 2)), np.sin(Y + np.float32(np.pi / 2)),
-            np.sin(Z + np.float32(np.pi / 2)),
-        )
+        cx, cy, cz = (np.sin(angle + np.float32(np.pi / 2)) for angle in (X, Y, Z))
         return np.asarray((np.abs(sx * cy + sy * cz + sz * cx) <= self.thick) & self.region.inside(x, y, z))
-
-    def shrunk(self, mm: float) -> Solid:
-        return Sheets(self.region.shrunk(mm), self.wavelength_mm, self.thick, self.phase)
 
 
 @dataclass(frozen=True)
@@ -78,7 +67,6 @@ class Shells(Filling):
     """Layers `thick_mm` thick at `depths_mm` under the surface of a loft, within a box."""
 
     surface: Loft
-    region: Box
     depths_mm: tuple[float, ...]
     thick_mm: float
 
@@ -90,12 +78,6 @@ class Shells(Filling):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         layers = [outer.inside(x, y, z) & ~inner.inside(x, y, z) for outer, inner in self.faces]
         return np.asarray(np.logical_or.reduce(layers) & self.region.inside(x, y, z))
-
-    def shrunk(self, mm: float) -> Solid:
-        return Shells(
-            self.surface, self.region, tuple(depth + mm for depth in self.depths_mm),
-            max(0.05, self.thick_mm - 2 * mm),
-        )
 
 
 @dataclass(frozen=True)
@@ -111,10 +93,7 @@ class Walls(Solid):
     lines: tuple[Line, ...]
     thick_mm: float
     reach_mm: float = 60.0
-
-    @property
-    def sparse(self) -> bool:
-        return True
+    sparse = True
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -150,6 +129,3 @@ class Walls(Solid):
         return np.asarray(
             (second - best <= self.thick_mm) & (best <= self.reach_mm) & (z >= low) & (z <= high)
         )
-
-    def shrunk(self, mm: float) -> Solid:
-        return Walls(self.lines, max(0.05, self.thick_mm - 2 * mm), self.reach_mm)

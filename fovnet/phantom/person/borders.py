@@ -76,12 +76,17 @@ def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float
     lies from L3 / L4 to L5 / S1 in all (Render (1996), Anaesthesia 51:1070).  The dome differs by a vertebra
     between people, besides their breath.
     """
-    shoulders = float(np.clip(rng.normal(SHOULDERS_MM, SHOULDERS_SD_MM), *SHOULDERS_MOST_MM))
-    hip = float(np.clip(rng.normal(WOMEN_MM if female else MEN_MM, HIP_SD_MM), *HIP_MOST_MM))
+    shoulders = limited(rng, SHOULDERS_MM, SHOULDERS_SD_MM, *SHOULDERS_MOST_MM)
+    hip = limited(rng, WOMEN_MM if female else MEN_MM, HIP_SD_MM, *HIP_MOST_MM)
     apex, crest, dome = (
-        float(np.clip(rng.normal(0.0, sd), -most, most))
+        limited(rng, 0.0, sd, -most, most)
         for sd, most in (
             (APEX_SD_MM, APEX_MOST_MM), (CREST_SD_MM, CREST_MOST_MM), (DOME_SD_MM, DOME_MOST_MM)
         )
     )
     return Borders(shoulders, apex, crest, dome), HIP_TO_ISCHIUM_MM - hip
+
+
+def limited(rng: np.random.Generator, mean: float, sd: float, least: float, most: float) -> float:
+    """A normal number; one beyond the limits becomes the nearest limit."""
+    return float(np.clip(rng.normal(mean, sd), least, most))

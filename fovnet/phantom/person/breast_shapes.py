@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.geometry.dome import BEHIND_MM, FLARED, Dome
-from fovnet.phantom.geometry.solids import Bools, Floats
+from fovnet.phantom.geometry.solids import Bools, Floats, Point
 from fovnet.phantom.person.traits import Person
 
 LEAST_ML, MOST_ML = 50.0, 1500.0
@@ -71,31 +71,22 @@ class Shaped(Dome):
         )
         return edge.astype(np.float32)
 
+    def radius(self, t: float) -> float:
+        """Share of the half width at a share of the length."""
+        share: float = float(self.squared[int(np.clip(t, 0, 1) * STEPS)]) ** 0.5
+        return share
+
     @property
-    def box(self) -> NDArray[np.float64]:
+    def reach(self) -> tuple[float, float]:
         most = float(self.squared.max() * (1 + self.dents)) ** 0.5
-        (x, y, z), (dx, dz) = self.base, self.lean
         a, c = (half * min(most, plate + 1) for half, plate in zip(self.half, self.plates, strict=True))
-        a += abs(self.twist) * most
-        low, high = (
-            (x - a + min(dx, 0), y - BEHIND_MM, z - c + min(dz, 0)),
-            (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0)),
-        )
-        return np.array([low, high])
+        return a + abs(self.twist) * most, c
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
         u, t, w = super().within(x, y, z)
-        return (
-            (
-                u - np.float32(self.twist / self.half[0]) * w * np.square(np.clip(t, 0, 1))
-                if self.twist
-                else u
-            ),
-            t,
-            w,
-        )
+        return u - np.float32(self.twist / self.half[0]) * w * np.square(np.clip(t, 0, 1)), t, w
 
-    def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> tuple[float, float, float]:
+    def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> Point:
         return super().within_mm(t, u + self.twist / self.half[0] * w * min(max(t, 0.0), 1.0) ** 2, w)
 
     def level(self, u: Floats, t: Floats, w: Floats) -> Floats:
@@ -103,16 +94,10 @@ class Shaped(Dome):
         of the radius."""
         edge = self.squared[np.clip(np.rint(t * STEPS), 0, STEPS).astype(np.intp)]
         edge = edge * (1 - np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM)))
-        if self.dents:
-            edge = edge * (
-                1
-                + np.float32(self.dents)
-                * np.sin(3 * u + 5 * t + np.float32(self.phase))
-                * np.sin(4 * w - 3 * t)
-            )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            across, up = u * u / np.maximum(edge, 1e-6), w * w / np.maximum(edge, 1e-6)
-            return np.asarray((1 - self.square) * (across + up) + self.square * (across * across + up * up))
+        across = np.sin(3 * u + 5 * t + np.float32(self.phase))
+        edge = np.maximum(edge * (1 + np.float32(self.dents) * across * np.sin(4 * w - 3 * t)), 1e-6)
+        across, up = u * u / edge, w * w / edge
+        return np.asarray((1 - self.square) * (across + up) + self.square * (across * across + up * up))
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, t, w = self.within(x, y, z)
@@ -120,7 +105,7 @@ class Shaped(Dome):
         for share, plate in zip((u, w), self.plates, strict=True):
             if plate < NO_PLATE:        # the base at the chest is not compressed
                 held &= np.abs(share) <= np.float32(plate) + 3 * np.square(np.clip(np.float32(0.4) - t, 0, 1))
-        return np.asarray(held)
+        return held
 
     def shrunk(self, mm: float) -> Shaped:
         plates = [max(0.05, (p * half - mm) / max(0.5, half - mm)) if p < NO_PLATE else p
@@ -170,23 +155,18 @@ def bust(person: Person) -> Bust:
     """The breasts of a woman with breasts `of_a_kind`: larger with more body fat, with less gland in large
     breasts and with age."""
     rng = person.generator(7301)
-    volume = float(
-        np.clip(rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15)), LEAST_ML, MOST_ML)
-    )
+    volume = rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15))
+    volume = float(np.clip(volume, LEAST_ML, MOST_ML))
     drawn, skin, behind = rng.beta(0.8, 1.5), rng.uniform(1.5, 3.0), rng.uniform(2.0, 15.0)
     less = 0.003 * (person.age - 45) + 0.08 * np.log(volume / 430)
-    return Bust(volume, float(np.clip(drawn - less, 0.01, 0.8)), float(skin), float(behind))
+    return Bust(volume, float(np.clip(drawn - less, 0.01, 0.8)), skin, behind)
 
 
 def volume_ml(person: Person, side: int) -> float:
     """Volume of one breast: most women's differ by a tenth, some by half."""
     rng = person.generator(7302 + (side > 0))
-    return float(
-        np.clip(
-            bust(person).volume_ml * np.exp(rng.normal(0, 0.08 if rng.random() < 0.85 else 0.35)), LEAST_ML,
-            MOST_ML,
-        )
-    )
+    uneven = rng.normal(0, 0.08 if rng.random() < 0.85 else 0.35)
+    return float(np.clip(bust(person).volume_ml * np.exp(uneven), LEAST_ML, MOST_ML))
 
 
 @lru_cache(maxsize=8)
@@ -196,15 +176,12 @@ def shaped(person: Person, side: int) -> Shaped:
     rng, (_, y, z) = person.generator(7304 + (side > 0)), plain.base
     (a, c), (dx, dz) = plain.half, plain.lean
     long, high, out, low = (1 + 0.07 * rng.normal(size=4)).tolist()
-    own = replace(plain, half=(a, c * high), length=plain.length * long, phase=float(rng.uniform(0, 6.3)))
+    own = replace(plain, half=(a, c * high), length=plain.length * long, phase=rng.uniform(0, 6.3))
     sized = scaled(own, volume_ml(person, side))
     # a breast between plates leans to neither side
     room = 1.0 if plain.plates[0] == NO_PLATE else 0.0
     tip = (side * dx * out * room * sized.half[0], dz * low * sized.half[1])
-    at, foot = (
-        float(person.generator(7306).uniform(78, 96)),
-        sized.half[0] * float(sized.squared.max()) ** 0.5,
-    )
+    at, foot = person.generator(7306).uniform(78, 96), sized.half[0] * float(sized.squared.max()) ** 0.5
     at = min(at, BESIDE_MM + 0.6 * person.fat_mm - foot) if person.prone else max(at, foot - 10.0)
     return replace(sized, base=(side * at, y, z), lean=tip, twist=side * sized.twist * sized.half[0] * room)
 
@@ -230,24 +207,20 @@ def _hanging(person: Person) -> Shaped:
     a biopsy, one in twenty between cranial and caudal ones.
     """
     rng = person.generator(7307)
-    name, _, power, point, slender, bulge = KINDS[int(rng.choice(len(KINDS), p=[kind[1] for kind in KINDS]))]
+    name, _, *shape, bulge = KINDS[rng.choice(len(KINDS), p=[kind[1] for kind in KINDS])]
     dice = rng.random(3)
-    power, point, slender = (
-        float(v) for v in np.array([power, point, slender]) * np.exp(rng.normal(0, (0.15, 0.12, 0.16)))
-    )
+    power, point, slender = (np.exp(rng.normal(0, (0.15, 0.12, 0.16))) * shape).tolist()
     flare, tall, square, dents = rng.uniform((0.0, 0.85, 0.0, 0.0), (0.9, 1.25, 0.5, 0.22)).tolist()
-    ring = float(rng.uniform(0.15, 0.5)) if dice[0] < 0.25 else 0.0
-    press = float(rng.uniform(0.35, 0.75))
-    plates = (
-        (press, NO_PLATE) if dice[1] < 0.25 else (NO_PLATE, press) if dice[1] < 0.3 else (NO_PLATE, NO_PLATE)
-    )
+    ring = rng.uniform(0.15, 0.5) if dice[0] < 0.25 else 0.0
+    press = rng.uniform(0.35, 0.75)
+    plates = (press if dice[1] < 0.25 else NO_PLATE, press if 0.25 <= dice[1] < 0.3 else NO_PLATE)
     out, low, twist = rng.normal(0, (0.16, 0.15, 0.3)).tolist()
     # small breasts hang less
     slender *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))
     return Shaped(
         (0.0, 84 + 0.5 * person.fat_mm, HANGS_MM), (100.0, 100.0 * tall), 100.0 * slender, (out, low - 0.05),
         power, point, flare if name != "drop" else 0.2 - 0.4 * flare, square,
-        bulge * float(rng.uniform(0.5, 1.5)), ring, twist, plates, dents if dice[2] < 0.6 else 0.0,
+        bulge * rng.uniform(0.5, 1.5), ring, twist, plates, dents if dice[2] < 0.6 else 0.0,
     )
 
 
@@ -255,14 +228,13 @@ def _lying(person: Person) -> Shaped:
     """The breast of a supine woman, before scaling: broad and low, displaced laterally; firmer in young women
     and small breasts."""
     rng = person.generator(7308)
-    firm = float(
-        np.clip(1.3 - 0.012 * person.age - 0.0005 * bust(person).volume_ml + rng.normal(0, 0.15), 0.0, 1.0)
-    )
+    firm = 1.3 - 0.012 * person.age - 0.0005 * bust(person).volume_ml + rng.normal(0, 0.15)
+    firm = float(np.clip(firm, 0.0, 1.0))
     tall, out, low, dents, point = rng.uniform(
         (0.85, 0.1, -0.35, 0.0, 0.8), (1.15, 0.5, 0.05, 0.2, 1.15)
     ).tolist()
     return Shaped(
         (0.0, 84 + 0.5 * person.fat_mm, LIES_MM), (100.0, 100.0 * tall), 100.0 * (0.35 + 0.4 * firm),
-        (out * (1.2 - firm), low * (1.2 - firm)), 2.0, point, 0.2, float(rng.uniform(0, 0.4)), 0.0, 0.0, 0.0,
+        (out * (1.2 - firm), low * (1.2 - firm)), 2.0, point, 0.2, rng.uniform(0, 0.4),
         dents=dents,
     )

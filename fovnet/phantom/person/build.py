@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fovnet.phantom.person.borders import limited
+
 WAIST = ((985.0, 0.0), (1060.0, 0.7), (1110.0, 1.0), (1170.0, 0.7), (1270.0, 0.0))
 """(height, share of `Build.waist_mm` there)."""
 
@@ -69,4 +71,4 @@ def draw_build(rng: np.random.Generator) -> Build:
     shared = rng.normal(0, SHARED)
     grown = {name: np.exp(shared + rng.normal(0, spread)) for name, (spread, _, _) in SPREAD.items()}
     kept = {name: float(np.clip(grown[name], least, most)) for name, (_, least, most) in SPREAD.items()}
-    return Build(**kept, waist_mm=float(np.clip(rng.normal(0, 5), -10, 10)))
+    return Build(**kept, waist_mm=limited(rng, 0, 5, -10, 10))

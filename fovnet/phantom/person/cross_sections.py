@@ -56,7 +56,7 @@ class CrossSections:
         # 0 in the middle, 0.7 at the flank, towards 1 beyond it
         share = aside / np.sqrt(1 + np.square(aside))
         depth = deep * (1 + lens * (np.float32(EVEN) - share))
-        return np.asarray(x), np.asarray(np.float32(BACK_MM) + (y - np.float32(BACK_MM)) / depth)
+        return x, np.float32(BACK_MM) + (y - np.float32(BACK_MM)) / depth
 
     @property
     def most(self) -> tuple[float, float]:
@@ -73,12 +73,8 @@ class CrossSections:
         first = np.clip(np.searchsorted(heights, boxes[:, 0, 2]) - 1, 0, len(heights) - 2)
         last = np.clip(np.searchsorted(heights, boxes[:, 1, 2]) + 1, first + 1, len(heights) - 1)
         rows = np.stack([first, last], axis=1).ravel()
-        factors = np.stack(
-            [
-                np.minimum.reduceat(least, rows, axis=1)[:, ::2],
-                np.maximum.reduceat(most, rows, axis=1)[:, ::2],
-            ]
-        )
+        smallest, largest = np.minimum.reduceat(least, rows, axis=1), np.maximum.reduceat(most, rows, axis=1)
+        factors = np.stack([smallest[:, ::2], largest[:, ::2]])
         fixed = np.array([0.0, BACK_MM])
         # (n, least or most, low or high, 2)
         ends = fixed + (boxes[:, None, :, :2] - fixed) * factors.transpose(2, 0, 1)[:, :, None]
@@ -110,11 +106,8 @@ def draw_cross_sections(rng: np.random.Generator) -> CrossSections | None:
         np.clip(mean + spread * _along(rng), least, most)
         for mean, spread, least, most in (FLATTER, LARGER, LENS)
     )
-    return CrossSections(
-        wide=_neutral_ends(np.exp(larger + flatter / 2), 1.0),
-        deep=_neutral_ends(np.exp(larger - flatter / 2), 1.0),
-        lens=_neutral_ends(lens, 0.0),
-    )
+    wide, deep = np.exp(larger + flatter / 2), np.exp(larger - flatter / 2)
+    return CrossSections((1.0, *wide.tolist(), 1.0), (1.0, *deep.tolist(), 1.0), (0.0, *lens.tolist(), 0.0))
 
 
 def _along(rng: np.random.Generator) -> NDArray[np.float64]:
@@ -124,7 +117,3 @@ def _along(rng: np.random.Generator) -> NDArray[np.float64]:
     for level in range(1, len(drawn)):
         drawn[level] = ALIKE * drawn[level - 1] + np.sqrt(1 - ALIKE**2) * drawn[level]
     return drawn
-
-
-def _neutral_ends(inner: NDArray[np.float64], neutral: float) -> tuple[float, ...]:
-    return (neutral, *inner.tolist(), neutral)

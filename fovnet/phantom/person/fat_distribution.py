@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
+from fovnet.phantom.geometry.solids import Point
+from fovnet.phantom.person.borders import limited
+
 LEVELS_MM = (820.0, 900.0, 985.0, 1090.0, 1220.0, 1385.0, 1500.0)
 """Heights in the written anatomy at which the fat of the trunk is drawn: perineum, hips, lower belly, waist,
 ribs, shoulders, neck."""
@@ -66,11 +69,10 @@ class Figure:
     def _along(self) -> PchipInterpolator:
         return PchipInterpolator(LEVELS_MM, np.stack([self.sides, self.front, self.back], axis=1))
 
-    def trunk(self, z: float) -> tuple[float, float, float]:
+    def trunk(self, z: float) -> Point:
         """The factors at the sides, in front and behind at a height of the written anatomy, interpolated
         along the trunk."""
-        sides, front, back = self._along(float(np.clip(z, LEVELS_MM[0], LEVELS_MM[-1]))).tolist()
-        return sides, front, back
+        return tuple(self._along(np.clip(z, LEVELS_MM[0], LEVELS_MM[-1])).tolist())
 
     def leg(self, z: float) -> NDArray[np.float64]:
         """(4,) factors at the outer and inner side of a leg, in front and behind; calf changes to thigh over
@@ -80,7 +82,7 @@ class Figure:
         return np.asarray(calves + share * (np.asarray(self.thighs) - calves))
 
     @property
-    def neck(self) -> tuple[float, float, float] | tuple[()]:
+    def neck(self) -> Point:
         """The change from the trunk's cross-section to the neck's, as `Loft.gives_way`; () if they are
         equal."""
         return () if self.square == self.outside == PLAIN_SQUARE else (*NECK_MM, PLAIN_SQUARE)
@@ -88,13 +90,9 @@ class Figure:
     def wider_mm(self, fat_mm: float) -> float:
         """How much farther the trunk and hips extend to either side than in a plain person with that much
         fat; not below 0."""
-        most = max(
-            share * (factor - 1)
-            for share, factor in zip((0.6, 1.3, 1.25, 1.05, 0.7), self.sides, strict=False)
-        )
-        return min(
-            max(fat_mm * most, 0.0) + abs(self.uneven_mm) + max(self.handles_mm, self.hang_mm), MOST_WIDER_MM
-        )
+        shares = zip((0.6, 1.3, 1.25, 1.05, 0.7), self.sides, strict=False)
+        fat = max(fat_mm * max(share * (factor - 1) for share, factor in shares), 0.0)
+        return min(fat + abs(self.uneven_mm) + max(self.handles_mm, self.hang_mm), MOST_WIDER_MM)
 
     def deeper_mm(self, fat_mm: float) -> float:
         """How much farther the belly extends to the front than in a plain person; not below 0."""
@@ -131,13 +129,11 @@ def draw_figure(
     breast = float(np.clip(chest, 0.6, 1.4))       # limited, as the base of the breast lies under this fat
 
     def drawn(*factors: float, spread: float = 0.2, most_mm: float = MOST_MM) -> Factors:
-        most = min(2.6, 1 + most_mm / fat_mm)
-        return tuple(
-            np.clip(factors * rng.lognormal(0, spread, len(factors)), max(0.2, 2.5 / fat_mm), most).tolist()
-        )
+        own, most = factors * rng.lognormal(0, spread, len(factors)), min(2.6, 1 + most_mm / fat_mm)
+        return tuple(np.clip(own, max(0.2, 2.5 / fat_mm), most).tolist())
 
     # a rounder trunk would not contain the lungs and the iliac wings
-    square = float(rng.uniform(0.15, 0.65))
+    square = rng.uniform(0.15, 0.65)
     rolls = rng.uniform((0, 0, 0, 0), (1, 1, 1, 1)), rng.uniform((5, 0.25, 0.3, 5), (13, 1.0, 1.0, 14))
     heavy = min(fat_mm / 20, 1.6)
     likely = _shares(fat_mm, belly_mm)
@@ -159,8 +155,8 @@ def draw_figure(
         arms=drawn((1 + chest) / 2, spread=0.3)[0],
         square=square,
         outside=float(np.clip(square + rng.uniform(-0.15, 0.35) * min(fat_mm / 15, 1.0), 0.0, 0.9)),
-        uneven_mm=float(np.clip(rng.normal(0, 0.12), -0.3, 0.3)) * min(fat_mm, 25.0) * 0.8,
-        sunk_mm=0.0 if prone else float(rng.uniform(0.0, 1.2)) * min(fat_mm, 28.0),
+        uneven_mm=limited(rng, 0, 0.12, -0.3, 0.3) * min(fat_mm, 25.0) * 0.8,
+        sunk_mm=0.0 if prone else rng.uniform(0.0, 1.2) * min(fat_mm, 28.0),
         handles_mm=handles * heavy,
         hang_mm=0.0 if prone else hang * min(fat_mm, 40.0),
         apron_mm=apron * min(fat_mm, 35.0),

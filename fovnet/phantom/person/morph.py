@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import PchipInterpolator
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from fovnet.phantom.geometry.solids import Floats
 from fovnet.phantom.person.cross_sections import CrossSections
@@ -134,7 +135,7 @@ class Morph:
             turn = np.deg2rad(self.yaw_deg).astype(np.float32) * rise
             less, sin, behind = np.cos(turn) - 1, np.sin(turn), y - NECK_Y_MM
             shift_x, shift_y = shift_x + less * x + sin * behind, shift_y + less * behind - sin * x
-        return np.asarray(shift_x), np.asarray(shift_y)
+        return shift_x, shift_y
 
     def _shift_on_lattice(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """The shift of points on a grid, linear between knots LATTICE_MM apart; for fewer than a thousand
@@ -159,20 +160,15 @@ class Morph:
         LEVELS_MM; last, at any of them."""
         x, y = np.arange(-420.0, 421.0, 20.0), np.arange(-300.0, 421.0, 20.0)
         grid = np.ix_(x.astype(np.float32), y.astype(np.float32), LEVELS_MM.astype(np.float32))
-        bends = [
-            np.broadcast_to(bend, np.broadcast_shapes(*(v.shape for v in grid))) for bend in self._bend(*grid)
-        ]
-        least, most = (
-            np.array([bend.min(axis=(0, 1)) for bend in bends]),
-            np.array([bend.max(axis=(0, 1)) for bend in bends]),
-        )
-        least = (
-            np.minimum(least, np.minimum(np.roll(least, 1, axis=1), np.roll(least, -1, axis=1))) - BETWEEN_MM
-        )
-        most = np.maximum(most, np.maximum(np.roll(most, 1, axis=1), np.roll(most, -1, axis=1))) + BETWEEN_MM
-        return np.stack(
-            [np.column_stack([least, least.min(axis=1)]), np.column_stack([most, most.max(axis=1)])], axis=1
-        )
+        shape = (len(x), len(y), len(LEVELS_MM))
+        ends = []
+        for bend in self._bend(*grid):
+            every = np.broadcast_to(bend, shape)
+            # three levels: the one below, itself, the one above
+            least = minimum_filter1d(every.min(axis=(0, 1)), 3, mode="wrap") - BETWEEN_MM
+            most = maximum_filter1d(every.max(axis=(0, 1)), 3, mode="wrap") + BETWEEN_MM
+            ends.append([np.append(least, least.min()), np.append(most, most.max())])
+        return np.array(ends)
 
     def _bend(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Displacements in mm along x and y, a sum of standing waves.
@@ -193,22 +189,16 @@ class Morph:
         if self.swelling is not None:
             boxes = self.swelling.enclose(boxes)
         low, high = boxes[:, 0].copy(), boxes[:, 1].copy()
-        turned = abs(np.deg2rad(self.yaw_deg)) * (
-            np.abs(boxes[:, :, :2].clip(-600, 600)).max(axis=(1, 2)) + abs(NECK_Y_MM)
-        )
+        farthest = np.abs(boxes[:, :, :2].clip(-600, 600)).max(axis=(1, 2)) + abs(NECK_Y_MM)
         # a turned head: as far as the yaw can reach in any direction
-        turned = np.where(high[:, 2] > RISE_MM[0], turned, 0.0)
-        level = (
-            np.rint((boxes[:, :, 2].mean(axis=1) - LEVELS_MM[0]) / LEVEL_MM)
-            .clip(0, len(LEVELS_MM) - 1)
-            .astype(int)
-        )
+        turned = np.where(high[:, 2] > RISE_MM[0], abs(np.deg2rad(self.yaw_deg)) * farthest, 0.0)
+        level = np.rint((boxes[:, :, 2].mean(axis=1) - LEVELS_MM[0]) / LEVEL_MM)
+        level = level.clip(0, len(LEVELS_MM) - 1).astype(int)
         # a tall box: the largest bend at any height
         level = np.where(high[:, 2] - low[:, 2] > LEVEL_MM, -1, level)
         ends_mm = self.lifted_mm(boxes[:, :, 2])
-        ahead = np.where(
-            (low[:, 2] < LIFT_MM[2]) & (high[:, 2] > LIFT_MM[1]), self.lift_mm, ends_mm.max(axis=1)
-        )
+        knee = (low[:, 2] < LIFT_MM[2]) & (high[:, 2] > LIFT_MM[1])
+        ahead = np.where(knee, self.lift_mm, ends_mm.max(axis=1))
         for axis, (least, most) in enumerate(self._reach):
             near, far = low[:, axis] - turned - most[level], high[:, axis] + turned - least[level]
             if axis == 1:
@@ -217,13 +207,8 @@ class Morph:
         if self.across is not None:
             low, high = self.across.enclose(np.stack([low, high], axis=1)).transpose(1, 0, 2)
         for axis in (0, 1):
-            near, far = low[:, axis], high[:, axis]
-            ends = np.stack(
-                [
-                    near * self.trunk[axis], near * self.head[axis], far * self.trunk[axis],
-                    far * self.head[axis],
-                ]
-            )
+            factors = (self.trunk[axis], self.head[axis])
+            ends = np.stack([end[:, axis] * factor for end in (low, high) for factor in factors])
             low[:, axis], high[:, axis] = ends.min(axis=0), ends.max(axis=0)
         low[:, 2] = np.interp(low[:, 2], self._table[1], self._table[0]) - 0.5
         high[:, 2] = np.interp(high[:, 2], self._table[1], self._table[0]) + 0.5
@@ -263,4 +248,4 @@ def _between_knots(values: Floats, knots: list[NDArray[np.intp]], shape: tuple[i
     )
     known = np.broadcast_to(values, (i.shape[1], j.shape[1], k.shape[1])).astype(np.float32)
     along_i = (i @ known.reshape(i.shape[1], -1)).reshape(len(i), j.shape[1], k.shape[1])
-    return np.asarray((j @ along_i) @ k.T)          # contiguous, which speeds up all painting on the grid
+    return (j @ along_i) @ k.T          # contiguous, which speeds up all painting on the grid

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fovnet.phantom.person.borders import limited
+
 RAISED_MM, RAISED_SD_MM, RAISED_MOST_MM = 24.0, 17.0, (-12.0, 62.0)
 """Mean, standard deviation and limits of the upward shift of both kidneys of a person."""
 
@@ -47,7 +49,6 @@ def draw_organ_heights(rng: np.random.Generator) -> OrganHeights:
     Oriented Anatomy, chapter 2).  Right lobes are 14.0 ± 1.7 cm high beside the dome by ultrasound (Kratzer
     et al. (2003), J Ultrasound Med 22:1155), somewhat more from its very top.
     """
-    kidneys = float(np.clip(rng.normal(RAISED_MM, RAISED_SD_MM), *RAISED_MOST_MM))
-    liver = float(np.clip(rng.normal(LIVER_MM, LIVER_SD_MM), *LIVER_MOST_MM))
-    colon, ribs = float(60.0 * rng.beta(1.0, 2.0)), float(np.clip(rng.normal(0.9, 0.3), 0.2, 1.3))
-    return OrganHeights(kidneys, liver, colon, ribs)
+    kidneys = limited(rng, RAISED_MM, RAISED_SD_MM, *RAISED_MOST_MM)
+    liver = limited(rng, LIVER_MM, LIVER_SD_MM, *LIVER_MOST_MM)
+    return OrganHeights(kidneys, liver, 60.0 * rng.beta(1.0, 2.0), limited(rng, 0.9, 0.3, 0.2, 1.3))

@@ -17,16 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
+from fovnet.phantom.geometry.solids import Floats, Point
 
 CORE = 0.35         # s: width of the mass as painted in the anatomy, as a share of its width in the body
 ENDS = 4.0          # R from the axis beyond which nothing moves
 
 # of people, those with one in a leg, the reason for a tenth of the collection's scans of legs
 SHARE = 1 / 6
-PLACES: tuple[
-    tuple[float, tuple[float, float, float], tuple[float, float, float], tuple[float, float]], ...
-] = (
+PLACES: tuple[tuple[float, Point, Point, Point], ...] = (
     (0.55, (97.0, 0.0, 690.0), (45.0, 45.0, 140.0), (15.0, 75.0)),  # thigh
     (0.2, (100.0, -20.0, 860.0), (35.0, 55.0, 40.0), (15.0, 60.0)),  # groin and buttock
     (0.08, (97.0, -32.0, 480.0), (20.0, 12.0, 60.0), (12.0, 35.0)),  # behind the knee
@@ -45,7 +43,7 @@ class Swelling:
     """The position of a mass, in mm of the written anatomy: its middle, its largest radius, and half its
     length along the body."""
 
-    middle: tuple[float, float, float]
+    middle: Point
     radius_mm: float
     half_mm: float
 
@@ -81,9 +79,7 @@ def draw_swelling(rng: np.random.Generator, turned_out_mm: Callable[[float], flo
     if rng.random() > SHARE:
         return None
     _, middle, spread, radii = PLACES[int(rng.choice(len(PLACES), p=[share for share, *_ in PLACES]))]
-    side, (x, y, z) = (
-        int(rng.choice([-1, 1])),
-        (np.asarray(middle) + np.asarray(spread) * rng.uniform(-1, 1, 3)).tolist(),
-    )
+    side = int(rng.choice([-1, 1]))
+    x, y, z = (np.asarray(middle) + np.asarray(spread) * rng.uniform(-1, 1, 3)).tolist()
     radius = float(np.exp(rng.uniform(*np.log(radii))))
-    return Swelling((side * (x + turned_out_mm(z)), y, z), radius, radius * float(rng.uniform(*LONG)))
+    return Swelling((side * (x + turned_out_mm(z)), y, z), radius, radius * rng.uniform(*LONG))

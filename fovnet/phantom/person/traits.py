@@ -12,11 +12,13 @@ northern and western average).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from fovnet.phantom.person.borders import Borders, draw_borders
+from fovnet.phantom.person.borders import Borders, draw_borders, limited
 from fovnet.phantom.person.build import Build, draw_build
 from fovnet.phantom.person.cross_sections import draw_cross_sections
 from fovnet.phantom.person.fat_distribution import Figure, draw_figure
@@ -123,45 +125,39 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     """
     rng = np.random.default_rng(seed)
     female = bool(rng.random() < 0.5)
-    stature = float(np.clip(rng.normal(1630, 65) if female else rng.normal(1760, 70), 1470, 1970))
+    stature = limited(rng, 1630, 65, 1470, 1970) if female else limited(rng, 1760, 70, 1470, 1970)
     fat = float(np.clip(rng.lognormal(np.log(15 if female else 11), 0.5), 4, 42))
     belly = float(np.clip(0.7 * (fat - 10) + rng.normal(3 if female else 9, 7), -8, 45))
     arms = str(rng.choice(["beside", "raised", "folded"], p=[0.68, 0.2, 0.12]))
-    plain = Person(
+    person = Person(
         sex="female" if female else "male",
         seed=seed,
         morph=_sample_morph(rng, female, stature),
         arms=arms,
-        age=float(rng.uniform(18, 85)),
+        age=rng.uniform(18, 85),
         fat_mm=fat,
         belly_mm=belly,
-        brawn=float(np.clip(rng.normal(0.94 if female else 1.02, 0.05), 0.82, 1.15)),
-        breath_mm=float(rng.uniform(-10, 18)),
-        spread_mm=float(rng.uniform(-6, 28)),
+        brawn=limited(rng, 0.94 if female else 1.02, 0.05, 0.82, 1.15),
+        breath_mm=rng.uniform(-10, 18),
+        spread_mm=rng.uniform(-6, 28),
+        open_wall="open walls" not in without,
+        placed="true places" not in without,
     )
-    varied = (
-        plain
-        if "varied bodies" in without
-        else _bent(_lying(_fasted(_varied(plain, np.random.default_rng([*seed, 91])))))
+    flat = "builds" not in without          # lean trunks may then be so
+    changes: tuple[tuple[str, Callable[[Person], Person]], ...] = (
+        ("varied bodies", lambda plain: _bent(_lying(_fasted(_varied(plain))))),
+        ("masses in legs", _swollen),
+        ("deformation", _deformed),
+        ("fat in places", partial(_figured, flat=flat)),
+        ("builds", lambda plain: replace(plain, build=draw_build(plain.generator(970)))),
+        ("cross-sections", _shaped),
+        ("organs high and low", lambda one: replace(one, organs=draw_organ_heights(one.generator(972)))),
+        ("kinds of breasts", _of_own_breasts),
+        ("borders as measured", _bordered),
     )
-    swollen = varied if "masses in legs" in without else _swollen(varied, varied.generator(97))
-    bent = swollen if "deformation" in without else _deformed(swollen, np.random.default_rng([*seed, 92]))
-    plainly = "builds" in without
-    figured = (
-        bent
-        if "fat in places" in without
-        else _figured(bent, np.random.default_rng([*seed, 96]), flat=not plainly)
-    )
-    built = figured if plainly else replace(figured, build=draw_build(figured.generator(970)))
-    shaped = built if "cross-sections" in without or built.prone else _shaped(built)
-    high = (
-        shaped
-        if "organs high and low" in without
-        else replace(shaped, organs=draw_organ_heights(shaped.generator(972)))
-    )
-    open_ = replace(high, open_wall="open walls" not in without, placed="true places" not in without)
-    own = open_ if "kinds of breasts" in without else _of_own_breasts(open_)
-    return own if "borders as measured" in without else _bordered(own)
+    for feature, change in changes:
+        person = person if feature in without else change(person)
+    return person
 
 
 def _bordered(person: Person) -> Person:
@@ -171,50 +167,43 @@ def _bordered(person: Person) -> Person:
 
 
 def _shaped(person: Person) -> Person:
-    """The person, supine, with a trunk that is flat, round, a lens or a box at each height independently."""
-    return replace(person, morph=replace(person.morph, across=draw_cross_sections(person.generator(971))))
+    """The person, if supine, with a trunk that is flat, round, a lens or a box at each height
+    independently."""
+    across = None if person.prone else draw_cross_sections(person.generator(971))
+    return replace(person, morph=replace(person.morph, across=across))
 
 
-def _swollen(person: Person, rng: np.random.Generator) -> Person:
+def _swollen(person: Person) -> Person:
     """The person with a mass in a leg, if one is drawn."""
-    found = draw_swelling(rng, person.turned_out_mm)
-    return person if found is None else replace(person, morph=replace(person.morph, swelling=found))
+    found = draw_swelling(person.generator(97), person.turned_out_mm)
+    return replace(person, morph=replace(person.morph, swelling=found))
 
 
 PRONE_SHARE = 0.34
 """Share of prone women among varied ones: enough that most breasts in close fields of view hang."""
 
 
-def _varied(person: Person, rng: np.random.Generator) -> Person:
+def _varied(person: Person) -> Person:
     """The person with uncommon traits: a child (1 in 20), obese, atrophied or fatty muscle, prone, organs
     missing or replaced."""
-    kind, size, missing = (
-        rng.random(), rng.uniform(size=2), {name for name, share in MISSING.items() if rng.random() < share},
-    )
-    marbling = float(
-        np.clip(
-            0.04 + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6) + 0.002 * (person.fat_mm - 12),
-            0.02, 0.3,
-        )
-    )
+    rng = person.generator(91)
+    kind, (one, other) = rng.random(), rng.uniform(size=2).tolist()
+    missing = {name for name, share in MISSING.items() if rng.random() < share}
+    marbling = 0.04 + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6) + 0.002 * (person.fat_mm - 12)
+    marbling = float(np.clip(marbling, 0.02, 0.3))
     if kind < 0.05:
-        morph = _sample_morph(rng, person.female, 1150 + 330 * float(size[0]))
-        age = 6 + 8 * float(size[0])
-        return replace(
-            person, morph=morph, age=age, fat_mm=5 + 9 * float(size[1]), belly_mm=0.0, brawn=0.85,
-            marbling=0.02,
-        )
+        morph, age = _sample_morph(rng, person.female, 1150 + 330 * one), 6 + 8 * one
+        person = replace(person, morph=morph, age=age, fat_mm=5 + 9 * other)
+        return replace(person, belly_mm=0.0, brawn=0.85, marbling=0.02)
     if kind < 0.13:
-        fat, belly = 30 + 26 * float(size[0]), 20 + 45 * float(size[1])
-        person = replace(person, fat_mm=fat, belly_mm=belly, spread_mm=max(person.spread_mm, 8.0))
+        spread = max(person.spread_mm, 8.0)
+        person = replace(person, fat_mm=30 + 26 * one, belly_mm=20 + 45 * other, spread_mm=spread)
     elif kind < 0.21:
-        person = replace(
-            person, brawn=0.68 + 0.12 * float(size[0]), fat_mm=person.fat_mm * (0.5 + 0.8 * float(size[1]))
-        )
+        person = replace(person, brawn=0.68 + 0.12 * one, fat_mm=person.fat_mm * (0.5 + 0.8 * other))
     elif kind < 0.29:
         # visceral, not subcutaneous fat
-        person = replace(person, belly_mm=25 + 25 * float(size[0]), fat_mm=7 + 8 * float(size[1]))
-    prone = person.female and bool(rng.random() < PRONE_SHARE)
+        person = replace(person, belly_mm=25 + 25 * one, fat_mm=7 + 8 * other)
+    prone = person.female and rng.random() < PRONE_SHARE
     arms = "raised" if prone and person.arms == "folded" else person.arms
     return replace(person, marbling=marbling, missing=frozenset(missing), prone=prone, arms=arms)
 
@@ -224,9 +213,8 @@ OWN_BREASTS_SHARE = 0.75
 
 
 def _of_own_breasts(person: Person) -> Person:
-    return replace(
-        person, own_breasts=person.female and bool(person.generator(7300).random() < OWN_BREASTS_SHARE)
-    )
+    own = person.female and person.generator(7300).random() < OWN_BREASTS_SHARE
+    return replace(person, own_breasts=own)
 
 
 def _fasted(person: Person) -> Person:
@@ -238,7 +226,7 @@ def _fasted(person: Person) -> Person:
     wide, above 16 mm any number.
     """
     rng = person.generator(94)
-    loops, gut = int(rng.integers(24, 71)), float(rng.uniform(0.5, 1.05))
+    loops, gut = int(rng.integers(24, 71)), rng.uniform(0.5, 1.05)
     lean = float(np.clip(1 - person.belly_mm / 16, 0, 1))
     return replace(person, loops=max(loops, round(66 * lean)), gut=max(gut, 0.75 * lean))
 
@@ -251,7 +239,7 @@ def _lying(person: Person) -> Person:
     """
     if person.prone:
         return person
-    return replace(person, table_mm=108.0 + person.fat_mm * float(person.generator(93).uniform(0.35, 1.0)))
+    return replace(person, table_mm=108.0 + person.fat_mm * person.generator(93).uniform(0.35, 1.0))
 
 
 BENT_SHARE = 0.75
@@ -267,7 +255,7 @@ def _bent(person: Person) -> Person:
     return replace(person, morph=replace(person.morph, lift_mm=lift))
 
 
-def _figured(person: Person, rng: np.random.Generator, flat: bool) -> Person:
+def _figured(person: Person, flat: bool) -> Person:
     """The person with regional fat, on a body broader and flatter, or narrower and deeper; one in four stays
     plain.
 
@@ -275,20 +263,15 @@ def _figured(person: Person, rng: np.random.Generator, flat: bool) -> Person:
     lean belly is 16 to 18 cm deep and up to 32 cm wide.  With much fat behind, a person lies higher above the
     table, by a part of it.
     """
+    rng = person.generator(96)
     figure = draw_figure(person.female, person.fat_mm, person.belly_mm, person.prone, rng)
     if figure is None:
         return person
     # A large belly spreads sideways in a supine person.
-    spread = 0.0 if person.prone else 0.04 * float(np.clip((person.fat_mm + person.belly_mm) / 40 - 1, 0, 1))
-    lean = (
-        0.0
-        if person.prone or not flat
-        else float(np.clip(1.5 - (person.fat_mm + max(person.belly_mm, 0.0)) / 30, 0, 1))
-    )
-    broad, under = (
-        float(rng.lognormal(spread + 0.03 * lean, 0.05 + 0.04 * lean)),
-        float(rng.uniform(0.3, 0.9)),
-    )
+    heavy, stout = person.fat_mm + person.belly_mm, person.fat_mm + max(person.belly_mm, 0.0)
+    spread = 0.0 if person.prone else 0.04 * float(np.clip(heavy / 40 - 1, 0, 1))
+    lean = float(np.clip(1.5 - stout / 30, 0, 1)) if flat and not person.prone else 0.0
+    broad, under = rng.lognormal(spread + 0.03 * lean, 0.05 + 0.04 * lean), rng.uniform(0.3, 0.9)
     broad = float(np.clip(broad, 0.9 - 0.05 * lean, 1.1 + 0.1 * lean))
     wide, deep = person.morph.trunk
     higher = person.fat_mm * max(figure.trunk(1060.0)[2] - 1, 0.0) * under
@@ -296,15 +279,12 @@ def _figured(person: Person, rng: np.random.Generator, flat: bool) -> Person:
     return replace(person, figure=figure, morph=morph, table_mm=person.table_mm + higher)
 
 
-def _deformed(person: Person, rng: np.random.Generator) -> Person:
+def _deformed(person: Person) -> Person:
     """The person with the waves of DEFORMATION_MM added, three of each length; they leave heights
     unchanged."""
-    grown = person.morph.trunk[0] ** 0.5
-    waves = [
-        _wave(rng, wavelength, grown * size / np.sqrt(3))
-        for wavelength, size in DEFORMATION_MM
-        for _ in range(3)
-    ]
+    rng, grown = person.generator(92), person.morph.trunk[0] ** 0.5
+    lengths = [row for row in DEFORMATION_MM for _ in range(3)]
+    waves = [_wave(rng, wavelength, grown * size / np.sqrt(3)) for wavelength, size in lengths]
     return replace(person, morph=replace(person.morph, waves=(*person.morph.waves, *waves)))
 
 
@@ -324,9 +304,9 @@ def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> 
     waves = [_wave(rng, wavelength, size) for wavelength, size in WAVES_MM]
     return Morph(
         heights_mm=tuple(heights.tolist()),
-        trunk=(float(width), float(width * rng.normal(1.0, 0.03))),
-        head=(float(skull), float(skull * rng.normal(1.0, 0.03))),
-        yaw_deg=float(np.clip(rng.normal(0, 6), -18, 18)),
+        trunk=(width, width * rng.normal(1.0, 0.03)),
+        head=(skull, skull * rng.normal(1.0, 0.03)),
+        yaw_deg=limited(rng, 0, 6, -18, 18),
         waves=tuple(waves),
     )
 

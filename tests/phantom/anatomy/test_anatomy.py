@@ -136,7 +136,8 @@ def test_people_vary_as_people_do() -> None:
 
 def test_layers_of_the_flank_lie_at_their_depths_and_bowel_is_mostly_collapsed_in_those_who_vary() -> None:
     surface = Loft(((1000.0, 0.0, 0.0, 150.0, 100.0, 90.0), (1200.0, 0.0, 0.0, 150.0, 100.0, 90.0)))
-    seams = Shells(surface, Box((0.0, -60.0, 1020.0), (260.0, 200.0, 1180.0)), (7.0, 15.0), 2.0)
+    place = Box((0.0, -60.0, 1020.0), (260.0, 200.0, 1180.0))
+    seams = Shells(place, surface, (7.0, 15.0), 2.0)
     x = np.arange(120.25, 152, 0.5, dtype=np.float32)
     held = seams.inside(x, np.zeros_like(x), np.full_like(x, 1100))
     assert np.array_equal(x[held], [133.25, 133.75, 134.25, 134.75, 141.25, 141.75, 142.25, 142.75])

@@ -70,7 +70,7 @@ def test_a_liver_is_of_half_to_three_litres_and_ends_below_its_dome(person: Pers
     assert grid[2, 3] + 4 * np.flatnonzero(liver.any(axis=(0, 1)))[-1] <= person.morph.height_mm(
         belly.dome_mm(person)
     )
-    assert belly.upper_organs(person) != belly.upper_organs(person, fine=True)
+    assert list(belly.upper_organs(person)) != list(belly.upper_organs(person, fine=True))
 
 
 @pytest.mark.parametrize("person", PEOPLE[:3])
@@ -126,10 +126,7 @@ def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(p
 
 @pytest.mark.parametrize("person", PEOPLE[:4])
 def test_psoas_lies_against_the_bodies_of_l3_and_l4_and_is_7_to_18_cm2(person: Person) -> None:
+    x, y = np.meshgrid(np.arange(0.0, 101.0), np.arange(-80.0, 81.0), indexing="ij")
     for z in (1100.0, 1067.0):
-        for side in (1, -1):
-            x, y = np.meshgrid(np.arange(-100.0, 101.0), np.arange(-80.0, 81.0), indexing="ij")
-            inside = back.psoas(person, side).inside(x[..., None], y[..., None], np.full((1, 1, 1), z))[
-                ..., 0
-            ]
-            assert 700 < inside.sum() < 1800 and np.abs(x[inside]).min() < 26
+        inside = back.psoas(person).inside(x[..., None], y[..., None], np.full((1, 1, 1), z))[..., 0]
+        assert 700 < inside.sum() < 1800 and x[inside].min() < 26

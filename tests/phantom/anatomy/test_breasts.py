@@ -94,8 +94,8 @@ def test_gland_fills_the_share_that_was_drawn_and_is_no_dust() -> None:
     for woman in WOMEN[:8]:
         chest = front(woman, muscular_trunk(woman))
         made, both = gland.gland(woman, 1, chest), bust(woman)
-        x, y, z = lattice(made.breast)
-        breast = made.breast.inside(x, y, z) & (y > chest.at_mm(x, z)) & (y >= made.breast.base[1] - 25)
+        x, y, z = lattice(made.region)
+        breast = made.region.inside(x, y, z) & (y > chest.at_mm(x, z)) & (y >= made.region.base[1] - 25)
         filled = made.inside(x, y, z) & breast
         assert filled.sum() / breast.sum() == pytest.approx(both.gland_share, abs=0.03)
         beside = [np.roll(filled, step, axis)[filled].mean() for axis in range(3) for step in (1, -1)]
@@ -106,11 +106,11 @@ def test_gland_keeps_from_the_muscle_and_the_skin_unless_it_is_nearly_all_there_
     for woman in [woman for woman in WOMEN if 0.1 < bust(woman).gland_share < 0.4][:6]:
         chest = front(woman, muscular_trunk(woman))
         made = gland.gland(woman, -1, chest)
-        x, y, z = lattice(made.breast)
+        x, y, z = lattice(made.region)
         filled = made.inside(x, y, z)
         ahead = (y - chest.at_mm(x, z))[filled]
         assert np.mean(ahead < 0.3 * made.behind_mm) < 0.06
-        out = np.sqrt(made.breast.level(*made.breast.within(x, y, z)))
+        out = np.sqrt(made.region.level(*made.region.within(x, y, z)))
         assert np.mean(out[filled] > 0.95) < 0.05
 
 
@@ -125,12 +125,12 @@ def test_pectoral_muscles_are_5_to_20_mm_thick_and_thinner_below_and_towards_the
 def test_findings_are_in_fat_and_gland_and_come_in_most_who_are_asked_to_lie_prone() -> None:
     women = [replace(woman, age=50.0) for woman in WOMEN]
     hanging, lying = (
-        [breast_findings.findings(replace(w, prone=prone)) for w in women] for prone in (True, False)
+        [list(breast_findings.findings(replace(w, prone=prone))) for w in women] for prone in (True, False)
     )
     assert sum(map(bool, hanging)) > 0.5 * len(women) > 1.5 * sum(map(bool, lying))
     soft = {label_of(name) for name in ("fat", "gland", "tumour")}
     assert all(set(paint.over) <= soft for paints in hanging for paint in paints)
-    assert breast_findings.findings(replace(WOMEN[0], age=20.0)) == []
+    assert not list(breast_findings.findings(replace(WOMEN[0], age=20.0)))
 
 
 def grid_about(woman: Person) -> Grid:

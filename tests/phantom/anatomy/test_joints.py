@@ -31,7 +31,7 @@ def test_shoulders_are_as_broad_as_peoples() -> None:
     average width."""
     for sex, mean, spread in (("male", 397, 18), ("female", 363, 17)):
         person = replace(unbent(1), sex=sex)
-        tip = max(float(np.abs(paint.solid.box[:, 0]).max()) for paint in shoulder.blade(person, 1))
+        tip = max(float(np.abs(paint.solid.box[:, 0]).max()) for paint in shoulder.blade(person))
         assert abs(2 * tip - mean) < 1.5 * spread
 
 
@@ -60,7 +60,7 @@ def test_condyles_stand_out_behind_the_femur_and_not_before_it() -> None:
     ends = []
     for above in (16.0, 50.0):
         affine = np.diag([1.0, 1.0, 1.0, 1.0])
-        x = limbs.placed(person, 1, ((78.0, 0.0, 480.0 + above),))[0][0] * person.morph.trunk[0]
+        x = limbs.placed(person, ((78.0, 0.0, 480.0 + above),))[0][0] * person.morph.trunk[0]
         affine[:3, 3] = x, -70, person.morph.height_mm(480.0 + above)
         line = label_volume(person, Grid((2, 100, 2), affine), frozenset(["lesions"])).labels[0, :, 0]
         ends.append(int(np.flatnonzero(np.isin(line, MARROW)).min()))
@@ -72,7 +72,7 @@ def test_condyles_stand_out_behind_the_femur_and_not_before_it() -> None:
 def test_plain_bodies_have_plain_shoulders() -> None:
     """Without the feature shoulder blades are painted once and arms begin nearer to the trunk."""
     person = unbent(3)
-    joints = [limbs.upper_arm(person, 1, fine)[0][0] for fine in (False, True)]
+    joints = [limbs.arm_joints(person, 1, fine)[0][0] for fine in (False, True)]
     assert joints[1] - joints[0] == pytest.approx(16 * limbs.broad(person))
     affine = np.diag([6.0, 6.0, 6.0, 1.0])
     affine[:3, 3] = -270, -150, landmarks(person).lung_apex - 120

@@ -50,9 +50,9 @@ def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_
         replace(sample_person((5, number)), sex="female", prone=True, age=50.0, own_breasts=False)
         for number in range(1, 81)
     ]
-    tumours = [[paint.solid for paint in lesions._of_the_breast(woman)] for woman in women]
+    tumours = [list(lesions._of_the_breast(woman)) for woman in women]
     assert 20 < sum(map(bool, tumours)) < 44
-    assert not any(lesions._of_the_breast(replace(woman, prone=False)) for woman in women)
+    assert not any(list(lesions._of_the_breast(replace(woman, prone=False))) for woman in women)
     woman = next(one for one, solids in zip(women, tumours, strict=True) if solids)
     assert all(label_of("skin") not in paint.over for paint in lesions._of_the_breast(woman))
 

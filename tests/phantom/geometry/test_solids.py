@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, tuples
 
+from fovnet.phantom.geometry.bundles import Outline
 from fovnet.phantom.geometry.raster import Grid, Paint, pieces_of, rasterise
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Segment, Side, Solid, tube
 
@@ -79,6 +80,22 @@ def test_no_point_of_a_solid_is_outside_its_box(solid: Solid) -> None:
     assert (
         len(inside) > 100 and np.all(inside >= solid.box[0] - 1e-3) and np.all(inside <= solid.box[1] + 1e-3)
     )
+
+
+@pytest.mark.parametrize(
+    "solid",
+    [
+        Ellipsoid((9.0, -2.0, 1.0), (20.0, 9.0, 14.0), (20.0, 40.0, -30.0)) - Side((1.0, 0.4, 0.0), 2.0),
+        tube([(8, 0, -10), (2, 9, 4), (15, -6, 18)], [6.0, 3.0, 8.0]),
+        Loft(((-20.0, 4.0, 0.0, 9.0, 6.0, 12.0), (20.0, 9.0, 0.0, 4.0, 6.0, 6.0))),
+        Outline(((-20.0, 4.0, 0.0, 9.0, 16.0, 12.0, 8), (20.0, 6.0, 1.0, 14.0, 9.0, 6.0, 9.0)), (0.1, 0.15)),
+    ],
+    ids=lambda solid: type(solid).__name__,
+)
+def test_a_left_organ_holds_the_mirror_images_of_the_points_of_the_right_one(solid: Solid) -> None:
+    x, y, z = np.random.default_rng(0).uniform(-30, 30, (3, 20_000)).astype(np.float32)
+    right, left = solid.inside(x, y, z), solid.mirror().inside(-x, y, z)
+    assert right.sum() > 100 and np.array_equal(right, left)
 
 
 def test_an_oblique_grid_sees_the_same_ball() -> None:

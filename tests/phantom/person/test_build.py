@@ -62,7 +62,7 @@ def test_psoas_grows_with_the_square_of_its_thickness() -> None:
     x, y = np.meshgrid(np.arange(0.0, 100.0, 0.5), np.arange(-80.0, 81.0, 0.5), indexing="ij")
     z = np.full((1, 1, 1), 1100.0)
     thin, thick = (
-        back.psoas(replace(PLAIN, build=Build(loin=loin)), 1).inside(x[..., None], y[..., None], z).sum()
+        back.psoas(replace(PLAIN, build=Build(loin=loin))).inside(x[..., None], y[..., None], z).sum()
         for loin in (0.7, 1.4)
     )
     assert thick / thin == pytest.approx(4.0, rel=0.05)
