@@ -84,7 +84,7 @@ def test_a_file_of_the_users_is_not_written_over(
 
 @pytest.mark.parametrize(
     ("name", "seen"),
-    [("patients.tsv", "a table of 2 columns, the first 'patient'"), ("scan.nii.gz", "no table")],
+    [("patients.tsv", "a table of 2 columns, the first 'patient'"), ("scan.nii.gz", "is not a table")],
 )
 def test_what_lies_there_is_told_and_what_is_wanted(name: str, seen: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(FOREIGN[name])
@@ -92,7 +92,7 @@ def test_what_lies_there_is_told_and_what_is_wanted(name: str, seen: str, tmp_pa
         CliRunner().invoke(app, ["bench", "bound", "--rows", "600", "--out", str(tmp_path / name)]).exception
     )
     assert seen in str(fault)
-    assert "not a table of this command's own columns, and would be overwritten" in str(fault)
+    assert "where a table of this command's own columns is wanted, and would be overwritten" in str(fault)
 
 
 def test_an_explanation_is_written_anew(tmp_path: Path) -> None:
