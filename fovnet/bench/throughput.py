@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fovnet.bench.timing import in_turn, seconds_of
 from fovnet.bench.together import Progress as Advance
 from fovnet.bench.together import alone
-from fovnet.bench.tutorial import Pipeline, Tutorial, monai_is_here
+from fovnet.bench.tutorial import Pipeline, epochs_of, monai_is_here
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
 from fovnet.net.cost.predicted import cost_of, training_bytes
@@ -230,11 +230,9 @@ def _with_monai(
     """What the clocks say in turn, "theirs" of MONAI's pipeline among them where MONAI is installed."""
     if not monai_is_here():
         return in_turn(clocks, repeats)
-    theirs = Tutorial(other)
-    theirs.epoch_seconds()                              # starts its workers
-    turns = in_turn(clocks | {"theirs": theirs.epoch_seconds}, repeats)
-    theirs.close()
-    return turns
+    with epochs_of(other) as theirs:
+        theirs()                                        # starts its workers
+        return in_turn(clocks | {"theirs": theirs}, repeats)
 
 
 def _speed(net: Architecture, batch: int, rate: float, speed: float) -> dict[str, float]:

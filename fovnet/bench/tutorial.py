@@ -10,7 +10,8 @@ layout.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -49,21 +50,16 @@ class Pipeline:
     device: str
 
 
-class Tutorial:
-    """A pipeline in a process of its own, with one thread, and unaffected by fovnet's other settings of torch
-    and the C library."""
+@contextmanager
+def epochs_of(what: Pipeline) -> Iterator[Callable[[], float]]:
+    """While the block runs, what trains an epoch, in which every slice is seen once, and gives its seconds.
 
-    def __init__(self, what: Pipeline) -> None:
-        self._pool = spawned(1)
-        self._pool.submit(_begin, what).result()
-
-    def epoch_seconds(self) -> float:
-        """Seconds of one epoch, in which every slice is seen once."""
-        return self._pool.submit(_epoch).result()
-
-    def close(self) -> None:
-        """End the process and the loader's workers."""
-        self._pool.shutdown()
+    It runs in a process of its own, with one thread, and unaffected by fovnet's other settings of torch and
+    the C library.
+    """
+    with spawned(1) as pool:
+        pool.submit(_begin, what).result()
+        yield lambda: pool.submit(_epoch).result()
 
 
 _EPOCHS: list[Callable[[], float]] = []
