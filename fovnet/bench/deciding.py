@@ -23,7 +23,7 @@ from fovnet.decision.chain.chain_model import ChainModel
 from fovnet.decision.chain.spans import decide, outer_edges
 from fovnet.decision.rule import Rule
 from fovnet.machine.threads import one_thread
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.maths.smoothing import smooth_along_body
 from fovnet.regions import DEFAULT
 

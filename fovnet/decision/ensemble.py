@@ -41,7 +41,7 @@ from fovnet.decision.parts import (
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.records import checksum, write_json
 from fovnet.regions import Region, Vocabulary
 from fovnet.search.trial import Trial, best

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import IDENTITY, STRAIGHT, Beta, Line
 from fovnet.errors import ModelError
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 
 OBSERVATION_MM = 10.0
 """Slices closer than this share the evidence of one observation, so that thin and thick stacks are decided

@@ -24,8 +24,8 @@ Networks in numpy:
     softmax_regression  a last layer, fitted anew
 Along the body:
     chain_recursion      dynamic programming over ordered states
-    ladder               its runs, of rungs of unknown height
-    ladder_with_heights  the best path, and all paths, of rungs of known height or not
+    plain_runs           its runs, where no height of a rung is known
+    ladder               the best path, and all paths, with or without known heights
     intersections        the paths of the thesis
     smoothing            in millimetres
     ordering             whether neighbours are alike

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from fovnet.maths import chain_recursion
 from fovnet.maths.chain_recursion import Evidence, Floats
-from fovnet.maths.ladder import Plain
+from fovnet.maths.plain_runs import Plain
 
 Marks = NDArray[np.bool_]
 

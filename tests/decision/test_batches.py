@@ -27,7 +27,7 @@ from fovnet.decision.kept import kept_rows, recorded
 from fovnet.decision.predict import Predicted, _read
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
 from fovnet.net.family.weights import save_network

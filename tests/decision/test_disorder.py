@@ -16,7 +16,7 @@ from fovnet.decision.confidence_bar import SURE_ENOUGH
 from fovnet.decision.fitting.objective import Example
 from fovnet.decision.fitting.tuning import FALSE_ALARMS, tune
 from fovnet.decision.rule import Rule
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.regions import DEFAULT
 
 Bodies = Callable[..., Example]

@@ -20,7 +20,7 @@ from fovnet.decision.ensemble import assemble, choose, facts_of, guessing_loss, 
 from fovnet.decision.novelty import familiar
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.maths.turns import VIEWS
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build

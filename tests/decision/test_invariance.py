@@ -15,7 +15,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from fovnet.decision.chain.spans import Decision, decide
 from fovnet.decision.rule import Rule
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.regions import DEFAULT
 
 N, K = len(DEFAULT.chain), len(DEFAULT.classes)

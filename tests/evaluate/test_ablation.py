@@ -25,7 +25,7 @@ from fovnet.evaluate.arms import (
     threshold,
     weighted,
 )
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
 

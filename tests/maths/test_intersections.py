@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import integers, sampled_from
 
 from fovnet.maths import intersections
-from fovnet.maths.ladder_with_heights import Ladder
+from fovnet.maths.ladder import Ladder
 
 
 def problem(s: int, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

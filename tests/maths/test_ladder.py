@@ -12,7 +12,7 @@ from hypothesis.strategies import booleans, integers, sampled_from
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
-from fovnet.maths.ladder_with_heights import Height, Ladder
+from fovnet.maths.ladder import Height, Ladder
 
 
 def every_path(s: int, n: int) -> list[tuple[int, ...]]:

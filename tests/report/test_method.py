@@ -4,7 +4,7 @@ together."""
 import pytest
 
 from fovnet.decision.rule import Rule
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.report.content.method import method_words, predictors
 from fovnet.report.content.performance import BorderDots
 from fovnet.report.figures.charts import border_figure, reliability_figure

@@ -13,7 +13,7 @@ from matplotlib.text import Text
 
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Listed
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.regions import DEFAULT
 from fovnet.report.content.cells import Shown
 from fovnet.report.content.run_record import Member

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fovnet.decision.rule import OBSERVATION_MM, Rule
 from fovnet.maths import intersections
 from fovnet.maths.chain_recursion import Floats
-from fovnet.maths.ladder_with_heights import Height, Ladder
+from fovnet.maths.ladder import Height, Ladder
 
 FLOOR = 1e-6
 """Lower bound of probabilities in logarithms: a network's 1e-30 is not evidence of that strength; one slice

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from fovnet.decision.chain.chain_model import FLOOR, ChainModel, observations_of
 from fovnet.decision.rule import OBSERVATION_MM, Rule
 from fovnet.maths.chain_recursion import ROUNDING_MM
-from fovnet.maths.ladder_with_heights import Ladder
+from fovnet.maths.ladder import Ladder
 
 Floats = NDArray[np.float64]
 UNKNOWN = 0.5

@@ -30,7 +30,7 @@ from fovnet.decision.chain.spans import Decision, decide, edges, outer_edges, ou
 from fovnet.decision.confidence_bar import FALSE_ALARMS
 from fovnet.decision.fitting.objective import Example, border_errors, loss
 from fovnet.decision.rule import Rule
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.regions import NONE, Vocabulary
 
 Floats = NDArray[np.float64]

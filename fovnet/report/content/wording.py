@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fovnet.evaluate.measures import Measure
-from fovnet.maths.ladder_with_heights import Height
+from fovnet.maths.ladder import Height
 from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import Shown
 

@@ -15,7 +15,7 @@ from fovnet.decision.chain.boundaries import SHARE, interval
 from fovnet.decision.chain.spans import UPSIDE_DOWN, decide
 from fovnet.decision.rule import Rule
 from fovnet.maths.chain_recursion import Crossings
-from fovnet.maths.ladder_with_heights import Height, Ladder
+from fovnet.maths.ladder import Height, Ladder
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
 
 TWO = Vocabulary((Region("lower", 0, "#000000"), Region("upper", 1, "#ffffff")))

@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from fovnet.decision.chain.spans import decide, edges, outline, predicted_class, shares
 from fovnet.decision.fitting.objective import Example
 from fovnet.decision.rule import MEANINGS, Rule
-from fovnet.maths.ladder_with_heights import Height, Ladder
+from fovnet.maths.ladder import Height, Ladder
 from fovnet.regions import DEFAULT, Region, Vocabulary
 
 N = len(DEFAULT.chain)
