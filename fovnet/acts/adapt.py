@@ -11,6 +11,7 @@ Every set of outputs is kept, so that the same command goes on after a kill.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -83,13 +84,19 @@ class Adapted:
     ensemble: Path
 
 
-def adapted(run: Run, *, workers: int = 1, progress: Bar = silent) -> Adapted:
+def adapted(run: Run, *, workers: int = 1, progress: Bar = silent, hold: bool = True) -> Adapted:
     """The ensemble of a run, adapted to its collections, with `gains.tsv` and `adapted.json` beside it.
 
-    Raises ConfigError "adapt-begin" and "adapt-other-regions", CollectionError "adapt-few", and as the act
-    that prepares slices.
+    hold  whether to hold the results folder meanwhile; False where a workflow holds it
+    Raises ConfigError "adapt-begin", "adapt-other-regions" and "results-held", CollectionError "adapt-few",
+    and as the act that prepares slices.
     """
-    refuse_unfit(run)
+    _refuse_unfit(run)                          # before the lock, which is a file
+    with run.results.held() if hold else nullcontext():
+        return _adapted(run, workers, progress)
+
+
+def _adapted(run: Run, workers: int, progress: Bar) -> Adapted:
     if run.results.is_to_simulate(run.settings.phantom.subjects):
         simulated(run, workers, progress)
     sliced(run, workers=workers, progress=progress)
@@ -122,8 +129,8 @@ def refuse_few(subjects: int, what: str) -> None:
         )
 
 
-def refuse_unfit(run: Run) -> None:
-    """Raise as `adapted`, before anything is simulated or written."""
+def _refuse_unfit(run: Run) -> None:
+    """Raises as `adapted`, before anything is simulated or written."""
     refuse_foreign(run.results.ensemble, lambda folder: (folder / "ensemble.json").exists())
     begun = warm_start_ensemble(run.settings)
     if begun is None:

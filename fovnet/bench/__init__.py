@@ -17,6 +17,7 @@ Searches on recorded tables:
     teaching    what a table teaches of its space
     figures     what of this is drawn
     together    many runs, in one process or several
+    timing      the seconds of several ways, in turn
 Trainings, predictions, answers:
     throughput  training steps beside MONAI's pipeline
     plain       whether fast training costs accuracy

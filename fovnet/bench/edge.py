@@ -80,6 +80,7 @@ class Edge:
 
     @property
     def fits(self) -> Mask:
+        """(M,) whether each row is within the limit of memory."""
         return np.asarray(self.memory <= self.limit)
 
     @property

@@ -103,6 +103,7 @@ class Throughput:
 
     @property
     def label(self) -> str:
+        """The network and its batch in words."""
         kernel = f"{self.kernel}²{' separable' if self.separable else ''}"
         blocks = f"{self.blocks}·{self.convolutions} blocks"
         return f"{blocks}, {self.filters} × {kernel}, batch {self.batch}"

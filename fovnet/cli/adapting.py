@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,7 +51,7 @@ def adapt(
     nothing is gained, the old ones are kept, and a sentence says why. Interrupted, the same command goes on
     where it was; with more labels and the same --out, the simulated people are used again.
     """
-    from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapted, refuse_unfit, settings_for
+    from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapted, settings_for
     from fovnet.acts.opening import opened
     from fovnet.acts.run import Run
 
@@ -70,10 +69,8 @@ def adapt(
         )
     else:
         run = Run(labels, settings_for(labels, out_folder, model_folder(model), seed))
-    refuse_unfit(run)       # before the lock, which is a file
     # of a configuration the workflow holds the results
-    with nullcontext() if config is not None else run.results.held():
-        made = adapted(run, workers=workers, progress=progress_bar)
+    made = adapted(run, workers=workers, progress=progress_bar, hold=config is None)
     for on, found in ((USERS, made.users), (SIMULATED_PEOPLE, made.simulated)):
         _show(on, found)
     learned = f"{several(made.volumes, 'volume')} of {several(made.subjects, 'subject')}"

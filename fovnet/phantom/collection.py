@@ -86,8 +86,9 @@ def simulate_collection(
     all).
 
     Raises CollectionError "nothing-to-simulate" for fewer than one subject or volume, "phantom-other-tables"
-    if `out` holds tables of another origin, "phantom-held" if another simulation writes there, and
-    ConfigError "phantom-feature" for an unknown feature.
+    if `out` holds tables of another origin, "phantom-held" if another simulation writes there,
+    "phantom-crash" if the process of a person dies twice, and ConfigError "phantom-feature" for an unknown
+    feature.
     """
     lacking = left_out(without)
     if subjects < 1 or volumes_per_subject < 1:
@@ -115,9 +116,10 @@ def simulate_collection(
 
 
 def _died(number: int) -> tuple[list[Row], list[Row]]:
-    raise MemoryError(
+    raise CollectionError(
+        "phantom-crash",
         f"the process that simulated subject {number} died twice, probably for lack of memory. Give fewer "
-        "--workers; finished volumes are not made again."
+        "--workers; finished volumes are not made again.",
     )
 
 
@@ -418,6 +420,7 @@ def region_rows(
 
 
 def span_row(region: str, slices: NDArray[np.intp]) -> Row:
+    """The row of regions.tsv of a region in these slices, ascending."""
     return {"region": region, "first_slice": int(slices[0]), "last_slice": int(slices[-1])}
 
 

@@ -293,6 +293,22 @@ def test_ctrl_c_stops_the_simulation_of_people_whom_nobody_wants_any_more(tmp_pa
     assert len(list((tmp_path / "out").rglob("*.nii.gz"))) < 100
 
 
+def test_a_person_whose_process_dies_again_and_again_is_named_and_no_table_is_written(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os\nfrom pathlib import Path\nfrom fovnet.errors import CollectionError\n"
+        "from fovnet.phantom import collection\n"
+        "def dies(*_, **__):\n    os._exit(9)\n"
+        "collection.simulate_subject = dies\n"
+        "if __name__ == '__main__':\n    try:\n"
+        f"        collection.simulate_collection(Path({str(tmp_path / 'out')!r}), subjects=1, workers=2)\n"
+        "    except CollectionError as fault:\n        print(fault)\n"
+    )
+    said = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=900).stdout
+    assert "subject 1 died twice" in said and "phantom-crash" in said
+    assert not (tmp_path / "out" / "volumes.tsv").exists()
+
+
 @pytest.mark.parametrize(("tilt_deg", "kept"), [(16.0, ["pelvis"]), (24.0, ["pelvis", "abdomen"])])
 def test_a_region_that_only_a_corner_reaches_is_none_of_a_volume_that_is_cut_along_its_own_slices(
     tilt_deg: float, kept: list[str]

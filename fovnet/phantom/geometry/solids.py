@@ -52,11 +52,13 @@ class Solid(ABC):
     def shrunk(self, mm: float) -> Solid:
         """The shape with its surface moved inwards by about `mm` (outwards when negative); not every solid
         can."""
-        raise NotImplementedError
+        # not abstract: most shapes of one use are never shrunk
+        raise NotImplementedError(f"{type(self).__name__} has no surface that could be moved")
 
     def mirror(self) -> Solid:
         """The shape on the other side of the body; not every solid can."""
-        raise NotImplementedError
+        # nor are those mirrored that are drawn for each side
+        raise NotImplementedError(f"{type(self).__name__} is not written for one side of the body")
 
     def parts(self) -> Iterator[Solid]:
         """Pieces whose union is the shape, each with a smaller box; painting goes piece by piece."""
