@@ -152,17 +152,20 @@ def stored_type(
 
 def read_grid(
     path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], notes: tuple[str, ...] = (),
-    *, ends: bool,
+    *, tagged: bool = False,
 ) -> Volume:
     """The first usable frame in a stream at the first voxel; `notes` are put before its own.
 
-    ends  whether the header gives one frame alone, behind which nothing follows
-    Raises VolumeError as `first_usable`, and of what ends as `rest_notes`.
+    tagged  whether the format lets anything follow the voxels
+    A file of one frame is read to its end, where a checksum may be.  Raises VolumeError as `first_usable`,
+    and for what follows one frame as `rest_notes`.
     """
     count = math.prod(grid.sizes) // math.prod(grid.shape)
     voxels, found = first_usable(path, frames(path, stream, grid), count)
-    rest = rest_notes(path, grid, drain(stream)) if ends else ()
-    return Volume(voxels, vox_to_ras, str(path), (*notes, *found, *rest))
+    if math.prod(grid.sizes[grid.together :]) == 1:
+        rest_bytes = drain(stream)
+        found += () if tagged else rest_notes(path, grid, rest_bytes)
+    return Volume(voxels, vox_to_ras, str(path), (*notes, *found))
 
 
 def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.float32]]:

@@ -61,9 +61,7 @@ def read(path: Path) -> Volume:
     with opened(image_path) as file:
         skip(path, file, int(offset) if np.isfinite(offset) else -1)
         refuse_grid(path, grid, plain_bytes(file))
-        return read_grid(
-            path, file, grid, affine, ("placed by the .mat beside it",), ends=grid.sizes[3] == 1
-        )
+        return read_grid(path, file, grid, affine, ("placed by the .mat beside it",))
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:

@@ -53,4 +53,4 @@ def read(path: Path) -> Volume:
         affine[:3, 3] = header["origin"][:3]
         refuse_affine(str(path), affine)
         refuse_grid(path, grid, plain_bytes(file))
-        return read_grid(path, file, grid, LPS_TO_RAS @ affine, (NOTE,), ends=grid.sizes[3] == 1)
+        return read_grid(path, file, grid, LPS_TO_RAS @ affine, (NOTE,))

@@ -74,7 +74,7 @@ def read(path: Path) -> Volume:
             stored = None if packed else plain_bytes(data)
             refuse_grid(path, grid, stored)
             stream = _at_voxels(path, data, fields, packed, grid, stored)
-            return read_grid(path, stream, grid, vox_to_ras, ends=len(grid.sizes) == 3)
+            return read_grid(path, stream, grid, vox_to_ras)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:

@@ -17,7 +17,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
 from fovnet.volume.formats.text_header import unoriented
 from fovnet.volume.grid import Grid, read_grid, refuse_grid, stored_type
-from fovnet.volume.unpacking import drain, opened, plain_bytes, skip
+from fovnet.volume.unpacking import opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
 DATA_BEGIN = 284                # the header's fields take 90 bytes, the rest is reserved
@@ -43,10 +43,7 @@ def read(path: Path) -> Volume:
         skip(path, file, DATA_BEGIN - header.nbytes)
         refuse_grid(path, grid, plain_bytes(file))
         affine = _affine(path, header)
-        volume = read_grid(path, file, grid, affine, ends=False)
-        if grid.sizes[3] == 1:
-            drain(file)                 # tags of any length follow the voxels
-    return volume
+        return read_grid(path, file, grid, affine, tagged=True)     # tags of any length follow the voxels
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:

@@ -8,7 +8,6 @@ intent and xyzt_units.
 from __future__ import annotations
 
 import logging
-import math
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +90,7 @@ def read(path: Path) -> Volume:
     with opened(files[-1]) as file:
         skip(path, file, _first_byte(path, header, pair=len(files) == 2))
         refuse_grid(path, grid, plain_bytes(file))
-        return read_grid(path, file, grid, vox_to_ras, notes, ends=math.prod(grid.sizes[3:]) == 1)
+        return read_grid(path, file, grid, vox_to_ras, notes)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:

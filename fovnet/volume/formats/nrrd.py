@@ -115,7 +115,7 @@ def read(path: Path) -> Volume:
             stored = plain_bytes(data) if encoding == "raw" else None
             refuse_grid(path, grid, stored)
             stream = _at_voxels(path, data, header, encoding, grid, stored)
-            return read_grid(path, stream, grid, vox_to_ras, ends=grid.together == len(grid.sizes))
+            return read_grid(path, stream, grid, vox_to_ras)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:

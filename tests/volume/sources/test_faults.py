@@ -163,6 +163,19 @@ def broken(kind: str, name: str, how, *where: object):
     return lambda made, at: how(of(kind, name)(made, at), *where)
 
 
+def lengthened(path: Path, more: int) -> Path:
+    return bare(path, path.read_bytes() + bytes(more))
+
+
+def one_frame(path: Path) -> Path:
+    """An NRRD with a fourth axis of one frame."""
+    for old, new in ((b"dimension: 3", b"dimension: 4"), (b"sizes: 22 26 16", b"sizes: 22 26 16 1")):
+        replaced(path, old, new)
+    header = path.read_bytes()
+    line = next(one for one in header.split(b"\n") if one.startswith(b"space directions"))
+    return bare(path, header.replace(line, line + b" none"))
+
+
 FAULTS = {
     # what lies there is no file
     "a named pipe": (lambda made, at: fifo(at / "a.nii"), "volume-unreadable"),
@@ -258,6 +271,12 @@ FAULTS = {
         "volume-truncated",
     ),
     "NRRD of damaged gzip": (broken("nrrd", "a.nrrd", patched_tail), "volume-corrupt"),
+    "NRRD of one frame with half a frame behind it": (
+        lambda made, at: lengthened(
+            one_frame(made.nrrd(at / "a.nrrd", made.body(), encoding="raw")), 22 * 26 * 16
+        ),
+        "volume-corrupt",
+    ),
     "NRRD that claims gzip of raw voxels": (
         lambda made, at: replaced(
             made.nrrd(at / "a.nrrd", made.body(), encoding="raw"), b"encoding: raw", b"encoding: gzip"
