@@ -251,7 +251,8 @@ def _relabel(dataset: Any, anatomy: Anatomy, *, overruled: bool) -> None:
     is_paired = anatomy.body_part in PAIRED
     if "SharedFunctionalGroupsSequence" not in dataset or "AnatomicRegionSequence" in dataset:
         dataset.AnatomicRegionSequence = Sequence(map(_region, anatomy.concepts))
-        if is_paired and not any(name in dataset for name in SIDES):
+        # Type 2C: dciodvfy asks for it without a Body Part Examined too
+        if (is_paired or not anatomy.body_part) and not any(name in dataset for name in SIDES):
             dataset.Laterality = ""
     for frame in _frame_anatomies(dataset):
         frame.AnatomicRegionSequence = Sequence(map(_region, anatomy.concepts))
