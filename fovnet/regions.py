@@ -123,10 +123,14 @@ class Vocabulary:
         region = next(region for region in self.regions if region.name == name)
         return Term(region.sct, region.meaning or region.name, region.body_part) if region.sct else None
 
+    def coded(self, code: str) -> frozenset[str]:
+        """The regions of a SNOMED CT concept, of one region or of several together; empty for another."""
+        codes = next((codes for codes, term in TOGETHER.items() if term.sct == code), frozenset({code}))
+        return frozenset(region.name for region in self.regions if region.sct and region.sct in codes)
+
     def named_by(self, term: Term) -> frozenset[str]:
         """The regions that a concept for several regions covers."""
-        codes = next((codes for codes, other in TOGETHER.items() if other == term), frozenset())
-        return frozenset(region.name for region in self.regions if region.sct in codes)
+        return self.coded(term.sct)
 
     @property
     def faces(self) -> tuple[str, ...]:
@@ -157,8 +161,9 @@ FACES = frozenset(
 
 ELSEWHERE = frozenset(
     {
-        "ANKLE", "ARM", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT", "FOREARM", "HAND", "SHOULDER",
-        "TOE", "UPPEREXTREMITY", "UPPERLIMB", "WRIST",
+        "ACJOINT", "ANKLE", "ARM", "AXILLA", "CALCANEUS", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT",
+        "FOREARM", "HAND", "HUMERUS", "RADIUS", "RADIUSULNA", "SCAPULA", "SHOULDER", "THUMB", "TOE", "ULNA",
+        "UPPEREXTREMITY", "UPPERLIMB", "WRIST",
     }
 )
 """Terms of DICOM's Body Part Examined for parts that belong to no region here, or are too peripheral to show

@@ -55,13 +55,15 @@ def export_sr(
     probability. For answers by region: a region answered yes has a group with heights; an unsure region that
     may be shown has one without, with Certainty of Finding "Possible"; a region answered no has none. The
     series description tells what is not sure: (partly), (uncertain), (extents unsure). Reports name the
-    patient, as their sources do.
+    patient, as their sources do; what is not valid in a source's header is left out, and named.
     """
     from fovnet.report.exports.copies import refuse_beside_sources
     from fovnet.report.exports.structured import write_report
 
     refuse_beside_sources(answers, folder)
-    _exported(answers, "SR", lambda answer, words: write_report(answer, words, folder), folder, regions)
+    _exported(
+        answers, "SR", lambda answer, words, tell: write_report(answer, words, folder, tell), folder, regions
+    )
 
 
 @export.command("copies")
@@ -74,13 +76,17 @@ def export_copies(
     not changed. Copies name the patient.
 
     Only volumes with status ok, with every region decided, are copied; their answers may still be wrong. If
-    the term depends on heights (a spine beside what it crosses, regions without a common term), these must be
-    sure too. Copies have new UIDs and keep the original attributes.
+    the term depends on heights (a spine beside what it crosses), these must be sure too. Regions that no term
+    names together leave Body Part Examined empty, and each has an item in Anatomic Region Sequence. Copies
+    have new UIDs and keep the original attributes.
     """
     from fovnet.report.exports.copies import refuse_beside_sources, write_copies
 
     refuse_beside_sources(answers, folder)
-    _exported(answers, "copies", lambda answer, words: write_copies(answer, words, folder), folder, regions)
+    _exported(
+        answers, "copies", lambda answer, words, tell: write_copies(answer, words, folder, tell), folder,
+        regions,
+    )
 
 
 @export.command("bids")
@@ -120,7 +126,8 @@ def export_headers(
 
     Columns: header (Body Part Examined), meant (the regions it names),
     predicted (those of the spans, a guess where unsure), verdict; and, for answers by region, shows and
-    unsure. Verdicts: disagree (no region in common); shows none; part (some in common); header names no
+    unsure. Verdicts: disagree (no region in common, and every word understood);
+    shows none; part (some in common); header names no
     region (a shoulder); header not understood; header empty; no answer (every region
     that the header names is unsure, or it names none and none is surely shown;
     without answers by region, the volume is uncertain); source gone or changed;
@@ -180,27 +187,30 @@ def export_shipped(
 
 
 def _exported(
-    answers: Path, what: str, write: Callable[[StoredAnswer, Vocabulary], Any], folder: Path, regions: str
+    answers: Path, what: str, write: Callable[[StoredAnswer, Vocabulary, Callable[[str], None]], Any],
+    folder: Path, regions: str,
 ) -> None:
     """Exports every answer; for those that cannot be exported, EXPECTED reasons are counted, others printed,
-    and the status is 3."""
+    and the status is 3.  What was left out of those that can be is told once, with the number of volumes."""
     from fovnet.config.regions import vocabulary
     from fovnet.report.exports.answers import read_answers
 
     _refuse_in_answers(answers, folder)
-    words, left = vocabulary(regions), Counter[str]()
+    words = vocabulary(regions)
+    left = Counter[str]()
+    notes = Counter[str]()
     stored = read_answers(answers, words)
     for one in stored:
         try:
-            write(one, words)
+            write(one, words, lambda note: notes.update([note]))
         except FovnetError as fault:
             left[EXPECTED.get(fault.code, "named above")] += 1
             if fault.code not in EXPECTED:
                 err.print(f"no {what}: {fault.sentence} [{fault.code}]")
-    written, reasons = (
-        len(stored) - left.total(),
-        ", ".join(f"{count} {reason}" for reason, count in left.most_common()),
-    )
+    for note, count in notes.most_common():
+        err.print(f"{several(count, 'volume')} {note}")
+    written = len(stored) - left.total()
+    reasons = ", ".join(f"{count} {reason}" for reason, count in left.most_common())
     where = f"{folder if written else 'nothing written'}{reasons and f' ({reasons})'}"
     out.print(f"{written} of {several(len(stored), 'volume')}: {where}")
     if left:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from copy import deepcopy
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -26,56 +26,26 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
-from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.kept import recorded
 from fovnet.decision.rule import Rule
-from fovnet.decision.statements import End, Statement, status_of
+from fovnet.decision.statements import Statement, status_of
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
 from fovnet.evaluate.cases import Stretch
 from fovnet.records import checksum, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
+from fovnet.report.exports.anatomy import anatomy_of
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.bids import write_bids
-from fovnet.report.exports.copies import combined_term, refuse_beside_sources, write_copies
+from fovnet.report.exports.copies import refuse_beside_sources, write_copies
 from fovnet.report.exports.headers import Compared, compare, write_headers
-from fovnet.report.exports.originals import image_keys, originals_of, uid_for
+from fovnet.report.exports.identity import uid_for
+from fovnet.report.exports.originals import image_keys, originals_of
 from fovnet.report.exports.structured import LOWER, UPPER, structured_report, write_report
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey
-from fovnet.volume.slices.stack import Slicing, slice_volume
+from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.source import source_of
-
-
-def body(shape: tuple[int, int, int] = (40, 44, 20)) -> np.ndarray:
-    """A flat cone with organs, in a little noise: a stack in disorder would be told by its slices, and a
-    round or an empty one doubted."""
-    x, y, z = np.meshgrid(*(np.linspace(-1, 1, side) for side in shape), indexing="ij")
-    inside = np.hypot(x + 0.3 * z, 1.5 * y) < 0.7 - 0.25 * z
-    organs = 600 + 400 * np.sin(8 * x) * np.sin(9 * y + z)
-    return (organs * inside + np.random.default_rng(0).integers(0, 60, shape)).astype(np.int16)
-
-
-def answered(
-    folder: Path, source: Path, regions: list[str], name: str = "volume", rule: Rule | None = None
-) -> Path:
-    """The files of `predict` for a volume whose slices show these regions, from feet to head in equal
-    shares."""
-    stack = slice_volume(source, Slicing(target_spacing_mm=1.0))
-    classes = DEFAULT.classes
-    probabilities = np.full((len(stack.z_mm), len(classes)), 0.002)
-    for rows, region in zip(np.array_split(np.arange(len(stack.z_mm)), len(regions)), regions, strict=True):
-        probabilities[rows, classes.index(region)] = 1 - 0.002 * (len(classes) - 1)
-    judge = Judge(DEFAULT, rule or Rule(sigma_mm=0.0))
-    answer = judge.answer(
-        name, str(source), MemberOutputs(probabilities[None].astype(np.float32)), stack, stack.notes
-    )
-    rows = table_rows(answer, stack)
-    write_json(
-        folder / f"{name}.json",
-        {**facts(answer, stack, probabilities, DEFAULT), "rows": rows, "model": "0123456789abcdef"},
-    )
-    write_tsv(folder / "spans.tsv", COLUMNS, rows)
-    return folder
+from tests.report.exported import answered, body, said
 
 
 @pytest.fixture
@@ -83,6 +53,15 @@ def classic(tmp_path, write) -> Path:
     """A series of 20 axial images, 4 mm apart, whose header says HEAD."""
     more = {"BodyPartExamined": "HEAD", "PatientName": "Doe^Jane", "StudyDate": "20200102"}
     return write.save(tmp_path / "series", write.images(body(), **more))
+
+
+@pytest.fixture(scope="module")
+def answer_by_name(tmp_path_factory, write):
+    """An answer of the chest for exports that only look at its names."""
+    folder = tmp_path_factory.mktemp("named")
+    source = write.save(folder / "series", write.images(body((20, 22, 6))))
+    answer, = read_answers(answered(folder / "answers", source, ["chest"]))
+    return answer
 
 
 def spans_in(report):
@@ -788,12 +767,12 @@ def test_a_data_set_that_fovnet_has_not_made_keeps_its_description(tmp_path, cla
         (["pelvis", "abdomen", "chest"], "CHESTABDPELVIS"),
         (["legs", "pelvis"], "PELVISLOWEXTREMT"),
         (["legs", "pelvis", "abdomen", "chest", "head"], "WHOLEBODY"),
-        (["chest", "chest", "head"], "CHEST"),  # no term for both: the taller one
+        (["chest", "chest", "head"], ""),       # no term for both, however tall
     ],
 )
 def test_several_regions_have_the_combined_term_where_there_is_one(tmp_path, classic, names, body_part):
     answer, = read_answers(answered(tmp_path / "answers", classic, names))
-    assert combined_term(answer, DEFAULT).body_part == body_part
+    assert anatomy_of(answer, DEFAULT).body_part == body_part
 
 
 def test_headers_that_disagree_are_told_first(tmp_path, classic):
@@ -849,6 +828,9 @@ def test_answers_are_not_told_in_the_words_of_another_vocabulary(tmp_path, class
     [
         ("CHEST", "agree"), ("THORAX", "agree"), ("CHESTABDOMEN", "part"), ("HEAD", "disagree"),
         ("SHOULDER", "header names no region"), ("ROUTINE", "header not understood"), ("", "header empty"),
+        ("HEAD W CONTRAST", "disagree"), ("HEAD XYZ", "header not understood"), ("CHEST XYZ", "agree"),
+        ("ABD_PEL", "disagree"), ("ABD PLVX", "header not understood"), ("ABD TH", "header not understood"),
+        ("T_A_P", "part"), ("CHEST ABDOMEN PE", "part"),
     ],
 )
 def test_a_header_is_held_against_the_answer(tmp_path, write, header, verdict):
@@ -902,9 +884,6 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
         answer, volume_id="x", path=Path("data/sub-01/ses-b/anat/sub-01_ses-b_desc-raw_T1w.nii.gz")
     )
     written = write_bids([answer, named], DEFAULT, tmp_path / "bids")
-    ignored = (tmp_path / "bids" / ".bidsignore").read_text().split()
-    # what no image lies beside
-    assert all(any(path.match(pattern) for pattern in ignored) for path in written[1:])
     assert "FovnetSpans" in (tmp_path / "bids" / "README").read_text()
     (tmp_path / "bids" / "README").write_text("mine")
     write_bids([answer, named], DEFAULT, tmp_path / "bids")
@@ -917,6 +896,50 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
     described, sidecar = (json.loads(path.read_text()) for path in written[:2])
     assert described["DatasetType"] == "derivative" and described["GeneratedBy"][0]["Name"] == "fovnet"
     assert sidecar["BodyPart"] == "ABDOMEN" and sidecar["FovnetSpans"][0]["region"] == "abdomen"
+
+
+def is_hidden(pattern: str, name: str) -> bool:
+    """Whether a line of .bidsignore without a slash hides a file or folder of this name from bids-validator 3,
+    as npm's ignore 7.0.8 does: of the stars with text behind them all but the last take no character with
+    which that text begins."""
+    first, *parts = pattern.split("*")
+    last = max((number for number, part in enumerate(parts) if part), default=0)
+    regex = re.escape(first)
+    for number, part in enumerate(parts):
+        star = f"(?:(?!{re.escape(part[0])}).)*" if number < last else ".*"
+        regex += star + re.escape(part)
+    return re.fullmatch(regex, name, re.IGNORECASE) is not None
+
+
+@pytest.mark.parametrize(("pattern", "name", "hidden"), [       # as bids-validator-deno 3.0.2 answers
+    ("*_desc-fovnet_*.json", "sub-01_desc-fovnet_T1w.json", True),
+    ("*_desc-fovnet_*.json", "sub-01_ses-pre_desc-fovnet_T1w.json", False),
+    ("*_desc-fovnet_*", "sub-01_ses-pre_desc-fovnet_T1w.json", True),
+    ("*_desc-fovnet_", "sub-01_ses-pre_desc-fovnet_T1w.json", False),
+    ("*desc*.json", "sub-01_ses-pre_desc-fovnet_T1w.json", True),
+    ("a*b*c", "abbc", True), ("a*b*c", "axbbc", True), ("a*b*c", "axc", False), ("*_b.json", "x_a_b.json", True),
+    ("*_b_*.json", "x_a_b_1.json", False),
+])
+def test_the_matcher_by_which_sidecars_are_judged_is_the_validators(pattern, name, hidden):
+    assert is_hidden(pattern, name) == hidden
+
+
+BIDS_ENTITIES = [
+    "".join(f"_{entity}" for entity in entities)
+    for count in range(4)
+    for entities in combinations(("ses-pre", "task-rest", "acq-hi", "run-1", "echo-2"), count)
+]
+
+
+@pytest.mark.parametrize("entities", BIDS_ENTITIES)
+def test_the_validator_of_bids_sees_no_sidecar_without_an_image(tmp_path, answer_by_name, entities):
+    """Whatever entities an image has; an older .bidsignore too, whose other lines stay."""
+    path = Path(f"data/sub-01/func/sub-01{entities}_bold.nii.gz")
+    (tmp_path / ".bidsignore").write_text("notes.txt\n*_desc-fovnet_*.json\n")
+    _, written = write_bids([replace(answer_by_name, path=path)], DEFAULT, tmp_path)
+    lines = (tmp_path / ".bidsignore").read_text().splitlines()
+    assert lines[0] == "notes.txt" and len(lines) == 2
+    assert any(is_hidden(line, written.name) for line in lines)
 
 
 def test_what_lies_in_bids_data_sets_is_named_by_a_uri_that_leads_back_to_it(tmp_path, classic):
@@ -1129,18 +1152,6 @@ def test_a_table_of_headers_replaces_another_and_nothing_else(tmp_path):
     assert source.read_bytes() == b"somebody's image"
 
 
-def said(answer, shown, possible=(), extents=True):
-    """The same answer, given region by region: these regions yes, `possible` unsure, the others no."""
-    made = []
-    for region in DEFAULT.classes[:-1]:
-        words = "yes" if region in shown else "unsure" if region in possible else "no"
-        chance = {"yes": 0.97, "unsure": 0.6, "no": 0.02}[words]
-        span = next((one for one in answer.spans if one.region == region), None)
-        ends = (End(span.from_mm), End(span.to_mm)) if span else (None, None)
-        made.append(Statement(region, words, chance, (), *ends))
-    return replace(answer, statements=tuple(made), status=status_of(made), are_extents_sure=extents)
-
-
 def certainties(group):
     """The codes that a group has as Certainty of Finding (DCM 111012)."""
     found = group.get_qualitative_evaluations()
@@ -1197,7 +1208,7 @@ class TestAnswersRegionByRegion:
         assert len({str(structured_report(one, DEFAULT).SOPInstanceUID) for one in ways}) == 3
 
     def test_a_header_is_written_from_the_yes_alone_and_only_if_all_is_decided(self, tmp_path, kidneys):
-        assert combined_term(said(kidneys, ["pelvis", "abdomen"]), DEFAULT).body_part == "ABDOMENPELVIS"
+        assert anatomy_of(said(kidneys, ["pelvis", "abdomen"]), DEFAULT).body_part == "ABDOMENPELVIS"
         partly = said(kidneys, ["abdomen"], ["chest"])
         with pytest.raises(ModelError, match="only an answer with status ok"):
             write_copies(partly, DEFAULT, tmp_path / "copies")
@@ -1205,18 +1216,18 @@ class TestAnswersRegionByRegion:
 
     @pytest.mark.parametrize(("shown", "body_part"), [
         (["abdomen"], "ABDOMEN"), (["abdomen", "chest"], "CHESTABDOMEN"),
-        (["abdomen", "spine"], None), (["pelvis", "chest"], None),
+        (["abdomen", "spine"], None), (["pelvis", "abdomen", "chest"], "CHESTABDPELVIS"),
     ])
     def test_heights_in_doubt_choose_no_term(self, kidneys, shown, body_part):
         spine = replace(max(kidneys.spans, key=lambda one: one.to_mm), region="spine")
         doubted = said(replace(kidneys, spans=(*kidneys.spans, spine)), shown, extents=False)
         if body_part:
-            assert combined_term(doubted, DEFAULT).body_part == body_part
+            assert anatomy_of(doubted, DEFAULT).body_part == body_part
             return
         with pytest.raises(ModelError, match="heights in doubt") as fault:
-            combined_term(doubted, DEFAULT)
+            anatomy_of(doubted, DEFAULT)
         assert fault.value.code == "export-unsure"
-        assert combined_term(replace(doubted, are_extents_sure=True), DEFAULT)
+        assert anatomy_of(replace(doubted, are_extents_sure=True), DEFAULT)
 
     def test_a_sidecar_names_a_body_part_only_if_all_is_decided(self, tmp_path, kidneys):
         for name, one in (("sure", said(kidneys, ["abdomen"])), ("part", said(kidneys, ["abdomen"], ["chest"]))):

@@ -22,24 +22,31 @@ from fovnet._version import __version__
 from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_json, write_text
 from fovnet.regions import Vocabulary
+from fovnet.report.exports.anatomy import anatomy_of
 from fovnet.report.exports.answers import StoredAnswer
-from fovnet.report.exports.copies import combined_term
 
 VERSION = "1.10.0"
 DESCRIPTION = "dataset_description.json"
 NAMED = re.compile(r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)")
-IGNORED = "*_desc-fovnet_*.json\n"
-"""Content of .bidsignore: the validator reports an error for a sidecar whose image is in another data set."""
+IGNORED = "*_desc-fovnet_*"
+"""The line of .bidsignore: the validator reports an error for a sidecar whose image is in another data set.
+
+bids-validator 3 matches with ignore 7.0.8 of npm, whose first of two stars that are followed by text takes no
+character with which that text begins: `*_desc-fovnet_*.json`, as written earlier, hides no name with a
+session or a run.  The validator of npm (bids-validator 1.15) knows no derivatives, and fails on any.
+"""
+IGNORED_EARLIER = "*_desc-fovnet_*.json"
 README = """Body regions that fovnet {version} saw in MRI volumes: one JSON per volume, `BodyPart` if every
 region is sure, `FovnetStatus`, `FovnetAnswers` region by region, `FovnetSpans` in scanner millimetres
 (`FovnetExtents`: sure or unsure), and the image in `Sources`. The images are not moved.  Not for diagnosis.
+To validate: pip install bids-validator-deno; the bids-validator of npm (1.15) knows no derivatives.
 """
 SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
 
 
 def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: Path) -> list[Path]:
-    """Writes dataset_description.json and a sidecar for every answer, refused ones included; README and
-    .bidsignore if missing.
+    """Writes dataset_description.json and a sidecar for every answer, refused ones included; README if
+    missing, and the line of .bidsignore that hides the sidecars from the validator.
 
     A file with a BIDS name keeps its entities and gets `desc-fovnet`; any other becomes a subject named by
     its volume_id.  Volumes that would share a sidecar become such subjects too, with eight hexadecimal digits
@@ -66,14 +73,21 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
     ]
     for shared in (path for path, volumes in wanted.items() if volumes > 1):
         _remove_earlier(folder / shared, {answer.volume_id for answer in answers})
-    for name, text in ((".bidsignore", IGNORED), ("README", README.format(version=__version__))):
-        if not (folder / name).exists():                # an existing file is kept
-            write_text(folder / name, text)
+    _ignore_sidecars(folder / ".bidsignore")
+    if not (folder / "README").exists():                # an existing one is kept
+        write_text(folder / "README", README.format(version=__version__))
     written = [
         _write(folder / path, facts(answer, vocabulary, links))
         for path, answer in zip(places, answers, strict=True)
     ]
     return [_write(folder / DESCRIPTION, described), *written]
+
+
+def _ignore_sidecars(path: Path) -> None:
+    """Adds IGNORED to a .bidsignore, in place of what was written earlier; other lines stay."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    others = [line for line in lines if line.strip() not in (IGNORED, IGNORED_EARLIER)]
+    write_text(path, "\n".join([*others, IGNORED]) + "\n", keep_same=True)
 
 
 def _dataset_of(path: Path) -> Path | None:
@@ -167,23 +181,23 @@ def sidecar(answer: StoredAnswer, *, alone: bool = True) -> Path:
 
 
 def facts(answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str]) -> dict[str, Any]:
-    """The content of the sidecar: BodyPart if the status is ok and there is a term; always the status, every
+    """The content of the sidecar: BodyPart if the status is ok and a term names all that is shown; always the status, every
     span, and the image as a BIDS URI by the names in `links`.
 
     `FovnetAnswers` has for each region `answer` (yes, no or unsure) and `probability`, where the answer was
     given region by region; `BodyPartDetails` are then the spans of the yes alone.
     """
     try:
-        body_part: dict[str, Any] = {"BodyPart": combined_term(answer, vocabulary).body_part}
+        term = anatomy_of(answer, vocabulary).body_part
     except ModelError:
-        body_part = {}
+        term = ""
     details = [f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.shown_spans]
     said = {one.region: {"answer": one.answer, "probability": one.probability} for one in answer.statements}
     extents = {} if answer.status == "refused" else {
         "FovnetExtents": "sure" if answer.are_extents_sure else "unsure"
     }
     return {
-        **body_part,
+        **({"BodyPart": term} if term else {}),
         **({"BodyPartDetails": "; ".join(details)} if details else {}),
         "Sources": [_source(answer.path, links)],
         "FovnetVolume": answer.volume_id,

@@ -1,11 +1,11 @@
 """Copies of the source images whose headers name the predicted part of the body; the sources are never
 changed.
 
-A copy has UIDs of its own, the same in every export of the same answer.  The copies of a volume are a
-separate series: all images of a series name the same part of the body, and volumes of one series or object
-may show different ones.  The source's value of every changed attribute is kept in the copy's Original
-Attributes Sequence. Source: DICOM PS3.3, C.12.1.1.9 (original attributes), C.7.3.1 (Body Part Examined), 10.5
-(general anatomy).
+A copy has UIDs of its own, those of all that it says, so that the same copy has the same ones in every
+export.  The copies of a volume are a separate series: all images of a series name the same part of the body,
+and volumes of one series or object may show different ones.  The source's value of every changed attribute is
+kept in the copy's Original Attributes Sequence. Source: DICOM PS3.3, C.12.1.1.9 (original attributes),
+C.7.3.1 (Body Part Examined), 10.5 (general anatomy).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from dataclasses import astuple
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -27,8 +27,10 @@ from pydicom.sequence import Sequence
 from fovnet.errors import ConfigError, ModelError
 from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Term, Vocabulary
+from fovnet.report.exports.anatomy import Anatomy, anatomy_of
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
+from fovnet.report.exports.identity import content_of, uid_for
 from fovnet.report.exports.originals import (
     UTF_8,
     Original,
@@ -36,18 +38,16 @@ from fovnet.report.exports.originals import (
     image_keys,
     images_answered,
     originals_of,
-    refuse_unanswered,
-    uid_for,
+    say_nothing,
 )
 from fovnet.volume.collection.body_part import regions_named
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import dataset_of, quietly
 from fovnet.volume.dicom.pixels import with_transfer_syntax
+from fovnet.words import listed
 
 NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
 ALL_LETTERS = (UTF_8, "GB18030")
-THROUGH = 0.8       # share of the height of all spans: a spine along a head is no spine acquisition
-BY_HAND = "Look at the volume, and correct its header by hand if necessary."
 CHANGED = ("SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence")
 SIDES = ("Laterality", "ImageLaterality")
 STRUCTURE = "PrimaryAnatomicStructureSequence"
@@ -75,59 +75,88 @@ def refuse_beside_sources(answers: Path, folder: Path) -> None:
 
 
 @quietly()
-def write_copies(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> list[Path]:
+def write_copies(
+    answer: StoredAnswer, vocabulary: Vocabulary, folder: Path, tell: Callable[[str], None] = say_nothing
+) -> list[Path]:
     """Writes `folder/<volume_id>/0001.dcm` and on, one per source object; copies of an earlier answer are
     removed.
 
-    Raises ModelError "export-unsure" for an answer that is not "ok", as a guess must not change a header,
-    and for one whose term depends on doubtful heights; "export-none" for one without a region;
-    "export-no-code", "export-refused", "export-other-places", "export-other-study", "export-stays",
-    "export-header", "export-foreign"; those of `originals_of`.
+    `tell` is told of regions that no Body Part Examined names together.  Raises ModelError "export-unsure"
+    for an answer that is not "ok", as a guess must not change a header, and for one whose term depends on
+    doubtful heights; "export-none" for one without a region; "export-no-code", "export-refused",
+    "export-other-places", "export-other-study", "export-stays", "export-header", "export-foreign"; those of
+    `originals_of`.
     """
     place = folder / answer.volume_id
     if answer.status == "refused":
         _withdraw(place, answer)
     images_answered(answer)
     try:
-        term = combined_term(answer, vocabulary)
+        anatomy = anatomy_of(answer, vocabulary)
     except ModelError:
         with suppress(ModelError):                      # copies of another volume with this name are kept
             _withdraw(place, answer)
         raise
-    paths, sources = [], originals_of(answer)
+    sources = originals_of(answer)
     for path in sorted(place.glob(NUMBERED)):
         refuse_other_series(path, sources[0].header)
     with _or_none(place):
         for source in sources:
             _refuse_other_places(answer, source)
-    identity = answer.model, answer.version, *astuple(term)
-    series = uid_for("copy-series", *identity, *image_keys(sources))
-    with _or_none(place):
-        for number, source in enumerate(sources, start=1):
-            uid = uid_for("copy", *identity, *image_keys([source]))
-            path = place / f"{number:04d}.dcm"
-            overruled = _overrules(answer, source, vocabulary)
-            relabel = partial(
-                _relabel, term=term, series_uid=series, uid=uid, overruled=overruled,
-                at=_changed_at(path, uid),
-            )
-            paths.append(_write(answer, source, path, relabel))
+        overruled = [_overrules(answer, source, vocabulary) for source in sources]
+        copies = [Copy(answer, *each, anatomy) for each in zip(sources, overruled, strict=True)]
+        uids = [copy.uid for copy in copies]            # the series is that of all of them
+        series_uid = uid_for("copy-series", *uids)
+        paths = [place / f"{number:04d}.dcm" for number in range(1, len(copies) + 1)]
+        for copy, path, uid in zip(copies, paths, uids, strict=True):
+            copy.write(path, uid, series_uid)
     _remove_others(place, paths)
+    if not anatomy.body_part:
+        shown = [name for name in vocabulary.classes if name in answer.shows]
+        tell(
+            f"with {listed(shown)}, which no Body Part Examined names together: it is empty in the copies, "
+            "and their Anatomic Region Sequence has an item for each"
+        )
     return paths
 
 
-def _write(answer: StoredAnswer, source: Original, path: Path, relabel: Callable[[Any], None]) -> Path:
-    """One relabelled copy; it has file meta information even if the source, as in older archives, has
-    none."""
-    refuse_foreign(path)
-    with despite_header(answer, "that cannot be copied"):
-        dataset = dataset_of(source.item, pixels=True)
-        with_transfer_syntax(dataset)
-        dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
-        for name in WRITER:
-            dataset.file_meta.pop(name, None)
-        relabel(dataset)
-        return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
+@dataclass(frozen=True)
+class Copy:
+    """One object whose copy says another anatomy; `overruled` if its header named another part of the
+    body."""
+
+    answer: StoredAnswer
+    source: Original
+    overruled: bool
+    anatomy: Anatomy
+
+    @property
+    def uid(self) -> str:
+        """The SOP Instance UID: of everything that the copy says, its pixels and the frames used included,
+        but for the time of writing."""
+        return uid_for("copy", content_of(self._relabelled()), *image_keys([self.source]))
+
+    def write(self, path: Path, uid: str, series_uid: str) -> Path:
+        """Writes the copy; it has file meta information even if the source, as in older archives, has
+        none."""
+        refuse_foreign(path)
+        with despite_header(self.answer, "that cannot be copied"):
+            dataset = self._relabelled()
+            dataset.OriginalAttributesSequence[-1].AttributeModificationDateTime = _changed_at(path, uid)
+            dataset.SeriesInstanceUID, dataset.SOPInstanceUID = series_uid, uid
+            dataset.file_meta.MediaStorageSOPInstanceUID = uid
+            dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
+            for name in WRITER:
+                dataset.file_meta.pop(name, None)
+            return replace_with(path, partial(dataset.save_as, enforce_file_format=True))
+
+    def _relabelled(self) -> Any:
+        """The source with the copy's anatomy, and still its own UIDs."""
+        with despite_header(self.answer, "that cannot be copied"):
+            dataset = dataset_of(self.source.item, pixels=True)
+            with_transfer_syntax(dataset)
+            _relabel(dataset, self.anatomy, overruled=self.overruled)
+            return dataset
 
 
 @contextmanager
@@ -176,51 +205,6 @@ def _remove_others(place: Path, written: Collection[Path]) -> None:
         path.unlink()
 
 
-def combined_term(answer: StoredAnswer, vocabulary: Vocabulary) -> Term:
-    """The one term for what a volume shows: for the regions that it is said to show, and no others.
-
-    A side region such as spine takes precedence over the regions it crosses if its span has at least THROUGH
-    of the height of all spans. Regions without a combined term give the term of the tallest span, as the
-    attribute has a single value.  Raises ModelError "export-unsure" for an answer that is not "ok", and where
-    heights would decide but are in doubt; "export-none", "export-no-code".
-    """
-    refuse_unanswered(answer)
-    spans = answer.shown_spans
-    names = {span.region for span in spans}
-    if answer.status != "ok":
-        raise ModelError(
-            "export-unsure",
-            f"{answer.volume_id}: its regions are not sure ({answer.message}); only an answer with status "
-            f"ok is written into a header. {BY_HAND}",
-        )
-    if not names:
-        raise ModelError(
-            "export-none",
-            f"{answer.volume_id}: it shows none of the regions, for which there is no Body Part Examined. "
-            f"{BY_HAND}",
-        )
-    whole_mm = max(span.to_mm for span in spans) - min(span.from_mm for span in spans)
-    through = {span.region for span in spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
-    side_regions = [name for name in vocabulary.side_regions if name in through]
-    chain = names - set(vocabulary.side_regions)
-    tallest = max(spans, key=lambda span: span.to_mm - span.from_mm).region
-    together = vocabulary.term(side_regions[:1] or chain or names)
-    term = together or vocabulary.term([tallest])
-    if not answer.are_extents_sure and len(names) > 1 and (together is None or chain < names):
-        raise ModelError(
-            "export-unsure",
-            f"{answer.volume_id}: its term depends on heights in doubt ({answer.message}). "
-            f"{BY_HAND}",
-        )
-    if term is None:
-        raise ModelError(
-            "export-no-code",
-            f"{answer.volume_id}: the region {tallest!r} lacks a SNOMED CT code or a Body Part Examined. "
-            "Give `sct` and `body_part` in the regions file.",
-        )
-    return term
-
-
 def _overrules(answer: StoredAnswer, source: Original, vocabulary: Vocabulary) -> bool:
     """Whether a header names a region that was not predicted, or none: its laterality and anatomic structures
     are then wrong."""
@@ -239,41 +223,42 @@ def _changed_at(path: Path, uid: str) -> str:
     return datetime.now(UTC).strftime("%Y%m%d%H%M%S.%f+0000")
 
 
-def _relabel(dataset: Any, term: Term, series_uid: str, uid: str, *, overruled: bool, at: str) -> None:
-    """Changes the attributes in place, and keeps their former values.
+def _relabel(dataset: Any, anatomy: Anatomy, *, overruled: bool) -> None:
+    """Changes the anatomy in place, and keeps the former values of what the copy changes, its UIDs included.
 
     If `overruled`, as the header named another part of the body, laterality and structures are removed too: a
     head has no left one.
     """
-    if not term.meaning.isascii() and dataset.get("SpecificCharacterSet") not in ALL_LETTERS:
+    meanings = "".join(concept.meaning for concept in anatomy.concepts)
+    if not meanings.isascii() and dataset.get("SpecificCharacterSet") not in ALL_LETTERS:
         # pydicom would write "?" for characters missing from the source's set
         dataset.decode()
         dataset.SpecificCharacterSet = UTF_8
-    before = Dataset()
-    gone = (*SIDES, STRUCTURE) if overruled else ()
-    for name in (*CHANGED, *gone, *_anatomy_groups(dataset)):
+    former = Dataset()
+    removed = (*SIDES, STRUCTURE) if overruled else ()
+    for name in (*CHANGED, *removed, *_anatomy_groups(dataset)):
         if name in dataset:
-            before.add(deepcopy(dataset[name]))
-    kept = Dataset()
-    kept.AttributeModificationDateTime = at
-    kept.ModifyingSystem = "fovnet"
-    kept.SourceOfPreviousValues, kept.ReasonForTheAttributeModification = "", "CORRECT"
-    kept.ModifiedAttributesSequence = Sequence([before])
-    dataset.OriginalAttributesSequence = Sequence([*dataset.get("OriginalAttributesSequence", []), kept])
-    dataset.SeriesInstanceUID, dataset.SOPInstanceUID = series_uid, uid
-    dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID
-    dataset.BodyPartExamined = term.body_part
-    for name in gone:
+            former.add(deepcopy(dataset[name]))
+    change = Dataset()
+    change.ModifyingSystem = "fovnet"
+    change.SourceOfPreviousValues = ""
+    change.ReasonForTheAttributeModification = "CORRECT"
+    change.ModifiedAttributesSequence = Sequence([former])
+    dataset.OriginalAttributesSequence = Sequence([*dataset.get("OriginalAttributesSequence", []), change])
+    dataset.BodyPartExamined = anatomy.body_part
+    for name in removed:
         dataset.pop(name, None)
+    is_paired = anatomy.body_part in PAIRED
     if "SharedFunctionalGroupsSequence" not in dataset or "AnatomicRegionSequence" in dataset:
-        dataset.AnatomicRegionSequence = Sequence([_region(term)])
-        if term.body_part in PAIRED and not any(name in dataset for name in SIDES):
+        dataset.AnatomicRegionSequence = Sequence(map(_region, anatomy.concepts))
+        # Type 2C: dciodvfy asks for it without a Body Part Examined too
+        if (is_paired or not anatomy.body_part) and not any(name in dataset for name in SIDES):
             dataset.Laterality = ""
-    for anatomy in _frame_anatomies(dataset):
-        anatomy.AnatomicRegionSequence = Sequence([_region(term)])
-        if overruled or "FrameLaterality" not in anatomy:
-            anatomy.FrameLaterality = "B" if term.body_part in PAIRED else "U"
-            anatomy.pop(STRUCTURE, None)
+    for frame in _frame_anatomies(dataset):
+        frame.AnatomicRegionSequence = Sequence(map(_region, anatomy.concepts))
+        if overruled or "FrameLaterality" not in frame:
+            frame.FrameLaterality = "B" if is_paired else "U"
+            frame.pop(STRUCTURE, None)
 
 
 def _anatomy_groups(dataset: Any) -> list[str]:

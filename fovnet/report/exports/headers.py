@@ -4,7 +4,9 @@
 
 Of an answer given region by region, what is unsure counts in favour of the header: it is held against Y and
 meant ∩ U, the mildest that the volume can turn out to be.  A header is thus called wrong only where a sure
-statement speaks against it.
+statement speaks against it, and only if each of its words is understood: another may name what is shown.
+
+A header without Body Part Examined means what its Anatomic Region Sequence codes.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fovnet.errors import ConfigError, FovnetError
 from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.originals import header_of
-from fovnet.volume.collection.body_part import regions_named
+from fovnet.volume.collection.body_part import read_body_part
 from fovnet.volume.dicom.header import quietly
 
 COLUMNS = (
@@ -30,6 +33,7 @@ VERDICTS = (
     "disagree", "shows none", "part", "header names no region", "header not understood", "header empty",
     "no answer", "source gone or changed", "agree",
 )
+CODED = "(coded)"                       # in place of the text of a header that has codes alone
 CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # valid in (0018,0015); any other text may contain a name
 
 
@@ -40,6 +44,7 @@ class Compared:
 
     meant   empty for a part of the body in no region, such as a shoulder; None for a text that is not
             understood
+    is_whole  whether every word of the text is understood
     gone    why its images cannot be read any more, a sentence; "" if they can
     beside  the regions outside the chain, such as the spine: a header that names only these does not exclude
             the regions they cross
@@ -51,6 +56,7 @@ class Compared:
     predicted: frozenset[str]
     gone: str = ""
     beside: frozenset[str] = frozenset()
+    is_whole: bool = True
 
     @property
     def verdict(self) -> str:
@@ -76,7 +82,11 @@ class Compared:
             return "header not understood" if self.meant is None else "header names no region"
         beside = meant <= self.beside and meant & shown
         shown = shown & self.beside if beside else shown
-        return "agree" if meant == shown else "part" if meant & shown else "disagree"
+        if meant == shown:
+            return "agree"
+        if meant & shown:
+            return "part"
+        return "disagree" if self.is_whole else "header not understood"
 
     @property
     def unsure(self) -> frozenset[str]:
@@ -92,19 +102,39 @@ def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Com
         if answer.images is None:
             continue
         try:
-            header = str(header_of(answer).get("BodyPartExamined", "") or "").upper().strip()
+            header = header_of(answer)
         except FovnetError as fault:
             compared.append(
                 Compared(answer, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]")
             )
             continue
-        meant = regions_named(header, vocabulary)
+        text = str(header.get("BodyPartExamined", "") or "").upper().strip()
+        reading = read_body_part(text, vocabulary)
+        meant = None if reading.regions is None else frozenset(reading.regions)
+        if not text:
+            meant = _coded_regions(header, vocabulary)
+            text = CODED if meant else ""
         predicted = frozenset(span.region for span in answer.spans)
-        regions = None if meant is None else frozenset(meant)
-        compared.append(
-            Compared(answer, header, regions, predicted, beside=frozenset(vocabulary.side_regions))
-        )
+        beside = frozenset(vocabulary.side_regions)
+        compared.append(Compared(answer, text, meant, predicted, "", beside, reading.is_whole))
     return compared
+
+
+def _coded_regions(header: Any, vocabulary: Vocabulary) -> frozenset[str]:
+    """The regions that Anatomic Region Sequence codes, that of a multi-frame object's shared groups too;
+    empty if there is none, or a code is unknown."""
+    groups = [
+        anatomy
+        for group in header.get("SharedFunctionalGroupsSequence") or []
+        for anatomy in group.get("FrameAnatomySequence") or []
+    ]
+    codes = [
+        str(item.get("CodeValue"))
+        for place in (header, *groups)
+        for item in place.get("AnatomicRegionSequence") or []
+    ]
+    regions = [vocabulary.coded(code) for code in codes]
+    return frozenset().union(*regions) if all(regions) else frozenset()
 
 
 def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabulary) -> Path:
@@ -122,9 +152,7 @@ def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabula
         {
             "volume_id": one.answer.volume_id,
             "status": one.answer.status,
-            "header": one.header
-            if CODE_STRING.fullmatch(one.header)
-            else ("(free text)" if one.header else ""),
+            "header": _shown_text(one.header),
             "meant": _upwards(one.meant or frozenset(), vocabulary),
             "predicted": _upwards(one.predicted, vocabulary),
             "verdict": one.verdict,
@@ -135,6 +163,13 @@ def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabula
         for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.answer.volume_id))
     ]
     return write_tsv(path, COLUMNS, rows)
+
+
+def _shown_text(header: str) -> str:
+    """The text of a header as the table shows it."""
+    if header in ("", CODED) or CODE_STRING.fullmatch(header):
+        return header
+    return "(free text)"
 
 
 def _upwards(regions: frozenset[str], vocabulary: Vocabulary) -> str:

@@ -5,13 +5,16 @@ Nothing here writes to them.
 
 from __future__ import annotations
 
-import hashlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
+
+from pydicom.datadict import keyword_for_tag
 
 from fovnet.decision.kept import unchanged
 from fovnet.errors import FovnetError, ModelError
@@ -23,9 +26,10 @@ from fovnet.volume.dicom.source import Item
 from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Images
 
-UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2
 # the character set with the characters of any source and any region's name: DICOM PS3.3, C.12.1.1.2
 UTF_8 = "ISO_IR 192"
+REFERENCE = ("SOPClassUID", "StudyInstanceUID", "SeriesInstanceUID")    # beside the SOP Instance UID
+TAG = re.compile(r"\(([0-9A-Fa-f]{4}), ?([0-9A-Fa-f]{4})\)")
 
 
 @dataclass(frozen=True)
@@ -132,18 +136,35 @@ def refuse_unanswered(answer: StoredAnswer) -> None:
 @contextmanager
 def despite_header(answer: StoredAnswer, wrong: str) -> Iterator[None]:
     """Exceptions raised within by unusual header values, whose text may contain a name, become ModelError
-    "export-header" with what is `wrong` about the header."""
+    "export-header" with what is `wrong` about the header, and the attribute if it is known."""
     try:
         with quietly():
             yield
     except (FovnetError, OSError, MemoryError):
         raise
     except Exception as fault:
+        tag = TAG.search(str(fault))
+        name = keyword_for_tag(int("".join(tag.groups()), 16)) if tag else ""
         raise ModelError(
             "export-header",
-            f"{answer.path}: {answer.volume_id} has a header {wrong} ({type(fault).__name__}). Correct the "
-            "series in its archive.",
+            f"{answer.path}: {answer.volume_id} has a header {wrong}: {name or 'an attribute'} is not valid. "
+            "dciodvfy (Debian: dicom3tools) lists what is wrong; correct the series in its archive.",
         ) from fault
+
+
+def refuse_unreferable(answer: StoredAnswer, sources: Sequence[Original]) -> None:
+    """Raises ModelError "export-header" if an image lacks a UID by which a report refers to it."""
+    for source, name in product(sources, REFERENCE):
+        if not source.header.get(name):
+            raise ModelError(
+                "export-header",
+                f"{answer.path}: images of {answer.volume_id} lack {name}, so nothing can refer to them. "
+                "Give them one, and predict again.",
+            )
+
+
+def say_nothing(note: str) -> None:
+    """Tells nobody a note on an export, what was left out of it."""
 
 
 def image_keys(sources: Sequence[Original]) -> Iterator[str]:
@@ -152,13 +173,3 @@ def image_keys(sources: Sequence[Original]) -> Iterator[str]:
         yield str(source.header.SOPInstanceUID)
         if source.frames:
             yield f"frames {','.join(map(str, source.frames))}"
-
-
-def uid_for(*identity: object) -> str:
-    """A UID determined by `identity`: 2.25. and a version 8 UUID (RFC 9562) with 122 bits of its SHA-256."""
-    number = int.from_bytes(
-        hashlib.sha256("\0".join(map(str, ("fovnet", *identity))).encode()).digest()[:16], "big"
-    )
-    number = number & ~(0xF << 76) | 8 << 76
-    number = number & ~(0x3 << 62) | 2 << 62
-    return f"{UUID_ROOT}{number}"

@@ -11,7 +11,7 @@ evaluations), TID 4019 (algorithm), annex D (Certainty of Finding).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from glob import escape
 from pathlib import Path
@@ -42,13 +42,16 @@ from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
+from fovnet.report.exports.identity import content_of, uid_for
+from fovnet.report.exports.inherited import MAY_BE_EMPTY, inherit
 from fovnet.report.exports.originals import (
     UTF_8,
     Original,
     despite_header,
     image_keys,
     originals_of,
-    uid_for,
+    refuse_unreferable,
+    say_nothing,
 )
 
 # of concepts without a standard code: the two ends of a span, and that no region is shown, or none surely
@@ -60,48 +63,71 @@ LOWER = CodedConcept("lower-end", SCHEME, "Height of the lower end, scanner coor
 UPPER = CodedConcept("upper-end", SCHEME, "Height of the upper end, scanner coordinates")
 POSSIBLE = CodedConcept("371930009", "SCT", "Possible")
 MRI = CodedConcept("113091000", "SCT", "Magnetic resonance imaging")
-# attributes that must be present, though they may be empty, and are often missing
-MAY_BE_EMPTY = (
-    "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID",
-    "AccessionNumber", "ReferringPhysicianName",
-)
-METHOD_CODES, PROCEDURE_CODES = "DeidentificationMethodCodeSequence", "ProcedureCodeSequence"
-A_CODE = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
-DATED = (
-    "ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreationTime",
-    "ContributingEquipmentSequence",
-)
+TIMES = ("ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreationTime")
+BESIDES = ("SOPInstanceUID", "SeriesInstanceUID", *TIMES)
+"""What is not part of a report's UIDs: these themselves, and when it was written, which differs each time."""
 SERIES_NUMBER = 9000            # above the numbers that scanners use
+UNIDENTIFIED = uid_for("unidentified")      # until all content is there
 
 
-def structured_report(answer: StoredAnswer, vocabulary: Vocabulary) -> Comprehensive3DSR:
-    """The SR of an answer, in its source's study; the same answer gives the same UIDs.  Its character set is
-    UTF-8.
+def structured_report(
+    answer: StoredAnswer, vocabulary: Vocabulary, tell: Callable[[str], None] = say_nothing
+) -> Comprehensive3DSR:
+    """The SR of an answer, in its source's study; its UIDs are those of all that it says, so that the same
+    content has the same ones, and no other content.  Its character set is UTF-8.
 
-    Where a region or the extents are not sure, its Completion Flag is PARTIAL, and the reason is among the
-    algorithm's parameters; an uncertain answer without statements has the groups of its best guess.  Raises
-    ModelError as `originals_of`, and "export-no-code" for a region without a code.
+    Where a region or the extents are not sure, its Completion Flag is PARTIAL, and the reason is the first of
+    the algorithm's parameters; an uncertain answer without statements has the groups of its best guess.
+    `tell` is told which attributes of the source have values that are not valid, and were left out.  Raises
+    ModelError as `originals_of` and `refuse_unreferable`, and "export-no-code" for a region without a code.
     """
     sources = originals_of(answer)
-    for source in sources:
-        _complete(source.header)
+    refuse_unreferable(answer, sources)
+    emptied = inherit(sources[0].header)
     content = MeasurementReport(
         _observed_by(answer),
         procedure_reported=MRI,
         imaging_measurements=_groups(answer, vocabulary, sources),
         title=codes.DCM.ImagingMeasurementReport,
     )
-    # other codes for the same answer give other UIDs
-    named = [vocabulary.concept(span.region) for span in answer.spans]
-    identity = *answer.identity(), *named, *image_keys(sources)
+    _separate(content[0])
     unsure = _unsure(answer)
-    return Comprehensive3DSR(
+    report = Comprehensive3DSR(
         [source.header for source in sources], content[0],
-        series_instance_uid=uid_for("sr-series", *identity), series_number=SERIES_NUMBER,
-        sop_instance_uid=uid_for("sr", *identity), specific_character_set=UTF_8, instance_number=1,
-        manufacturer="fovnet", is_complete=not unsure, is_final=False, is_verified=False,
+        series_instance_uid=UNIDENTIFIED, series_number=SERIES_NUMBER, sop_instance_uid=UNIDENTIFIED,
+        specific_character_set=UTF_8, instance_number=1, manufacturer="fovnet", is_complete=not unsure,
+        is_final=False, is_verified=False,
         series_description="fovnet: body regions" + (f" ({unsure})" if unsure else ""),
     )
+    for name in emptied:
+        if name in report:                      # other modules' attributes are not copied
+            tell(f"without a valid {name}, which the report leaves out")
+            if not report[name].value and name not in MAY_BE_EMPTY:
+                del report[name]
+    _identify(report)
+    return report
+
+
+def _separate(content: Any) -> None:
+    """Marks all containers of a content tree as SEPARATE: DCMTK's dsr2html drops the names of items in those
+    that are CONTINUOUS, as highdicom writes them (PS3.3, C.18.8)."""
+    if content.get("ContinuityOfContent"):
+        content.ContinuityOfContent = "SEPARATE"
+    for item in content.get("ContentSequence", []):
+        _separate(item)
+
+
+def _identify(report: Any) -> None:
+    """Gives a report the UIDs of its content.
+
+    The time in Contributing Equipment is removed: it is that of Instance Creation, and optional.
+    """
+    for equipment in report.ContributingEquipmentSequence:
+        equipment.pop("ContributionDateTime", None)
+    content = content_of(report, BESIDES)
+    report.SeriesInstanceUID = uid_for("sr-series", content)
+    report.SOPInstanceUID = uid_for("sr", content)
+    report.file_meta.MediaStorageSOPInstanceUID = report.SOPInstanceUID
 
 
 def _observed_by(answer: StoredAnswer) -> Any:
@@ -117,7 +143,8 @@ def _groups(
 ) -> list[MeasurementsAndQualitativeEvaluations]:
     """The groups of what is shown, then of what may be; at least one, as the standard asks for."""
     algorithm = AlgorithmIdentification(
-        "fovnet", answer.version, parameters=(f"ensemble {answer.model}", *_caution(answer))
+        # dcmqi keeps the first parameter alone
+        "fovnet", answer.version, parameters=(*_caution(answer), f"ensemble {answer.model}")
     )
     groups = [
         _group(answer, number, span, vocabulary, sources, algorithm)
@@ -128,28 +155,6 @@ def _groups(
         for one in answer.statements if may_show(one)
     ]
     return groups or [_nothing(answer, sources, algorithm)]
-
-
-def _complete(header: Any) -> None:
-    """Adds the required attributes that a source's header lacks, since the report copies those of its patient
-    and study.
-
-    Procedure codes without scheme, value or meaning are removed; Patient Identity Removed requires a method,
-    which is added.
-    """
-    for name in MAY_BE_EMPTY:
-        if name not in header:
-            setattr(header, name, "")
-    if header.get("PatientIdentityRemoved") == "YES" and not (
-        header.get("DeidentificationMethod") or header.get(METHOD_CODES)
-    ):
-        header.DeidentificationMethod = "not told by the source images"
-    if PROCEDURE_CODES in header:
-        whole = [code for code in header[PROCEDURE_CODES].value if all(code.get(name) for name in A_CODE)]
-        if whole:
-            setattr(header, PROCEDURE_CODES, whole)
-        else:
-            delattr(header, PROCEDURE_CODES)
 
 
 def _group(
@@ -236,9 +241,9 @@ def _date_as(path: Path, report: Any) -> None:
     """Copies the dates of an existing report with the same UID at `path`, so that a repeated export gives the
     same file."""
     if is_our_dicom(path):
-        before = dcmread(path, specific_tags=["SOPInstanceUID", *DATED])
+        before = dcmread(path, specific_tags=["SOPInstanceUID", *TIMES])
         if before.get("SOPInstanceUID") == report.SOPInstanceUID:
-            for name in DATED:
+            for name in TIMES:
                 if name in before:
                     report[name] = before[name]
 
@@ -256,7 +261,9 @@ def _caution(answer: StoredAnswer) -> tuple[str, ...]:
     return (f"{unsure}: {answer.message}"[:1024],) if unsure else ()
 
 
-def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> Path:
+def write_report(
+    answer: StoredAnswer, vocabulary: Vocabulary, folder: Path, tell: Callable[[str], None] = say_nothing
+) -> Path:
     """Writes `folder/<volume_id>.dcm`; for a refused volume, the report of an earlier answer is removed.
 
     Raises as `structured_report`, and ModelError "export-header" if the library rejects the source's header,
@@ -269,7 +276,7 @@ def write_report(answer: StoredAnswer, vocabulary: Vocabulary, folder: Path) -> 
     with despite_header(answer, "from which no report can be made"):
         if answer.status != "refused":
             refuse_foreign(path)
-        report = structured_report(answer, vocabulary)
+        report = structured_report(answer, vocabulary, tell)
         refuse_other_series(path, report)
         _date_as(path, report)
         clear_unfinished(folder, name=escape(path.name))            # it may contain the patient's name

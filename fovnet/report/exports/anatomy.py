@@ -1,0 +1,92 @@
+"""What a header says of the regions that a volume shows: one Body Part Examined, and coded anatomic regions.
+
+Body Part Examined (0018,0015) has a single value, and PS3.16, Annex L, has terms for few sets of regions. A
+term for fewer regions would leave some out, and one for more, such as WHOLEBODY, would name what is not
+shown; so that it is empty for a set without a term, as it may be (Type 3).  Anatomic Region Sequence
+(0008,2218) then has an item for each region.  PS3.3, table 10-7, permits one item in an image (10-7b several,
+in a segmentation): dciodvfy tells so, readers take all; an item that names all shown regions does not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fovnet.errors import ModelError
+from fovnet.regions import Term, Vocabulary
+from fovnet.report.exports.answers import StoredAnswer
+from fovnet.report.exports.originals import refuse_unanswered
+
+THROUGH = 0.8       # share of the height of all spans: a spine along a head is no spine acquisition
+BY_HAND = "Look at the volume, and correct its header by hand if necessary."
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """Body Part Examined, empty if no term names these regions together, and the concepts that name all of
+    them, from the feet up."""
+
+    body_part: str
+    concepts: tuple[Term, ...]
+
+
+def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
+    """What a header says of the regions that a volume is said to show, and of no others.
+
+    Beside the regions that it crosses, a side region such as spine gives the Body Part Examined if its span
+    has at least THROUGH of the height of all spans, as that of an acquisition of the spine; otherwise they
+    do.  Raises ModelError "export-unsure" for an answer that is not "ok", and where these heights are in
+    doubt; "export-none", "export-no-code".
+    """
+    _refuse_unsure(answer)
+    names = {span.region for span in answer.shown_spans}
+    sides = [name for name in vocabulary.side_regions if name in names]
+    chain = [name for name in vocabulary.chain if name in names]
+    together = vocabulary.term(chain)
+    alone = [*([] if together else chain), *sides]
+    concepts = [] if together is None else [together]
+    for name in alone:
+        concept = vocabulary.concept(name)
+        if concept is None or not (concept.body_part or len(names) > 1):
+            raise ModelError(
+                "export-no-code",
+                f"{answer.volume_id}: the region {name!r} lacks a SNOMED CT code or a Body Part Examined. "
+                "Give `sct` and `body_part` in the regions file.",
+            )
+        concepts.append(concept)
+    if sides and chain:
+        body_part = _beside(answer, sides, vocabulary) or (together.body_part if together else "")
+    else:
+        body_part = concepts[0].body_part if len(concepts) == 1 else ""
+    return Anatomy(body_part, tuple(concepts))
+
+
+def _refuse_unsure(answer: StoredAnswer) -> None:
+    """Raises ModelError "export-unsure" for an answer that is not "ok", "export-none" for one of no
+    region."""
+    refuse_unanswered(answer)
+    if answer.status != "ok":
+        raise ModelError(
+            "export-unsure",
+            f"{answer.volume_id}: its regions are not sure ({answer.message}); only an answer with status "
+            f"ok is written into a header. {BY_HAND}",
+        )
+    if not answer.shown_spans:
+        raise ModelError(
+            "export-none",
+            f"{answer.volume_id}: it shows none of the regions, for which there is no Body Part Examined. "
+            f"{BY_HAND}",
+        )
+
+
+def _beside(answer: StoredAnswer, sides: list[str], vocabulary: Vocabulary) -> str:
+    """The Body Part Examined of the first side region that goes THROUGH the volume; "" if none does."""
+    if not answer.are_extents_sure:
+        raise ModelError(
+            "export-unsure",
+            f"{answer.volume_id}: its term depends on heights in doubt ({answer.message}). {BY_HAND}",
+        )
+    spans = answer.shown_spans
+    whole_mm = max(span.to_mm for span in spans) - min(span.from_mm for span in spans)
+    through = {span.region for span in spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
+    terms = [vocabulary.concept(name) for name in sides if name in through]
+    return next((term.body_part for term in terms if term is not None), "")

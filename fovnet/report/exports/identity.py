@@ -1,0 +1,62 @@
+"""UIDs determined by all that a DICOM object says.
+
+A SOP Instance UID names one object for ever (DICOM PS3.5, 9): an archive that holds it keeps the first object
+or replaces it, and may refuse another.  Two contents never share a UID, therefore, and the same content sent
+again has the same one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+from typing import Any
+
+from pydicom.datadict import keyword_for_tag
+from pydicom.multival import MultiValue
+from pydicom.sequence import Sequence
+
+UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2
+
+
+def uid_for(*identity: object) -> str:
+    """A UID determined by `identity`: 2.25. and a version 8 UUID (RFC 9562) with 122 bits of its SHA-256."""
+    number = int.from_bytes(
+        hashlib.sha256("\0".join(map(str, ("fovnet", *identity))).encode()).digest()[:16], "big"
+    )
+    number = number & ~(0xF << 76) | 8 << 76
+    number = number & ~(0x3 << 62) | 2 << 62
+    return f"{UUID_ROOT}{number}"
+
+
+def content_of(dataset: Any, besides: Collection[str] = ()) -> str:
+    """All attributes of a dataset with their values, as JSON ordered by tag, without those that are named in
+    `besides` at its top level.
+
+    What an archive may change on the way is no content: group lengths, padding, and how the length of a
+    sequence is written.  Bytes, such as pixels, count by their digest, as does a value that pydicom cannot
+    convert.
+    """
+    return json.dumps(_elements(dataset, besides))
+
+
+def _elements(dataset: Any, besides: Collection[str] = ()) -> list[tuple[int, Any]]:
+    return [
+        (int(tag), _value(dataset, tag))
+        for tag in sorted(dataset.keys())
+        if tag.element != 0 and keyword_for_tag(tag) not in {*besides, "DataSetTrailingPadding"}
+    ]
+
+
+def _value(dataset: Any, tag: Any) -> Any:
+    """The value of an element as texts, a digest, or the elements of items."""
+    try:
+        value = dataset[tag].value
+    except Exception:                   # pydicom raises whatever the conversion of a wrong value raises
+        value = dataset.get_item(tag).value
+    if isinstance(value, Sequence):
+        return [_elements(item) for item in value]
+    if isinstance(value, bytes):
+        return hashlib.sha256(value).hexdigest()
+    values = value if isinstance(value, MultiValue | list) else [value]
+    return ["" if each is None else str(each) for each in values]

@@ -1,0 +1,125 @@
+"""Words of headers: real shorthand for one region or several, and what is not understood."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fovnet.records import read_tsv
+from fovnet.regions import DEFAULT, Vocabulary
+from fovnet.volume.collection.body_part import WORDS, Reading, read_body_part, regions_named
+
+ABDOMEN_PELVIS = [
+    "ABD/PEL", "ABD_PELV", "ABD PEL", "ABD PELV", "ABD-PELVIS", "ABD&PELVIS", "ABDPEL", "ABDPELV",
+    "ABDPELVIS", "ABDOMEN_PELVIS ", "ABDOMEN+PELVIS", "Abdomen and Pelvis", "ABDOMEN/PELVIC", "ABDO PELVIS",
+    "ABDO/PELV", "PELVIS/ABDOMEN", "PET_ABDOMEN_PEL", "ABDOMEN & PELVI", "ABDOMENPELVIS", "ABDOMINAL PELVIC",
+    "['ABDOMEN', 'PELVIS']", "MR ABD PELVIS W", "ABD.PELV.", "Bauch-Becken", "ENTEROGRAPHY", "KUB",
+]
+CHEST_ABDOMEN_PELVIS = [
+    "CAP", "TAP", "C/A/P", "T-A-P", "C A P", "CHEST_TO_PELVIS", "CHEST/ABD/PEL", "CHESTABDPELVIS",
+    "CHESTABDPELV", "CHEST ABD PELVIS", "CHEST,ABDOMEN,PELVIS", "THORAX ABDOMEN PELVIS", "THORAXABDPELVIS",
+    "CHEST ABDOMEN PE", "TRUNK", "TORSO",
+]
+CHEST_ABDOMEN = ["CHEST/ABD", "CHESTABDOMEN", "THORAXABD", "CHEST_ABDOMEN", "THOR ABD", "THORACOABDOMINAL"]
+OTHERS = {
+    "head": [
+        "HEAD_NECK", "HEADANDNECK", "Head-and-Neck", "HEAD/NECK", "BRAIN W/WO", "IAC", "ORBITS", "SKULLBASE",
+        "SELLA", "TMJ", "SOFT TISSUE NECK", "Kopf", "CRANE", "CEREBRO", "PITUITARY", "CAROTIDS",
+    ],
+    "chest": [
+        "CHEST (THORAX) ", "THX", "BREASTS", "BILATERAL BREAST", "MEDIASTINUM", "CORONARY", "Torax", "RIBS",
+    ],
+    "abdomen": ["ABDO", "UPPER ABDOMEN", "MRCP", "RENAL", "LIVER DYNAMIC", "ADRENALS", "Oberbauch"],
+    "pelvis": ["PELV", "PELVIC", "PEL", "FEMALE PELVIS", "SI JOINTS", "CERVIX", "Becken", "HIPS BILAT"],
+    "legs": [
+        "LOWER EXT", "LOWER_EXTREMITY", "LT KNEE", "KNEES", "UPPER LEG", "LOWER LEG R", "TIB/FIB", "L CALF",
+        "Oberschenkel", "GENOU",
+    ],
+    "spine": [
+        "C-SPINE", "L SPINE", "T_SPINE", "C/T/L SPINE", "LUMBO-SACRAL SP", "LUMBAR", "THORACIC SPINE",
+        "CERVICAL SPINE", "WHOLE SPINE", "LWS", "RACHIS", "SPINAL CORD", "DORSAL SPINE",
+    ],
+    "chest head": ["NECKCHEST", "HEAD CHEST", "NECK/CHEST"],
+    "pelvis abdomen chest head": ["NECKCHESTABDPELV", "HEAD_TO_PELVIS"],
+    "legs pelvis": ["PELVISLOWEXTREMT", "PELVIS/LOWER EXT", "HIP TO ANKLE"],
+    "legs pelvis abdomen": ["RUNOFF", "ABD RUNOFF"],
+    "legs pelvis abdomen chest head": ["WHOLE BODY", "WHOLE_BODY", "TOTAL BODY", "HEAD TO TOE"],
+}
+SPELLED = [
+    *((text, "pelvis abdomen") for text in ABDOMEN_PELVIS),
+    *((text, "pelvis abdomen chest") for text in CHEST_ABDOMEN_PELVIS),
+    *((text, "abdomen chest") for text in CHEST_ABDOMEN),
+    *((text, regions) for regions, texts in OTHERS.items() for text in texts),
+]
+
+
+@pytest.mark.parametrize(("text", "regions"), SPELLED)
+def test_shorthand_is_read_whole(text, regions):
+    assert read_body_part(text) == Reading(tuple(regions.split()), is_whole=True)
+    assert read_body_part(text.lower()) == read_body_part(text)
+
+
+SHORT = {"pelvis": ["PEL", "PELV", "PELVIS"], "abdomen": ["ABD", "ABDO", "ABDOMEN"],
+         "chest": ["CHEST", "THORAX"], "head": ["HEAD", "NECK"], "spine": ["SPINE", "CSPINE"]}
+PAIRS = [
+    (regions, words)
+    for regions in permutations(SHORT, 2)
+    for words in product(*(SHORT[name] for name in regions))
+]
+
+
+@pytest.mark.parametrize("separator", ["/", "_", " ", "-", "+", "&", ", ", " AND ", "^", "\\"])
+def test_two_regions_are_read_however_they_are_separated(separator):
+    for regions, words in PAIRS:
+        text = separator.join(words)
+        wanted = tuple(name for name in DEFAULT.classes if name in regions)
+        assert read_body_part(text) == Reading(wanted, is_whole=True), text
+
+
+@pytest.mark.parametrize(("text", "regions"), [
+    ("ABD XYZ", ("abdomen",)), ("Jane Doe head", ("head",)), ("CHEST ABDOMEN P", ("abdomen", "chest")),
+    ("TH CT CHEST WO ", ("chest",)), ("XYZ", None), ("A/P", None), ("AP PORTABLE", None),
+])
+def test_a_word_that_is_not_understood_is_told(text, regions):
+    assert read_body_part(text) == Reading(regions, is_whole=False)
+
+
+@pytest.mark.parametrize(("text", "regions"), [
+    ("", None), ("MRI 3", None), ("ROUTINE", None), ("SHOULDER", ()), ("RT SHOULDER W/O", ()),
+    ("UPPER EXTREMITY", ()), ("HUMERUS", ()),
+])
+def test_words_that_name_no_region_are_understood(text, regions):
+    assert read_body_part(text) == Reading(regions, is_whole=True)
+
+
+def test_a_vocabulary_of_ones_own_gives_the_words_of_its_codes_and_its_own():
+    """A region of another code has only the words that it was given; these win."""
+    own = Vocabulary(tuple(
+        replace(region, name="trunk", sct="22943007", body_part="", synonyms=("TORSO",))
+        if region.name == "chest" else replace(region, name=f"my {region.name}")
+        for region in DEFAULT.regions
+    ))
+    assert regions_named("TORSO", own) == ("trunk",)
+    assert regions_named("PELV", own) == ("my pelvis",)
+    assert regions_named("THX", own) is None
+    assert regions_named("CAP", own) == ("my pelvis", "my abdomen")
+
+
+def test_every_word_of_the_table_is_one_word_and_means_what_its_row_says():
+    rows = read_tsv(WORDS)
+    words = [row["word"] for row in rows]
+    assert words == sorted(set(words)) and all(word.isascii() and word.isalpha() for word in words)
+    for row in rows:
+        names = row["regions"].split()
+        wanted = tuple(name for name in DEFAULT.classes if name in names) if names else None
+        assert read_body_part(row["word"]) == Reading(wanted, is_whole=True)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_and_only_regions_come_back(text):
+    reading = read_body_part(text)
+    assert set(reading.regions or ()) <= set(DEFAULT.classes[:-1])
