@@ -37,7 +37,9 @@ QUATERNION = ("quatern_b", "quatern_c", "quatern_d")
 # length of (b, c, d) of a half turn written with four decimals: up to 1.000087; with two, up to 1.0087
 LONGEST_QUATERNION, LONGEST_TO_COMPARE = 1.0001, 1.01
 ONES = "the sform is a matrix of ones, against the voxel sizes in pixdim;"
-ONES_NOTES = (f"{ONES} the qform is used", f"{ONES} the sizes are pixdim's, directions and offset the sform's")
+ONES_NOTES = (
+    f"{ONES} the qform is used", f"{ONES} the sizes are pixdim's, directions and offset the sform's",
+)
 # nibabel corrects small header faults, and would log that on stderr
 _QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)
 SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or unused
@@ -54,7 +56,7 @@ NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are not M
     2003: ("volume-rgb", "colours at each voxel"),
     2004: ("volume-rgb", "colours at each voxel"),
     2006: ("volume-shape", "a displacement field of FSL"),
-    **{intent: ("volume-map", "coefficients of FSL") for intent in (2007, 2008, 2009, 2016, 2017)},
+    **dict.fromkeys((2007, 2008, 2009, 2016, 2017), ("volume-map", "coefficients of FSL")),
     2018: ("volume-map", "a field in Hz"),
 }
 STATISTICS = range(2, 25)       # intent codes: a correlation, t, F, z, ... a p value or its logarithm
@@ -225,9 +227,9 @@ def _refuse_kind(path: Path, stored: Any) -> None:
         raise VolumeError(
             "volume-shape",
             f"{path}: the header says a vector of {components} numbers at each voxel (intent {intent}), not "
-            "one MR intensity. If they are time points, echoes or contrasts, as ITK and TorchIO save them, save "
-            "one of them alone, in Python: "
-            "nibabel.save(nibabel.squeeze_image(nibabel.load(IN).slicer[..., :1]), OUT)",
+            "one MR intensity. If they are time points, echoes or contrasts, as ITK and TorchIO save them, "
+            "save one of them alone, in Python: "
+            "nibabel.save(nibabel.squeeze_image(nibabel.load(IN).slicer[..., :1]), OUT).",
         )
 
 

@@ -1,5 +1,5 @@
 """Where a NIfTI lies, if its forms and its spacings contradict each other, or give a template's
-coordinates."""
+coordinates; and headers that say that it holds a map."""
 
 from __future__ import annotations
 
@@ -280,8 +280,7 @@ def test_a_rounded_qform_of_the_scanner_counts_before_a_templates_sform(tmp_path
 @pytest.mark.parametrize("length", [1.0, 1.000001, 1.0001, 1.0005, 1.003, 1.0087])
 @pytest.mark.parametrize("pixdim", [None, (np.nan, 4.0, 6.0), (4.0, np.inf, 6.0), (4.0, 4.0, 0.0)])
 def test_an_sform_upside_down_is_noticed_though_the_qform_cannot_be_used(tmp_path, length, pixdim):
-    """A half turn about z, written with two decimals or more, or without all spacings, still says which way is
-    up."""
+    """A half turn about z, written with two decimals, or without all spacings, still says which way is up."""
     sform = np.diag([-4.0, -4.0, -6.0, 1.0])
     path = made(tmp_path / "a.nii", sform, sform @ np.diag([1, 1, -1, 1]), pixdim=pixdim)
     assert "point an axis 180° apart" in refusal(with_quaternion(path, (0, 0, length)))
@@ -305,3 +304,43 @@ def test_the_sign_of_pixdim_0_alone_mirrors_the_qform(tmp_path, qfac, mirrored):
     assert read(path).vox_to_ras[2, 2] == (-6 if mirrored else 6)
     seen = SimpleITK.ReadImage(str(path)).GetDirection()[8]
     assert np.isnan(qfac) or seen == (-1 if mirrored else 1)
+
+
+@pytest.mark.parametrize("intent", [*range(2, 25), 2007, 2008, 2009, 2016, 2017, 2018])
+@pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
+def test_a_map_by_its_intent_is_refused(tmp_path, intent, kind):
+    path = made(tmp_path / "a.nii", SCANNER, kind=kind)
+    image = nibabel.load(path)
+    image.header["intent_code"] = intent
+    kind(np.asarray(image.dataobj), None, image.header).to_filename(tmp_path / "b.nii")
+    with pytest.raises(VolumeError, match=rf"the header says .*intent {intent}.*volume-map"):
+        read(tmp_path / "b.nii")
+
+
+@pytest.mark.parametrize("description", [
+    "SPM{T_[20.0]} - contrast 1: faces", "SPM{F_[1.0,20.0]} - contrast 2: any", "SPM{T}-filtered",
+    "SnPM{T} values", "SPM contrast - 3: faces > houses", "SPM ESS -contrast 4: all",
+    "spm_spm:beta (0001) - Sn(1) faces*bf(1)", "spm_spm:Residual mean squares",
+])
+@pytest.mark.parametrize("form", ["nifti", "analyze"])
+def test_a_map_by_the_description_of_spm_is_refused(tmp_path, request, description, form):
+    """spm_contrasts.m and spm_spm.m of SPM 5 to 12 write them."""
+    writers = request.getfixturevalue("made")
+    path = getattr(writers, form)(tmp_path / ("a.nii" if form == "nifti" else "a.hdr"), writers.body())
+    data = path.read_bytes()
+    path.write_bytes(data[:148] + description.encode()[:79].ljust(80, b"\0") + data[228:])
+    with pytest.raises(VolumeError, match=r"a map of SPM.*volume-map"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "description", ["SPM compatible", "spm - 3D normalized", "spm - realigned", "T1 SPM{", ""]
+)
+@pytest.mark.parametrize("intent", [0, 1001, 1007, 1011, 2001])
+def test_pictures_that_spm_has_moved_and_other_intents_are_none(tmp_path, description, intent):
+    path = made(tmp_path / "a.nii", SCANNER)
+    data = bytearray(path.read_bytes())
+    data[148:228] = description.encode().ljust(80, b"\0")
+    struct.pack_into("<h", data, 68, intent)
+    path.write_bytes(data)
+    assert read(path).voxels.shape == SHAPE
