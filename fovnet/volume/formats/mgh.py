@@ -65,8 +65,8 @@ def _header(path: Path, file: BinaryIO) -> Any:
         raise VolumeError(
             "volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin."
         )
-    byte_order = "<" if start.startswith(LITTLE_ENDIAN) else ">"
-    return np.frombuffer(start, header_dtype.newbyteorder(byte_order))[0]
+    little = start.startswith(LITTLE_ENDIAN)
+    return np.frombuffer(start, header_dtype.newbyteorder("<" if little else ">"))[0]
 
 
 def _grid(path: Path, header: Any) -> Grid:
