@@ -47,11 +47,12 @@ FOOTINGS = {
     "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.formats": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.sources": {
-        "volume.checks", "volume.dicom", "volume.filled", "volume.formats", "volume.grid", "volume.orient",
+        "volume.both_signs", "volume.checks", "volume.dicom", "volume.filled", "volume.formats", "volume.grid", "volume.orient",
         "volume.unpacking", "volume.volume",
     },
     "volume.slices": {
-        "volume.checks", "volume.formats", "volume.intensity", "volume.orient", "volume.sources",
+        "volume.both_signs", "volume.checks", "volume.formats", "volume.intensity", "volume.orient",
+        "volume.sources",
         "volume.volume",
     },
     "volume.collection": {"volume.dicom", "volume.slices", "volume.sources", "volume.volume"},

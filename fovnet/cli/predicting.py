@@ -195,26 +195,30 @@ def show_found(folder: Path, found: Found, included: list[str]) -> None:
     _show_passed([path for path in found.passed if not Path(os.path.abspath(path)).is_relative_to(whole)])  # noqa: PTH100
 
 
-def _show_passed(files: list[Path]) -> None:
-    """Prints how many files are not volumes, by file extension, as an image may have an unknown one; and how
-    many linked folders were not entered, as they may lead anywhere."""
-    from fovnet.volume.sources.other_formats import unread_image
+def _show_passed(passed: list[Path]) -> None:
+    """Prints how many files are not volumes, by file extension, as an image may have an unknown one; how many
+    linked folders were not entered, as they may lead anywhere; and what is hidden and may be a volume."""
+    from fovnet.volume.sources.discovery import PassedOver, count_endings
 
-    links = [path for path in files if os.path.isdir(path)]  # noqa: PTH112  (is_dir raises without permission)
-    if links:
+    parts = PassedOver.of(passed)
+    hidden, linked, files = parts.hidden, parts.linked, parts.files
+    if hidden:
+        number = several(len(hidden), "hidden file or folder", "hidden files or folders")
         err.print(
-            f"{several(len(links), 'linked folder')} skipped ({links[0]}{', ...' if links[1:] else ''}): "
+            f"{number} skipped ({hidden[0]}{', ...' if hidden[1:] else ''}) that may be or hold volumes: "
+            "name them themselves"
+        )
+    if linked:
+        err.print(
+            f"{several(len(linked), 'linked folder')} skipped ({linked[0]}{', ...' if linked[1:] else ''}): "
             "name the folders themselves"
         )
-    files = [path for path in files if path not in links]
     if files:
-        endings = Counter(path.suffix.lower() or "without ending" for path in files)
-        counted = ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(5))
         first = f"the first {files[0]}" if files[1:] else str(files[0])
-        err.print(f"{several(len(files), 'file')} skipped, not volumes by name or content: {counted}"
-                  f"{', ...' if len(endings) > 5 else ''}; {first}")
-    for (kind, remedy), count in Counter(filter(None, map(unread_image, files))).items():
-        err.print(f"of these {count:,}: {kind}. {remedy}")
+        number, counted = count_endings(files).split(": ", 1)
+        err.print(f"{number} skipped, not volumes by name or content: {counted}; {first}")
+    for (kind, remedy), paths in parts.unread_images.items():
+        err.print(f"of these {len(paths):,}: {kind}. {remedy}")
 
 
 def conclude(folder: Path, volumes: int, refused: int, unread: int, said: bool, pages: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks import (
+    both_signs,
     flipped,
     low_confidence,
     members_disagree,
@@ -16,6 +17,7 @@ from fovnet.decision.checks import (
     other_regions,
     out_of_order,
     phantom,
+    sform_of_ones,
     template,
     too_dark,
     too_few_slices,
@@ -35,8 +37,10 @@ CHECKS: tuple[Check[Any], ...] = (
     too_small.CHECK,
     too_dark.CHECK,
     noisy_air.CHECK,
+    both_signs.CHECK,
     phantom.CHECK,
     template.CHECK,
+    sform_of_ones.CHECK,
     too_few_slices.CHECK,
     out_of_order.CHECK,
     flipped.CHECK,

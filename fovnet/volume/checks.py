@@ -40,6 +40,7 @@ OTHER_MODALITIES = ("NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "R
 FLATNESS_PLANES = 40
 # quantile: darker voxels may be broken, such as one of -32768 in an image of 0 to 4095
 DARKEST = 0.001
+FILLED = "NaN or infinite voxels set to the darkest finite value"
 LONGEST_MM = 1e4                # longest side of a volume: a body with the table is 2.5 m
 MOST_PIXELS = 2**15             # longest in-plane side of an axial cut over its smallest in-plane spacing
 LABEL_MIN_VOXELS = 32**3        # in fewer voxels equal neighbours can be chance
@@ -138,7 +139,7 @@ def finite_enough(source: str, bad: int, voxels: int) -> tuple[str, ...]:
             f"{source}: {bad} of {voxels} voxels are NaN, infinite or beyond {LARGEST:g}, "
             "half or more. Export it again, or set NaN about the body to 0 (fslmaths IN -nan OUT).",
         )
-    return (f"{bad} NaN or infinite voxels set to the darkest finite value",) if bad else ()
+    return (f"{bad} {FILLED}",) if bad else ()
 
 
 def refuse_constant(source: str, low: float, high: float) -> None:

@@ -100,13 +100,18 @@ def items_of(place: Path) -> Iterator[Item | Unread]:
         yield Item(place)
 
 
-def files_under(folder: Path, links: list[Path] | None = None) -> Iterator[Path]:
+def files_under(
+    folder: Path, links: list[Path] | None = None, hidden: list[Path] | None = None
+) -> Iterator[Path]:
     """The files under a folder, sorted, without hidden ones; with broken links, pipes, devices and folders
     that this user may not read, so that they can be reported.
 
-    Links to folders are not followed, as they may form a loop, but added to `links`.
+    Links to folders are not followed, as they may form a loop, but added to `links`; hidden files and folders
+    are added to `hidden`.
     """
     for parent, folders, names in os.walk(folder):
+        if hidden is not None:
+            hidden += [Path(parent, name) for name in sorted([*folders, *names]) if name.startswith(".")]
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if links is not None:
             links += [Path(parent, name) for name in folders if Path(parent, name).is_symlink()]

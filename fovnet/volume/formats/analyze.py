@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
 from fovnet.volume.formats.nifti import files_of as nifti_files_of
-from fovnet.volume.formats.nifti import header_opening
+from fovnet.volume.formats.nifti import header_opening, refuse_map_of_spm
 from fovnet.volume.grid import Grid, read_grid, refuse_grid
 from fovnet.volume.unpacking import opened, plain_bytes, regular, skip
 from fovnet.volume.volume import Volume
@@ -55,6 +55,7 @@ def read(path: Path) -> Volume:
     header_path, image_path = nifti_files_of(path)
     with opened(header_path) as file:
         header = _header(path, file.read(348))
+    refuse_map_of_spm(path, bytes(header["descrip"]))
     grid = _grid(path, header)
     affine = _affine(path, header)
     offset = float(header["vox_offset"])

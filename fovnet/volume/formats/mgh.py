@@ -1,6 +1,7 @@
 """MGH and MGZ volumes, the formats of FreeSurfer.
 
 The header's layout is nibabel's; its default orientation for files without one is not used: they are refused.
+The format is big endian; dcm2niix (-e o) writes the same fields little endian, which the version tells.
 Source: FreeSurfer, "MgzFormat" (surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/MghFormat);
 nibabel.freesurfer.mghformat.
 """
@@ -20,16 +21,18 @@ from fovnet.volume.grid import Grid, read_grid, refuse_grid, stored_type
 from fovnet.volume.unpacking import opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
+LITTLE_ENDIAN = b"\x01\x00\x00\x00"    # version 1 in the other byte order
 DATA_BEGIN = 284                # the header's fields take 90 bytes, the rest is reserved
 TYPES = {0: "u1", 1: ">i4", 3: ">f4", 4: ">i2", 10: ">u2"}
 REFUSED = {5: ("volume-labels", "one bit a voxel, a mask"), 6: ("volume-shape", "a tensor at each voxel")}
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether a file named .mgh, .mgz or .mgh.gz begins with version 1; the format has no magic number."""
+    """Whether a file named .mgh, .mgz or .mgh.gz begins with version 1, in either byte order; the format has
+    no magic number."""
     return (
         path.name.lower().endswith((".mgh", ".mgz", ".mgh.gz"))
-        and opening[3:4] == b"\x01"
+        and (opening[3:4] == b"\x01" or opening.startswith(LITTLE_ENDIAN))
         and len(opening) >= 28
     )
 
@@ -62,11 +65,14 @@ def _header(path: Path, file: BinaryIO) -> Any:
         raise VolumeError(
             "volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin."
         )
-    return np.frombuffer(start, header_dtype)[0]
+    little = start.startswith(LITTLE_ENDIAN)
+    return np.frombuffer(start, header_dtype.newbyteorder("<" if little else ">"))[0]
 
 
 def _grid(path: Path, header: Any) -> Grid:
     kind = stored_type(path, int(header["type"]), TYPES, REFUSED)
+    if header.dtype["version"].str.startswith("<"):
+        kind = kind.newbyteorder("<")
     i, j, k, frames = map(int, header["dims"])
     return Grid((i, j, k, frames), kind)
 

@@ -8,6 +8,8 @@ intent and xyzt_units.
 from __future__ import annotations
 
 import logging
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,13 @@ SAME_SPACING = 0.05             # pixdim and sform spacings agree within 5 %
 SCANNER = 1
 TEMPLATES = {3: "Talairach and Tournoux", 4: "MNI 152", 5: "a template"}    # codes: coordinates of no person
 TEMPLATE_NOTE = "the header gives positions in the coordinates of a template alone"
+QUATERNION = ("quatern_b", "quatern_c", "quatern_d")
+# length of (b, c, d) of a half turn written with four decimals: up to 1.000087; with two, up to 1.0087
+LONGEST_QUATERNION, LONGEST_TO_COMPARE = 1.0001, 1.01
+ONES = "the sform is a matrix of ones, against the voxel sizes in pixdim;"
+ONES_NOTES = (
+    f"{ONES} the qform is used", f"{ONES} the sizes are pixdim's, directions and offset the sform's",
+)
 # nibabel corrects small header faults, and would log that on stderr
 _QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)
 SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or unused
@@ -41,13 +50,19 @@ NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are not M
     1004: ("volume-shape", "a matrix at each voxel"),
     1005: ("volume-shape", "a symmetric matrix at each voxel"),
     1006: ("volume-shape", "a displacement field"),
-    1007: ("volume-shape", "a vector at each voxel"),
     1008: ("volume-shape", "a list of points"),
     1009: ("volume-shape", "a list of triangles"),
     1010: ("volume-shape", "a list of quaternions"),
     2003: ("volume-rgb", "colours at each voxel"),
     2004: ("volume-rgb", "colours at each voxel"),
+    2006: ("volume-shape", "a displacement field of FSL"),
+    **dict.fromkeys((2007, 2008, 2009, 2016, 2017), ("volume-map", "coefficients of FSL")),
+    2018: ("volume-map", "a field in Hz"),
 }
+STATISTICS = range(2, 25)       # intent codes: a correlation, t, F, z, ... a p value or its logarithm
+# how SPM and SnPM begin the description of statistics, contrasts and estimates
+SPM_MAP = re.compile(rb"S[Pn]*PM\{|SPM (contrast|ESS)|spm_spm:")
+VECTOR = 1007
 NOT_A_NUMBER = {                # data types other than one number of up to 64 bits
     1: ("volume-labels", "one bit a voxel, a mask", "Give the MR volume it was drawn on."),
     32: ("volume-complex", "complex (complex64)", "Take their magnitude first (numpy.abs)."),
@@ -83,8 +98,7 @@ def read(path: Path) -> Volume:
     with opened(files[0]) as file:
         stored = _header(path, file.read(540), pair=len(files) == 2)
         _refuse_kind(path, stored)
-        header = stored.copy()
-        header.check_fix(logger=_QUIET)
+        header = _corrected(stored)
     grid = _grid(path, header)
     vox_to_ras, notes = _geometry(path, stored, header)
     with opened(files[-1]) as file:
@@ -103,8 +117,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
         raise VolumeError("volume-format", f"{path}: not a NIfTI file. Save it as NIfTI.")
     stored = _header(path, block, pair=len(files) == 2)
     _refuse_type(path, stored)
-    header = stored.copy()
-    header.check_fix(logger=_QUIET)
+    header = _corrected(stored)
     return _grid(path, header).sizes, _geometry(path, stored, header)[0]
 
 
@@ -154,17 +167,84 @@ def _header(path: Path, block: bytes, pair: bool) -> Any:
     return kind(block[:length], check=False)
 
 
+def _corrected(stored: Any) -> Any:
+    """A copy without the faults that nibabel corrects, and with a quaternion that nibabel accepts.
+
+    nibabel raises for (b, c, d) longer than 1 by three epsilons of the stored type, and takes any pixdim[0]
+    other than -1 for 1; NIfTI's own code scales the quaternion to length 1, and asks for the sign alone.
+    Source: nifti1_io.c, nifti_quatern_to_mat44 and nifti_convert_nhdr2nim.
+    """
+    header = stored.copy()
+    header.check_fix(logger=_QUIET)
+    if stored["pixdim"][0] < 0:
+        header["pixdim"][0] = -1
+    bcd = _quaternion(header)
+    squared_length = float(bcd @ bcd)
+    excess = squared_length - 1.0
+    if abs(header.quaternion_threshold) < excess and squared_length <= LONGEST_QUATERNION**2:
+        for name, value in zip(QUATERNION, bcd / np.sqrt(squared_length), strict=True):
+            header[name] = value
+    return header
+
+
+def _quaternion(header: Any) -> NDArray[np.float64]:
+    """(3,) b, c and d of the qform's quaternion."""
+    return np.array([float(header[name]) for name in QUATERNION])
+
+
+def _qform_directions(header: Any) -> NDArray[np.float64]:
+    """(3, 3) unit vectors of the qform's axes in its columns, whatever pixdim is; NaN if its quaternion is
+    none, even coarsely rounded.  Source: nifti1_io.c, nifti_quatern_to_mat44."""
+    b, c, d = bcd = _quaternion(header)
+    squared_length = float(bcd @ bcd)
+    if not squared_length <= LONGEST_TO_COMPARE**2:
+        return np.full((3, 3), np.nan)
+    a = np.sqrt(max(0.0, 1.0 - squared_length))
+    if squared_length > 1.0:
+        b, c, d = bcd / np.sqrt(squared_length)
+    directions = np.array([
+        [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+        [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
+        [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - c * c - b * b],
+    ])
+    directions[:, 2] *= header["pixdim"][0]
+    return directions
+
+
 def _refuse_kind(path: Path, stored: Any) -> None:
     """Raises VolumeError if data type or intent are not possible for an MR volume."""
     _refuse_type(path, stored)
     intent = int(stored["intent_code"])
     if intent in NOT_AN_IMAGE:
         code, what = NOT_AN_IMAGE[intent]
+        raise _not_intensities(path, code, f"{what} (intent {intent})")
+    if intent in STATISTICS:
+        label = nibabel.nifti1.intent_codes.label[intent]
+        raise _not_intensities(path, "volume-map", f"a statistic, {label} (intent {intent})")
+    refuse_map_of_spm(path, bytes(stored["descrip"]))
+    components = math.prod(map(int, stored.get_data_shape()[3:]))
+    if intent == VECTOR and components > 1:
         raise VolumeError(
-            code,
-            f"{path}: the header says {what} (intent {intent}), not MR intensities. Give the MR volume "
-            "itself.",
+            "volume-shape",
+            f"{path}: the header says a vector of {components} numbers at each voxel (intent {intent}), not "
+            "one MR intensity. If they are time points, echoes or contrasts, as ITK and TorchIO save them, "
+            "save one of them alone, in Python: "
+            "nibabel.save(nibabel.squeeze_image(nibabel.load(IN).slicer[..., :1]), OUT).",
         )
+
+
+def refuse_map_of_spm(path: Path, description: bytes) -> None:
+    """Raises VolumeError "volume-map" for the description in a header (NIfTI, Analyze) of a map of SPM."""
+    if SPM_MAP.match(description):
+        words = description.decode(errors="replace")
+        raise _not_intensities(path, "volume-map", f'a map of SPM ("{words}")')
+
+
+def _not_intensities(path: Path, code: str, what: str) -> VolumeError:
+    """The refusal of a file whose header says what else it holds."""
+    return VolumeError(
+        code, f"{path}: the header says {what}, not MR intensities. Give the MR volume itself."
+    )
 
 
 def _refuse_type(path: Path, stored: Any) -> None:
@@ -197,10 +277,11 @@ def _grid(path: Path, header: Any) -> Grid:
 def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """(the (4, 4) affine in millimetres from sform or qform, notes); never a default.
 
-    If both are set, the sform is used unless it is all zero, or has a template's coordinates and the qform
-    the scanner's.  Both are compared: a difference above 1 mm is noted; one of over 45° in an axis, or one of
-    `_refuse_size`, is refused, since one of the two must be wrong.  If only a template's coordinates are
-    known, TEMPLATE_NOTE is among the notes.
+    If both are set, the sform is used unless it is all zero, or of ones against pixdim, or has a template's
+    coordinates and the qform the scanner's.  Both are compared: a difference above 1 mm is noted; one of over
+    45° in an axis, or one of `_refuse_size`, is refused, since one of the two must be wrong.  If only a
+    template's coordinates are known, TEMPLATE_NOTE is among the notes; if the sform is of ones, one of
+    ONES_NOTES.
     """
     # nibabel corrects a code outside 0..5 to 0
     sform, qform = int(header["sform_code"]), int(header["qform_code"])
@@ -217,11 +298,16 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
         sform, notes = 0, (*notes, "the sform is set but all zero; the qform is used")
     if not sform:
         _refuse_pixdim(path, stored)
+        _refuse_quaternion(path, header)
     vox_to_ras = scale @ np.asarray(header.get_sform() if sform else header.get_qform(), dtype=np.float64)
     refuse_affine(str(path), vox_to_ras)        # here, before gigabytes of voxels are read in vain
+    if sform and _is_of_ones(stored, header):
+        vox_to_ras, note = _instead_of_ones(path, stored, header, scale, qform)
+        refuse_affine(str(path), vox_to_ras)
+        return vox_to_ras, (*notes, note)
     if sform and qform:
         other = _qform(header, scale)
-        compared = _compared(path, header, pixdim_mm, vox_to_ras, other)
+        compared = _compared(path, stored, header, pixdim_mm, vox_to_ras, other)
         if sform in TEMPLATES and qform == SCANNER and np.isfinite(other).all() and _is_set(_pixdim(stored)):
             refuse_affine(str(path), other)
             compared = (
@@ -232,6 +318,36 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     elif sform:
         notes += _other_spacing(path, stored, header, pixdim_mm, vox_to_ras)
     return vox_to_ras, (*notes, TEMPLATE_NOTE) if (sform or qform) in TEMPLATES else notes
+
+
+def _is_of_ones(stored: Any, header: Any) -> bool:
+    """Whether the sform is a unit matrix but for flips and exchanges, and pixdim differs by more than 5 %
+    along an axis of two voxels or more: programs write that where they know no better, and the ACDC
+    collection has it throughout."""
+    pixdim = np.abs(_pixdim(stored))
+    is_unit = np.isin(np.abs(header.get_sform()[:3, :3]), (0.0, 1.0)).all()
+    if not (is_unit and _is_set(pixdim)):
+        return False
+    long = np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1
+    return bool((np.maximum(pixdim, 1 / pixdim)[long] > 1 + SAME_SPACING).any())
+
+
+def _instead_of_ones(
+    path: Path, stored: Any, header: Any, scale: NDArray[np.float64], qform: int
+) -> tuple[NDArray[np.float64], str]:
+    """((4, 4) affine in millimetres, a note) where the sform is of ones: the qform, if it is set and valid,
+    else the sform with the sizes of pixdim.
+
+    Raises VolumeError "volume-geometry" if the qform contradicts directions that a program has set: any but
+    those of the identity.
+    """
+    sform = np.asarray(header.get_sform(), dtype=np.float64)
+    if qform and not np.array_equal(sform[:3, :3], np.eye(3)):
+        _refuse_other_way(path, sform, _qform_directions(header))
+    other = _qform(header, scale)
+    if qform and np.isfinite(other).all():
+        return other, ONES_NOTES[0]
+    return scale @ sform @ np.diag([*np.abs(_pixdim(stored)), 1.0]), ONES_NOTES[1]
 
 
 def _pixdim(stored: Any) -> NDArray[np.float64]:
@@ -255,6 +371,19 @@ def _refuse_pixdim(path: Path, stored: Any) -> None:
         )
 
 
+def _refuse_quaternion(path: Path, header: Any) -> None:
+    """Raises VolumeError "volume-corrupt" for a quaternion longer than rounding makes it."""
+    bcd = _quaternion(header)
+    length = float(np.linalg.norm(bcd))
+    if length > LONGEST_QUATERNION:
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: the qform's quaternion ({', '.join(f'{value:g}' for value in bcd)}) has the length "
+            f"{length:.5g}; up to 1 is possible, with rounding {LONGEST_QUATERNION:g}. Convert the original "
+            "series again (dcm2niix).",
+        )
+
+
 def _qform(header: Any, scale: NDArray[np.float64]) -> NDArray[np.float64]:
     """The (4, 4) affine of a qform in millimetres; NaN if its quaternion is not valid."""
     try:
@@ -264,44 +393,48 @@ def _qform(header: Any, scale: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _compared(
-    path: Path, header: Any, pixdim_mm: NDArray[np.float64], chosen: NDArray[np.float64],
+    path: Path, stored: Any, header: Any, pixdim_mm: NDArray[np.float64], chosen: NDArray[np.float64],
     qform: NDArray[np.float64],
 ) -> tuple[str, ...]:
     """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.
     Raises VolumeError if the direction of an axis or a voxel size differs too much (OTHER_WAY_DEG,
-    `_refuse_size`)."""
-    cosines = (
-        (chosen[:3, :3] * qform[:3, :3]).sum(axis=0)
-        / np.linalg.norm(chosen[:3, :3], axis=0)
-        / np.linalg.norm(qform[:3, :3], axis=0)
-    )
+    `_refuse_size`): each is compared although the other part of the qform may be invalid."""
     corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1)
     apart = chosen - qform
     apart_mm = float(np.linalg.norm(corners @ apart[:3, :3].T + apart[:3, 3], axis=1).max())
-    turned_deg = float(
-        np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0).min(initial=1.0, where=np.isfinite(cosines))))
-    )
-    if turned_deg > OTHER_WAY_DEG:
-        raise VolumeError(
-            "volume-geometry",
-            f"{path}: sform and qform point an axis {turned_deg:.0f}° apart ({apart_mm:.0f} mm at the "
-            "corners), so one of them is wrong about left or up. Convert the original series again.",
-        )
+    _refuse_other_way(path, chosen, _qform_directions(header), apart_mm)
     if not np.isfinite(apart_mm):
-        return ("the qform is damaged; the sform is used",)
+        spacing_notes = _other_spacing(path, stored, header, pixdim_mm, chosen)
+        return ("the qform is damaged; the sform is used", *spacing_notes)
     _refuse_size(path, header, pixdim_mm, chosen, "the qform")
     if apart_mm <= SAME_PLACE_MM:
         return ()
     return (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
 
 
+def _refuse_other_way(
+    path: Path, sform: NDArray[np.float64], directions: NDArray[np.float64], apart_mm: float = np.nan
+) -> None:
+    """Raises VolumeError "volume-geometry" if an axis of the sform (4, 4) and of the qform's directions
+    (3, 3) are more than OTHER_WAY_DEG apart; NaN are not compared.  `apart_mm` is at most at a corner."""
+    cosines = (sform[:3, :3] * directions).sum(axis=0) / np.linalg.norm(sform[:3, :3], axis=0)
+    least = cosines.min(initial=1.0, where=np.isfinite(cosines))
+    turned_deg = float(np.degrees(np.arccos(np.clip(least, -1.0, 1.0))))
+    if turned_deg > OTHER_WAY_DEG:
+        corners = f" ({apart_mm:.0f} mm at the corners)" if np.isfinite(apart_mm) else ""
+        raise VolumeError(
+            "volume-geometry",
+            f"{path}: sform and qform point an axis {turned_deg:.0f}° apart{corners}, so one of them is "
+            "wrong about left or up. Convert the original series again.",
+        )
+
+
 def _refuse_size(
     path: Path, header: Any, pixdim_mm: NDArray[np.float64], chosen: NDArray[np.float64], beside: str
 ) -> None:
     """Raises VolumeError "volume-geometry" if the spacings of sform and pixdim differ by a factor above 1.5
-    along an axis of two voxels or more, or by 5 % if the sform is a unit matrix but for flips and exchanges:
-    programs write that where they know no better.  A pixdim of 0 or NaN is ignored.  `beside` names the
-    pixdim's owner."""
+    along an axis of two voxels or more, or by 5 % if the sform is of ones, as is left where another axis has
+    no pixdim.  A pixdim of 0 or NaN is ignored.  `beside` names the pixdim's owner."""
     spacing = np.linalg.norm(chosen[:3, :3], axis=0)
     valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
     factors = np.divide(pixdim_mm, spacing, out=np.ones(3), where=valid)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.machine.threads import one_thread
+from fovnet.volume import both_signs
 from fovnet.volume.checks import refuse_plane
 from fovnet.volume.formats import nifti
 from fovnet.volume.intensity import BLACK_PERCENTILE, CLIP_PERCENTILE, WHITE_PERCENTILE, window
@@ -95,6 +96,16 @@ class SliceStack:
     def in_template(self) -> bool:
         """Whether heights are in the coordinates of a template, not the scanner's."""
         return nifti.TEMPLATE_NOTE in self.notes
+
+    @property
+    def has_sform_of_ones(self) -> bool:
+        """Whether the sform was of ones against the voxel sizes, so that heights may be anywhere."""
+        return not set(nifti.ONES_NOTES).isdisjoint(self.notes)
+
+    @property
+    def has_both_signs(self) -> bool:
+        """Whether the values lie on both sides of the background, as in maps."""
+        return both_signs.NOTE in self.notes
 
     @property
     def placing(self) -> Placing:

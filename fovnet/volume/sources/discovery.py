@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -46,6 +47,10 @@ CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")
 # bytes of a volume_id: <volume_id>.json and its temporary name must fit into the 255 of a file name
 LONGEST = 200
 TAKEN = ("found",)  # found.json lists the DICOM series
+# hidden folders of programs, which keep copies of what is seen, and how many files of any other are looked at
+OF_PROGRAMS = (".git", ".datalad", ".snakemake", ".svn", ".hg", ".cache", ".Trashes")
+LOOKED_INTO = 100
+ENDINGS = 5         # kinds of files that the refusal of a folder counts
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,8 @@ class Found:
     sources  what to read, each once
     series   a row of `dicom.table` for every DICOM series, those set aside included
     passed   files in folders that do not look like volumes, except those named like a volume beside them
-             (`.img`, `.raw`, `.json`), and links to folders
+             (`.img`, `.raw`, `.json`); links to folders; and what is hidden but looks like a volume or a
+             folder with some
     held     of every series to read, by its path: the bytes of its files, and a digest that changes with them
     """
 
@@ -117,19 +123,89 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     return Found(sources, list(rows.values()), [path for path in passed if path not in found], held)
 
 
+@dataclass(frozen=True)
+class PassedOver:
+    """What `find` passed over, in its order.
+
+    files   that do not look like volumes
+    linked  links to folders
+    hidden  files and folders that may be or hold volumes
+    """
+
+    files: list[Path]
+    linked: list[Path]
+    hidden: list[Path]
+
+    @classmethod
+    def of(cls, passed: Iterable[Path]) -> PassedOver:
+        """Of `Found.passed`."""
+        parts = cls([], [], [])
+        for path in passed:
+            if path.name.startswith("."):
+                parts.hidden.append(path)
+            elif os.path.isdir(path):  # noqa: PTH112  (is_dir raises in a closed folder)
+                parts.linked.append(path)
+            else:
+                parts.files.append(path)
+        return parts
+
+    @property
+    def unread_images(self) -> dict[tuple[str, str], list[Path]]:
+        """The files that hold an image which fovnet does not read, by (kind, one thing to try)."""
+        by_kind: dict[tuple[str, str], list[Path]] = {}
+        for path in self.files:
+            kind_and_remedy = unread_image(path)
+            if kind_and_remedy:
+                by_kind.setdefault(kind_and_remedy, []).append(path)
+        return by_kind
+
+
 def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
-    """The refusal of paths that have nothing to read."""
+    """The refusal of paths that have nothing to read: what there is, by kind, and one thing to try."""
+    passed_over = PassedOver.of(passed)
+    files, hidden, linked = passed_over.files, passed_over.hidden, passed_over.linked
     named_paths, known = ", ".join(map(str, paths)), ", ".join(SUFFIXES)
-    unread = Counter(filter(None, map(unread_image, passed)))
-    linked = next((str(path) for path in passed if os.path.isdir(path)), None)     # noqa: PTH112
-    hint = "name the files themselves"
-    if linked is not None:
-        hint = f"links to folders are not followed; name {linked} itself"
-    if unread:
-        ((kind, hint), count), = unread.most_common(1)
-        first = next(path for path in passed if unread_image(path) == (kind, hint))
-        hint = f"{several(count, 'file')}, {first.name} for example: {kind}. {hint}"
-    return VolumeError("volumes-none", f"{named_paths}: no file that looks like a volume ({known}); {hint}")
+    seen = f"; there {'is' if len(files) == 1 else 'are'} {count_endings(files)}" if files else ""
+    hints = [
+        f"{several(len(paths_of_kind), 'file')}, {paths_of_kind[0].name} for example: {kind}. {remedy}"
+        for (kind, remedy), paths_of_kind in passed_over.unread_images.items()
+    ]
+    if hidden:
+        hints.append(
+            f"{several(len(hidden), 'hidden file or folder', 'hidden files or folders')} that may be or hold "
+            f"volumes {'is' if len(hidden) == 1 else 'are'} passed over; name {hidden[0]} itself"
+        )
+    if linked:
+        hints.append(f"links to folders are not followed; name {linked[0]} itself")
+    hint = " ".join(hints) or "name the files themselves"
+    return VolumeError(
+        "volumes-none", f"{named_paths}: no file that looks like a volume ({known}){seen}; {hint}"
+    )
+
+
+def count_endings(files: Sequence[Path]) -> str:
+    """The number of files by their endings, the commonest first: "3 files: 2 .png, 1 without ending"."""
+    endings = Counter(_ending(path) for path in files)
+    counted = ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(ENDINGS))
+    return f"{several(len(files), 'file')}: {counted}{', ...' if len(endings) > ENDINGS else ''}"
+
+
+def _ending(path: Path) -> str:
+    """The ending of a file in lower case, with what is packed in it: ".tar.gz"."""
+    ending = path.suffix.lower()
+    inner = Path(path.stem).suffix.lower()
+    return f"{inner}{ending}" if ending == ".gz" and inner == ".tar" else ending or "without ending"
+
+
+def _hides_volumes(hidden: Path) -> bool:
+    """Whether a hidden file is named like a volume, or one of the first files of a hidden folder looks like
+    one.  What macOS writes beside each file on foreign disks (`._scan.nii`) is none."""
+    if hidden.name.startswith("._") or hidden.name in OF_PROGRAMS:
+        return False
+    if not os.path.isdir(hidden) or hidden.is_symlink():    # noqa: PTH112
+        return hidden.name.lower().endswith(SUFFIXES)
+    within = (Path(parent, name) for parent, _, names in os.walk(hidden) for name in names)
+    return any(_kind(path) for path in islice(within, LOOKED_INTO))
 
 
 def _once(paths: Iterable[Path]) -> list[Path]:
@@ -155,7 +231,8 @@ def _under(
     others: list[Path] = []
     unused: list[Path] = []
     links: list[Path] = []
-    for path in files_under(folder, links):
+    hidden: list[Path] = []
+    for path in files_under(folder, links, hidden):
         kind = _kind(path)
         if kind == "archive":
             some, more = _series_under(path, include, show_ids)
@@ -179,7 +256,8 @@ def _under(
         for path in others
         if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in called
     ]
-    return sorted(found + wanted) or ([] if items else unused), rows + more, passed + links
+    passed += [*links, *filter(_hides_volumes, hidden)]
+    return sorted(found + wanted) or ([] if items else unused), rows + more, passed
 
 
 def _kind(path: Path) -> str:

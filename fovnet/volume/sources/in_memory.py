@@ -21,6 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from fovnet.errors import VolumeError
 
 NAME = "image"
+MOST_CHANNELS = 16      # as many contrasts or echoes stand first in an array of MONAI, TorchIO or nnU-Net
+WANTED = "give a path, a nibabel image, or a numpy array (i, j, k) with its affine"
 SCANNER = 1             # code of an affine: coordinates of the scanner
 
 
@@ -33,8 +35,10 @@ def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
     affine  of an array (4, 4): from its indices to scanner millimetres, x to the right, y to the front, z to
             the head
     Raises VolumeError "volume-geometry" for an array without an affine, or one that is no (4, 4),
-    "volume-format" for what is neither image nor array, and "volume-type" for what NIfTI cannot hold.
+    "volume-format" for what is neither image nor array, "volume-shape" for channels that stand first, and
+    "volume-type" for what NIfTI cannot hold.
     """
+    _refuse_channels_first(volume)
     with tempfile.TemporaryDirectory(prefix="fovnet-") as folder:
         path = Path(folder) / f"{NAME}.nii"
         try:
@@ -48,8 +52,7 @@ def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
 def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
     """The image of an array."""
     if not isinstance(array, np.ndarray):
-        wanted = "give a path, a nibabel image, or a numpy array with its affine"
-        raise VolumeError("volume-format", f"{type(array).__name__}: not a volume; {wanted}.")
+        raise VolumeError("volume-format", f"{type(array).__name__}: not a volume; {WANTED}.")
     if affine is None:
         placed = "give affine=, the (4, 4) from indices to scanner millimetres, RAS+"
         raise VolumeError(
@@ -63,6 +66,7 @@ def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
         )
     header = nibabel.Nifti1Header()  # type: ignore[no-untyped-call]
     header.set_sform(matrix, SCANNER)  # type: ignore[no-untyped-call]
+    header["pixdim"][1:4] = np.linalg.norm(matrix[:3, :3], axis=0)
     array = _storable(array)
     header.set_data_dtype(array.dtype)  # type: ignore[no-untyped-call]
     return nibabel.Nifti1Image(array, None, header)  # type: ignore[no-untyped-call]
@@ -72,3 +76,36 @@ def _storable(array: NDArray[Any]) -> NDArray[Any]:
     """The array in a type that NIfTI readers know: 64-bit integers, half floats and bits as float32."""
     rare = array.dtype.kind == "b" or array.dtype in (np.int64, np.uint64, np.float16)
     return array.astype(np.float32) if rare else array
+
+
+def _refuse_channels_first(volume: Any) -> None:
+    """Raises VolumeError "volume-format" for a tensor, with its array in words, and "volume-shape" for an
+    array or image whose first axis seems to count channels."""
+    shape = tuple(getattr(volume, "shape", ()))
+    index = f"[{', '.join('0' * (len(shape) - 3))}]" if _has_channels_first(shape) else ""
+    if hasattr(volume, "detach"):                   # torch.Tensor, and MetaTensor of MONAI
+        array = f"volume{index}.detach().cpu().numpy()"
+        raise VolumeError(
+            "volume-format",
+            f"{type(volume).__name__} {shape}: a tensor, not a volume; {WANTED}: "
+            f"predict({array}, affine=...).",
+        )
+    if index and isinstance(volume, np.ndarray | SpatialImage):
+        channel = f"volume{index}"
+        if isinstance(volume, SpatialImage):
+            channel = f"nibabel.Nifti1Image(volume.dataobj{index}, volume.affine)"
+        raise VolumeError(
+            "volume-shape",
+            f"the {type(volume).__name__} {shape} has {shape[0]} first, which seems to count channels; "
+            f"(i, j, k) is wanted. Give one channel, {channel}, or of (i, j, k, frames) one frame.",
+        )
+
+
+def _has_channels_first(shape: tuple[int, ...]) -> bool:
+    """Whether an array of this shape seems to be (channels, i, j, k), or have more axes in front.
+
+    So may be (i, j, k, frames) of a thin sagittal series: then one frame of it gives the same answer.
+    """
+    if len(shape) <= 3 or 0 in shape:
+        return False
+    return shape[0] == 1 or (shape[0] <= MOST_CHANNELS and shape[0] < min(shape[1:]))

@@ -7,28 +7,51 @@ from pathlib import Path
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.source import GUNZIP, begins_like_dicom, packs_dicom
-from fovnet.volume.unpacking import GZIP, regular
+from fovnet.volume.unpacking import GZIP, regular, unpacked_opening
 
 PACKED = "a DICOM file packed with gzip", GUNZIP
 PHILIPS = "one of a Philips PAR/REC pair", "Convert the pair to NIfTI with dcm2niix."
 AFNI = "one of an AFNI HEAD/BRIK pair", "Convert the pair to NIfTI with 3dAFNItoNIFTI."
 AFNI_HEADER = re.compile(rb"\s*type\s*=\s*(string|integer|float)-attribute")
-SUFFIXES = (".gz", ".par", ".rec", ".xml", ".head", ".brik", ".mnc")
+TAR = "a tar archive", "Unpack it with tar -xf, and name the folder."
+BRUKER = (
+    "images and parameters of Bruker ParaVision",
+    "Export the study as DICOM in ParaVision, or convert its folder to NIfTI (brkraw, bruker2nifti).",
+)
+BRUKER_NAMES = ("2dseq", "fid", "ser", "acqp", "method", "reco", "visu_pars", "rawdata.job0")
+BRUKER_HEADER = b"##TITLE=Parameter List, ParaVision"
+ANNEX = "a git-annex pointer, not the data", "Fetch it with: datalad get FILE"
+# a pointer begins with the path of its key; where links became text files, with the way to .git
+ANNEX_POINTER = re.compile(rb"(\.{1,2}/|/)*(\.git/)?annex/objects/")
+SUFFIXES = (
+    ".gz", ".par", ".rec", ".xml", ".head", ".brik", ".mnc", ".tar", ".tgz", ".bz2", ".tbz2", ".xz", ".txz",
+    ".zst", ".7z", ".rar", ".npy",
+)
 NO_IMAGES = ("a text file", "of no known format", "a file packed twice with gzip")
 
 
 def unread_image(path: Path) -> tuple[str, str] | None:
     """(kind, one thing to try) of a file in a folder that holds an image in a format that fovnet does not
     read; None for any other."""
-    if not path.name.lower().endswith(SUFFIXES):
+    if path.is_symlink() and is_annexed(str(path.readlink())) and not path.exists():
+        return ANNEX
+    has_number = path.suffix[1:].isdigit()          # 1.2.840.113 has a "suffix" too
+    if path.suffix and not has_number and not path.name.lower().endswith(SUFFIXES):
         return None
     try:
         with regular(path).open("rb") as file:
             opening = file.read(1024)
     except (OSError, VolumeError):
         return None
-    found = PACKED if packs_dicom(opening) else other_format(path, opening)
-    return None if found[0] in NO_IMAGES else found
+    if packs_dicom(opening):
+        return PACKED
+    kind_and_remedy = other_format(path, unpacked_opening(opening) or opening)
+    return kind_and_remedy if kind_and_remedy[0] not in NO_IMAGES else None
+
+
+def is_annexed(link: str) -> bool:
+    """Whether a link leads to the data of a git-annex that were not fetched."""
+    return "/annex/objects/" in link.replace("\\", "/")
 
 
 def other_format(path: Path, opening: bytes) -> tuple[str, str]:
@@ -39,13 +62,17 @@ def other_format(path: Path, opening: bytes) -> tuple[str, str]:
         return PHILIPS
     if name.endswith((".brik", ".brik.gz")) or AFNI_HEADER.match(opening):
         return AFNI
+    if ANNEX_POINTER.match(opening):
+        return ANNEX
+    if opening.startswith(BRUKER_HEADER) or (name in BRUKER_NAMES and _is_beside_bruker(path)):
+        return BRUKER
     for magic, kind, remedy in MAGICS:
         if opening.lstrip().startswith(magic):
             return kind, remedy
     if begins_like_dicom(opening):          # the DICOM reader does not claim it, so it is compressed
         return PACKED
     if opening[257:262] == b"ustar":
-        return "a tar archive", "Unpack it with tar -xf, and name the folder."
+        return TAR
     if name.endswith((".mgz", ".mgh")):
         return "a damaged FreeSurfer MGH file", "Convert it again with: mri_convert IN OUT.nii.gz"
     if name.endswith((".gipl", ".gipl.gz")):
@@ -56,6 +83,11 @@ def other_format(path: Path, opening: bytes) -> tuple[str, str]:
         "of no known format",
         "Convert it to NIfTI (dcm2niix for DICOM, ITK-SNAP or 3D Slicer for most others).",
     )
+
+
+def _is_beside_bruker(path: Path) -> bool:
+    """Whether the parameters that ParaVision writes are in the folder of a file."""
+    return any((path.parent / name).is_file() for name in ("acqp", "method", "visu_pars", "reco"))
 
 
 SAVE = "Save it as NIfTI with 3D Slicer or ITK-SNAP."
@@ -78,6 +110,5 @@ MAGICS = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it."),
     (b"Rar!", "a RAR archive", "Unpack it."),
     (b"MATLAB 5.0", "a MATLAB file", "Save it as NIfTI (niftiwrite)."),
-    (b"git-annex", "a git-annex pointer, not the data", "Fetch it with: datalad get FILE"),
     (b"version https://git-lfs", "a Git LFS pointer, not the data", "Fetch it with: git lfs pull"),
 )

@@ -22,7 +22,7 @@ from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.source import is_archive, looks_like_dicom
 from fovnet.volume.formats import analyze, gipl, metaimage, mgh, nifti, nrrd
-from fovnet.volume.sources.other_formats import other_format
+from fovnet.volume.sources.other_formats import ANNEX, is_annexed, other_format
 from fovnet.volume.unpacking import DAMAGED, has_preamble, is_gzip, opened
 from fovnet.volume.volume import Volume
 
@@ -186,9 +186,11 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
                 f"{path}: its other half {Path(fault.filename).name} is missing. Put it beside this file.",
             )
         if path.is_symlink():
+            target = path.readlink()
+            if is_annexed(str(target)):
+                return VolumeError("volume-missing", f"{path}: {ANNEX[0]}. {ANNEX[1]}")
             return VolumeError(
-                "volume-missing", f"{path}: a link to {path.readlink()}, which does not exist. Correct the "
-                                  "link."
+                "volume-missing", f"{path}: a link to {target}, which does not exist. Correct the link."
             )
         return VolumeError("volume-missing", f"{path}: there is no such file. Check the path.")
     if isinstance(fault, PermissionError):

@@ -18,6 +18,7 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.records import checksum
+from fovnet.volume.both_signs import note_both_signs
 from fovnet.volume.checks import refuse_ct, refuse_labels
 from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
@@ -149,7 +150,7 @@ def read(source: Source | Path) -> Volume:
     if volume.images is None:           # DICOM states the modality, and phase images have values below -900
         refuse_ct(volume)
     refuse_labels(volume)
-    return volume
+    return note_both_signs(volume)
 
 
 def places_of(files: Iterable[Path]) -> Places | None:

@@ -4,17 +4,23 @@ Analyze."""
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
+from pathlib import Path
 
 import nibabel
 import numpy as np
 import pytest
 import SimpleITK
+from nibabel.freesurfer.mghformat import header_dtype
 
 from fovnet.errors import VolumeError
+from fovnet.volume.formats.mgh import header_of
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import read, source_of
 
+DCM2NIIX = Path(sys.executable).with_name("dcm2niix")
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 
 
@@ -91,12 +97,64 @@ def test_simpleitk_reads_the_files_that_we_wrote_as_we_do(tmp_path, made, end, k
 def test_mgh_is_read_as_nibabel_reads_it(tmp_path, made, name, kind):
     path = made.mgh(tmp_path / name, made.body("oblique"), ">" + kind)
     data = path.read_bytes()
-    image, volume = (
-        nibabel.MGHImage.from_bytes(gzip.decompress(data) if name.endswith("z") else data),
-        read(path),
-    )
+    plain = gzip.decompress(data) if name.endswith("z") else data
+    image, volume = nibabel.MGHImage.from_bytes(plain), read(path)
     assert np.array_equal(volume.voxels, image.get_fdata())
     np.testing.assert_allclose(volume.vox_to_ras, image.affine, atol=1e-4)
+    turned = little_endian(plain, kind)
+    path.write_bytes(gzip.compress(turned) if name.endswith("z") else turned)
+    assert np.array_equal(read(path).voxels, volume.voxels)
+    assert np.array_equal(read(path).vox_to_ras, volume.vox_to_ras)
+    assert header_of(path)[0] == (*volume.voxels.shape, 1)
+
+
+def little_endian(mgh: bytes, kind: str) -> bytes:
+    """An MGH in the other byte order, header, voxels and what follows them."""
+    fields = np.frombuffer(mgh[: header_dtype.itemsize], header_dtype)
+    end = 284 + int(np.prod(fields["dims"][0])) * np.dtype(kind).itemsize
+    voxels = np.frombuffer(mgh[284:end], ">" + kind).astype("<" + kind)
+    tail = np.frombuffer(mgh[end:], ">i4").astype("<i4")
+    header = fields.astype(header_dtype.newbyteorder("<"))
+    return header.tobytes() + mgh[header_dtype.itemsize : 284] + voxels.tobytes() + tail.tobytes()
+
+
+@pytest.mark.parametrize("name", ["a.mgh", "a.mgz"])
+def test_an_mgh_that_dcm2niix_writes_lies_as_its_nifti(tmp_path, write, name):
+    """dcm2niix 1.0.20260724 writes it in the byte order of the machine; FreeSurfer's is big endian."""
+    series = write.save(tmp_path / "in", write.images(write.noise()))
+    packed = "y" if name.endswith("z") else "n"
+    for form in ("o", "n"):
+        wanted = ["-e", form, "-z", packed, "-f", "a", "-o", str(tmp_path)]
+        subprocess.run([DCM2NIIX, *wanted, str(series)], check=True, capture_output=True)
+    volume = read(tmp_path / name)
+    other = read(next(tmp_path.glob("a.nii*")))
+    assert np.array_equal(volume.voxels, other.voxels)
+    np.testing.assert_allclose(volume.vox_to_ras, other.vox_to_ras, atol=1e-3)
+
+
+@pytest.mark.parametrize("version", [b"\x02\0\0\0", b"\0\0\0\x02", b"\x01\x01\0\0", bytes(4)])
+def test_an_mgh_of_another_version_is_called_damaged(tmp_path, made, version):
+    path = made.mgh(tmp_path / "a.mgh", made.body())
+    path.write_bytes(version + path.read_bytes()[4:])
+    with pytest.raises(VolumeError, match="damaged FreeSurfer MGH"):
+        read(path)
+
+
+@pytest.mark.parametrize("components", [2, 3, 5, 30])
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
+def test_a_series_that_itk_saved_as_vectors_is_refused_with_an_advice_that_helps(tmp_path, name, components):
+    """SimpleITK 2.5.7 writes (i, j, k, 1, components) with the intent of a vector (1007), and nibabel 5.4.2
+    keeps that intent of the one component that is left."""
+    series = np.random.default_rng(0).integers(1, 900, (9, 8, 7, components)).astype(np.float32)
+    image = SimpleITK.GetImageFromArray(series, isVector=True)
+    SimpleITK.WriteImage(image, str(tmp_path / name))
+    with pytest.raises(VolumeError, match=f"a vector of {components} numbers.*volume-shape") as refused:
+        read(tmp_path / name)
+    advice = refused.value.sentence.split("in Python: ")[1].removesuffix(".")
+    names = {"nibabel": nibabel, "IN": tmp_path / name, "OUT": tmp_path / "one.nii"}
+    exec(advice, names)
+    assert nibabel.load(tmp_path / "one.nii").header["intent_code"] == 1007
+    assert np.array_equal(read(tmp_path / "one.nii").voxels, series[..., 0].transpose())
 
 
 @pytest.mark.parametrize("kind", [nibabel.Spm99AnalyzeImage, nibabel.Spm2AnalyzeImage])

@@ -3,7 +3,10 @@ folders too."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import tarfile
 from pathlib import Path
 from types import ModuleType
 
@@ -149,3 +152,124 @@ def test_a_file_whose_name_has_the_character_itself_is_read(tmp_path: Path, made
     header = made.metaimage(tmp_path / "a.mhd", made.body(), data="sub\\x.raw")
     assert (tmp_path / "sub\\x.raw").is_file()
     assert np.allclose(read(header).voxels, made.body().voxels, atol=1)
+
+
+POINTER = b"/annex/objects/MD5E-s1234567--0123456789abcdef0123456789abcdef"
+LINK = "../../.git/annex/objects/Xx/0q/MD5E-s12--0123/MD5E-s12--0123"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        POINTER + b".nii.gz\n", POINTER + b".nii", POINTER.replace(b"MD5E", b"SHA256E") + b".nii.gz\nmore\n",
+        LINK.encode(), f"../{LINK}".encode(), f"./{LINK[6:]}".encode(), LINK[6:].encode(),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.nii.gz", "a.nii", "a.mgz", "a.nrrd", "a.hdr", "a.dcm", "a.zip"])
+def test_a_pointer_of_git_annex_is_told_with_what_fetches_it(tmp_path: Path, name: str, content: bytes) -> None:
+    """An unlocked file that was not fetched, and a link where the file system has none."""
+    (tmp_path / name).write_bytes(content)
+    for place in (tmp_path / name, find([tmp_path]).sources[0]):
+        with pytest.raises(VolumeError, match=r"a git-annex pointer, not the data.*datalad get"):
+            read(place)
+
+
+@pytest.mark.parametrize("name", ["a.nii.gz", "a.nii", "a.mha", "a.hdr", "a.dcm", "a.zip"])
+def test_a_link_into_an_annex_that_was_not_fetched_is_no_mistaken_link(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to(LINK)
+    (tmp_path / "other.nii").symlink_to("../gone.nii")
+    for place in (tmp_path / name, find([tmp_path]).sources[0]):
+        with pytest.raises(VolumeError, match=r"a git-annex pointer.*datalad get.*volume-missing"):
+            read(place)
+    with pytest.raises(VolumeError, match="Correct the link"):
+        read(tmp_path / "other.nii")
+
+
+def tar_of(name: str, mode: str) -> bytes:
+    with io.BytesIO() as buffer:
+        with tarfile.open(fileobj=buffer, mode=mode) as archive:
+            member = tarfile.TarInfo(name)
+            member.size = len(NOISE)
+            archive.addfile(member, io.BytesIO(NOISE))
+        return buffer.getvalue()
+
+
+JCAMP = b"##TITLE=Parameter List, ParaVision 6.0.1\n##JCAMPDX=4.24\n"
+BRUKER_TREE = {
+    "study/subject": JCAMP, "study/5/acqp": JCAMP, "study/5/method": JCAMP, "study/5/fid": NOISE,
+    "study/5/pdata/1/2dseq": NOISE, "study/5/pdata/1/reco": JCAMP, "study/5/pdata/1/visu_pars": JCAMP,
+}
+FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
+    "a tar.gz": ({"P1.tar.gz": tar_of("a.dcm", "w:gz")}, r"1 \.tar\.gz; .*a tar archive.*tar -xf"),
+    "many tar.gz": (
+        {f"P{n}.tar.gz": tar_of("a.dcm", "w:gz") for n in range(3)}, r"3 files: 3 \.tar\.gz; 3 files, P0\.tar"
+    ),
+    "a tgz": ({"P1.tgz": tar_of("a.dcm", "w:gz")}, r"1 \.tgz; .*a tar archive"),
+    "a tar": ({"x/P1.tar": tar_of("a.dcm", "w")}, r"1 \.tar; .*a tar archive"),
+    "a tar.bz2": ({"P1.tar.bz2": tar_of("a", "w:bz2")}, r"1 \.bz2; .*a bzip2 archive.*bunzip2"),
+    "a tar.xz": ({"P1.tar.xz": tar_of("a", "w:xz")}, r"1 \.xz; .*an xz archive.*unxz"),
+    "a packed volume": ({"a.nii.bz2": bz2.compress(NOISE)}, "a bzip2 archive"),
+    "zstd": ({"a.nii.zst": b"\x28\xb5\x2f\xfd" + NOISE}, "a Zstandard archive"),
+    "7z": ({"a.7z": b"7z\xbc\xaf\x27\x1c" + NOISE}, "a 7-Zip archive"),
+    "rar": ({"a.rar": b"Rar!\x1a\x07\x00" + NOISE}, "a RAR archive"),
+    "an array": ({"a.npy": b"\x93NUMPY\x01\x00" + NOISE}, "a NumPy array.*affine"),
+    "Bruker": (BRUKER_TREE, r"7 files: 7 without ending; 7 files, .*Bruker ParaVision.*DICOM"),
+    "Bruker, images alone": (
+        {name: BRUKER_TREE[name] for name in BRUKER_TREE if "pdata" in name}, "3 files, .*Bruker ParaVision"
+    ),
+    "Bruker, raw alone": (
+        {name: BRUKER_TREE[name] for name in ("study/5/acqp", "study/5/fid")}, "2 files, .*Bruker ParaVision"
+    ),
+    "Bruker, two scans": (
+        BRUKER_TREE | {name.replace("/5/", "/6/"): text for name, text in BRUKER_TREE.items()},
+        "13 files, .*Bruker ParaVision",
+    ),
+    "pictures": ({"a.png": b"\x89PNG", "b.PNG": b"\x89PNG", "c.txt": b"no"}, r"3 files: 2 \.png, 1 \.txt; name"),
+    "tables": ({"volumes.tsv": b"a\tb\n"}, r"there is 1 file: 1 \.tsv; name the files themselves"),
+    "of each a little": (
+        {"a.rec": NOISE, "b.tar": tar_of("a", "w"), "c.txt": b"no"}, "PAR/REC.*dcm2niix.* a tar archive.*tar -xf"
+    ),
+    "without endings": ({"one": b"no", "two": b"no"}, "2 files: 2 without ending"),
+    "pointers without endings": ({"IM1": POINTER, "IM2": POINTER}, "2 files, IM1 .*git-annex.*datalad get"),
+    "a hidden study": ({".study/IM1": bytes(128) + b"DICM"}, r"hidden.*name .*\.study itself"),
+    "a study hidden twice": ({"x/.a/.b/scan.dcm": b"x"}, r"hidden.*name .*x/\.a itself"),
+    "a hidden volume": ({".a.nii.gz": b"x", "c.txt": b"no"}, r"1 file.*hidden.*name .*\.a\.nii\.gz itself"),
+}
+
+
+def filled(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+def test_a_folder_without_a_volume_says_what_is_there(tmp_path: Path, kind: str, made, capsys) -> None:
+    files, words = FOLDERS[kind]
+    with pytest.raises(VolumeError, match=f"no file that looks like a volume.*{words}") as refusal:
+        find([filled(tmp_path / "in", files)])
+    assert refusal.value.code == "volumes-none"
+    made.nifti(tmp_path / "in" / "body.nii.gz", made.body())
+    found = find([tmp_path / "in"])
+    assert found.volumes == [tmp_path / "in" / "body.nii.gz"]
+    _show_passed(found.passed)
+    told = capsys.readouterr().err
+    assert ("hidden" in told) == ("hidden" in words)
+    assert "skipped" in told
+
+
+@pytest.mark.parametrize(
+    "name", [".git/annex/objects/a.nii", ".DS_Store", "._scan.nii", ".cache/a.dcm", ".notes/a.txt", ".bidsignore"]
+)
+def test_what_programs_hide_is_not_told(tmp_path: Path, made, name: str, capsys) -> None:
+    filled(tmp_path, {name: b"x"})
+    made.nifti(tmp_path / "body.nii.gz", made.body())
+    _show_passed(find([tmp_path]).passed)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_empty_folder_names_nothing(tmp_path: Path) -> None:
+    with pytest.raises(VolumeError, match=r"\.zip\); name the files themselves"):
+        find([tmp_path])

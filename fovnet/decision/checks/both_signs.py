@@ -1,0 +1,32 @@
+"""The values lie on both sides of the background, as in maps (bars: `volume/both_signs.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fovnet.decision.checks.check import WHOLE, Check, Known
+from fovnet.decision.rule import Rule
+
+
+def measure(known: Known) -> bool:
+    """Whether they do."""
+    return known.stack.has_both_signs
+
+
+def sentences(both_signs: bool, rule: Rule) -> Iterator[str]:
+    """One if they do."""
+    if both_signs:
+        signed = "a field map, a phase image or another map, by its negative values"
+        yield f"{signed}: the networks were validated on no such pictures"
+
+
+CHECK = Check(
+    code="both-signs",
+    words="values on both sides of the background",
+    meaning="the background lies amid the values, as much below it as above, as in field maps (Hz), phase "
+            "images, differences and statistic maps: the networks were not validated on such pictures",
+    to_try="predict the magnitude image of the same visit",
+    measure=measure,
+    concerns=WHOLE,
+    sentences=sentences,
+)

@@ -1,0 +1,31 @@
+"""The header's sform is a matrix of ones against the voxel sizes, and was not believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fovnet.decision.checks.check import EXTENTS, Check, Known
+from fovnet.decision.rule import Rule
+
+
+def measure(known: Known) -> bool:
+    """Whether it is."""
+    return known.stack.has_sform_of_ones
+
+
+def sentences(of_ones: bool, rule: Rule) -> Iterator[str]:
+    """One if it is."""
+    if of_ones:
+        yield "its header contradicts itself about its place: heights may be those of another table position"
+
+
+CHECK = Check(
+    code="sform-of-ones",
+    words="a header without a sure place",
+    meaning="the sform of the NIfTI is a matrix of ones, as programs write that know no better, and pixdim "
+            "gives other voxel sizes: sizes are pixdim's, and heights may be off by any distance",
+    to_try="convert the original series again (dcm2niix), if heights matter",
+    measure=measure,
+    concerns=EXTENTS,
+    sentences=sentences,
+)

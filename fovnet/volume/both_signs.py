@@ -1,0 +1,65 @@
+"""Volumes whose background lies amid their values, as much below it as above: field maps in Hz, phase images,
+differences, susceptibility and statistic maps.
+
+Magnitudes have their air at the lowest value.  Where nothing gives signal a map has one constant, mostly 0,
+and on both sides of it values of like size; where a program wrote NaN, that constant is taken to be 0.
+Intensities normalised to the mean 0 and the standard deviation 1 inside a mask (MONAI, nnU-Net) have both
+signs too, and are recognised by these two numbers.
+
+Measured, the 1st percentile below the background over the 99th above it: 54 series of real magnitudes and 200
+simulated ones have at most 0.09 where 5 % of the voxels are one value, splines 0.03; the real field map of a
+bottle 0.89, real and imaginary parts of a liver 0.89 to 1.16.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.volume.checks import A_GLANCE, FILLED
+from fovnet.volume.filled import commonest
+from fovnet.volume.intensity import lattice
+from fovnet.volume.volume import Volume
+
+NOTE = "the values lie on both sides of the background"
+LEAST_BACKGROUND = 0.05     # share of the voxels that are the one value
+LEAST_SIDE = 0.1            # share of the others on either side of it
+LEAST_RATIO = 0.25          # of the smaller side's reach to the larger one's, percentiles
+NORMALISED = 1e-3           # how far from 0 and 1 mean and deviation are after normalisation, in float32
+
+
+def note_both_signs(volume: Volume) -> Volume:
+    """The volume, with NOTE if its background lies amid its values."""
+    return replace(volume, notes=(*volume.notes, NOTE)) if has_both_signs(volume) else volume
+
+
+def has_both_signs(volume: Volume) -> bool:
+    """Whether the background lies amid the values; False for intensities normalised about 0."""
+    sample = lattice(volume.voxels, A_GLANCE)
+    if not sample.min() < 0 < sample.max():
+        return False
+    background, share = commonest(sample)
+    others = sample[sample != background]
+    if share < LEAST_BACKGROUND or not others.size:
+        return False
+    was_nan = any(note.endswith(FILLED) for note in volume.notes) and background < np.percentile(others, 1)
+    if not _are_around(others, 0.0 if was_nan else background):
+        return False
+    return not _are_normalised(volume.voxels[volume.voxels != np.float32(background)])
+
+
+def _are_around(values: NDArray[np.float32], centre: float) -> bool:
+    """Whether values (m,) lie on both sides of a centre, as many and as far."""
+    low, high = np.percentile(values, (1, 99))
+    below, above = centre - low, high - centre
+    share_below = float((values < centre).mean())
+    many = LEAST_SIDE <= share_below <= 1 - LEAST_SIDE
+    return bool(many and min(below, above) >= LEAST_RATIO * max(below, above) > 0)
+
+
+def _are_normalised(values: NDArray[np.float32]) -> bool:
+    """Whether values (m,) have the mean 0 and the standard deviation 1."""
+    mean, deviation = values.mean(dtype=np.float64), values.std(dtype=np.float64)
+    return bool(abs(mean) <= NORMALISED and abs(deviation - 1.0) <= NORMALISED)
