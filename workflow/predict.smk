@@ -15,7 +15,7 @@ from fovnet.errors import ConfigError
 
 try:
     GIVEN = ", ".join(map(str, workflow.overwrite_configfiles)) or "--config"
-    SETTINGS = fovnet.config.files.parse_as(Prediction, config, GIVEN)
+    SETTINGS = fovnet.config.files.parse_merged(Prediction, config, workflow.overwrite_configfiles, workflow.config_settings.config)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 if SETTINGS.model != "shipped" and not Path(SETTINGS.model).is_dir():       # else every shard is tried thrice in vain

@@ -7,6 +7,7 @@
     search   the settings of a search, and which methods they are of
     space    its axes as a user writes them, and the word for the space of the members
 
-Behind these doors: `training`, how a network is trained; `section`, what all parts have in common;
-`faults`, words for what is wrong.
+Behind these doors: `training`, how a network is trained; `section`, what all parts have in common; `numbers`,
+as people write them; `yaml_text`, what a YAML text says otherwise than it looks; `faults`, words for what is
+wrong.
 """

@@ -9,6 +9,7 @@ from snakemake.exceptions import WorkflowError
 
 import fovnet.config.files      # by its full name: Snakemake defines `parse` and `config` here
 from fovnet.commands import predicting
+from fovnet.config.models import Settings
 from fovnet.errors import ConfigError
 from fovnet.results import Results
 from fovnet.workflow import (
@@ -19,7 +20,7 @@ sys.setrecursionlimit(20000)    # Snakemake traverses the graph recursively; lon
 
 try:
     GIVEN = ", ".join(map(str, workflow.overwrite_configfiles)) or "--config"
-    SETTINGS = fovnet.config.files.parse(config, GIVEN)
+    SETTINGS = fovnet.config.files.parse_merged(Settings, config, workflow.overwrite_configfiles, workflow.config_settings.config)
     fovnet.config.files.refuse_file(SETTINGS, GIVEN)
     SECTIONS, PRIOR, LESSONS = sections(SETTINGS), prior_files(SETTINGS), lesson_files(SETTINGS)
 except ConfigError as error:
