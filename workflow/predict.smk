@@ -12,6 +12,9 @@ from snakemake.exceptions import WorkflowError
 import fovnet.config.files      # by its full name: Snakemake defines `parse` and `config` here
 from fovnet.config.prediction import Prediction
 from fovnet.errors import ConfigError
+from fovnet.workflow import shell_prefix
+
+shell.prefix(shell_prefix())
 
 try:
     GIVEN = ", ".join(map(str, workflow.overwrite_configfiles)) or "--config"

@@ -13,9 +13,10 @@ from fovnet.config.models import Settings
 from fovnet.errors import ConfigError
 from fovnet.results import Results
 from fovnet.workflow import (
-    calibration_files, fingerprint, gpus, lesson_files, prior_files, sections, unnoticed_changes, warm_start_files,
+    calibration_files, fingerprint, gpus, lesson_files, prior_files, sections, shell_prefix, unnoticed_changes, warm_start_files,
 )
 
+shell.prefix(shell_prefix())
 sys.setrecursionlimit(20000)    # Snakemake traverses the graph recursively; long chains of jobs exceed Python's 1,000
 
 try:
