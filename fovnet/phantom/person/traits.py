@@ -106,8 +106,8 @@ class Person:
         Place 0 is the stream of the person as a whole: keys are padded with zeros.  Three numbers serve two
         places each, which draw the same numbers: 40 the fat about the kidneys and the right arm, 74 hanging
         breasts and the trabeculae of the right ventricle, 973 the gaps between flat muscles and the borders
-        of regions.  No effect was found, and other numbers would make other people.  62 is the prostate of men
-        and the uterus of women.
+        of regions.  No effect was found, and other numbers would make other people.  62 is the prostate of
+        men and the uterus of women.
         """
         return np.random.default_rng([*self.seed, place])
 

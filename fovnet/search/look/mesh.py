@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -22,6 +21,7 @@ from fovnet.errors import ConfigError
 from fovnet.maths.poll import SIZES, directions, reflection
 from fovnet.search.look.view import Neighbour, Polling
 from fovnet.search.space import Axis, Level, Space
+from fovnet.words import did_you_mean
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -212,8 +212,7 @@ def refuse_neighbours(space: Space, polling: Polling) -> None:
     def known(name: str, where: str) -> tuple[Level, ...]:
         if name in axes:
             return axes[name]
-        near = get_close_matches(name, axes, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"its axes are {', '.join(axes)}"
+        hint = did_you_mean(name, axes, f"its axes are {', '.join(axes)}")
         raise ConfigError("config-invalid", f"{where}: {name} is not an axis of the space; {hint}")
 
     for rule in polling.neighbours:
