@@ -1,8 +1,10 @@
 """What the Snakefile needs of a configuration: the settings each rule depends on, optional input files, and
-changes Snakemake misses."""
+changes Snakemake misses; and how its rules call fovnet."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -32,8 +34,24 @@ def sections(settings: Settings) -> dict[str, Any]:
     return whole
 
 
+def shell_prefix() -> str:
+    """What precedes the shell command of every rule: Snakemake's own `set`, which a prefix replaces, and
+    `fovnet` as a function that calls the interpreter that runs the workflow.
+
+    `.venv/bin/snakemake` thus runs without the environment activated, and no rule runs another fovnet that is
+    earlier in PATH.  Not of the commands themselves, which Snakemake compares with those of earlier runs.  -P
+    keeps modules in the working folder from being imported.  Braces are doubled for `shell.prefix`.
+    """
+    interpreter = shlex.quote(sys.executable).replace("{", "{{").replace("}", "}}")
+    return f'set -euo pipefail; fovnet() {{{{ {interpreter} -P -m fovnet "$@"; }}}}; '
+
+
 def fingerprint(sections: Mapping[str, Any], *names: str) -> str:
-    """A hash of the sections of these names, independent of the order of the keys in the file."""
+    """A hash of the sections of these names, independent of the order of the keys in the file.
+
+    A rule has one for all that its verb uses: Snakemake (9.27) compares the values of `params` as a set, in
+    which seed 1 becoming 8 is no change where 1 is also a number of volumes and 8 one of subjects.
+    """
     return digest({name: sections[name] for name in names})
 
 

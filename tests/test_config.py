@@ -14,10 +14,11 @@ from hypothesis.strategies import dictionaries, floats, integers, lists, none, r
 from snakemake.utils import update_config
 
 from fovnet.config.faults import shown
-from fovnet.config.files import doubled_keys, load, parse, write_settings
+from fovnet.config.files import load, parse, write_settings
 from fovnet.config.models import Phantom, Settings
 from fovnet.config.regions import vocabulary
 from fovnet.config.search import LATER, Mads, Ranking
+from fovnet.config.yaml_text import doubled_keys
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.family.architecture import INPUTS
 from fovnet.search.clock import LEAD

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +24,7 @@ from fovnet.workflow import (
     lesson_files,
     prior_files,
     sections,
+    shell_prefix,
     unnoticed_changes,
     warm_start_files,
 )
@@ -68,6 +76,97 @@ class TestFingerprint:
         assert fingerprint(one, "regions") == fingerprint(red, "regions")
         assert fingerprint(one, "vocabulary") != fingerprint(red, "vocabulary")
         assert fingerprint(one, "regions") != fingerprint(other, "regions")
+
+
+RULES = Path(__file__).parents[1] / "workflow" / "rules"
+USED = {
+    "phantom": {"phantom", "seed"},
+    "slice": {"prepare", "collections", "regions", "identifiers", "seed"},
+    "learn": {"search", "training"},
+    "search": {"search", "training", "seed"},
+    "begin": {"search", "training", "seed"},
+    "gather": {"search", "training", "seed"},
+    "ensemble": {"ensemble", "training", "prepare", "vocabulary", "seed"},
+    "tune": {"decision", "vocabulary", "seed"},
+    "decide": {"decision", "vocabulary", "seed"},
+    "evaluate": {"evaluate", "decision", "vocabulary", "seed"},
+    "ablate": {"evaluate", "decision", "training", "search", "vocabulary", "seed"},
+    "report": {*Settings.model_fields, "vocabulary"},
+    "adapt": {"training", "ensemble", "prepare", "decision", "evaluate", "vocabulary", "seed"},
+}
+"""Sections of the settings that the verb of each rule uses, beside what its input files hold."""
+WITHOUT = {
+    "calibrate": "an existing calibration is kept, whatever the settings",
+    "propose": "its journal is named by the settings, but for the stopping rule",
+    "train": "its journal is named by the settings",
+}
+
+
+def declared() -> dict[str, tuple[str, ...]]:
+    """The sections that each rule names in its fingerprint."""
+    names = {}
+    for path in RULES.glob("*.smk"):
+        if path.stem == "shards":               # of another kind of settings
+            continue
+        for rule, body in re.findall(
+            r"^(?:rule|checkpoint) (\w+):\n(.*?)(?=^\S|\Z)", path.read_text(), re.DOTALL | re.MULTILINE
+        ):
+            fingerprints = re.findall(r"settings=fingerprint_of\((.*?)\),\n", body)
+            assert len(fingerprints) == (rule not in WITHOUT), rule
+            for given in fingerprints:
+                every = given == "*SECTIONS"
+                names[rule] = tuple(sections(settings()) if every else re.findall(r'"(\w+)"', given))
+    return names
+
+
+def test_every_rule_names_all_sections_that_its_verb_uses_and_no_other() -> None:
+    assert {rule: set(names) for rule, names in declared().items()} == USED
+
+
+def leaves(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to every single setting."""
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, key))
+    else:
+        yield path
+
+
+def with_another(whole: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    """The same settings but for one."""
+    other = deepcopy(whole)
+    section = other
+    for key in path[:-1]:
+        section = section[key]
+    section[path[-1]] = "another"
+    return other
+
+
+@pytest.mark.parametrize("rule", sorted(USED))
+def test_another_value_of_any_setting_that_a_rule_uses_is_another_fingerprint(rule: str) -> None:
+    """A digest is in no other value of `params`, so that their set differs too."""
+    whole, names = sections(settings()), declared()[rule]
+    fingerprints = {
+        fingerprint(with_another(whole, path), *names)
+        for name in USED[rule]
+        for path in leaves(whole[name], (name,))
+        if not isinstance(whole[name], list)
+    }
+    count = sum(len([*leaves(whole[name])]) for name in USED[rule] if not isinstance(whole[name], list))
+    assert len(fingerprints) == count and fingerprint(whole, *names) not in fingerprints
+
+
+@pytest.mark.parametrize(
+    "interpreter", ["/usr/bin/python3", "/a b/bin/python", "/it's/python", "/{x}/python", "/$HOME/`a`/py"]
+)
+def test_rules_call_the_interpreter_that_runs_the_workflow(
+    interpreter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", interpreter)
+    command = f"{shell_prefix().format()}declare -f fovnet; fovnet() {{ printf '%s,' \"$@\"; }}; fovnet 'a b' c"
+    told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
+    words = shlex.split(told[told.index("{") + 1 : told.rindex("}")])
+    assert words[:4] == [interpreter, "-P", "-m", "fovnet"] and told.endswith("a b,c,")
 
 
 def test_a_training_on_the_processor_asks_for_no_gpu() -> None:

@@ -12,10 +12,13 @@ from snakemake.exceptions import WorkflowError
 import fovnet.config.files      # by its full name: Snakemake defines `parse` and `config` here
 from fovnet.config.prediction import Prediction
 from fovnet.errors import ConfigError
+from fovnet.workflow import shell_prefix
+
+shell.prefix(shell_prefix())
 
 try:
     GIVEN = ", ".join(map(str, workflow.overwrite_configfiles)) or "--config"
-    SETTINGS = fovnet.config.files.parse_as(Prediction, config, GIVEN)
+    SETTINGS = fovnet.config.files.parse_merged(Prediction, config, workflow.overwrite_configfiles, workflow.config_settings.config)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 if SETTINGS.model != "shipped" and not Path(SETTINGS.model).is_dir():       # else every shard is tried thrice in vain

@@ -205,7 +205,12 @@ class PrunedOptuna:
 
 class Dehb:
     """DEHB, a differential evolution in the brackets of Hyperband, as a Thawing: a category is a part of [0,
-    1]; a vector becomes that of the row that was trained.  DEHB takes a loss without bound for a failure."""
+    1]; a vector becomes that of the row that was trained.
+
+    DEHB takes a loss without bound for a vector that nobody has trained.  Where a rung has no other, it ends
+    with an IndexError (0.1.2) as it promotes the best; so the first failure of a rung has the largest number
+    for its loss, the last of all that have one.
+    """
 
     def __init__(self, space: Space, seed: int, full: int) -> None:
         self.categories = np.array(
@@ -228,7 +233,13 @@ class Dehb:
         levels = self.categories
         middle = (self.places[row] + 0.5) / np.maximum(levels, 1)
         self.job["config"] = np.where(levels > 0, middle, self.places[row])
-        self.dehb.tell(self.job, {"fitness": score if np.isfinite(score) else np.inf, "cost": float(epochs)})
+        self.dehb.tell(self.job, {"fitness": self._fitness(score), "cost": float(epochs)})
+
+    def _fitness(self, score: float) -> float:
+        if np.isfinite(score):
+            return score
+        is_rung_begun = np.isfinite(self.dehb.de[self.job["fidelity"]].fitness).any()
+        return np.inf if is_rung_begun else np.finfo(np.float64).max
 
 
 class Hyperopt:

@@ -28,6 +28,7 @@ from fovnet.bench.tables import Table, load_table
 from fovnet.bench.together import Progress, each
 from fovnet.config import search as search_settings
 from fovnet.config.files import parse
+from fovnet.config.yaml_text import read_value
 from fovnet.errors import ConfigError
 from fovnet.maths.draws import chance_found, expected_draws
 from fovnet.maths.intervals import cluster_bootstrap, wilson_interval
@@ -254,8 +255,8 @@ def ranking_of(given: Sequence[str]) -> Ranking:
     for one in given:
         key, sign, value = one.partition("=")
         try:
-            values[key] = yaml.safe_load(value if sign else "[")
-        except yaml.YAMLError:
+            values[key] = read_value(value if sign else "[")
+        except (yaml.YAMLError, ValueError, RecursionError):
             wanted = "give a setting and its value, such as epochs=1000"
             raise ConfigError("bench-modelling", f"--ranking {one}: {wanted}") from None
     whole = {"phantom": {"subjects": 8}, "search": {"method": "ranking", "ranking": values}}

@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from fovnet.errors import ConfigError, SearchError
 from fovnet.maths.intervals import cluster_bootstrap
+from fovnet.maths.signed_rank import signed_rank_p
 from fovnet.records import read_npz, read_tsv
 
 Floats = NDArray[np.float64]
@@ -82,18 +83,21 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Critical:
-    """Which methods differ at a draw: mean ranks (k,) over blocks, Friedman's p, and p of pairs (k, k), as
-    they are and after Holm.
+    """Which methods differ at a draw.
 
-    nemenyi   ranks that differ by more do so by Nemenyi's test, which is weaker than that of pairs
-    possible  whether so few blocks could show a difference between two methods at all
+    ranks      (k,) mean ranks over blocks
+    overall_p  whether any method differs: Friedman's test of three methods or more, Wilcoxon's of two
+    p          (k, k) of pairs, by Wilcoxon's signed-rank test
+    holm       (k, k) the same after Holm
+    nemenyi    ranks that differ by more do so by Nemenyi's test, which is weaker than that of pairs
+    possible   whether so few blocks could show a difference between two methods at all
     """
 
     draw: int
     methods: tuple[str, ...]
     blocks: int
     ranks: Floats
-    friedman: float
+    overall_p: float
     p: Floats
     holm: Floats
     nemenyi: float
@@ -123,15 +127,16 @@ class Critical:
         return found
 
     def _alike(self, members: Sequence[int]) -> bool:
-        if self.friedman >= LEVEL:
+        if self.overall_p >= LEVEL:
             return True
         return all(self.holm[a, b] >= LEVEL for a, b in combinations(members, 2))
 
     @property
     def sentence(self) -> str:
         """What was tested, and why there are no bars if there are none."""
+        test = "Friedman" if len(self.methods) > 2 else "Wilcoxon"
         tested = (
-            f"{self.blocks} tables, Friedman p = {self.friedman:.2g}, Nemenyi's critical difference "
+            f"{self.blocks} tables, {test} p = {self.overall_p:.2g}, Nemenyi's critical difference "
             f"{self.nemenyi:.3f}"
         )
         if self.possible:
@@ -145,18 +150,18 @@ class Critical:
 def critical(draw: int, methods: Sequence[str], losses: Floats) -> Critical:
     """The differences between methods by losses (N, k), a row for each block.
 
-    Two methods have no Friedman test of their own: theirs is Wilcoxon's.
+    A block in which two methods lose alike says nothing about the two, and leaves their p as it is.
     """
     (blocks, k), pairs = losses.shape, list(combinations(range(losses.shape[1]), 2))
     p = np.ones((k, k))
     for a, b in pairs:
-        p[a, b] = p[b, a] = _wilcoxon(losses[:, a] - losses[:, b])
+        p[a, b] = p[b, a] = signed_rank_p((losses[:, a] - losses[:, b]).round(MEANS))
     adjusted = np.ones((k, k))
     for (a, b), value in zip(pairs, holm(np.array([p[pair] for pair in pairs])), strict=True):
         adjusted[a, b] = adjusted[b, a] = value
     ranks = np.asarray(rankdata(losses, axis=1)).mean(axis=0)
     return Critical(
-        draw, tuple(methods), blocks, ranks, _friedman(losses, p), p, adjusted, nemenyi(k, blocks)
+        draw, tuple(methods), blocks, ranks, _overall_p(losses, p), p, adjusted, nemenyi(k, blocks)
     )
 
 
@@ -175,16 +180,12 @@ def holm(p: Floats) -> Floats:
     return adjusted
 
 
-def _friedman(losses: Floats, p: Floats) -> float:
+def _overall_p(losses: Floats, pair_p: Floats) -> float:
     if losses.shape[1] < 3:
-        return float(p[0, -1])
+        return float(pair_p[0, -1])
     if (losses == losses[:, :1]).all():
         return 1.0
     return float(friedmanchisquare(*losses.T).pvalue)
-
-
-def _wilcoxon(differences: Floats) -> float:
-    return float(wilcoxon(differences.round(MEANS)).pvalue) if differences.any() else 1.0
 
 
 def lines(compared: Compared) -> Iterator[dict[str, Any]]:

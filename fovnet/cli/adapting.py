@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 verbs = typer.Typer()
 WRITTEN = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_our_json}
-SHOWN = ("slices_wrong", "statements_decided", "statements_wrong", "surely_found", "exactly_right_regions")
-"""The measures that are printed, of all regions; `gains.tsv` has those by region and by kind of picture."""
 
 
 @verbs.command()
@@ -73,18 +71,23 @@ def adapt(
     made = adapted(run, workers=workers, progress=progress_bar, hold=config is None)
     for on, found in ((USERS, made.users), (SIMULATED_PEOPLE, made.simulated)):
         _show(on, found)
+    for sentence in made.lacking:
+        out.print(f"{sentence}.")
     learned = f"{several(made.volumes, 'volume')} of {several(made.subjects, 'subject')}"
     if made.share:
+        out.print(f"{made.certainty}.")
         out.print(f"adapted to {learned}, {made.share:.0%} of the new weights: {made.ensemble}  {made.table}")
     else:
         out.print(f"the networks as they were are kept: {made.why}. {made.ensemble}  {made.table}")
 
 
 def _show(on: str, found: Sequence[Gain]) -> None:
-    """A table of the measures in SHOWN."""
+    """A table of the measures in HEADLINES; `gains.tsv` has those by region and by kind of picture, too."""
+    from fovnet.evaluate.gains import HEADLINES
+
     rows = titled(on, "", "before", "after", "percentage points (95 % interval)", "of")
     for one in found:
-        if one.measure in SHOWN and not one.region and not one.kind:
+        if one.measure in HEADLINES and not one.region and not one.kind:
             change = one.difference
             rows.add_row(
                 one.measure.replace("_", " "), value_text(one.measure, change.first),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ import typer
 from fovnet.errors import ConfigError
 from fovnet.own_files import refuse_foreign
 from fovnet.records import header_of, unwritable
+from fovnet.words import did_you_mean
 
 
 def path_of_word(text: str) -> Path:
@@ -174,10 +174,11 @@ def kinds_included(kinds: str) -> list[str]:
     named = [kind.strip() for kind in kinds.split(",") if kind.strip()]
     unknown = [kind for kind in named if kind not in INCLUDABLE]
     if unknown:
-        near = get_close_matches(unknown[0].lower(), INCLUDABLE, n=1)
-        hint = f"did you mean {near[0]!r}? The" if near else "the"
+        hint = did_you_mean(unknown[0], INCLUDABLE)
+        kinds_known = f"{hint} The" if hint else "the"
         raise ConfigError(
             "include-unknown",
-            f"--include {unknown[0]}: no such kind of series; {hint} kinds are {', '.join(INCLUDABLE)}",
+            f"--include {unknown[0]}: no such kind of series; {kinds_known} kinds are "
+            f"{', '.join(INCLUDABLE)}",
         )
     return named

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import reprlib
-from difflib import get_close_matches
 from typing import Any
+
+from fovnet.words import did_you_mean
 
 LONGEST_SHOWN = 200             # characters of a value in a message
 _SHORT = reprlib.Repr()         # writes no more of a large value than is shown
@@ -35,5 +36,4 @@ def wanted(fault: Any) -> str:
 
 def nearest(word: str, known: tuple[str, ...]) -> str:
     """ "did you mean 'trials'?", or all that is known where nothing is near."""
-    near = get_close_matches(word, known, n=1)
-    return f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
+    return did_you_mean(word, known, f"known are {', '.join(known)}")

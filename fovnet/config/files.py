@@ -1,13 +1,12 @@
 """Settings read from a mapping or a YAML file, all faults at once, and written with their defaults.
 
-In a YAML file a key given twice, and aliases that stand for more than they should, are refused.
+In a YAML file a key given twice, a number that YAML 1.1 reads as another one, and aliases that stand for more
+than they should, are refused.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -18,13 +17,16 @@ from fovnet.config.faults import nearest, place, shown, wanted
 from fovnet.config.models import Settings
 from fovnet.config.search import FORMS
 from fovnet.config.section import Section
+from fovnet.config.yaml_text import (
+    MOST_BY_ALIASES,
+    doubled_keys,
+    expanded_characters,
+    misread_numbers,
+)
 from fovnet.errors import ConfigError
 from fovnet.records import write_text
 
 Whole = TypeVar("Whole", bound=Section)
-
-# characters that the aliases of a YAML file may stand for; a whole configuration has 4,000
-MOST_BY_ALIASES = 100_000
 
 
 def parse(raw: Mapping[str, Any], source: str) -> Settings:
@@ -36,13 +38,57 @@ def parse(raw: Mapping[str, Any], source: str) -> Settings:
     return parse_as(Settings, raw, source)
 
 
-def parse_as(kind: type[Whole], raw: Mapping[str, Any], source: str) -> Whole:
-    """As `parse`, the settings of another kind of file."""
+def parse_as(
+    kind: type[Whole], raw: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | None = None
+) -> Whole:
+    """As `parse`, the settings of another kind of file; `overrides` are those of `raw` that `--config` gave,
+    and faults in them are told of it."""
     try:
         return kind.model_validate(dict(raw))
     except ValidationError as error:
-        faults = "\n".join(f"  {_fault(fault, kind)}" for fault in error.errors())
-        raise ConfigError("config-invalid", f"{source}: not a valid configuration:\n{faults}") from None
+        faults: dict[str, list[str]] = {}
+        for fault in error.errors():
+            keys = tuple(step for step in fault["loc"] if step not in FORMS)
+            whose = source_of(keys, raw, source, overrides or {})
+            faults.setdefault(whose, []).append(_fault({**fault, "loc": keys}, kind))
+        blocks = [
+            "\n  ".join([f"{whose}: not a valid configuration:", *sentences])
+            for whose, sentences in faults.items()
+        ]
+        raise ConfigError("config-invalid", "\n".join(blocks)) from None
+
+
+def parse_merged(
+    kind: type[Whole], merged: Mapping[str, Any], files: Sequence[Path], overrides: Mapping[str, Any]
+) -> Whole:
+    """The settings that Snakemake merged from files and, last, from its option `--config`.
+
+    Snakemake itself takes the last of two equal keys, and 1:36 for 96: YAML files are read once more, for
+    what would be refused in them.  Raises ConfigError as `parse` and `read_yaml`.
+    """
+    for path in files:
+        if path.suffix != ".json":
+            read_yaml(path)
+    return parse_as(kind, merged, ", ".join(map(str, files)) or "--config", overrides)
+
+
+def source_of(
+    keys: Sequence[str | int], merged: Mapping[str, Any], source: str, overrides: Mapping[str, Any]
+) -> str:
+    """Who gave the value that these keys lead to: `--config`, the `source` of all others, or parts of it
+    each."""
+    if not overrides or source == "--config":
+        return source
+    given: Any = overrides
+    value: Any = merged
+    for key in keys:
+        if not isinstance(given, Mapping):
+            return "--config"
+        if key not in given:
+            return source
+        given = given[key]
+        value = value[key]
+    return "--config" if given == value else f"{source} and --config"
 
 
 def load(path: Path) -> Settings:
@@ -74,7 +120,6 @@ def write_settings(path: Path, settings: Settings) -> Path:
 
 def _fault(fault: Any, kind: type[Section]) -> str:
     """One pydantic fault as "search.trails: unknown key; did you mean 'trials'?"."""
-    fault = {**fault, "loc": tuple(step for step in fault["loc"] if step not in FORMS)}
     where = place(fault)
     if fault["type"] == "extra_forbidden":
         section: Any = kind
@@ -102,12 +147,20 @@ def read_yaml(
 ) -> dict[str, Any]:
     """The mapping in a YAML file; `like` is the hint in messages.
 
-    Raises ConfigError: "config-missing", "config-unreadable", or "config-doubled" for a key given twice.
+    Raises ConfigError: "config-missing", "config-unreadable", "config-doubled" for a key given twice, or
+    "config-misread" for a number that means another one in YAML 1.1.
     """
     try:
         text = path.read_text(encoding="utf-8")
         doubled = doubled_keys(text)
-        _refuse_expansion(path, text)
+        misread = misread_numbers(text)
+        expanded = expanded_characters(text)
+        if expanded > len(text) + MOST_BY_ALIASES:
+            raise ConfigError(
+                "config-unreadable",
+                f"{path}: its aliases (*name) expand to {expanded:,.0f} characters (limit "
+                f"{MOST_BY_ALIASES:,}); write the values out",
+            )
         raw = yaml.safe_load(text)
     except FileNotFoundError:
         raise ConfigError("config-missing", f"{path}: no such file; {like}") from None
@@ -130,58 +183,10 @@ def read_yaml(
     if doubled:
         raise ConfigError("config-doubled", f"{path}: duplicate keys; remove one of each:\n"
                                             + "\n".join(f"  {fault}" for fault in doubled))
+    if misread:
+        raise ConfigError("config-misread", f"{path}: YAML reads these otherwise than they look:\n"
+                                            + "\n".join(f"  {fault}" for fault in misread))
     if not isinstance(raw, dict):
         held = "is empty" if raw is None else f"holds a {type(raw).__name__}"
         raise ConfigError("config-unreadable", f"{path}: {held}; it must have 'key: value' lines; {like}")
     return raw
-
-
-def _refuse_expansion(path: Path, text: str) -> None:
-    """Raises ConfigError "config-unreadable" if aliases make more of a file than MOST_BY_ALIASES characters:
-    a kilobyte of aliases of lists of aliases can stand for terabytes."""
-    sizes: dict[int, float] = {}
-
-    def size(node: yaml.Node | None) -> float:
-        if node is None or isinstance(node, yaml.ScalarNode):
-            return 0.0 if node is None else len(node.value) + 1
-        if id(node) not in sizes:
-            # while its entries are counted: an alias of itself has no end
-            sizes[id(node)] = math.inf
-            entries = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
-            sizes[id(node)] = 1 + sum(map(size, entries))
-        return sizes[id(node)]
-
-    made = size(yaml.compose(text, Loader=yaml.SafeLoader))
-    if made > len(text) + MOST_BY_ALIASES:
-        raise ConfigError(
-            "config-unreadable",
-            f"{path}: its aliases (*name) expand to {made:,.0f} characters (limit {MOST_BY_ALIASES:,}); "
-            "write the values out",
-        )
-
-
-def doubled_keys(text: str) -> list[str]:
-    """ "line 7: search.trials stands in line 3 already" for every key given twice in one mapping, of which
-    YAML alone keeps the last."""
-    found: list[str] = []
-    seen: set[int] = set()                      # an alias refers to the same node, and may form a cycle
-
-    def walk(node: yaml.Node | None, where: tuple[str, ...]) -> None:
-        if node is None or id(node) in seen:
-            return
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            for number, entry in enumerate(node.value):
-                walk(entry, (*where, str(number)))
-        if isinstance(node, yaml.MappingNode):
-            first: dict[tuple[str, str], int] = {}
-            for key, value in node.value:
-                line, path = key.start_mark.line + 1, (*where, str(key.value))
-                identity = (key.tag, str(key.value))
-                if isinstance(key, yaml.ScalarNode) and identity in first:
-                    found.append(f"line {line}: {'.'.join(path)} is in line {first[identity]} already")
-                first.setdefault(identity, line)
-                walk(value, path)
-
-    walk(yaml.compose(text, Loader=yaml.SafeLoader), ())
-    return found

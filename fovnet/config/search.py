@@ -17,8 +17,9 @@ from pydantic import (
     model_validator,
 )
 
+from fovnet.config.numbers import Level
 from fovnet.config.section import Section
-from fovnet.config.space import Level, checked_space
+from fovnet.config.space import checked_space
 
 FORMS = ("numbers", "word")         # of `speed`
 IMPROVING = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+
+from fovnet.config.numbers import read_numbers, scalar_kinds
 
 
 class Section(BaseModel):
-    """A part of the configuration: frozen; unknown keys, infinities and NaN are refused."""
+    """A part of the configuration: frozen; unknown keys, infinities and NaN are refused, and true for 1."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _numbers_as_written(cls, value: Any, field: ValidationInfo) -> Any:
+        return read_numbers(value, scalar_kinds(cls.model_fields[str(field.field_name)].annotation))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import (
-    BeforeValidator,
     Field,
     PositiveFloat,
     TypeAdapter,
@@ -16,19 +14,11 @@ from pydantic import (
 )
 
 from fovnet.config.faults import place, shown, wanted
+from fovnet.config.numbers import Level
 from fovnet.config.section import Section
 from fovnet.levels import even_ratios
 
 MEMBERS = "members"       # a space: the configurations of the networks that training.begin names
-
-
-def number_in_words(level: Any) -> Any:
-    """1e-4 as a number: YAML 1.1 reads it as a string, because it has no decimal point."""
-    return float(level) if isinstance(level, str) and NUMBER.fullmatch(level) else level
-
-
-NUMBER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
-Level = Annotated[int | float | bool | str, BeforeValidator(number_in_words)]
 
 
 class Range(Section):

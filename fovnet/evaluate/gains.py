@@ -7,13 +7,14 @@ Every measure is a ratio of counts, with the paired interval of its difference o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.evaluate.comparison import verdict
 from fovnet.evaluate.measures import Resampling
 from fovnet.evaluate.paired import Difference, rate_difference
 from fovnet.evaluate.statements import RATES
@@ -26,6 +27,10 @@ COLUMNS = (
     "on", "measure", "region", "kind", "before", "after", "of_before", "of_after", "difference", "low",
     "high", "subjects",
 )
+HEADLINES = (
+    "slices_wrong", "statements_decided", "statements_wrong", "surely_found", "exactly_right_regions",
+)
+"""The measures that are told first, of all regions and all kinds of pictures together."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,28 @@ def gains(
                 of = np.array([one == kind for one in kinds])[:, None]
                 found += _gain(measure, region, kind, ours * of, theirs * of, draws)
     return found
+
+
+def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
+    """ "no gain is certain; a certain loss: statements decided -4.5 points (-10.2 to -1.4; your subjects)".
+
+    Of HEADLINES those whose interval leaves out 0, by the name of the volumes that they are of.
+    """
+    changes: dict[str, list[str]] = {"first": [], "second": []}
+    for volumes, measured in gains_on.items():
+        for gain in measured:
+            change, better = gain.difference, verdict(gain.difference)
+            if gain.measure in HEADLINES and not gain.region and not gain.kind and better:
+                interval = f"{100 * (change.low or 0.0):+.1f} to {100 * (change.high or 0.0):+.1f}"
+                points = f"{gain.measure.replace('_', ' ')} {100 * change.difference:+.1f} points"
+                changes[better].append(f"{points} ({interval}; {volumes})")
+    return f"{_certain('gain', 'gains', changes['second'])}; {_certain('loss', 'losses', changes['first'])}"
+
+
+def _certain(noun: str, nouns: str, changes: Sequence[str]) -> str:
+    if not changes:
+        return f"no {noun} is certain"
+    return f"{f'a certain {noun}' if len(changes) == 1 else f'certain {nouns}'}: {', '.join(changes)}"
 
 
 SLICES = "slices_wrong"

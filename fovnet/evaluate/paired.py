@@ -87,7 +87,10 @@ RATES: Mapping[tuple[str, str], Part] = {
     (MEAN_MM, "decided"): lambda one: (sum(map(abs, one.errors_mm)), len(one.errors_mm)),
 }
 QUANTILES = {"border_abs_median_mm": 0.5, "border_abs_p95_mm": 0.95}
-HIGHER_IS_BETTER = frozenset({"span_f1", "exact_set", "border_within_10_mm"})
+HIGHER_IS_BETTER = frozenset({
+    "span_f1", "exact_set", "border_within_10_mm", "exactly_right_regions", "statements_decided",
+    "surely_found",
+})
 
 
 def outcome_of(one: Tally) -> Outcome:

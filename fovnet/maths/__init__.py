@@ -37,5 +37,6 @@ Statistics:
     intervals          of proportions and of clustered observations
     ranking            the area under the curve, clustered
     agreement          between forecasts of the same cases
+    signed_rank        whether paired differences lean to one side, exactly
     betting            whether a mean lies below a limit
 """

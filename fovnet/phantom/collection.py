@@ -186,7 +186,8 @@ def simulate_subject(
     """The rows for volumes.tsv and regions.tsv of one person, whose volumes are then on disk.
 
     Each volume has a record in volumes/.facts, written after the volume, from which an interrupted run
-    resumes.
+    resumes.  The plan of the fourth volume, seeded (seed, number, 2, at = 3), and the making of the third,
+    (seed, number, at = 2, 3), draw the same numbers; other ones would make other volumes.
     """
     person = sample_person((seed, number), without)
     marks = landmarks(person)

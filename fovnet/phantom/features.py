@@ -9,9 +9,9 @@ feature does not affect is bit-identical without it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
 from fovnet.errors import ConfigError
+from fovnet.words import did_you_mean
 
 ANATOMY: Mapping[str, str] = {
     "deformation": "organs and outlines bent smoothly at every scale from 4 to 15 cm, so that no two bodies "
@@ -107,8 +107,7 @@ def left_out(names: Iterable[str]) -> frozenset[str]:
         return frozenset(known)
     for name in wanted:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join((*known, EVERYTHING))}"
+            hint = did_you_mean(name, known, f"known are {', '.join((*known, EVERYTHING))}")
             raise ConfigError(
                 "phantom-feature", f"without {name!r}: the simulator has no such feature; {hint}"
             )

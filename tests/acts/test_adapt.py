@@ -99,6 +99,7 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
     assert header_of(made.table) == list(COLUMNS)
     told = read_json(out / "adapted.json")
     assert [one["measure"] for one in told["gains"]] == [row["measure"] for row in read_tsv(made.table)]
+    assert told["certainty"] == made.certainty and "certain" in made.certainty and not made.lacking
     assert told["share"] == made.share and bool(made.why) == (made.share == 0.0)
     same = [
         checksum(path) == checksum(made.ensemble / path.name) for path in begun.glob("member-*.safetensors")
@@ -118,6 +119,32 @@ def test_four_subjects_are_too_few_and_nobody_is_simulated_for_them(begun: Path,
     command = ["adapt", "--labels", str(labels), "--out", str(out), "--model", str(begun)]
     refused = CliRunner().invoke(app, command).exception
     assert isinstance(refused, FovnetError) and refused.code == "adapt-few" and not out.exists()
+
+
+@pytest.mark.parametrize("gone", [1, 2, 6])
+def test_missing_files_are_looked_for_before_anybody_is_simulated(
+    begun: Path, tmp_path: Path, gone: int
+) -> None:
+    """440 volumes were simulated before 4 labelled subjects could be read."""
+    labels, out = collection(tmp_path / "labels", FEWEST - 1 + gone, 0), tmp_path / "out"
+    for number in range(gone):
+        (labels / "volumes" / f"v{number:02d}.nii.gz").unlink()
+    with pytest.raises(CollectionError) as refused:
+        adapted(run_of(begun, labels, out))
+    told = refused.value.sentence
+    assert refused.value.code == "adapt-few" and not out.exists()
+    assert f"{gone} of its files" in told and "v00.nii.gz" in told
+    assert "4 labelled subjects with a file" in told
+
+
+def test_words_of_ones_own_are_told_which_are_wanted(begun: Path, tmp_path: Path) -> None:
+    labels = collection(tmp_path / "labels", FEWEST, 0)
+    table = labels / "regions.tsv"
+    table.write_text(table.read_text().replace("abdomen", "Bauch").replace("chest", "Beine"))
+    with pytest.raises(CollectionError) as refused:
+        adapted(run_of(begun, labels, tmp_path / "out"))
+    told = refused.value.sentence
+    assert "did you mean" not in told and "write one of legs, pelvis, abdomen, chest, head, spine" in told
 
 
 def test_networks_of_other_regions_are_refused(begun: Path, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from fovnet.cli import app
 from fovnet.drawing.canvas import png
 from fovnet.errors import SearchError
 from fovnet.search.look.view import Modelling
+from fovnet.search.space import Axis, Space
 
 ROWS, R = 40, 9
 ASHA = Spending("asha")
@@ -249,6 +250,24 @@ def test_another_library_that_stops_trainings_is_held_to_the_same_account(name: 
         trained[row] = epochs
     assert name == "dehb" or len(trained) == len(run.rows)              # what Optuna has pruned stays so
     assert run.spent[-1] <= 30 * R and any(0 < epochs < R for epochs in trained.values())
+
+
+@pytest.mark.parametrize("name", THAWING)
+@pytest.mark.parametrize("trainable", [1, 2, 4, 12])
+@pytest.mark.parametrize("seed", range(3))
+def test_another_library_goes_on_where_nearly_every_training_diverges(
+    name: str, trainable: int, seed: int
+) -> None:
+    absent = [module for module in PEERS[name].modules if find_spec(module) is None]
+    if absent:
+        pytest.skip(f"{name}: {', '.join(absent)} is not installed")
+    rows = 40
+    curves = np.full((rows, R + 1), np.nan)
+    curves[:, 0] = 1.0
+    curves[-trainable:, 1:] = np.linspace(0.9, 0.2, R) - np.arange(trainable)[:, None] / 100
+    sparse = Table("sparse", Space((Axis("x", tuple(range(rows))),)), curves[:, -1], np.ones(rows), curves)
+    run = replay_peer(sparse, name, first_row=0, seed=seed, cap=20 * R, initial=3)
+    assert len(run.rows) > 1 and run.spent[-1] <= 20 * R
 
 
 def test_a_race_counts_epochs_where_there_are_curves_and_shows_them(tmp_path: Path) -> None:

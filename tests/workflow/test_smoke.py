@@ -22,6 +22,7 @@ from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
 from fovnet.results import Results
 from fovnet.volume.collection.pack import load_pack
+from tests.workflow.conftest import SCRIPTS
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -82,6 +83,41 @@ def test_whatever_a_run_rests_on_is_made_again_where_it_is_lost(smoke: Path, she
         finally:
             (smoke / "aside").rename(smoke / name)
     assert "Nothing to be done" in shell(*dry).stdout
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ("seed=8", "Simulating 8 subjects with 1 volumes"),
+        ("phantom={volumes_per_subject: 8}", "Simulating 8 subjects with 8 volumes"),
+        ("evaluate={bootstrap: 100}", "Evaluating on"),
+    ],
+)
+def test_a_setting_that_takes_the_value_of_another_is_noticed(
+    smoke: Path, shell: Shell, changed: str, told: str
+) -> None:
+    """Snakemake compares the values of `params` as a set: {1, 8} of the seed and the subjects were those of
+    seed 8, too."""
+    done = shell(
+        "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "-n", "--configfile",
+        ROOT / "configs/smoke.yaml", "--config", changed,
+    )
+    assert told in done.stdout
+
+
+def test_the_workflow_needs_no_activated_environment(tmp_path: Path) -> None:
+    """The rules' fovnet is that of the interpreter, though PATH has none, and a file of the user's is called as
+    a module."""
+    (tmp_path / "random.py").write_text("raise SystemExit('imported from the working folder')\n")
+    done = subprocess.run(
+        [
+            SCRIPTS / "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile",
+            ROOT / "configs/smoke.yaml", "--until", "phantom",
+        ],
+        cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results" / "smoke" / "phantom" / "volumes.tsv").exists()
 
 
 def test_a_run_refuses_what_it_could_not_notice_and_results_that_another_has(

@@ -12,7 +12,7 @@ rule adapt:
         begun=WARM_START,
     output: f"{RESULTS}/adapted.json"
     params:
-        settings=fingerprint_of("seed", "training", "ensemble", "decision", "evaluate"),
+        settings=fingerprint_of("seed", "training", "ensemble", "prepare", "decision", "evaluate", "vocabulary"),
         file=SETTINGS_FILE,
     threads: workflow.cores
     log: f"{LOGS}/adapt.txt"

@@ -9,17 +9,19 @@ from snakemake.exceptions import WorkflowError
 
 import fovnet.config.files      # by its full name: Snakemake defines `parse` and `config` here
 from fovnet.commands import predicting
+from fovnet.config.models import Settings
 from fovnet.errors import ConfigError
 from fovnet.results import Results
 from fovnet.workflow import (
-    calibration_files, fingerprint, gpus, lesson_files, prior_files, sections, unnoticed_changes, warm_start_files,
+    calibration_files, fingerprint, gpus, lesson_files, prior_files, sections, shell_prefix, unnoticed_changes, warm_start_files,
 )
 
+shell.prefix(shell_prefix())
 sys.setrecursionlimit(20000)    # Snakemake traverses the graph recursively; long chains of jobs exceed Python's 1,000
 
 try:
     GIVEN = ", ".join(map(str, workflow.overwrite_configfiles)) or "--config"
-    SETTINGS = fovnet.config.files.parse(config, GIVEN)
+    SETTINGS = fovnet.config.files.parse_merged(Settings, config, workflow.overwrite_configfiles, workflow.config_settings.config)
     fovnet.config.files.refuse_file(SETTINGS, GIVEN)
     SECTIONS, PRIOR, LESSONS = sections(SETTINGS), prior_files(SETTINGS), lesson_files(SETTINGS)
 except ConfigError as error:

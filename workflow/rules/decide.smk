@@ -12,7 +12,7 @@ rule tune:
         probabilities=f"{RESULTS}/probabilities.npz",
     output: f"{RESULTS}/ensemble/decision.json"
     params:
-        settings=fingerprint_of("decision"),
+        settings=fingerprint_of("decision", "vocabulary", "seed"),
         file=SETTINGS_FILE,
     log: f"{LOGS}/tune.txt"
     message: "Tuning the decision on the validation split"
@@ -26,6 +26,7 @@ rule decide:
         probabilities=f"{RESULTS}/probabilities.npz",
     output: f"{RESULTS}/decisions/spans.tsv"
     params:
+        settings=fingerprint_of("decision", "vocabulary", "seed"),
         file=SETTINGS_FILE,
     log: f"{LOGS}/decide.txt"
     message: "Deciding on the volumes of the test split"

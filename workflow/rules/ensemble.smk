@@ -18,7 +18,7 @@ rule ensemble:
         novelty=f"{RESULTS}/ensemble/novelty.npz",
         probabilities=f"{RESULTS}/probabilities.npz",
     params:
-        settings=fingerprint_of("ensemble", "vocabulary"),
+        settings=fingerprint_of("ensemble", "training", "prepare", "vocabulary", "seed"),
         file=SETTINGS_FILE,
         members=SETTINGS.ensemble.members,
     log: f"{LOGS}/ensemble.txt"

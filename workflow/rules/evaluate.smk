@@ -10,7 +10,7 @@ rule evaluate:
     input: f"{RESULTS}/decisions/spans.tsv"
     output: f"{RESULTS}/evaluation/evaluation.json"
     params:
-        settings=fingerprint_of("evaluate"),
+        settings=fingerprint_of("evaluate", "decision", "vocabulary", "seed"),
         file=SETTINGS_FILE,
         bootstrap=SETTINGS.evaluate.bootstrap,
     log: f"{LOGS}/evaluate.txt"
@@ -26,7 +26,7 @@ rule ablate:
         trials=f"{RESULTS}/search/trials.tsv",
     output: f"{RESULTS}/evaluation/ablation.json"
     params:
-        settings=fingerprint_of("evaluate"),
+        settings=fingerprint_of("evaluate", "decision", "training", "search", "vocabulary", "seed"),
         file=SETTINGS_FILE,
     log: f"{LOGS}/ablate.txt"
     threads: workflow.cores

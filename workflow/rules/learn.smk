@@ -10,7 +10,7 @@ rule learn:
     input: LESSONS
     output: f"{RESULTS}/prior.safetensors"
     params:
-        settings=fingerprint_of("search"),
+        settings=fingerprint_of("search", "training"),
         file=SETTINGS_FILE,
     log: f"{LOGS}/learn.txt"
     message: "Learning from {input}"

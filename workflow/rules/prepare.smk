@@ -24,7 +24,7 @@ rule phantom:
         volumes=f"{RESULTS}/phantom/volumes.tsv",
         regions=f"{RESULTS}/phantom/regions.tsv",
     params:
-        settings=fingerprint_of("phantom"),
+        settings=fingerprint_of("phantom", "seed"),
         seed=SETTINGS.seed,
         folder=f"{RESULTS}/phantom",
         subjects=SETTINGS.phantom.subjects,

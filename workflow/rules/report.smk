@@ -17,7 +17,7 @@ rule report:
         facts=f"{RESULTS}/report.json",
         card=f"{RESULTS}/model-card.md",
     params:
-        settings=fingerprint_of("report"),
+        settings=fingerprint_of(*SECTIONS),
         file=SETTINGS_FILE,
     log: f"{LOGS}/report.txt"
     message: "Writing the report"

@@ -78,8 +78,8 @@ checkpoint propose:
         seen=what_it_waits_for,
     output: f"{JOURNAL}/proposal-{{slot}}.json"
     params:
-        file=SETTINGS_FILE,
         stop=SETTINGS.search.stop_below_regret,
+        file=SETTINGS_FILE,
     log: f"{LOGS}/slots/propose-{{slot}}.txt"
     message: "Proposing slot {wildcards.slot}"
     wildcard_constraints: slot=r"\d\d\d\d+"

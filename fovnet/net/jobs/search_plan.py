@@ -83,7 +83,8 @@ def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
     as `axes.changed`."""
     import yaml
 
-    from fovnet.config.space import number_in_words
+    from fovnet.config.numbers import number_in_words
+    from fovnet.config.yaml_text import read_value
     from fovnet.net.family.axes import changed
 
     levels = {}
@@ -98,7 +99,7 @@ def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
                 "train-set", f"--set {change}: {name.strip()} is set twice; leave out one of them"
             )
         try:
-            levels[name.strip()] = number_in_words(yaml.safe_load(level))
+            levels[name.strip()] = number_in_words(read_value(level))
         except (yaml.YAMLError, ValueError, RecursionError):
             raise ConfigError(
                 "train-set",

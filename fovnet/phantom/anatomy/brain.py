@@ -252,6 +252,8 @@ def _folds(seed: tuple[int, ...]) -> tuple[Table, Table]:
     right, below and above.
 
     The distance is |g| / |grad g| of a sum g of waves of one length, whose nodal lines wind like sulci.
+    Depths and the waves below are drawn from one stream, as a seed is padded with zeros; other numbers would
+    make other brains.
     """
     rng = np.random.default_rng(seed)
     axis = (np.arange(CELLS, dtype=np.float32) + 0.5 - CELLS / 2) / np.float32(CELLS / 2)

@@ -139,5 +139,6 @@ def _lowest(
 
 
 def _rng(view: View) -> np.random.Generator:
-    """A generator of its own, so that ties and draws do not share numbers."""
+    """A generator other than `View.rng`, so that ties and draws do not share numbers; all draws of a slot
+    begin with the same ones."""
     return np.random.default_rng([view.seed, view.slot, 7])

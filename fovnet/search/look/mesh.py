@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -22,6 +21,7 @@ from fovnet.errors import ConfigError
 from fovnet.maths.poll import SIZES, directions, reflection
 from fovnet.search.look.view import Neighbour, Polling
 from fovnet.search.space import Axis, Level, Space
+from fovnet.words import did_you_mean
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -142,7 +142,7 @@ class Mesh:
 
     def _nearest(self, vectors: Integers, centre: int, rung: int, free: Mask) -> Integers:
         """(m,) of a list, the nearest free row, -1 where the centre is as near; ties by lot, the same at each
-        call."""
+        call, and of the numbers that `_poll` draws."""
         points, cube, rows = self._points(vectors), self.space.unit_cube, np.flatnonzero(free)
         to_centre = np.round(cdist(points, cube[[centre]], "sqeuclidean")[:, 0], 12)
         gaps = np.round(cdist(points, cube[rows], "sqeuclidean"), 12)
@@ -212,8 +212,7 @@ def refuse_neighbours(space: Space, polling: Polling) -> None:
     def known(name: str, where: str) -> tuple[Level, ...]:
         if name in axes:
             return axes[name]
-        near = get_close_matches(name, axes, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"its axes are {', '.join(axes)}"
+        hint = did_you_mean(name, axes, f"its axes are {', '.join(axes)}")
         raise ConfigError("config-invalid", f"{where}: {name} is not an axis of the space; {hint}")
 
     for rule in polling.neighbours:
@@ -238,6 +237,8 @@ def mesh_of(space: Space, polling: Polling, seed: int) -> Mesh:
 
 @lru_cache(maxsize=4096)
 def _poll(mesh: Mesh, centre: int, rung: int) -> Integers:
+    """(m, d) the points about a row at a rung.  Its numbers are those of the lots of `_nearest`, and at rung
+    0 of `_near`, as a seed is padded with zeros; other ones would make other journals."""
     rng, count = np.random.default_rng([mesh.seed, centre, rung]), len(mesh.ordinal)
     if not count:
         return np.zeros((0, len(mesh.space.axes)), dtype=np.int64)
@@ -250,7 +251,7 @@ def _poll(mesh: Mesh, centre: int, rung: int) -> Integers:
 
 @lru_cache(maxsize=4096)
 def _near(mesh: Mesh, centre: int) -> Integers:
-    """The 2n + aside rows nearest to a row, ties by lot."""
+    """The 2n + aside rows nearest to a row, ties by lot, of the numbers of `_poll` at rung 0."""
     gap = np.round(((mesh.space.unit_cube - mesh.space.unit_cube[centre]) ** 2).sum(axis=1), 12)
     lot = np.random.default_rng([mesh.seed, centre]).permutation(len(gap))
     gap[centre] = np.inf

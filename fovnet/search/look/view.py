@@ -190,7 +190,8 @@ class View:
 
     @property
     def rng(self) -> np.random.Generator:
-        """A new generator, seeded for this slot; the same numbers at each call."""
+        """A new generator, seeded for this slot; the same numbers at each call, and those from which
+        `ranking` draws the starts of its members."""
         return np.random.default_rng([self.seed, self.slot])
 
     @property

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from fovnet.regions import NONE, Vocabulary
 from fovnet.volume.collection.split import FRACTIONS, SPLITS, split_subjects
-from fovnet.volume.collection.tables import Collection
+from fovnet.volume.collection.tables import Collection, VolumeRow
 from fovnet.volume.dicom.address import split_address
 
 THICKEST_MM = 20.0
@@ -113,8 +113,13 @@ def missing_files(collections: Mapping[str, Collection]) -> list[str]:
         f"collection {name}: {len(paths):,} of its files {'is' if len(paths) == 1 else 'are'} missing, the "
         f"first {paths[0]}; add them, or remove their lines from {table.path}"
         for name, table in collections.items()
-        if (paths := [row.path for row in table.volumes if not split_address(row.path)[0].exists()])
+        if (paths := [row.path for row in table.volumes if is_missing(row)])
     ]
+
+
+def is_missing(row: VolumeRow) -> bool:
+    """Whether the file or folder of a volume does not exist."""
+    return not split_address(row.path)[0].exists()
 
 
 def people(

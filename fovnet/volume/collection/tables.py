@@ -19,7 +19,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -33,7 +32,7 @@ from fovnet.regions import DEFAULT, NONE, Vocabulary, as_word
 from fovnet.volume.collection.split import SPLITS
 from fovnet.volume.slices.stack import SliceStack
 from fovnet.volume.sources.discovery import LONGEST
-from fovnet.words import several
+from fovnet.words import did_you_mean, near_spelling, several
 
 VOLUME_COLUMNS = ("volume_id", "subject_id", "path")
 REGION_COLUMNS = ("volume_id", "region")
@@ -216,8 +215,8 @@ def nearest_name(path: Path, *, folder: bool = False) -> str:
         names = sorted(beside.name for beside in path.parent.iterdir() if not folder or beside.is_dir())
     except OSError:
         return ""
-    near = get_close_matches(path.name, names, 1)
-    return f"did you mean '{path.with_name(near[0])}'?" if near else ""
+    near = near_spelling(path.name, names)
+    return f"did you mean '{path.with_name(near)}'?" if near else ""
 
 
 def region_named(text: str, vocabulary: Vocabulary) -> str | None:
@@ -279,8 +278,8 @@ def _lacking_range(header: Sequence[str]) -> list[str]:
 def _meant(missing: Sequence[str], others: set[str]) -> str:
     """ "Is 'subjectid' meant?" for the first missing column to which another column's name is similar; else
     empty."""
-    near = [match for column in missing if (match := get_close_matches(column, sorted(others), 1))]
-    return f"Is {near[0][0]!r} meant?" if near else ""
+    near = [match for column in missing if (match := near_spelling(column, sorted(others)))]
+    return f"Is {near[0]!r} meant?" if near else ""
 
 
 def _cells(line: str) -> list[str] | None:
@@ -363,11 +362,9 @@ def _region_row(
             for kind in vocabulary.regions
             for spelling in (kind.name, *kind.synonyms)
         }
-        near = get_close_matches(region_text.lower(), names, 1)
-        hint = (
-            f"did you mean {names[near[0]]!r}?" if near else f"write one of {', '.join(vocabulary.classes)}"
-        )
-        found.append(line.fault("region", hint))
+        near = near_spelling(region_text, names)
+        wanted = f"write one of {', '.join(vocabulary.classes)}"
+        found.append(line.fault("region", f"did you mean {names[near]!r}?" if near else wanted))
     # missing columns are reported once, with the header
     bounds = None if _lacking_range([*line.cells]) else _range(line, found)
     faults += found
@@ -546,5 +543,5 @@ def _upside_down(chain: Sequence[Labelled], order: Mapping[str, int]) -> Iterato
 
 
 def _did_you_mean(name: str, known: set[str]) -> str:
-    near = get_close_matches(name, list(known), 1) if len(known) <= GUESSABLE else []
-    return f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(name, sorted(known)) if len(known) <= GUESSABLE else ""
+    return f"; {hint}" if hint else ""

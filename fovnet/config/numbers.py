@@ -1,0 +1,62 @@
+"""Numbers as people write them: 1e2 where a whole number is wanted, 1e-4 without a point, never true for 1.
+
+YAML 1.1, which PyYAML reads, takes 1e2 and 1e-4 for words, as they have no decimal point, and `--config` of
+Snakemake makes words of all values below the first level.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BeforeValidator
+
+NUMBER = re.compile(r"[-+]?\d{1,40}(\.\d{0,40})?([eE][-+]?\d{1,4})?")
+WHOLE = re.compile(r"[-+]?\d+")
+SWITCHES = {"true": True, "false": False}
+
+
+def number_in_words(level: Any) -> Any:
+    """1e-4, 12 and 0.5 as numbers if they are words; anything else as it is."""
+    if not isinstance(level, str) or not NUMBER.fullmatch(level):
+        return level
+    return int(level) if WHOLE.fullmatch(level) else float(level)
+
+
+def level_in_words(level: Any) -> Any:
+    """As `number_in_words`, and true and false as a switch."""
+    return SWITCHES.get(level.lower(), number_in_words(level)) if isinstance(level, str) else level
+
+
+Level = Annotated[int | float | bool | str, BeforeValidator(level_in_words)]
+
+
+def scalar_kinds(annotation: Any) -> frozenset[type]:
+    """The types of the single values that an annotation admits, alone or in a list: {int, NoneType} of
+    `list[PositiveInt] | None`.  What is in a mapping has an annotation of its own."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return frozenset(map(type, arguments))
+    if origin is Annotated:
+        return scalar_kinds(arguments[0])
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return frozenset()
+    if arguments:
+        return frozenset().union(*map(scalar_kinds, arguments))
+    return frozenset({annotation}) if isinstance(annotation, type) else frozenset()
+
+
+def read_numbers(value: Any, kinds: frozenset[type]) -> Any:
+    """A value, or those in a list, as numbers where `kinds` has numbers.  Raises ValueError for true and
+    false where it has no switch."""
+    if not kinds & {int, float}:
+        return value
+    if isinstance(value, list | tuple):
+        return [read_numbers(entry, kinds) for entry in value]
+    if isinstance(value, bool) and bool not in kinds:
+        word = str(value).lower()
+        raise ValueError(f"{word} is no number; write {int(value)} if that is meant")
+    number = number_in_words(value)
+    is_part = isinstance(number, float) and not number.is_integer()
+    return value if is_part and float not in kinds else number
