@@ -14,3 +14,9 @@ def listed(names: Iterable[str], join: str = "and") -> str:
     """ "chest", "chest and head", "abdomen, chest and head": each name once; "" for none."""
     *first, last = dict.fromkeys(names) or [""]
     return f" {join} ".join(filter(None, (", ".join(first), last)))
+
+
+def first_few(names: Iterable[object], most: int = 3) -> str:
+    """ "t1, t2, t3, ...": the first of many."""
+    words = [*map(str, names)]
+    return ", ".join(words[:most]) + (", ..." if words[most:] else "")

@@ -12,7 +12,7 @@ import time
 from fovnet._version import __version__
 
 DRAWN = [f"--{'' if getattr(SETTINGS, name) else 'no-'}{name}" for name in ("pictures", "pages", "faces")]
-LISTED = [*(["--include", ",".join(SETTINGS.include)] if SETTINGS.include else []), *["--show-ids"] * SETTINGS.show_ids, DRAWN[-1]]
+LISTED = ["--include", ",".join(SETTINGS.include), f"--{'' if SETTINGS.show_ids else 'no-'}show-ids", "--model", SETTINGS.model, *DRAWN]
 
 
 wildcard_constraints:
@@ -41,7 +41,7 @@ checkpoint survey:
     message: "Listing the volumes under {params.paths}"
     shell:
         "fovnet shard survey {params.paths:q} --out {params.answers:q} --volumes {params.volumes}"
-        " {params.options} 2> >(tee {log:q} >&2)"
+        " {params.options:q} 2> >(tee {log:q} >&2)"
 
 
 rule answer:
