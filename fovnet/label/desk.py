@@ -111,8 +111,8 @@ class Desk:
             return self._facts(index, item, seen) | self._state(index, seen)
 
     def act(self, session: str, index: int, action: Action) -> dict[str, Any]:
-        """The volume after an action, how far all is, and the next volume.  An action that is sent again, as its
-        answer did not arrive, is not done twice.
+        """The volume after an action, how far all is, and the next volume.  An action that is sent again, as
+        its answer did not arrive, is not done twice.
 
         Raises Changed if somebody else changed the volume, CollectionError "label-unlawful" for a label that
         is none, "label-action" for an action that is none.
@@ -262,8 +262,8 @@ class Desk:
         """Puts an action into the log and takes it in.  Raises Changed."""
         if action.act != SHOWN:
             self._refuse_changed(fact["volume_id"], action)
+            self._saved[fact["volume_id"]] = fact
         self.log.append(fact)
-        self._saved[fact["volume_id"]] = fact
         self._follow()
 
     def _is_repeated(self, fact: dict[str, Any], action: Action) -> bool:
