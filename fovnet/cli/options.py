@@ -147,7 +147,7 @@ Include = Annotated[str, INCLUDE]
 ShowIds = Annotated[bool, SHOW_IDS]
 Pictures = Annotated[bool, PICTURES]
 Pages = Annotated[bool, PAGES]
-Faces = Annotated[bool, FACES]
+FacesOrAsBefore = Annotated[bool | None, FACES]
 OF_A_STEP = ("paths", "out_folder", "device", "engine", "workers")
 """Options of `predict` that change neither answers nor pictures; each other one is a setting of the whole, a
 field of `ShardSettings`."""

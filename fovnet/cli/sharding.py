@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from fovnet.cli.options import (
-    FACES,
     INCLUDE,
     MODEL,
     PAGES,
@@ -18,6 +17,7 @@ from fovnet.cli.options import (
     SHOW_IDS,
     Device,
     Engine,
+    FacesOrAsBefore,
     FolderOut,
     Given,
     Readers,
@@ -45,7 +45,6 @@ Included = Annotated[str | None, INCLUDE]
 Ids = Annotated[bool | None, SHOW_IDS]
 Pictures = Annotated[bool | None, PICTURES]
 Pages = Annotated[bool | None, PAGES]
-Faces = Annotated[bool | None, FACES]
 
 
 @shard.command("survey")
@@ -58,7 +57,7 @@ def survey(
     show_ids: Ids = None,
     pictures: Pictures = None,
     pages: Pages = None,
-    faces: Faces = None,
+    faces: FacesOrAsBefore = None,
 ) -> None:
     """List the volumes of an archive, and cut the list into shards of about equal work.  Given again, new
     volumes make new shards, no other list changes but of what was changed or removed, and options that are
@@ -87,7 +86,7 @@ def answer(
     device: Device = "auto",
     pictures: Pictures = None,
     pages: Pages = None,
-    faces: Faces = None,
+    faces: FacesOrAsBefore = None,
     workers: Readers = 1,
     engine: Engine = "auto",
 ) -> None:
