@@ -92,6 +92,11 @@ def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
     """As `read_facts`, one JSON at a time: a caller that needs only the first does not read a hundred
     thousand."""
     file = answers / TABLE
+    if not answers.is_dir():
+        seen = "a file" if answers.exists() else "no such folder"
+        raise CollectionError(
+            "answers-missing", f"{answers}: {seen}; give the folder that `fovnet predict --out` wrote."
+        )
     try:
         names = dict.fromkeys(row["volume_id"] for row in read_tsv(file, strict=True))
         if not names:

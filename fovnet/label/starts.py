@@ -93,10 +93,11 @@ def gathered(
         elif (start / "volumes.tsv").is_file() or start.is_file():
             items = _tables(start, vocabulary)
         else:
+            seen = "holds neither" if start.exists() else "no such folder"
             raise CollectionError(
                 "label-start",
-                f"{start}: neither answers (spans.tsv of `fovnet predict`) nor tables (volumes.tsv of a "
-                "collection); give a folder of either kind",
+                f"{start}: {seen}; wanted are answers (spans.tsv of `fovnet predict`) or tables (volumes.tsv "
+                "of a collection); give a folder of either kind",
             )
         for item in items:
             found.add(item)

@@ -12,7 +12,8 @@ import time
 from fovnet._version import __version__
 
 DRAWN = [f"--{'' if getattr(SETTINGS, name) else 'no-'}{name}" for name in ("pictures", "pages", "faces")]
-LISTED = ["--include", ",".join(SETTINGS.include), f"--{'' if SETTINGS.show_ids else 'no-'}show-ids", "--model", SETTINGS.model, *DRAWN]
+INCLUDED = "--include=" + ",".join(SETTINGS.include)        # one word: Snakemake quotes an empty one as nothing
+WHOLE = [INCLUDED, f"--{'' if SETTINGS.show_ids else 'no-'}show-ids", "--model", SETTINGS.model, *DRAWN]
 
 
 wildcard_constraints:
@@ -35,7 +36,7 @@ checkpoint survey:
         paths=SETTINGS.paths,
         answers=ANSWERS,
         volumes=SETTINGS.volumes_per_shard,
-        options=LISTED,
+        options=WHOLE,
         asked=time.time(),          # another in every run
     log: f"{LOGS}/survey.txt"
     message: "Listing the volumes under {params.paths}"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -23,6 +24,7 @@ from fovnet.errors import ConfigError
 from fovnet.records import digest, read_json, write_json, write_text
 from fovnet.volume.sources.discovery import Found, name_volumes
 from fovnet.volume.sources.shard_settings import ShardSettings
+from fovnet.words import first_few, several
 
 FOLDER = "shards"
 SURVEY = "survey.json"
@@ -74,13 +76,20 @@ def shard_rows(folder: Path, number: int) -> Path:
 
 def read_list(folder: Path, number: int) -> list[Listed]:
     """The volumes of a shard, by path.  Raises ConfigError "shard-unknown" if there is no such list, or if it
-    is damaged."""
+    is damaged, and as `read_survey`."""
     path = shard_list(folder, number)
     try:
         head, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         if head["shard"] != number:
             raise ValueError("the list of another shard")
         return [Listed(**line) for line in lines]
+    except FileNotFoundError as fault:
+        numbers = [str(shard) for shard in read_survey(folder).shards]
+        raise ConfigError(
+            "shard-unknown",
+            f"{path}: no such list; the survey has {several(len(numbers), 'shard')} "
+            f"({first_few(numbers, 9)}); give one of these numbers, or list the archive again.",
+        ) from fault
     except (OSError, ValueError, TypeError, KeyError) as fault:
         raise ConfigError(
             "shard-unknown",
@@ -97,11 +106,17 @@ def read_survey(folder: Path) -> Survey:
         order = tuple((int(number), int(count)) for number, count in facts["order"])
         settings = ShardSettings.of(facts["settings"])
         return Survey(tuple(facts["shards"]), order, facts["volumes"], facts["bytes"], settings)
+    except FileNotFoundError as fault:
+        raise ConfigError(
+            "shard-unsurveyed",
+            f"{path}: no survey is there; list the archive first: `fovnet shard survey PATHS --out "
+            f"{shlex.quote(str(folder))}`.",
+        ) from fault
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise ConfigError(
             "shard-unsurveyed",
-            f"{path}: no survey can be read there ({type(fault).__name__}); remove a damaged one, and list "
-            "the archive first: `fovnet shard survey PATHS --out FOLDER`.",
+            f"{path}: a survey that cannot be read ({type(fault).__name__}), as another version of fovnet or "
+            "a damaged disk leaves it; remove it, and give `fovnet shard survey` again with all its options.",
         ) from fault
 
 
