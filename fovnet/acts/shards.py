@@ -25,7 +25,7 @@ from fovnet.machine.locks import take, together
 from fovnet.own_files import is_our_json, refuse_foreign
 from fovnet.records import checksum, read_json, write_text
 from fovnet.report.pages import predictions
-from fovnet.volume.sources.shard_settings import DEFAULTS, IN_ANSWERS, ShardSettings, option
+from fovnet.volume.sources.shard_settings import DEFAULTS, IN_ANSWERS, NAMES, ShardSettings, option
 from fovnet.volume.sources.shards import (
     FOLDER,
     SURVEY,
@@ -260,6 +260,6 @@ def _answered_settings(folder: Path, number: int, identity: str) -> ShardSetting
         wanted = __version__, identity, checksum(shard_list(folder, number))
         if (head["fovnet"]["version"], head["model"], head["list"]) != wanted:
             return None
-        return ShardSettings(**{name: bool(head["settings"][name]) for name in IN_ANSWERS})
+        return ShardSettings.of(dict.fromkeys(NAMES) | {name: head["settings"][name] for name in IN_ANSWERS})
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -68,7 +68,7 @@ def survey(
     kinds = None if include is None else tuple(sorted(kinds_included(include)))
     told = ShardSettings(_model_named(model), kinds, show_ids, pictures, pages, faces)
     settings = shards.kept_settings(out_folder, told)
-    wanted = settings.include or ()
+    wanted = [*(settings.include or ())]
     found = find(paths, wanted, show_ids=bool(settings.show_ids))
     made, fresh, gone = shards.surveyed(found, out_folder, volumes, settings)
     show_found(out_folder, found, wanted)

@@ -42,7 +42,7 @@ def test_shards_as_jobs_leave_the_tables_of_one_process_and_new_files_answer_onl
     line = ["snakemake", "--snakefile", ROOT / "workflow" / "predict.smk", "--configfile", config]
     line += ["--directory", tmp_path, "--cores", "2"]
     shell(*line)
-    assert None not in read_survey(out).settings.facts.values(), "the workflow tells every setting of the whole"
+    assert None not in read_survey(out).settings.facts.values(), "every setting of the whole is told"
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.json*")}
     put(tmp_path / "in" / "a" / "new.nii.gz", 9)
     done = shell(*line)
