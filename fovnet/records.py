@@ -105,6 +105,25 @@ def write_text(path: Path, text: str, *, keep_same: bool = False, lasting: bool 
     return replace_with(path, lambda file: file.write(encoded), lasting=lasting)
 
 
+def write_together(texts: Mapping[Path, str]) -> None:
+    """Writes several files of one act: where one cannot be written, as on a full disk, none is, and those of
+    before stay.  Raises OSError that names the file."""
+    staged = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in texts}
+    try:
+        for path, text in texts.items():
+            try:
+                write_text(staged[path], text)
+            except OSError as fault:
+                fault.filename = str(path)
+                raise
+        for path, complete in staged.items():
+            os.replace(complete, path)
+    finally:
+        for complete in staged.values():
+            with suppress(OSError):
+                complete.unlink(missing_ok=True)
+
+
 def write_json(
     path: Path, facts: Mapping[str, Any], *, settings: Any = None, seed: int | None = None,
     keep_same: bool = False,

@@ -22,6 +22,12 @@ def listed(names: Iterable[str], join: str = "and") -> str:
     return f" {join} ".join(filter(None, (", ".join(first), last)))
 
 
+def first_few(names: Iterable[object], most: int = 3) -> str:
+    """ "t1, t2, t3, ...": the first of many."""
+    words = [*map(str, names)]
+    return ", ".join(words[:most]) + (", ..." if words[most:] else "")
+
+
 def near_spelling(word: str, known: Iterable[str]) -> str | None:
     """The known word of which another may be a misspelling, in any case; None if there is none.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import signal
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,6 +23,7 @@ from fovnet.records import (
     replace_with,
     write_json,
     write_npz,
+    write_together,
     write_tsv,
 )
 
@@ -37,6 +40,30 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> N
         replace_with(path, half)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_files_of_one_act_are_written_all_or_none(tmp_path: Path, before: bool) -> None:
+    """The second is larger than the disk lets it be: the first is as it was before."""
+    first, second = tmp_path / "regions.tsv", tmp_path / "volumes.tsv"
+    if before:
+        write_together({first: "old", second: "old"})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(OSError) as fault:
+            write_together({first: "new", second: "new " * 100})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert fault.value.filename == str(second)
+    texts = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert texts == ({"regions.tsv": "old", "volumes.tsv": "old"} if before else {})
+    write_together({first: "new", second: "new"})
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("regions.tsv", "volumes.tsv"), "new"
+    )
 
 
 @pytest.mark.parametrize("name", ["a.html", "v 1.nii.json", "*", "[x]", "é", "a.1.part", "x" * 200])

@@ -1,6 +1,6 @@
 """Prediction shard by shard, an act each, as a cluster does; tables and index are those of `fovnet predict`.
 
-    survey   lists the archive once (`volume.sources.shards`)
+    survey   lists the archive once (`volume.sources.shards`), and keeps the settings of the whole
     taken    one shard, for the process that answers it; others may answer others meanwhile
     finished   its rows, for the merge; the answers themselves lie in the folder already, a volume a JSON
     merged   the tables and the index of all
@@ -11,19 +11,21 @@ from __future__ import annotations
 import json
 import shlex
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fovnet._version import __version__
+from fovnet.acts.changed_sources import changed_since_answered
 from fovnet.decision.answers_table import Rows
 from fovnet.errors import ConfigError
 from fovnet.machine.locks import take, together
 from fovnet.own_files import is_our_json, refuse_foreign
 from fovnet.records import checksum, read_json, write_text
 from fovnet.report.pages import predictions
+from fovnet.volume.sources.shard_settings import DEFAULTS, IN_ANSWERS, NAMES, ShardSettings, option
 from fovnet.volume.sources.shards import (
     FOLDER,
     SURVEY,
@@ -35,7 +37,7 @@ from fovnet.volume.sources.shards import (
     write_survey,
 )
 from fovnet.volume.sources.source import Source, source_of
-from fovnet.words import several
+from fovnet.words import first_few, several
 
 if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
@@ -46,13 +48,16 @@ NAMED = 6       # shards named in a message
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge came to: its volumes, those refused, objects in archives that could not be read, and
-    whether answers.tsv was written, which needs networks that answer region by region."""
+    """What a merge came to: its volumes, those refused, objects in archives that could not be read; whether
+    answers.tsv was written, which needs networks that answer region by region; whether the index was; and
+    volumes whose files are others now than those answered, or are gone."""
 
     volumes: int
     refused: int
     unread: int
     by_region: bool
+    pages: bool
+    changed: tuple[str, ...]
 
 
 @dataclass
@@ -79,22 +84,52 @@ class ShardRows:
                 del self.begun[number]
 
 
+def kept_settings(folder: Path, told: ShardSettings) -> ShardSettings:
+    """The settings for a survey of `folder`: what it is told, else what an earlier survey there was told.
+
+    Raises ConfigError as `read_survey` for a damaged one, which may have said that faces are to be covered,
+    and "out-foreign" for a file that is not fovnet's.
+    """
+    refuse_foreign(folder / FOLDER / SURVEY, is_our_json)
+    if not (folder / FOLDER / SURVEY).exists():
+        return told
+    return read_survey(folder).settings.updated(told)
+
+
+def inherited_settings(folder: Path, told: ShardSettings) -> ShardSettings:
+    """The settings for a shard, none of them None: the survey's, else what this step is told, else defaults.
+
+    Raises ConfigError "shard-settings" where the step is told otherwise than the survey was, and as
+    `read_survey`.
+    """
+    survey_settings = read_survey(folder).settings
+    for name, surveyed_value, told_value in survey_settings.contradictions(told):
+        raise ConfigError(
+            "shard-settings",
+            f"{folder}: {option(name, told_value)} given, but the survey was told "
+            f"{option(name, surveyed_value)}, which holds for all shards; leave it out, or give "
+            f"`fovnet shard survey` again with {option(name, told_value)}, and then answer all shards.",
+        )
+    return DEFAULTS.updated(told).updated(survey_settings)
+
+
 def surveyed(
-    found: Found, folder: Path, each: int, include: Collection[str], *, show_ids: bool, faces: bool
+    found: Found, folder: Path, each: int, settings: ShardSettings
 ) -> tuple[Survey, int, int]:
     """(survey of the volumes found, how many are new to it, how many are gone), with found.tsv and the lists
     of the shards.
 
-    each   volumes in a new shard, on average
-    faces  without, pictures and pages of earlier runs that show some are removed
+    each      volumes in a new shard, on average
+    settings  of the whole; without `faces`, pictures and pages of earlier runs that show some are removed
     Waits while shards are answered or merged in `folder`.  Raises ConfigError "out-foreign" where files of
     its names are not fovnet's, and as `write_survey`.
     """
+    whole = DEFAULTS.updated(settings)
     with predictions.claimed(folder, wait=True):
         refuse_foreign(folder / FOLDER / SURVEY, is_our_json)
-        predictions.write_found(folder, found.series, show_ids=show_ids)
-        predictions.withdraw(folder, (), (), tables=False, pictures=True, pages=True, faces=faces)
-        return write_survey(folder, found, each, {"include": sorted(include), "each": each})
+        predictions.write_found(folder, found.series, show_ids=bool(whole.show_ids))
+        predictions.withdraw(folder, (), (), tables=False, pictures=True, pages=True, faces=bool(whole.faces))
+        return write_survey(folder, found, each, settings)
 
 
 @contextmanager
@@ -112,41 +147,51 @@ def taken(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
             yield [(one.volume_id, source_of(Path(one.path))) for one in read_list(folder, number)]
 
 
-def finished(folder: Path, number: int, volumes: Iterable[Rows], identity: str) -> Path:
+def finished(
+    folder: Path, number: int, volumes: Iterable[Rows], identity: str, settings: ShardSettings
+) -> Path:
     """The file of a shard's rows, in the order of its list: that it is there, says that all is answered."""
     head = {
         "fovnet": {"version": __version__}, "shard": number, "model": identity,
         "list": checksum(shard_list(folder, number)),
+        "settings": {name: settings.facts[name] for name in IN_ANSWERS},
     }
     lines = [json.dumps(head), *(one.line for one in volumes)]
     return write_text(shard_rows(folder, number), "".join(f"{line}\n" for line in lines))
 
 
-def merged(folder: Path, networks: Ensemble, *, pages: bool) -> Merged:
-    """Tables and, with `pages`, the index of all shards, byte for byte those of one `fovnet predict`.
+def merged(folder: Path, networks: Ensemble, told: ShardSettings) -> Merged:
+    """Tables and, with pages, the index of all shards, byte for byte those of one `fovnet predict`.
 
+    told  what the merge is told of the settings of the whole
     Waits while a shard is answered.  Raises ConfigError "shard-unanswered" where shards, as they are listed
-    now, are not answered by these networks; "shard-unsurveyed" as `read_survey`.
+    now, are not answered by these networks and with the settings of the survey; "shard-mixed" where some
+    are answered with other settings than the rest; and as `inherited_settings`.
     """
     from fovnet.decision import answers_table
     from fovnet.decision.answer import COLUMNS, TABLE
     from fovnet.records import write_tsv
 
-    read_survey(folder)                         # before a folder is made
+    inherited_settings(folder, told)            # before a folder is made
     with predictions.claimed(folder, wait=True):
         survey = read_survey(folder)
-        _refuse_unanswered(folder, survey, networks.identity)
+        inherited_settings(folder, told)
+        settings = _settings_of_shards(folder, survey, networks.identity, told)
         volumes, series = ShardRows(folder, survey.order), _series(folder)
         spans = (row for one in volumes for row in one.spans)
         write_tsv(folder / TABLE, COLUMNS, spans, keep_same=True)
         if networks.rule.by_region:
             answers_table.write(folder, networks.vocabulary.classes[:-1], volumes)
-        if pages:
-            include = read_json(folder / FOLDER / SURVEY)["include"]
+        if settings.pages:
+            include = settings.include or ()
             predictions.write_index_of(folder, volumes, networks.vocabulary, series, include)
         rows = (row for one in volumes for row in one.spans)
         refused, unread = predictions.failures(rows, series)
-        return Merged(survey.volumes, len(refused), len(unread), networks.rule.by_region)
+        paths = {one.spans[0]["volume_id"]: one.spans[0]["path"] for one in volumes}
+        return Merged(
+            survey.volumes, len(refused), len(unread), networks.rule.by_region, bool(settings.pages),
+            changed_since_answered(folder, paths),
+        )
 
 
 def _series(folder: Path) -> list[dict[str, Any]]:
@@ -155,24 +200,66 @@ def _series(folder: Path) -> list[dict[str, Any]]:
     return list(read_json(path)["series"]) if path.exists() else []
 
 
-def _refuse_unanswered(folder: Path, survey: Survey, identity: str) -> None:
-    missing = [number for number in survey.shards if not _is_answered(folder, number, identity)]
+def _settings_of_shards(
+    folder: Path, survey: Survey, identity: str, told: ShardSettings
+) -> ShardSettings:
+    """The settings that all shards were answered with.  Raises ConfigError as `merged`."""
+    wanted = survey.settings.updated(told)
+    unanswered: list[int] = []
+    shards_by_settings: dict[ShardSettings, list[int]] = {}
+    for number in survey.shards:
+        answered = _answered_settings(folder, number, identity)
+        if answered is None or any(wanted.contradictions(answered)):
+            unanswered.append(number)
+        else:
+            shards_by_settings.setdefault(answered, []).append(number)
+    _refuse_unanswered(folder, survey, unanswered, wanted)
+    _refuse_mixed(folder, shards_by_settings)
+    return DEFAULTS.updated(wanted).updated(next(iter(shards_by_settings), ShardSettings()))
+
+
+def _refuse_unanswered(
+    folder: Path, survey: Survey, missing: Sequence[int], wanted: ShardSettings
+) -> None:
+    told = [option(name, wanted.facts[name]) for name in IN_ANSWERS if wanted.facts[name] is not None]
     if missing:
-        named = ", ".join(map(str, missing[:NAMED]))
         answering = ["fovnet", "shard", "answer", str(folder), "--shard", str(missing[0])]
+        named = first_few(missing, NAMED)
         raise ConfigError(
             "shard-unanswered",
             f"{folder}: {several(len(missing), 'shard')} of {len(survey.shards)} not answered by these "
-            f"networks as listed now ({named}{', ...' if missing[NAMED:] else ''}); run the workflow again, "
-            f"or give `{shlex.join(answering)}` for each.",
+            f"networks as listed now{''.join(f', {words}' for words in told)} ({named}); run the "
+            f"workflow again, or give `{shlex.join(answering)}` for each.",
         )
 
 
-def _is_answered(folder: Path, number: int, identity: str) -> bool:
-    """Whether a shard has rows, of its list as it is now, and by these networks."""
+def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Sequence[int]]) -> None:
+    if len(shards_by_settings) < 2:
+        return
+    first = next(iter(shards_by_settings))
+    differing = {name for other in shards_by_settings for name, _, _ in first.contradictions(other)}
+    groups = [
+        f"{' '.join(option(name, settings.facts[name]) for name in IN_ANSWERS if name in differing)} in "
+        f"{first_few(numbers, NAMED)}"
+        for settings, numbers in shards_by_settings.items()
+    ]
+    raise ConfigError(
+        "shard-mixed",
+        f"{folder}: shards answered with different settings ({'; '.join(groups)}), where one answer for the "
+        "whole is wanted; give `fovnet shard survey` again with the option that holds for all, then answer "
+        "the shards that differ.",
+    )
+
+
+def _answered_settings(folder: Path, number: int, identity: str) -> ShardSettings | None:
+    """What a shard was answered with; None unless it has rows of its list as it is now, by these networks and
+    this version."""
     try:
         with shard_rows(folder, number).open(encoding="utf-8") as file:
             head = json.loads(file.readline())
-        return (head["model"], head["list"]) == (identity, checksum(shard_list(folder, number)))
+        wanted = __version__, identity, checksum(shard_list(folder, number))
+        if (head["fovnet"]["version"], head["model"], head["list"]) != wanted:
+            return None
+        return ShardSettings.of(dict.fromkeys(NAMES) | {name: head["settings"][name] for name in IN_ANSWERS})
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +14,13 @@ from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy
 from fovnet.cli.screen import difference_text, measure_text, out, progress_bar, show_table, titled, value_text
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
+from fovnet.evaluate.matching import CONTENT, NAME, PATH_END
 from fovnet.net.jobs.run import finished_search
 from fovnet.net.jobs.search_plan import start_configuration
 from fovnet.words import several
+
+if TYPE_CHECKING:
+    from fovnet.evaluate.answers import Matching
 
 verbs = typer.Typer()
 
@@ -87,7 +91,9 @@ tables have all."""
 
 
 MEASURES = (
-    "Volumes are matched by path, else by volume_id. Measures: slice_error is the share of slices given a "
+    "Volumes are matched by path, else by the content of their files, else by the end of their paths, else "
+    "by a volume_id that is not one of several (T1, T1-2); all but the first are named.\n\n"
+    "Measures: slice_error is the share of slices given a "
     "wrong region, raw by the networks alone, decided in the answer; a slice with a spine is judged by the "
     "spine alone; "
     "slice_error_any_label also counts false labels beside a spine; slice_error_not_dark leaves out slices "
@@ -124,7 +130,7 @@ def examine(
     """Compare the answers of `predict` with a labelled collection; status 3 if labelled volumes have no
     answer."""
     from fovnet.config.regions import vocabulary
-    from fovnet.evaluate.answers import answered_cases, by_name_alone, refuse_other_regions, shown
+    from fovnet.evaluate.answers import Matching, answered_cases, refuse_other_regions, shown
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.writing import write_evaluation
     from fovnet.volume.collection.tables import read_collection
@@ -133,11 +139,13 @@ def examine(
     known = vocabulary(regions)
     refuse_other_regions(answers, known)
     collection = read_collection(truth, known)
-    cases, lacking, beyond = answered_cases(answers, collection, known)
+    matching = Matching.of(answers, collection)
+    cases, lacking, beyond = answered_cases(matching, known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
     # written before anything is printed, since a closed pipe ends the command
     written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})
-    _show_unmatched(lacking, beyond, by_name_alone(answers, collection))
+    _show_unmatched(lacking, beyond)
+    _show_matched_otherwise(matching)
     rows = titled(
         f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status",
         "truth", "predicted", "slices right", "wrong, but empty",
@@ -164,23 +172,35 @@ def examine(
         raise typer.Exit(3)
 
 
-def _show_unmatched(lacking: Sequence[str], beyond: Sequence[str], alone: Sequence[str]) -> None:
-    """Prints labelled volumes without an answer, answers without a labelled volume, and answers matched by
-    name alone."""
+def _show_unmatched(lacking: Sequence[str], beyond: Sequence[str]) -> None:
+    """Prints labelled volumes without an answer, and answers without a labelled volume."""
     if lacking:
         counted = several(len(lacking), "labelled volume")
-        out.print(f"{counted} without an answer (set aside, or not given): {', '.join(lacking)}")
+        out.print(
+            f"{counted} without an answer (set aside, not given, or only one of the same name on another "
+            f"file): {', '.join(lacking)}"
+        )
     if beyond:
-        out.print(
-            f"{several(len(beyond), 'answer')} for no labelled volume, by path or volume_id: "
-            f"{', '.join(beyond)}"
-        )
-    if alone:
-        counted = several(len(alone), "volume")
-        out.print(
-            f"{counted} matched by name only, answered from another file than the labelled one: "
-            f"{', '.join(alone)}"
-        )
+        out.print(f"{several(len(beyond), 'answer')} for no labelled volume: {', '.join(beyond)}")
+
+
+OTHERWISE = {
+    CONTENT: "matched by content, a copy of the labelled file at another path",
+    PATH_END: "matched by the end of the path, as in an archive that was moved; the files were not compared",
+    NAME: "matched by name alone, answered from another file than the labelled one, perhaps another "
+          "person's; look whether they belong together",
+}
+
+
+def _show_matched_otherwise(matching: Matching) -> None:
+    """Prints the volumes that are not matched by path: those by content by name, others with both paths."""
+    for kind, sentence in OTHERWISE.items():
+        matches = [match for match in matching.matches if match.by == kind]
+        if not matches:
+            continue
+        separator = ", " if kind == CONTENT else "; "
+        words = (match.volume_id if kind == CONTENT else match.paths for match in matches)
+        out.print(f"{several(len(matches), 'volume')} {sentence}: {separator.join(words)}")
 
 
 def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:

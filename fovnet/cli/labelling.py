@@ -61,9 +61,10 @@ def label(
     refuse_without_packages()
     from fovnet.label.desk import Desk
     from fovnet.label.readings import BLIND, OPEN, THIRD
-    from fovnet.label.starts import gathered, refused
+    from fovnet.label.starts import gathered, refuse_out_in_starts, refused
 
     _refuse_odd(reader, order, blind=blind, third=third)
+    refuse_out_in_starts(out_folder, starts)
     known = vocabulary(regions)
     with progress_bar("reading", "answers") as advance:
         items = gathered(starts, known, advance)
@@ -86,8 +87,12 @@ def label(
     except KeyboardInterrupt:
         pass
     finally:
-        _show_progress(desk.progress(), f"left; tables: {out_folder / 'regions.tsv'}")
+        told = desk.progress()
+        _show_progress(told, f"left; tables: {out_folder / 'regions.tsv'}")
         desk.close()
+    if told["unwritten"]:
+        err.print(f"{told['unwritten']}; the same command writes them")
+        raise typer.Exit(3)
 
 
 def _show_progress(told: dict[str, Any], ending: str) -> None:

@@ -118,14 +118,12 @@ ConfigFile = Annotated[
 WITHOUT_HELP = (
     "A feature to leave out, such as masks; may be repeated. An unknown name lists all features."
 )
-ModelFolder = Annotated[
-    Path | None,
-    GivenBy(
-        help="The ensemble folder of a workflow run or of `fovnet adapt`; default: the networks that come "
-             "with the package.",
-        show_default=False,
-    ),
-]
+MODEL = GivenBy(
+    help="The ensemble folder of a workflow run or of `fovnet adapt`; default: the networks that come with "
+         "the package.",
+    show_default=False,
+)
+ModelFolder = Annotated[Path | None, MODEL]
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 Answers = Annotated[Path, Given(help="The folder that `fovnet predict --out` wrote.")]
 Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
@@ -135,19 +133,24 @@ INCLUDE_HELP = (
 )
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Engine = Annotated[str, typer.Option(help=ENGINE_HELP)]
-Include = Annotated[str, typer.Option(help=INCLUDE_HELP)]
-Pictures = Annotated[bool, typer.Option(help="Draw a picture of every volume.")]
-Pages = Annotated[bool, typer.Option(help="Write a page for every volume, and index.html, which lists them.")]
-Faces = Annotated[
-    bool,
-    typer.Option(
-        help="--no-faces covers slices that may show a head (probability 2 % or more) in pictures and pages, "
-             "and deletes uncovered ones of earlier runs."
-    ),
-]
-ShowIds = Annotated[
-    bool, typer.Option("--show-ids", help="Write real ids of patient, study and series to found.tsv.")
-]
+INCLUDE = typer.Option(help=INCLUDE_HELP)
+PICTURES = typer.Option(help="Draw a picture of every volume.")
+PAGES = typer.Option(help="Write a page for every volume, and index.html, which lists them.")
+FACES = typer.Option(
+    help="--no-faces covers slices that may show a head (probability 2 % or more) in pictures and pages, and "
+         "deletes uncovered ones of earlier runs."
+)
+SHOW_IDS = typer.Option(
+    "--show-ids/--no-show-ids", help="Write real ids of patient, study and series to found.tsv."
+)
+Include = Annotated[str, INCLUDE]
+ShowIds = Annotated[bool, SHOW_IDS]
+Pictures = Annotated[bool, PICTURES]
+Pages = Annotated[bool, PAGES]
+FacesOrAsBefore = Annotated[bool | None, FACES]
+OF_A_STEP = ("paths", "out_folder", "device", "engine", "workers")
+"""Options of `predict` that change neither answers nor pictures; each other one is a setting of the whole, a
+field of `ShardSettings`."""
 Readers = Annotated[
     int,
     typer.Option(

@@ -14,7 +14,7 @@ from rich.table import Table
 from fovnet.cli.options import (
     Device,
     Engine,
-    Faces,
+    FacesOrAsBefore,
     FolderOut,
     Given,
     Include,
@@ -27,7 +27,8 @@ from fovnet.cli.options import (
     model_folder,
 )
 from fovnet.cli.screen import err, out, progress_bar
-from fovnet.records import BLANKED
+from fovnet.own_files import is_our_json
+from fovnet.records import BLANKED, read_json
 from fovnet.report.pages import predictions
 from fovnet.words import several
 
@@ -44,7 +45,8 @@ PATHS_AND_ANSWERS = (
     "Give volumes as files, folders, trees or zip archives. If one of these holds several volumes, "
     "PLACE#DIGITS names one (see found.tsv).\n\n"
     "An answer is kept while its file's path and content, the model, fovnet's version and --no-faces are the "
-    "same; spans.tsv and answers.tsv are written when all volumes are answered. Volumes are named after "
+    "same; a run that is told neither --faces nor --no-faces covers what an earlier one into the same folder "
+    "covered. spans.tsv and answers.tsv are written when all volumes are answered. Volumes are named after "
     "their files; if several are called t1, the later ones become t1-2, t1-3. A later run's t1 replaces an "
     "earlier one's: give each batch its own folder. --workers reads ahead within 4 "
     "GiB.\n\n"
@@ -65,7 +67,7 @@ def predict(
     device: Device = "auto",
     pictures: Pictures = True,
     pages: Pages = True,
-    faces: Faces = True,
+    faces: FacesOrAsBefore = None,
     include: Include = "",
     show_ids: ShowIds = False,
     workers: Readers = 1,
@@ -81,8 +83,9 @@ def predict(
     networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
     found = find(paths, wanted, show_ids=show_ids)
     named = _named(found.sources)
-    drawn = {"pictures": pictures, "pages": pages, "faces": faces}
     with predictions.claimed(out_folder) as refuse_gone:
+        shows_faces = not _covers_as_before(out_folder, named) if faces is None else faces
+        drawn = {"pictures": pictures, "pages": pages, "faces": shows_faces}
         predictions.write_found(out_folder, found.series, show_ids=show_ids)
         show_found(out_folder, found, wanted)
         rows = answered(out_folder, named, networks, workers, [volume_id for volume_id, _ in named], **drawn)
@@ -171,6 +174,23 @@ def _kept(
             f"kept from an earlier run: the answers on {len(kept):,} of {several(len(named), 'volume')}"
         )
     return kept
+
+
+def _covers_as_before(folder: Path, named: list[tuple[str, Source]]) -> bool:
+    """Whether an earlier run covered faces of one of these volumes; prints so, as a run that goes on without
+    its option would uncover them."""
+    paths = (folder / f"{volume_id}.json" for volume_id, _ in named)
+    if not any(is_our_json(path) and _says_covered(path) for path in paths):
+        return False
+    err.print(f"{folder}: faces are covered, as an earlier run was told with --no-faces; --faces shows them")
+    return True
+
+
+def _says_covered(path: Path) -> bool:
+    try:
+        return read_json(path).get("faces") is False
+    except (OSError, ValueError):
+        return False
 
 
 def _show_replaced(folder: Path, fresh: list[tuple[str, Source]]) -> None:

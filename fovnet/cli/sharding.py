@@ -3,39 +3,48 @@ by itself, the answers merged."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fovnet.cli.options import (
+    INCLUDE,
+    MODEL,
+    PAGES,
+    PICTURES,
+    SHOW_IDS,
     Device,
     Engine,
-    Faces,
+    FacesOrAsBefore,
     FolderOut,
     Given,
-    Include,
-    ModelFolder,
-    Pages,
-    Pictures,
     Readers,
-    ShowIds,
     folder_to_fill,
     kinds_included,
     model_folder,
 )
 from fovnet.cli.predicting import answered, conclude, show_failures, show_found
 from fovnet.cli.screen import err, out
-from fovnet.words import several
+from fovnet.volume.sources.shard_settings import SHIPPED, ShardSettings, option
+from fovnet.words import first_few, several
 
 shard = typer.Typer(
     no_args_is_help=True,
     help="Predict an archive shard by shard, anywhere and in any order; workflow/predict.smk gives these "
-    "commands.  Tables and index are those of `fovnet predict`.",
+    "commands.  Tables and index are those of `fovnet predict`.\n\nWhat holds for the whole (networks, "
+    "pictures, pages, faces, what is included) is told the survey, and the other steps inherit it.",
 )
 Surveyed = Annotated[
     Path, Given(help="The folder that `fovnet shard survey --out` named.", callback=folder_to_fill)
 ]
+# None: not told, and so inherited
+Model = Annotated[Path | None, MODEL]
+Included = Annotated[str | None, INCLUDE]
+Ids = Annotated[bool | None, SHOW_IDS]
+Pictures = Annotated[bool | None, PICTURES]
+Pages = Annotated[bool | None, PAGES]
 
 
 @shard.command("survey")
@@ -43,19 +52,27 @@ def survey(
     paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
     out_folder: Annotated[Path, FolderOut("--out", help="Where the shards are listed, and answers written.")],
     volumes: Annotated[int, typer.Option(min=1, help="Volumes in a shard, on average.")] = 200,
-    include: Include = "",
-    show_ids: ShowIds = False,
-    faces: Faces = True,
+    model: Model = None,
+    include: Included = None,
+    show_ids: Ids = None,
+    pictures: Pictures = None,
+    pages: Pages = None,
+    faces: FacesOrAsBefore = None,
 ) -> None:
     """List the volumes of an archive, and cut the list into shards of about equal work.  Given again, new
-    volumes make new shards, and no other list changes but of what was changed or removed."""
+    volumes make new shards, no other list changes but of what was changed or removed, and options that are
+    not given stay as they were."""
     from fovnet.acts import shards
     from fovnet.volume.sources.discovery import find
 
-    wanted = kinds_included(include)
-    found = find(paths, wanted, show_ids=show_ids)
-    made, fresh, gone = shards.surveyed(found, out_folder, volumes, wanted, show_ids=show_ids, faces=faces)
+    kinds = None if include is None else tuple(sorted(kinds_included(include)))
+    told = ShardSettings(_model_named(model), kinds, show_ids, pictures, pages, faces)
+    settings = shards.kept_settings(out_folder, told)
+    wanted = [*(settings.include or ())]
+    found = find(paths, wanted, show_ids=bool(settings.show_ids))
+    made, fresh, gone = shards.surveyed(found, out_folder, volumes, settings)
     show_found(out_folder, found, wanted)
+    _show_kept(out_folder, settings, told)
     counted = f"{several(made.volumes, 'volume')} of {made.bytes / 1e6:,.0f} MB"
     changes = f"{fresh:,} of them new" + (f", {gone:,} gone since the last survey" if gone else "")
     out.print(f"{counted}, {changes}: {several(len(made.shards), 'shard')} in {out_folder}")
@@ -65,11 +82,11 @@ def survey(
 def answer(
     out_folder: Surveyed,
     number: Annotated[int, typer.Option("--shard", min=0, help="Which shard to answer.")],
-    model: ModelFolder = None,
+    model: Model = None,
     device: Device = "auto",
-    pictures: Pictures = True,
-    pages: Pages = True,
-    faces: Faces = True,
+    pictures: Pictures = None,
+    pages: Pages = None,
+    faces: FacesOrAsBefore = None,
     workers: Readers = 1,
     engine: Engine = "auto",
 ) -> None:
@@ -80,13 +97,16 @@ def answer(
     from fovnet.machine.allocation import keep_freed_memory
 
     keep_freed_memory()
+    told = ShardSettings(_model_named(model), pictures=pictures, pages=pages, faces=faces)
     with shards.taken(out_folder, number) as named:
-        networks = load(model_folder(model), device, engine=engine)
+        settings = shards.inherited_settings(out_folder, told)
+        networks = load(_folder_of(settings), device, engine=engine)
         rows = answered(
-            out_folder, named, networks, workers, None, pictures=pictures, pages=pages, faces=faces
+            out_folder, named, networks, workers, None, pictures=bool(settings.pictures),
+            pages=bool(settings.pages), faces=bool(settings.faces),
         )
         volumes = [rows[volume_id] for volume_id, _ in named]
-        shards.finished(out_folder, number, volumes, networks.identity)
+        shards.finished(out_folder, number, volumes, networks.identity, settings)
     refused, _ = show_failures((row for one in volumes for row in one.spans), ())
     out.print(f"shard {number}: {several(len(named), 'volume')}, {refused} refused")
     if refused:
@@ -94,12 +114,48 @@ def answer(
 
 
 @shard.command("merge")
-def merge(out_folder: Surveyed, model: ModelFolder = None, pages: Pages = True) -> None:
+def merge(out_folder: Surveyed, model: Model = None, pages: Pages = None) -> None:
     """Write spans.tsv, answers.tsv and index.html over all shards, byte for byte as one `fovnet predict`."""
     from fovnet.acts import shards
     from fovnet.decision.ensemble import load
 
-    made = shards.merged(out_folder, load(model_folder(model), "cpu"), pages=pages)
+    told = ShardSettings(_model_named(model), pages=pages)
+    networks = load(_folder_of(shards.inherited_settings(out_folder, told)), "cpu")
+    made = shards.merged(out_folder, networks, told)
     if not made.by_region:
         err.print("these networks were tuned by an earlier fovnet: no answers region by region")
-    conclude(out_folder, made.volumes, made.refused, made.unread, made.by_region, pages)
+    if made.changed:
+        counted = f"{several(len(made.changed), 'volume')} ({first_few(made.changed)})"
+        err.print(
+            f"{counted} changed or gone since they were answered: the tables tell what their files showed "
+            "before; survey, answer and merge again"
+        )
+    conclude(out_folder, made.volumes, made.refused, made.unread, made.by_region, made.pages)
+
+
+def _model_named(model: Path | None) -> str | None:
+    """The networks as a survey keeps them, whatever folder a later step is started in.  Raises ModelError for
+    a folder without networks, before an archive is listed."""
+    from fovnet.decision.ensemble import facts_of
+
+    if model is None:
+        return None
+    if str(model) == SHIPPED and not model.exists():
+        return SHIPPED
+    facts_of(model)
+    return os.path.abspath(model)       # noqa: PTH100  (resolve would follow links)
+
+
+def _folder_of(settings: ShardSettings) -> Path:
+    return model_folder(Path(settings.model or SHIPPED))
+
+
+def _show_kept(folder: Path, settings: ShardSettings, told: ShardSettings) -> None:
+    """Prints what an earlier survey was told and this one was not."""
+    kept = [
+        option(name, value)
+        for name, value in settings.facts.items()
+        if value is not None and getattr(told, name) is None
+    ]
+    if kept:
+        err.print(f"{folder}: kept from the survey before: {' '.join(kept)}")

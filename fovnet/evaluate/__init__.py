@@ -3,6 +3,7 @@
     cases         what an evaluation is made from: volumes with truth, probabilities, decisions
     reading       cases of a run, from disk
     answers       cases of `fovnet predict`, with the labels of a collection
+    matching      which answer belongs to which labelled volume
     finished_run  the evaluation of a run, from its results folder
     evaluation    every measure, and the rows behind it
     measures      a number with its denominator and interval

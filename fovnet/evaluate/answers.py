@@ -4,9 +4,9 @@ that it was not made from.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,70 +18,63 @@ from fovnet.decision.fitting.tuning import right
 from fovnet.decision.kept import unchanged
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case, refused_case
+from fovnet.evaluate.matching import PATH, Match, is_there, match_answers
 from fovnet.evaluate.reading import fields_of
 from fovnet.evaluate.slices import predicted_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.tables import Collection, RegionRow, VolumeRow, truth_at
-from fovnet.volume.dicom.address import split_address
 from fovnet.volume.slices.stack import edges_of
 from fovnet.volume.sources.source import source_of
 
 
-def answered_cases(
-    answers: Path, collection: Collection, vocabulary: Vocabulary
-) -> tuple[list[Case], list[str], list[str]]:
+@dataclass(frozen=True)
+class Matching:
+    """The answers in a folder, and which of them belong to the labelled volumes of a collection."""
+
+    folder: Path
+    collection: Collection
+    answers: Sequence[Mapping[str, Any]]
+    matches: Sequence[Match]
+
+    @classmethod
+    def of(cls, folder: Path, collection: Collection) -> Matching:
+        """From disk.  Raises CollectionError as `read_facts`."""
+        answers = read_facts(folder)
+        return cls(folder, collection, answers, match_answers(collection, answers))
+
+
+def answered_cases(matching: Matching, vocabulary: Vocabulary) -> tuple[list[Case], list[str], list[str]]:
     """One case per labelled volume that has an answer, in the collection's order; the names of the labelled
     volumes without an answer; and the names of the answers on volumes that are not labelled.
 
-    An answer belongs to the labelled volume whose file it was computed on, or if there is none, to the one of
-    the same name.  Raises CollectionError if no volume is labelled, if `answers` holds none of the labelled
-    volumes, if an answer is in other classes, or if its file has changed since.
+    Raises CollectionError if no volume is labelled, if there is no answer on any of the labelled volumes, if
+    an answer is in other classes, or if its file has changed since.
     """
-    by_path, by_name = _read(answers)
-    labelled = [row for row in collection.volumes if collection.regions.get(row.volume_id)]
-    files = {_real(row.path) for row in labelled}
-    named = {name: answer for name, answer in by_name.items() if _real(Path(answer["path"])) not in files}
-    found = [by_path.get(_real(row.path)) or named.get(row.volume_id) for row in labelled]
-    if not labelled:
+    collection, matches = matching.collection, matching.matches
+    if not matches:
         raise CollectionError(
             "collection-unlabelled",
             f"{collection.path}: no labelled volume; wanted is a regions.tsv beside it, with the true "
             "regions.",
         )
-    if not any(found):
+    if not any(match.answer for match in matches):
         raise CollectionError(
             "answers-lacking",
-            f"{answers}: no answer for any of the {len(labelled)} labelled volumes of "
-            f"{collection.path}. Predict them into this folder first.",
+            f"{matching.folder}: no answer for any of the {len(matches)} labelled volumes of "
+            f"{collection.path}, by path, content, end of path, or a name that is not one of several. "
+            "Predict them into this folder first.",
         )
-    pairs = list(zip(labelled, found, strict=True))
-    for row, answer in pairs:
-        if answer and _real(Path(answer["path"])) == _real(row.path):
-            _refuse_stale(row, answer)
-    cases = [
-        _case(row, answer, collection.regions[row.volume_id], vocabulary) for row, answer in pairs if answer
-    ]
-    used = {answer["volume_id"] for answer in found if answer}
-    return (
-        cases, [row.volume_id for row, answer in pairs if not answer],
-        [name for name in by_name if name not in used],
-    )
-
-
-def by_name_alone(answers: Path, collection: Collection) -> list[str]:
-    """The labelled volumes whose answer has their name, but was computed on another file of another content:
-    a converted copy, or another subject's scan, which cannot be distinguished.  Labelled files that no longer
-    exist are not checked."""
-    by_path, by_name = _read(answers)
-    labelled = [
-        row
-        for row in collection.volumes
-        if collection.regions.get(row.volume_id) and _real(row.path) not in by_path
-    ]
-    pairs = [(row, by_name[row.volume_id].get("file")) for row in labelled if row.volume_id in by_name]
-    there = [(row, file) for row, file in pairs if file and _is_there(row)]
-    return [row.volume_id for row, file in there if not unchanged(source_of(row.path), file)]
+    cases = []
+    for match in matches:
+        if match.by == PATH:
+            _refuse_stale(match.row, match.answer)
+        if match.answer:
+            cases.append(_case(match.row, match.answer, collection.regions[match.volume_id], vocabulary))
+    used = {match.answer["volume_id"] for match in matches if match.answer}
+    lacking = [match.volume_id for match in matches if not match.answer]
+    beyond = [answer["volume_id"] for answer in matching.answers if answer["volume_id"] not in used]
+    return cases, lacking, beyond
 
 
 def read_facts(
@@ -99,6 +92,11 @@ def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
     """As `read_facts`, one JSON at a time: a caller that needs only the first does not read a hundred
     thousand."""
     file = answers / TABLE
+    if not answers.is_dir():
+        seen = "a file" if answers.exists() else "no such folder"
+        raise CollectionError(
+            "answers-missing", f"{answers}: {seen}; give the folder that `fovnet predict --out` wrote."
+        )
     try:
         names = dict.fromkeys(row["volume_id"] for row in read_tsv(file, strict=True))
         if not names:
@@ -144,34 +142,19 @@ def _refuse_classes(facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
         )
 
 
-def _read(answers: Path) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
-    """The answers by the file they were computed on, and by name."""
-    facts = read_facts(answers)
-    return {_real(Path(one["path"])): one for one in facts}, {one["volume_id"]: one for one in facts}
-
-
-def _real(path: Path) -> str:
-    """The path with links resolved; Path.resolve would fail on links that form a cycle."""
-    return os.path.realpath(path)
-
-
-def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any]) -> None:
+def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any] | None) -> None:
     """Raises CollectionError "answers-stale" if the file has been replaced since the answer: labels and
     answer are of different volumes.
 
     Its content is read only if its size or modification time differ; a file that no longer exists is not
     checked.
     """
-    if answer.get("file") and _is_there(row) and not unchanged(source_of(row.path), answer["file"]):
+    if answer and answer.get("file") and is_there(row) and not unchanged(source_of(row.path), answer["file"]):
         raise CollectionError(
             "answers-stale",
             f"{row.volume_id}: {row.path} is another file than the one that was answered. Predict it "
             "again into that folder: what is as it was is kept.",
         )
-
-
-def _is_there(row: VolumeRow) -> bool:
-    return split_address(row.path)[0].exists()
 
 
 def _case(

@@ -94,8 +94,8 @@ def _volumes(path: Path) -> dict[str, Volume]:
     except (OSError, ValueError, KeyError, TypeError):
         raise CollectionError(
             "compare-missing",
-            f"{path}: has no readable {FILE}; give the folder `evaluation` of a workflow run, or its "
-            "results folder",
+            f"{path}: has no readable {FILE}; give the folder `evaluation` of a workflow run, its results "
+            "folder, or the folder that `fovnet examine --out` wrote",
         ) from None
 
 

@@ -1,7 +1,7 @@
 """What the page asks of a labelling: the volumes one after another, actions on them, and how far it is.
 
-Every answer begins with what other processes have written meanwhile; every action is in the log, and in the
-tables, before it is answered.
+Every answer begins with what other processes have written meanwhile; every action is in the log before it is
+answered, and in the tables as soon as these can be written.
 """
 
 from __future__ import annotations
@@ -45,12 +45,17 @@ from fovnet.label.readings import (
     independent,
     is_disputed,
 )
-from fovnet.label.starts import Item
+from fovnet.label.starts import Item, Predicted
 from fovnet.label.tables import Lines, lines_of, refuse_tables_of_others, write_labels, write_volumes
 from fovnet.regions import LANDMARKS, MEANINGS, Vocabulary
 from fovnet.volume.collection.tables import read_collection
 
 AHEAD = 4               # volumes read ahead of the one that is looked at
+OTHER_PREDICTED = (
+    "this file is another than the one that was predicted, so no prediction is offered: give `fovnet "
+    "predict` again"
+)
+OTHER_LABELLED = "a label of this volume was made on another file than this one, and is not offered"
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,8 @@ class Desk:
         self.book, self._lock = Book(vocabulary), Lock()
         self._far: dict[str, Far] = {}
         self._wrong: Measure | None = None
+        self._saved: dict[str, dict[str, Any]] = {}     # the last action of this process on each volume
+        self.unwritten = ""             # why the tables lag behind the log, in a sentence
         try:
             self._open(items)
         except BaseException:
@@ -104,7 +111,8 @@ class Desk:
             return self._facts(index, item, seen) | self._state(index, seen)
 
     def act(self, session: str, index: int, action: Action) -> dict[str, Any]:
-        """The volume after an action, how far all is, and the next volume.
+        """The volume after an action, how far all is, and the next volume.  An action that is sent again, as
+        its answer did not arrive, is not done twice.
 
         Raises Changed if somebody else changed the volume, CollectionError "label-unlawful" for a label that
         is none, "label-action" for an action that is none.
@@ -113,12 +121,10 @@ class Desk:
         fact = self._fact(session, item.row.volume_id, action, seen)
         with self._lock, self.log.held():
             self._follow()
+            if action.act == SHOWN or not self._is_repeated(fact, action):
+                self._save(fact, action)
             if action.act != SHOWN:
-                self._refuse_changed(item.row.volume_id, action)
-            self.log.append(fact)
-            self._follow()
-            if action.act != SHOWN:
-                self._write()
+                self._write_when_possible()
             told = {} if action.act == SHOWN else {"progress": self._progress()}
             state = self._state(index, seen) | told | {"next": self._next(session, index)}
         if action.act == SHOWN:         # another action is answered before the processor is needed for this
@@ -135,9 +141,12 @@ class Desk:
         return found
 
     def progress(self) -> dict[str, Any]:
-        """How many volumes are done, by whom, and how wrong the networks were on them."""
+        """How many volumes are done, by whom, how wrong the networks were on them, and why the tables lag
+        behind, if they do."""
         with self._lock, self.log.held():
             self._follow()
+            if self.unwritten:
+                self._write_when_possible()
             return self._progress()
 
     def listed(self) -> list[tuple[int, str, str]]:
@@ -224,6 +233,16 @@ class Desk:
             subjects = [one.row.subject_id for one in self.items]
             self._wrong = _wrong_of(subjects, [self._far[one.row.volume_id] for one in self.items])
 
+    def _write_when_possible(self) -> None:
+        """Writes the tables.  Where they cannot be written, the action is saved all the same, as it is in the
+        log, from which they are made at the next action, the next look at the progress, or the next start."""
+        try:
+            self._write()
+            self.unwritten = ""
+        except OSError as fault:
+            reason = f"{fault.filename or self.out}: {fault.strerror}"
+            self.unwritten = f"saved; the tables follow when there is room ({reason})"
+
     def _write(self) -> None:
         write_labels(self.out, [self._far[one.row.volume_id].lines for one in self.items])
 
@@ -236,7 +255,23 @@ class Desk:
         if action.extents is not None:
             label = lawful((Extent(*one) for one in action.extents), seen.grid.slices, self.vocabulary)
             fact["extents"] = [list(one) for one in label]
+            fact["checksum"] = seen.checksum
         return fact if action.words is None else fact | {"words": action.words}
+
+    def _save(self, fact: dict[str, Any], action: Action) -> None:
+        """Puts an action into the log and takes it in.  Raises Changed."""
+        if action.act != SHOWN:
+            self._refuse_changed(fact["volume_id"], action)
+            self._saved[fact["volume_id"]] = fact
+        self.log.append(fact)
+        self._follow()
+
+    def _is_repeated(self, fact: dict[str, Any], action: Action) -> bool:
+        """Whether the last change of a volume is this action, from the same window."""
+        volume_id = fact["volume_id"]
+        last = self._saved.get(volume_id, {})
+        is_next = self.book.revision(volume_id, self.reader, self.mode) == action.revision + 1
+        return is_next and last | {"time": ""} == fact | {"time": ""}
 
     def _refuse_changed(self, volume_id: str, action: Action) -> None:
         if self.book.revision(volume_id, self.reader, self.mode) != action.revision:
@@ -283,15 +318,42 @@ class Desk:
 
     def _facts(self, index: int, item: Item, seen: Shown) -> dict[str, Any]:
         """What stays the same of a volume while it is labelled."""
-        told = item.predicted if self.mode != BLIND else None
+        told = self._prediction(item, seen)
+        message = self._doubts(item, seen)
         return {
             "index": index, "volume_id": item.row.volume_id, "subject_id": item.row.subject_id,
             "attributes": {} if self.mode == BLIND else dict(item.row.attributes),
-            "message": told.message if told else "",
+            "message": message,
             "predicted": _listed(told.extents) if told else None, "fault": seen.fault,
             "notes": seen.notes, "cuts": seen.cuts, "across": ACROSS, "cut_of": seen.cut_of,
             "side_mm": seen.side_mm, "grid": asdict(seen.grid),
         }
+
+    def _prediction(self, item: Item, seen: Shown) -> Predicted | None:
+        """What is predicted of the file that is seen; blind, nothing."""
+        predicted = item.predicted
+        if self.mode == BLIND or predicted is None or predicted.checksum != seen.checksum:
+            return None
+        return predicted
+
+    def _doubts(self, item: Item, seen: Shown) -> str:
+        """What is in doubt, in sentences: the file, where it is another than was predicted or labelled, and
+        the prediction."""
+        pages = self.book.pages(item.row.volume_id)
+        told = self._prediction(item, seen)
+        sentences = []
+        if self.mode != BLIND and item.predicted and not told and not seen.fault:
+            sentences.append(OTHER_PREDICTED)
+        labels = [
+            reading.now
+            for reader, reading in pages.readings.items()
+            if self.mode != BLIND or reader == self.reader
+        ]
+        if not seen.fault and any(label and not label.is_of(seen.checksum) for label in labels):
+            sentences.append(OTHER_LABELLED)
+        if told and told.message:
+            sentences.append(told.message)
+        return "; ".join(sentences)
 
     def _state(self, index: int, seen: Shown) -> dict[str, Any]:
         """What changes."""
@@ -300,7 +362,8 @@ class Desk:
         own = pages.readings.get(self.reader, Reading())
         beside = self._beside(pages)
         begun = self._begin(item, beside, seen)
-        label = own.now.extents if own.now and own.now.is_read else begun
+        is_own = own.now and own.now.is_read and own.now.is_of(seen.checksum)
+        label = own.now.extents if own.now and is_own else begun
         return {
             "extents": _listed(label), "begun": _listed(begun), "mark": own.now.mark if own.now else "",
             "comment": own.now.comment if own.now else "", "revision": self.revision(index),
@@ -326,12 +389,13 @@ class Desk:
 
     def _begin(self, item: Item, beside: dict[str, State], seen: Shown) -> Extents:
         """The label to begin with: the latest that others read, else the prediction; blind, none."""
-        read = [one for one in beside.values() if one.mark == DONE]
+        read = [one for one in beside.values() if one.mark == DONE and one.is_of(seen.checksum)]
         if read:
             return max(read, key=lambda one: one.at).extents
-        if item.predicted is None or self.mode == BLIND:
+        predicted = self._prediction(item, seen)
+        if predicted is None:
             return ()
-        return mended(item.predicted.extents, seen.grid.slices, self.vocabulary)
+        return mended(predicted.extents, seen.grid.slices, self.vocabulary)
 
     def _progress(self) -> dict[str, Any]:
         far = [*self._far.values()]
@@ -340,6 +404,7 @@ class Desk:
         return {
             "volumes": len(far), "done": done, "left": len(far) - done, "readers": dict(sorted(by.items())),
             "wrong": asdict(self._wrong) if self._wrong else None, "is_random": self._order == "random",
+            "unwritten": self.unwritten,
         }
 
 
@@ -378,6 +443,7 @@ def _wrong_slices(one: Item, pages: Pages, vocabulary: Vocabulary) -> tuple[int,
         label
         for name, label in pages.finished().items()
         if label.mark == DONE and name != GIVEN and label.mode != BLIND
+        and one.predicted and label.is_of(one.predicted.checksum)
     ]
     if not read or pages.grid is None or one.predicted is None:
         return None

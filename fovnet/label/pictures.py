@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.drawing.raster import contact_sheet, jpeg
-from fovnet.errors import FovnetError
+from fovnet.errors import FovnetError, VolumeError
 from fovnet.label.law import Grid, grid_between
 from fovnet.unforeseen import internal
 from fovnet.volume.intensity import window
@@ -41,6 +41,7 @@ class Shown:
     sheet    JPEG of its cuts, ACROSS side by side, from the feet on;  cut_of  (n,) the cut of each slice
     side_mm  of a cut, which is square;  notes  what was done while reading
     fault    why it cannot be shown, in a sentence; all else is empty then
+    checksum  SHA-256 of what was read
     """
 
     sheet: bytes = b""
@@ -50,6 +51,7 @@ class Shown:
     grid: Grid = NO_SLICES
     notes: tuple[str, ...] = ()
     fault: str = ""
+    checksum: str = ""
 
 
 class Whole(NamedTuple):
@@ -94,7 +96,11 @@ class Pictures:
 
     def slice(self, index: int, at: int) -> tuple[bytes, float]:
         """JPEG of one slice as acquired, counted as labels count, and how many times as wide as high it is;
-        windowed as the volume is.  Raises VolumeError as reading does."""
+        windowed as the volume is.
+
+        Raises VolumeError as reading does, and "volume-changed" where the file is another than that of the
+        cuts.
+        """
         whole = self._originals.submit(self._read_whole, index).result()
         plane = whole.grey[::-1, ::-1, whole.plane_of[at]].T
         return jpeg(plane, 92), whole.wide_to_high
@@ -107,7 +113,14 @@ class Pictures:
     def _read_whole(self, index: int) -> Whole:
         if self._whole is None or self._whole[0] != index:
             self._whole = None                          # two at once might not fit
-            self._whole = index, _whole(to_ras(read(source_of(self._paths[index]))))
+            source = source_of(self._paths[index])
+            if source.checksum != self.of(index).checksum:
+                raise VolumeError(
+                    "volume-changed",
+                    f"{source.path}: another file now than when its cuts were read; start `fovnet label` "
+                    "again",
+                )
+            self._whole = index, _whole(to_ras(read(source)))
         return self._whole[1]
 
     def _give_up(self) -> None:
@@ -158,4 +171,5 @@ def _shown(stack: SliceStack) -> Shown:
     return Shown(
         jpeg(contact_sheet(stack.pixels, ACROSS), QUALITY), len(stack.pixels), tuple(cut_of.tolist()),
         stack.side_mm, grid_between(float(edges[0]), float(edges[-1]), slices), stack.notes,
+        checksum=stack.checksum,
     )

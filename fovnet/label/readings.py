@@ -40,6 +40,7 @@ class State:
 
     is_read  whether the regions are the reader's: one that was only skipped or commented on has none yet,
              and still begins with what is predicted
+    checksum  SHA-256 of what the reader saw; "" of labels that a volume came with
     """
 
     extents: Extents = ()
@@ -50,6 +51,11 @@ class State:
     seconds: float = 0.0
     actions: int = 0
     is_read: bool = False
+    checksum: str = ""
+
+    def is_of(self, checksum: str) -> bool:
+        """Whether its regions are of the file that has this checksum, as far as is known."""
+        return not self.is_read or self.checksum in ("", checksum)
 
     @property
     def is_finished(self) -> bool:
@@ -166,7 +172,8 @@ def _after(before: State, action: Mapping[str, Any], at: float, seconds: float, 
     act = action["act"]
     changed = replace(before, mode=action["mode"], at=at)
     if "extents" in action:
-        changed = replace(changed, extents=tuple(Extent(*one) for one in action["extents"]), is_read=True)
+        extents = tuple(Extent(*one) for one in action["extents"])
+        changed = replace(changed, extents=extents, is_read=True, checksum=action.get("checksum", ""))
     if "words" in action:
         changed = replace(changed, comment=action["words"])
     if act in (DONE, SKIPPED, ASIDE):

@@ -27,6 +27,7 @@ class Predicted:
     probabilities  that each region is shown;  agreement of the networks;  novelty, small where it is unlike
                    what they learned from; None where not known
     grid           its slices; None if it was straightened, and labels count other slices than were predicted
+    checksum       SHA-256 of what was predicted
     """
 
     extents: Extents
@@ -35,6 +36,7 @@ class Predicted:
     agreement: float | None = None
     novelty: float | None = None
     grid: Grid | None = None
+    checksum: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,11 @@ def gathered(
         elif (start / "volumes.tsv").is_file() or start.is_file():
             items = _tables(start, vocabulary)
         else:
+            seen = "holds neither" if start.exists() else "no such folder"
             raise CollectionError(
                 "label-start",
-                f"{start}: neither answers (spans.tsv of `fovnet predict`) nor tables (volumes.tsv of a "
-                "collection); give a folder of either kind",
+                f"{start}: {seen}; wanted are answers (spans.tsv of `fovnet predict`) or tables (volumes.tsv "
+                "of a collection); give a folder of either kind",
             )
         for item in items:
             found.add(item)
@@ -106,9 +109,22 @@ def gathered(
 
 
 def refused(starts: Sequence[Path]) -> int:
-    """The number of volumes in folders of answers that could not be read, and so cannot be labelled."""
+    """The number of volumes in folders of answers that could not be read, and so cannot be labelled; one that
+    several folders have counts once."""
     tables = [start / SPANS for start in starts if is_our_table(start / SPANS)]
-    return sum(row["status"] == "refused" for table in tables for row in read_tsv(table))
+    rows = (row for table in tables for row in read_tsv(table) if row["status"] == "refused")
+    return len({_full(Path(row["path"])) for row in rows})
+
+
+def refuse_out_in_starts(out: Path, starts: Sequence[Path]) -> None:
+    """Raise CollectionError "label-out-in-answers" if `out` is one of the folders of answers: tables of both
+    kinds would lie mixed there, and a later `fovnet predict` would be told that they are not its own."""
+    same = [start for start in starts if start.is_dir() and is_our_table(start / SPANS)]
+    if any(start.resolve() == out.resolve() for start in same):
+        raise CollectionError(
+            "label-out-in-answers",
+            f"--out {out}: is a folder of answers, where a folder for labels is wanted; give another one",
+        )
 
 
 def _tables(start: Path, vocabulary: Vocabulary) -> Iterable[Item]:
@@ -143,7 +159,7 @@ def _predicted(path: Path) -> Predicted | None:
         chances = [float(one["probability"]) for one in facts.get("statements") or ()]
         return Predicted(
             tuple(Extent(*one) for one in spans), _doubts(facts), tuple(chances),
-            facts.get("agreement"), facts.get("novelty"), _grid(facts),
+            facts.get("agreement"), facts.get("novelty"), _grid(facts), str(facts["checksum"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

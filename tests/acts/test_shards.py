@@ -14,14 +14,18 @@ from pathlib import Path
 import nibabel
 import numpy as np
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from fovnet.acts import shards
 from fovnet.cli import app
+from fovnet.cli.options import OF_A_STEP
+from fovnet.config.prediction import Prediction
 from fovnet.decision.ensemble import load, save_rule
 from fovnet.decision.rule import Rule
-from fovnet.errors import ConfigError
+from fovnet.errors import ConfigError, ModelError
 from fovnet.machine.locks import alone
+from fovnet.volume.sources.shard_settings import IN_ANSWERS, NAMES, ShardSettings
 from fovnet.volume.sources.shards import read_survey, shard_list
 
 
@@ -112,7 +116,7 @@ def test_new_files_answer_only_themselves(archive: Path, model: Path, tmp_path: 
     told = fovnet("shard", "survey", archive, "--out", out)
     assert "16 volumes" in told and "1 of them new: 6 shards" in told
     with pytest.raises(ConfigError, match=r"2 shards of 6 not answered .*\(\d, 5\).*shard-unanswered"):
-        shards.merged(out, load(model, "cpu"), pages=False)
+        shards.merged(out, load(model, "cpu"), ShardSettings(pages=False))
     answer(out, model, *words)
     fovnet("shard", "merge", out, "--model", model, "--no-pages", status=3)
     after = {path.name: path.stat().st_mtime_ns for path in out.glob("*.json")}
@@ -155,8 +159,9 @@ def test_answers_of_other_networks_are_not_merged(archive: Path, model: Path, tm
     sharded(archive, out, model, "--no-pictures", "--no-pages")
     other = shutil.copytree(model, tmp_path / "other")
     (other / "decision.json").write_text((other / "decision.json").read_text().replace("4.5", "5.5"))
-    with pytest.raises(ConfigError, match=r"5 shards of 5 not answered by these networks.*shard-unanswered"):
-        shards.merged(out, load(other, "cpu"), pages=False)
+    refusal = r"5 shards of 5 not answered by these networks.*--no-pages.*shard-unanswered"
+    with pytest.raises(ConfigError, match=refusal):
+        shards.merged(out, load(other, "cpu"), ShardSettings(pages=False))
 
 
 @pytest.mark.parametrize("words", [("answer", "--shard", "0"), ("merge",)])
@@ -208,3 +213,152 @@ def test_a_killed_shard_goes_on_and_no_other_process_has_it_meanwhile(
     fovnet("shard", "merge", out, "--model", model, status=3)
     fovnet("predict", archive, "--out", tmp_path / "one", "--model", model, "--no-pictures", status=3)
     assert contents(out) == contents(tmp_path / "one")
+
+
+OTHER = {
+    "model": None, "include": ("--include", "derived", "--include", "phase"),
+    "show_ids": ("--show-ids", "--no-show-ids"), "pictures": ("--no-pictures", "--pictures"),
+    "pages": ("--no-pages", "--pages"), "faces": ("--no-faces", "--faces"),
+}
+"""Of each setting of the whole two values as options; of the model two folders are made."""
+
+
+def words_of(command: str, *path: str) -> set[str]:
+    command_line = get_command(app)
+    for name in (command, *path):
+        command_line = command_line.commands[name]
+    return {parameter.name for parameter in command_line.params} - {"help"}
+
+
+def test_every_option_of_predict_is_of_a_step_or_a_setting_of_the_whole() -> None:
+    """A new option that is in neither list would be forgotten by the steps."""
+    asked = words_of("predict")
+    assert asked == {*NAMES, *OF_A_STEP} and not set(NAMES) & set(OF_A_STEP)
+    assert words_of("shard", "survey") == {*NAMES, "paths", "out_folder", "volumes"}
+    for step, own in (("answer", {"number"}), ("merge", set())):
+        assert words_of("shard", step) - {*OF_A_STEP} - own <= set(NAMES)
+    assert {*IN_ANSWERS, "model"} <= words_of("shard", "answer")
+    places = {"paths", "answers", "volumes_per_shard"}
+    assert set(Prediction.model_fields) == {*NAMES, *OF_A_STEP, *places} - {"out_folder"}
+    assert OTHER.keys() == set(NAMES), "each setting is tried below"
+
+
+@pytest.fixture(scope="module")
+def two_models(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Folders of networks that differ in the width of a smoothing."""
+    folders = []
+    for sigma_mm in (4.5, 5.5):
+        folder = shutil.copytree(finished / "ensemble", tmp_path_factory.mktemp("models") / "model")
+        save_rule(folder, Rule(sigma_mm=sigma_mm, yes_bar=0.8, no_bar=0.2), {}, settings={}, seed=1)
+        folders.append(folder)
+    return folders
+
+
+@pytest.fixture
+def two_volumes(tmp_path: Path) -> Path:
+    for at in range(2):
+        put(tmp_path / "two" / f"t{at}.nii.gz", at)
+    return tmp_path / "two"
+
+
+def values_of(name: str, models: list[Path]) -> list[tuple[str, ...]]:
+    words = OTHER[name]
+    if name == "model":
+        return [("--model", str(folder)) for folder in models]
+    if name == "include":
+        return [words[:2], words[2:]]
+    return [(word,) for word in words]
+
+
+def refusal_of(*words: object) -> ConfigError:
+    fault = CliRunner().invoke(app, list(map(str, words))).exception
+    assert isinstance(fault, ConfigError), fault
+    return fault
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_setting_told_to_the_survey_holds_for_every_step_and_the_next_survey(
+    name: str, two_volumes: Path, two_models: list[Path], tmp_path: Path
+) -> None:
+    """A later step that is told nothing has the same; one that is told otherwise is refused."""
+    out = tmp_path / "out"
+    told, other = values_of(name, two_models)
+    fast = [] if name in ("pictures", "pages", "faces") else ["--no-pictures", "--no-pages"]
+    model = [] if name == "model" else ["--model", two_models[0]]
+    fovnet("shard", "survey", two_volumes, "--out", out, "--volumes", 1, *told, *fast, *model)
+    settings = read_survey(out).settings
+    again = fovnet("shard", "survey", two_volumes, "--out", out)
+    assert read_survey(out).settings == settings and settings.facts[name] is not None
+    assert " ".join(told) in again, "what is kept is told"
+    for step in ("answer", "merge"):
+        if name in words_of("shard", step):
+            number = ["--shard", 0] if step == "answer" else []
+            assert refusal_of("shard", step, out, *number, *other).code == "shard-settings"
+    fovnet("shard", "survey", two_volumes, "--out", out, *other)
+    assert read_survey(out).settings.facts[name] != settings.facts[name], "the survey itself may change it"
+
+
+@pytest.mark.parametrize("name", ["model", *IN_ANSWERS])
+def test_shards_answered_otherwise_are_not_merged(
+    name: str, two_volumes: Path, two_models: list[Path], tmp_path: Path
+) -> None:
+    """Nor where the survey was told nothing; once they agree, they are."""
+    out = tmp_path / "out"
+    fovnet("shard", "survey", two_volumes, "--out", out, "--volumes", 1)
+    model = [] if name == "model" else ["--model", two_models[0]]
+    first, second = values_of(name, two_models)
+    fast = [word for word in ("--no-pictures", "--no-pages") if word[5:] != name]
+    for number, words in enumerate((first, second)):
+        fovnet("shard", "answer", out, "--shard", number, *words, *model, *fast)
+    merge = ["shard", "merge", out, *(first if name == "model" else model)]
+    assert refusal_of(*merge).code == ("shard-unanswered" if name == "model" else "shard-mixed")
+    assert not (out / "spans.tsv").exists()
+    fovnet("shard", "answer", out, "--shard", 1, *first, *model, *fast)
+    fovnet(*merge)
+    assert (out / "spans.tsv").exists() and not (out / "index.html").exists()
+
+
+def test_faces_covered_in_the_survey_are_covered_in_what_a_later_step_draws(
+    two_volumes: Path, two_models: list[Path], tmp_path: Path
+) -> None:
+    """Byte for byte what one `predict --no-faces` draws, and other bytes than with faces."""
+    covered, whole, bare = (tmp_path / name for name in ("covered", "whole", "bare"))
+    model = ["--model", two_models[0], "--no-pages"]
+    fovnet("shard", "survey", two_volumes, "--out", covered, "--volumes", 1, "--no-faces", *model)
+    for number in range(2):
+        fovnet("shard", "answer", covered, "--shard", number)
+    fovnet("shard", "merge", covered)
+    fovnet("predict", two_volumes, "--out", whole, "--no-faces", *model)
+    fovnet("predict", two_volumes, "--out", bare, *model)
+    assert contents(covered) == contents(whole) and contents(whole)["t0.png"] != contents(bare)["t0.png"]
+
+
+def test_a_damaged_survey_does_not_uncover_faces(two_volumes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    fovnet("shard", "survey", two_volumes, "--out", out, "--no-faces")
+    survey = out / "shards" / "survey.json"
+    survey.write_text(survey.read_text()[:-40])
+    assert refusal_of("shard", "survey", two_volumes, "--out", out).code == "shard-unsurveyed"
+
+
+def test_a_folder_without_networks_is_refused_before_an_archive_is_listed(
+    two_volumes: Path, tmp_path: Path
+) -> None:
+    words = ["shard", "survey", str(two_volumes), "--out", str(tmp_path / "out"), "--model", str(two_volumes)]
+    fault = CliRunner().invoke(app, words).exception
+    assert isinstance(fault, ModelError) and fault.code == "model-missing"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_changes_between_answer_and_merge_is_told(
+    two_volumes: Path, two_models: list[Path], tmp_path: Path
+) -> None:
+    out, words = tmp_path / "out", ("--no-pictures", "--no-pages", "--model", two_models[0])
+    fovnet("shard", "survey", two_volumes, "--out", out, *words)
+    fovnet("shard", "answer", out, "--shard", 0)
+    assert "changed" not in fovnet("shard", "merge", out)
+    put(two_volumes / "t1.nii.gz", 9)
+    assert "1 volume (t1) changed or gone since they were answered" in fovnet("shard", "merge", out)
+    fovnet("shard", "survey", two_volumes, "--out", out)
+    fovnet("shard", "answer", out, "--shard", 0)
+    assert "changed" not in fovnet("shard", "merge", out)

@@ -367,7 +367,11 @@ def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(
     assert CliRunner().invoke(app, [*line, "--no-faces", "--no-pictures"]).exit_code == 0
     assert page.read_bytes() != shows_faces and not picture.exists()
     assert small.read_bytes() != small_with_faces
-    assert CliRunner().invoke(app, line).exit_code == 0 and page.read_bytes() == shows_faces
+    covered = page.read_bytes()
+    forgotten = CliRunner().invoke(app, line)
+    assert forgotten.exit_code == 0 and "faces are covered, as an earlier run was told" in forgotten.output
+    assert page.read_bytes() == covered and picture.exists()
+    assert CliRunner().invoke(app, [*line, "--faces"]).exit_code == 0 and page.read_bytes() == shows_faces
     again = CliRunner().invoke(app, [*line, "--no-faces", "--no-pages", "--no-pictures"])
     assert again.exit_code == 0 and "kept from an earlier run: the answers on 1 of 1 volume" in again.output
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["spans.tsv", "v001.json"]

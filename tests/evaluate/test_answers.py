@@ -18,8 +18,10 @@ from fovnet.decision.doubts import Signs
 from fovnet.decision.kept import recorded
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
-from fovnet.evaluate.answers import answered_cases, by_name_alone, shown
+from fovnet.evaluate.answers import Matching, answered_cases, shown
+from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import evaluate
+from fovnet.evaluate.matching import CONTENT, NAME
 from fovnet.evaluate.tallies import tally
 from fovnet.records import read_json, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
@@ -30,6 +32,10 @@ from fovnet.volume.sources.source import source_of
 
 RULE = Rule(sigma_mm=0.0)
 S = 20
+
+
+def compared(answers: Path, folder: Path) -> tuple[list[Case], list[str], list[str]]:
+    return answered_cases(Matching.of(answers, read_collection(folder)), DEFAULT)
 
 
 def collection(folder: Path, labels: str) -> Path:
@@ -74,7 +80,7 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
     """Slice 19 of the volume is in the tenth cut; of the second volume five cuts of pelvis are abdomen in
     truth."""
     answers = predicted(tmp_path, tmp_path / "answers")
-    cases, lacking, beyond = answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+    cases, lacking, beyond = compared(answers, collection(tmp_path, LABELS))
     assert beyond == []
     assert lacking == ["passed-over"] and [case.status for case in cases[2:]] == ["refused"]
     rows = list(shown(cases, DEFAULT))
@@ -98,7 +104,7 @@ def test_a_volume_is_as_sure_as_its_answer_says_which_black_margins_make_no_sure
         answers / "renamed-right.json",
         {**stored, "confidence": 0.731, "slice_confidence": [*[1.0] * 4, *[0.731] * (S - 4)]},
     )
-    cases, _, _ = answered_cases(answers, read_collection(tmp_path), DEFAULT)
+    cases, _, _ = compared(answers, tmp_path)
     right, half = (tally(case, DEFAULT) for case in cases[:2])
     assert right.confidence == 0.731 and half.confidence == pytest.approx(np.mean(stored["slice_confidence"]))
 
@@ -116,7 +122,7 @@ def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(
         if row["volume_id"] == "renamed-right"
     ]
     write_tsv(answers / "spans.tsv", COLUMNS, rows)
-    cases, lacking, beyond = answered_cases(answers, read_collection(tmp_path), DEFAULT)
+    cases, lacking, beyond = compared(answers, tmp_path)
     assert ([case.volume_id for case in cases], beyond) == (["right"], []) and "half" in lacking
 
 
@@ -134,7 +140,7 @@ def test_the_answer_on_the_labelled_file_itself_counts_and_not_one_of_its_name_o
     rows = read_tsv(answers / "spans.tsv")
     theirs = [{**row, "volume_id": "right"} for row in rows if row["volume_id"] == "renamed-right"]
     write_tsv(answers / "spans.tsv", COLUMNS, [*theirs, *rows])
-    cases, _, beyond = answered_cases(answers, read_collection(tmp_path), DEFAULT)
+    cases, _, beyond = compared(answers, tmp_path)
     assert (
         cases[0].volume_id == "right"
         and cases[0].message == stored["message"] != "theirs"
@@ -150,18 +156,19 @@ def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new
     path.write_bytes(b"as it was answered")
     stored = read_json(answers / "renamed-right.json")
     write_json(answers / "renamed-right.json", {**stored, "file": recorded(source_of(path))})
-    assert answered_cases(answers, read_collection(tmp_path), DEFAULT)[0]
+    assert compared(answers, tmp_path)[0]
     os.utime(path, (1, 1))
-    assert answered_cases(answers, read_collection(tmp_path), DEFAULT)[0], "touched, and the same"
+    assert compared(answers, tmp_path)[0], "touched, and the same"
     path.write_bytes(b"cropped by somebody")
     with pytest.raises(
         CollectionError, match=r"right: .* is another file than the one that was answered.*answers-stale"
     ):
-        answered_cases(answers, read_collection(tmp_path), DEFAULT)
+        compared(answers, tmp_path)
 
 
 def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_reported(tmp_path: Path) -> None:
-    """Somebody's scan1.nii is not somebody else's; a copy that was moved is."""
+    """Somebody's scan1.nii is not somebody else's; a copy that was moved is.  And where the labelled file is
+    gone, nobody can tell."""
     (tmp_path / "elsewhere").mkdir()
     answers = predicted(tmp_path / "elsewhere", tmp_path / "answers")
     (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\nrenamed-right\tp\tright.nii.gz\n")
@@ -173,29 +180,30 @@ def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_reported(tmp_pa
         (folder / "right.nii.gz").write_bytes(held)
     stored, file = read_json(answers / "renamed-right.json"), tmp_path / "elsewhere" / "right.nii.gz"
     write_json(answers / "renamed-right.json", {**stored, "file": recorded(source_of(file))})
-    assert by_name_alone(answers, labelled) == ["renamed-right"]
+    assert [match.by for match in Matching.of(answers, labelled).matches] == [NAME]
     (tmp_path / "right.nii.gz").write_bytes(b"a head")
-    assert by_name_alone(answers, labelled) == []
+    assert [match.by for match in Matching.of(answers, labelled).matches] == [CONTENT]
     (tmp_path / "right.nii.gz").unlink()
-    assert by_name_alone(answers, labelled) == []
+    assert [match.by for match in Matching.of(answers, labelled).matches] == [NAME]
+    line = ["examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined")]
+    told = CliRunner().invoke(app, [*line, "--bootstrap", "100"]).output
+    assert "1 volume matched by name alone" in told and "elsewhere/right.nii.gz" in told
 
 
 def test_answers_on_volumes_that_nobody_labelled_are_named(tmp_path: Path) -> None:
     answers = predicted(tmp_path, tmp_path / "answers")
-    cases, _, beyond = answered_cases(
-        answers, read_collection(collection(tmp_path, "half\tpelvis\t0\t9\n")), DEFAULT
-    )
+    cases, _, beyond = compared(answers, collection(tmp_path, "half\tpelvis\t0\t9\n"))
     assert [case.volume_id for case in cases] == ["half"] and beyond == ["renamed-right", "broken"]
 
 
 def test_an_evaluation_of_nothing_is_refused_by_name(tmp_path: Path) -> None:
     answers = predicted(tmp_path, tmp_path / "answers")
     with pytest.raises(CollectionError, match=r"answers-lacking|no answer for any of the 1 labelled"):
-        answered_cases(answers, read_collection(collection(tmp_path, "passed-over\thead\t0\t9\n")), DEFAULT)
+        compared(answers, collection(tmp_path, "passed-over\thead\t0\t9\n"))
     with pytest.raises(CollectionError, match="no labelled volume"):
-        answered_cases(answers, read_collection(collection(tmp_path, "")), DEFAULT)
+        compared(answers, collection(tmp_path, ""))
     with pytest.raises(CollectionError, match="no readable answer"):
-        answered_cases(tmp_path, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+        compared(tmp_path, collection(tmp_path, LABELS))
 
 
 @pytest.mark.parametrize("content", ["{", "[]", None, '{"volume_id": "broken"}'])
@@ -205,7 +213,7 @@ def test_an_answer_that_cannot_be_read_is_named_and_not_the_table(
     answers = predicted(tmp_path, tmp_path / "answers")
     (answers / "broken.json").unlink() if content is None else (answers / "broken.json").write_text(content)
     with pytest.raises(CollectionError, match=r"broken\.json: no readable answer"):
-        answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+        compared(answers, collection(tmp_path, LABELS))
 
 
 @pytest.mark.parametrize(
@@ -219,13 +227,13 @@ def test_a_table_that_was_spoilt_by_hand_loses_no_volume_without_a_word(
     answers = predicted(tmp_path, tmp_path / "answers")
     (answers / "spans.tsv").write_text(spoil((answers / "spans.tsv").read_text()))
     with pytest.raises(CollectionError, match=r"spans\.tsv: no readable answer"):
-        answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+        compared(answers, collection(tmp_path, LABELS))
 
 
 def test_a_link_that_leads_to_itself_stops_no_examination(tmp_path: Path) -> None:
     answers = predicted(tmp_path, tmp_path / "answers")
     (tmp_path / "broken.nii.gz").symlink_to(tmp_path / "broken.nii.gz")
-    cases, _, _ = answered_cases(answers, read_collection(collection(tmp_path, LABELS)), DEFAULT)
+    cases, _, _ = compared(answers, collection(tmp_path, LABELS))
     assert [case.status for case in cases] == ["ok", "ok", "refused"]
 
 
@@ -238,13 +246,10 @@ def test_slices_of_a_resampled_volume_are_those_that_it_had(tmp_path: Path) -> N
         answers / "renamed-right.json",
         {**stored, "counted": [3 * at + 1 for at in range(S)], "counted_slices": 60},
     )
-    cases, _, _ = answered_cases(
-        answers, read_collection(collection(tmp_path, "right\tpelvis\t0\t29\nright\tabdomen\t30\t59\n")),
-        DEFAULT,
-    )
+    cases, _, _ = compared(answers, collection(tmp_path, "right\tpelvis\t0\t29\nright\tabdomen\t30\t59\n"))
     assert [(row["right"], row["slices"]) for row in shown(cases, DEFAULT)] == [(20, 20)]
     with pytest.raises(CollectionError, match="the last slice is 59"):
-        answered_cases(answers, read_collection(collection(tmp_path, "right\tpelvis\t0\t60\n")), DEFAULT)
+        compared(answers, collection(tmp_path, "right\tpelvis\t0\t60\n"))
 
 
 def test_what_is_no_evaluation_is_not_written_over(tmp_path: Path) -> None:

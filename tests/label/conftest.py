@@ -11,7 +11,7 @@ import pytest
 from fovnet.decision.answer import COLUMNS
 from fovnet.label.desk import Action, Desk
 from fovnet.label.starts import gathered
-from fovnet.records import write_json, write_tsv
+from fovnet.records import checksum, write_json, write_tsv
 from fovnet.regions import DEFAULT
 
 NAMES = ("sub-1_a", "sub-1_b", "sub-2_a", "z<script>alert(1)<")
@@ -54,6 +54,7 @@ def answers(volumes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "spans": [dict(zip(("region", "first_slice", "last_slice"), SEEN, strict=True))],
             "statements": [{"region": SEEN[0], "probability": 0.6}], "agreement": 0.9, "novelty": 0.2,
             "covers": [[at, at] for at in range(SLICES)], "counted_slices": None,
+            "checksum": checksum(volumes / f"{name}.nii.gz"),
             "z_mm": [-7.5 + 5 * at for at in range(SLICES)], "vox_to_ras": affine().tolist(),
         }
         write_json(out / f"{name}.json", facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import resource
 import shutil
@@ -13,8 +14,10 @@ import nibabel
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
-from fovnet.errors import CollectionError
+from fovnet.cli import app
+from fovnet.errors import CollectionError, VolumeError
 from fovnet.label.agreement import compared
 from fovnet.label.desk import Action, Changed
 from fovnet.label.starts import gathered
@@ -231,3 +234,146 @@ def test_a_folder_of_neither_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CollectionError) as fault:
         gathered([tmp_path], DEFAULT)
     assert fault.value.code == "label-start" and not [*tmp_path.iterdir()]
+
+
+def other_body_part(path: Path) -> None:
+    """Another picture on the same grid."""
+    image = nibabel.load(path)
+    voxels = np.random.default_rng(9).integers(100, 200, image.shape).astype(np.int16)
+    nibabel.save(nibabel.Nifti1Image(voxels, image.affine), path)
+
+
+def fewer_slices(path: Path) -> None:
+    image = nibabel.load(path)
+    voxels = np.asarray(image.dataobj)[:, :, : SLICES // 2].copy()
+    nibabel.save(nibabel.Nifti1Image(voxels, image.affine), path)
+
+
+def other_header(path: Path) -> None:
+    """The same voxels, placed elsewhere."""
+    image = nibabel.load(path)
+    nibabel.save(nibabel.Nifti1Image(np.asarray(image.dataobj).copy(), np.diag([10, 10, 5, 1])), path)
+
+
+def another_volume(path: Path) -> None:
+    shutil.copyfile(path.with_name(f"{NAMES[1]}.nii.gz"), path)
+
+
+def another_volume_of_its_times(path: Path) -> None:
+    shutil.copy2(path.with_name(f"{NAMES[1]}.nii.gz"), path)
+
+
+def a_link_to_another_volume(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.with_name(f"{NAMES[1]}.nii.gz"))
+
+
+def touched(path: Path) -> None:
+    os.utime(path, (1, 1))
+
+
+def copied(path: Path) -> None:
+    other = path.with_name("copy")
+    shutil.copyfile(path, other)
+    other.replace(path)
+
+
+def moved_behind_a_link(path: Path) -> None:
+    path.rename(path.with_name("moved.nii.gz"))
+    path.symlink_to(path.with_name("moved.nii.gz"))
+
+
+OTHERS = (
+    other_body_part, fewer_slices, other_header, another_volume, another_volume_of_its_times,
+    a_link_to_another_volume,
+)
+
+
+@pytest.fixture
+def own_volumes(volumes: Path, answers: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Volumes that may be changed, and answers on them."""
+    folder = Path(shutil.copytree(volumes, tmp_path / "own"))
+    own_answers = Path(shutil.copytree(answers, tmp_path / "own answers"))
+    for path in own_answers.glob("*.*"):
+        path.write_text(path.read_text().replace(str(volumes), str(folder)))
+    return folder, own_answers
+
+
+@pytest.mark.parametrize("change", [*OTHERS, touched, copied, moved_behind_a_link])
+def test_a_prediction_is_offered_on_the_file_it_was_made_on_alone(desk, act, own_volumes, change) -> None:
+    """And it counts as wrong or right on that file alone."""
+    folder, own_answers = own_volumes
+    change(folder / f"{NAMES[0]}.nii.gz")
+    made = desk(starts=(own_answers,))
+    told, same = made.volume(0), change not in OTHERS
+    assert (told["predicted"] == told["extents"] == [[*SEEN]]) == same
+    assert (told["predicted"] is None) != same and (told["extents"] == []) != same
+    assert ("another than the one that was predicted" in told["message"]) != same
+    state = act(made, 0, "done", LEGS)
+    assert (state["progress"]["wrong"] is not None) == same
+    assert desk(starts=(own_answers,)).progress() == state["progress"], "after a new start"
+
+
+@pytest.mark.parametrize("change", OTHERS)
+def test_a_label_is_offered_on_the_file_it_was_made_on_alone(desk, act, own_volumes, change) -> None:
+    folder, own_answers = own_volumes
+    first = desk("anna", starts=(own_answers,))
+    act(first, 0, "done", *WHOLE)
+    assert desk("bo", starts=(own_answers,)).volume(0)["extents"] == [[*one] for one in WHOLE]
+    change(folder / f"{NAMES[0]}.nii.gz")
+    for reader in ("bo", "anna"):
+        told = desk(reader, starts=(own_answers,)).volume(0)
+        assert told["extents"] == [] and "made on another file" in told["message"]
+    assert "made on another" not in desk("cleo", starts=(own_answers,), mode="blind").volume(0)["message"]
+
+
+def test_a_slice_of_another_file_is_not_shown_beside_cuts_of_the_first(desk, own_volumes) -> None:
+    folder, own_answers = own_volumes
+    made = desk(starts=(own_answers,))
+    made.volume(0)
+    other_body_part(folder / f"{NAMES[0]}.nii.gz")
+    with pytest.raises(VolumeError, match="volume-changed"):
+        made.pictures.slice(0, 5)
+
+
+@pytest.mark.parametrize("table", ["regions.tsv", "aside.tsv", "readings.tsv"])
+def test_what_is_in_the_log_is_saved_and_the_tables_follow(desk, act, table: str) -> None:
+    """A folder in a table's place stops its writing as a full disk does."""
+    made = desk()
+    act(made, 0, "done", LEGS)
+    (made.out / table).unlink()
+    (made.out / table / "in the way").mkdir(parents=True)
+    state = act(made, 1, "done", LEGS)
+    assert state["mark"] == "done" and state["progress"]["done"] == 2
+    assert state["progress"]["unwritten"].startswith("saved; the tables follow") and table in str(state)
+    act(made, 1, "edit", *WHOLE)                # doing more is no conflict
+    shutil.rmtree(made.out / table)
+    assert made.progress()["unwritten"] == ""
+    assert (made.out / table).is_file() and regions(made.out) == {NAMES[0]: [LEGS], NAMES[1]: [*WHOLE]}
+
+
+def test_answers_and_labels_do_not_share_a_folder(answers: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(answers)
+    for out in (answers, link, answers / ".." / answers.name):
+        fault = CliRunner().invoke(app, ["label", str(answers), "--out", str(out)]).exception
+        assert isinstance(fault, CollectionError) and fault.code == "label-out-in-answers"
+    assert not (answers / "label-log.jsonl").exists()
+
+
+@pytest.mark.parametrize(("what", "extents", "words"), [
+    ("edit", (LEGS,), None), ("done", WHOLE, None), ("skipped", None, None), ("aside", None, "a bottle"),
+    ("comment", None, "odd"), ("undo", None, None),
+])
+def test_an_action_sent_again_as_its_answer_was_lost_is_not_done_twice(desk, what, extents, words) -> None:
+    """Another one, and the same from another window, is still a change by somebody else."""
+    made = desk()
+    made.act(SESSION, 0, Action("edit", 0, (("head", 0, 3),)))
+    action = Action(what, 1, extents, words)
+    first = made.act(SESSION, 0, action)
+    log = made.log.path.read_bytes()
+    again = made.act(SESSION, 0, action)
+    assert again == first and made.log.path.read_bytes() == log
+    for session, other in ((OTHER, action), (SESSION, Action("comment", 1, None, "another"))):
+        with pytest.raises(Changed):
+            made.act(session, 0, other)

@@ -24,7 +24,7 @@ def test_answers_are_read_as_predict_writes_them(volumes: Path, finished: Path, 
     line += ["--model", str(finished / "ensemble"), "--no-pictures", "--no-pages"]
     assert subprocess.run(line, capture_output=True).returncode == 3       # one is refused
     items = gathered([answers], DEFAULT)
-    assert refused([answers]) == 1
+    assert refused([answers]) == refused([answers, answers]) == 1
     assert [one.row.volume_id for one in items] == [*NAMES]
     spans = [row for row in read_tsv(answers / "spans.tsv") if row["region"]]
     for one in items:

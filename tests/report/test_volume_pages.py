@@ -402,6 +402,32 @@ class TestIndex:
         ]
         assert {row.volume_id: row.confidence for row in page.rows}["a"] == 0.8, "the least sure region's"
 
+    def test_what_was_not_read_is_listed_with_its_whole_reason(self, tmp_path):
+        """A file given by name may have given no volume, and so no row."""
+        why = "a single image, no stack, " + "of many words " * 40 + "to the end"
+        series = [
+            {"kind": "volume", "path": "in/a", "reason": "7 copies"},
+            {"kind": "single", "path": "in/s.dcm#0e6c36dd56a4", "reason": why},
+            {"kind": "unreadable", "path": "in/x.dcm", "reason": "cut short"},
+            *({"kind": "derived", "path": f"in/d{at}", "reason": "derived"} for at in range(300)),
+        ]
+        page = index_of([[spans_row("a")]], tmp_path, series)
+        assert page.unread.rows[:2] == [
+            ("in/x.dcm", "unreadable", "cut short"), ("in/s.dcm#0e6c36dd56a4", "single", why),
+        ]
+        assert len(page.unread.rows) == 200
+        words = " ".join(read(write_index(tmp_path / "index.html", page)).words)
+        assert why in words and "in/s.dcm#0e6c36dd56a4" in words and "7 copies" not in words
+
+    def test_the_reason_of_a_refused_volume_is_whole(self, tmp_path):
+        """It has no page that could tell it."""
+        why = "x.nii: this is a text file; " + "fovnet reads " * 40 + "Name the image itself."
+        head = spans_row("x") | {"status": "refused", "message": why, "code": "volume-format", "region": ""}
+        page = index_of([[head]], tmp_path)
+        assert page.rows[0].doubt == why
+        reader = read(write_index(tmp_path / "index.html", page))
+        assert why in " ".join(reader.words)
+
     def test_series_set_aside_are_counted_of_all_that_were_found(self, tmp_path):
         series = [{"kind": kind} for kind in ("volume", "volume", "single", "single", "localizer")]
         page = index_of([[spans_row("a")]], tmp_path, series)

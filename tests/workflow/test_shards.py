@@ -16,6 +16,7 @@ from fovnet.cli import app
 from fovnet.config.files import parse_as
 from fovnet.config.prediction import Prediction
 from fovnet.errors import ConfigError
+from fovnet.volume.sources.shards import read_survey
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,6 +42,7 @@ def test_shards_as_jobs_leave_the_tables_of_one_process_and_new_files_answer_onl
     line = ["snakemake", "--snakefile", ROOT / "workflow" / "predict.smk", "--configfile", config]
     line += ["--directory", tmp_path, "--cores", "2"]
     shell(*line)
+    assert None not in read_survey(out).settings.facts.values(), "every setting of the whole is told"
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.json*")}
     put(tmp_path / "in" / "a" / "new.nii.gz", 9)
     done = shell(*line)

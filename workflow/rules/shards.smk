@@ -12,7 +12,8 @@ import time
 from fovnet._version import __version__
 
 DRAWN = [f"--{'' if getattr(SETTINGS, name) else 'no-'}{name}" for name in ("pictures", "pages", "faces")]
-LISTED = [*(["--include", ",".join(SETTINGS.include)] if SETTINGS.include else []), *["--show-ids"] * SETTINGS.show_ids, DRAWN[-1]]
+INCLUDED = "--include=" + ",".join(SETTINGS.include)        # one word: Snakemake quotes an empty one as nothing
+WHOLE = [INCLUDED, f"--{'' if SETTINGS.show_ids else 'no-'}show-ids", "--model", SETTINGS.model, *DRAWN]
 
 
 wildcard_constraints:
@@ -35,13 +36,13 @@ checkpoint survey:
         paths=SETTINGS.paths,
         answers=ANSWERS,
         volumes=SETTINGS.volumes_per_shard,
-        options=LISTED,
+        options=WHOLE,
         asked=time.time(),          # another in every run
     log: f"{LOGS}/survey.txt"
     message: "Listing the volumes under {params.paths}"
     shell:
         "fovnet shard survey {params.paths:q} --out {params.answers:q} --volumes {params.volumes}"
-        " {params.options} 2> >(tee {log:q} >&2)"
+        " {params.options:q} 2> >(tee {log:q} >&2)"
 
 
 rule answer:

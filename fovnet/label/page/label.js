@@ -215,6 +215,7 @@ function progress(far) {
   $("bar").value = far.volumes ? far.done / far.volumes : 0;
   const readers = Object.entries(far.readers), parts = [`${far.done} of ${far.volumes} done`];
   if (readers.length > 1) parts.push(readers.map(([name, count]) => `${name} ${count}`).join(", "));
+  if (far.unwritten) parts.push(far.unwritten);
   $("done").textContent = parts.join(" · ");
   const wrong = far.wrong;
   if (wrong && wrong.value !== null) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -33,7 +33,10 @@ pages of volumes, which the script asks for one by one.  In one page a million r
 URGENCY = {status: place for place, status in enumerate(ANSWERS)}
 """Order of the volumes by status."""
 LONGEST = 160
-"""Characters of a doubt in the list; the volume's JSON and spans.tsv have the whole sentence."""
+"""Characters of a doubt in the list; the volume's JSON and spans.tsv have the whole sentence.  The reason why
+a volume is refused is whole, as it has no page."""
+LISTED_ASIDE = 200
+"""Series that are not read, listed with their reasons; found.tsv has all."""
 NAMED_DOUBTS = 12
 """Kinds of doubt listed with their counts, the most frequent ones."""
 
@@ -59,14 +62,15 @@ class IndexRow:
 
 @dataclass(frozen=True)
 class IndexPage:
-    """The whole index; `aside` counts the DICOM series found but not read, by kind; `names` and `colours` are
-    of the regions, and of none of them."""
+    """The whole index; `aside` counts the DICOM series found but not read, by kind; `unread` lists the first
+    of them with their reasons; `names` and `colours` are of the regions, and of none of them."""
 
     sentence: str
     statuses: Table
     regions: Table
     doubts: Table
     aside: Table
+    unread: Table
     rows: tuple[IndexRow, ...]
     first: tuple[IndexRow, ...]
     names: tuple[str, ...]
@@ -86,7 +90,10 @@ def index_page(
     for one in volumes:
         why = _doubts(folder, one)
         doubts.update({doubt_in_words(code) for code, _ in why})
-        row = _row(one, "; ".join(filter(None, (words for _, words in why))), drawn, vocabulary)
+        doubt = "; ".join(filter(None, (words for _, words in why)))
+        row = _row(one, doubt, drawn, vocabulary)
+        if row.status == "refused":
+            row = replace(row, doubt=doubt)
         counted[row.status] += 1
         rows.append(row)
     unread = Counter(str(row["kind"]) for row in series if row["kind"] != "volume")
@@ -99,6 +106,7 @@ def index_page(
         regions=_regions(rows, vocabulary),
         doubts=_counted("doubt", _frequent(doubts), len(rows)),
         aside=_counted("set aside", _frequent(unread, len(unread)), len(series), "series"),
+        unread=_unread(series),
         rows=tuple(ordered),
         first=tuple(ordered[:FIRST]),
         names=vocabulary.classes,
@@ -246,6 +254,15 @@ def _regions(rows: Sequence[IndexRow], vocabulary: Vocabulary) -> Table:
         [(name, f"{surely[name]:,}", f"{perhaps[name]:,}") for name in names],
         list(map(vocabulary.colour, names)),
     )
+
+
+def _unread(series: Iterable[Mapping[str, Any]]) -> Table:
+    """Path, kind and whole reason of series that are not read, unreadable ones first."""
+    rows = [row for row in series if row["kind"] != "volume"]
+    rows.sort(key=lambda row: row["kind"] != "unreadable")
+    header = ("path", "set aside as", "reason")
+    cells = [(row.get("path", ""), row["kind"], row.get("reason", "")) for row in rows[:LISTED_ASIDE]]
+    return Table(header, cells)
 
 
 def _frequent(counts: Counter[str], most: int = NAMED_DOUBTS) -> dict[str, int]:

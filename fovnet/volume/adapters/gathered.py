@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.errors import CollectionError, VolumeError
-from fovnet.records import write_tsv
+from fovnet.records import tsv_text, write_together, write_tsv
 from fovnet.volume.collection.tables import REGION_COLUMNS, VOLUME_COLUMNS, RegionRow, VolumeRow, names_a_file
 
 BROKEN, LEFT_OUT, NOT_LABELLED = "broken", "left out", "not labelled"
@@ -109,10 +109,6 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
         )
     used = {name for row in gathered.volumes for name in row.attributes}
     further = [name for name in ATTRIBUTES if name in used] + sorted(used - set(ATTRIBUTES))
-    for name in present:
-        (out / name).unlink()
-    if gathered.regions:
-        write_tsv(labels, (*REGION_COLUMNS, "first_slice", "last_slice"), map(_label, gathered.regions))
     volumes = [
         {
             **row.attributes, "volume_id": row.volume_id, "subject_id": row.subject_id,
@@ -120,7 +116,14 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
         }
         for row in gathered.volumes
     ]
-    return write_tsv(table, (*VOLUME_COLUMNS, *further), volumes)
+    texts = dict[Path, str]()
+    if gathered.regions:
+        columns = (*REGION_COLUMNS, "first_slice", "last_slice")
+        texts[labels] = tsv_text(columns, map(_label, gathered.regions))
+    write_together(texts | {table: tsv_text((*VOLUME_COLUMNS, *further), volumes)})
+    if labels not in texts:
+        labels.unlink(missing_ok=True)          # of an earlier run that found labels
+    return table
 
 
 def _label(row: RegionRow) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """An archive listed once and cut into shards: lists of volumes that are answered list by list, anywhere.
 
     shards/shard-0007.jsonl   a line a volume, in the order of their paths: volume_id, path, bytes, state
-    shards/survey.json        how many there are, and in which order the shards' volumes follow each other
+    shards/survey.json        how many there are, in which order the shards' volumes follow each other, and
+                              the settings of the whole
 
 A shard is never cut anew: a volume stays in the shard, and under the volume_id, that it had in an earlier
 survey, whatever is found beside it, and new volumes make new shards.  So a list changes, and with it what a
@@ -12,16 +13,18 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from fovnet._version import __version__
 from fovnet.errors import ConfigError
 from fovnet.records import digest, read_json, write_json, write_text
 from fovnet.volume.sources.discovery import Found, name_volumes
+from fovnet.volume.sources.shard_settings import ShardSettings
+from fovnet.words import first_few, several
 
 FOLDER = "shards"
 SURVEY = "survey.json"
@@ -51,13 +54,14 @@ class Listed:
 
 @dataclass(frozen=True)
 class Survey:
-    """What a survey left: the numbers of its shards, and their order as (shard, how many of its volumes
-    follow), which is that of all volumes by path."""
+    """What a survey left: the numbers of its shards, their order as (shard, how many of its volumes follow),
+    which is that of all volumes by path, and the settings that it was told."""
 
     shards: tuple[int, ...]
     order: tuple[tuple[int, int], ...]
     volumes: int
     bytes: int
+    settings: ShardSettings
 
 
 def shard_list(folder: Path, number: int) -> Path:
@@ -72,13 +76,20 @@ def shard_rows(folder: Path, number: int) -> Path:
 
 def read_list(folder: Path, number: int) -> list[Listed]:
     """The volumes of a shard, by path.  Raises ConfigError "shard-unknown" if there is no such list, or if it
-    is damaged."""
+    is damaged, and as `read_survey`."""
     path = shard_list(folder, number)
     try:
         head, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         if head["shard"] != number:
             raise ValueError("the list of another shard")
         return [Listed(**line) for line in lines]
+    except FileNotFoundError as fault:
+        numbers = [str(shard) for shard in read_survey(folder).shards]
+        raise ConfigError(
+            "shard-unknown",
+            f"{path}: no such list; the survey has {several(len(numbers), 'shard')} "
+            f"({first_few(numbers, 9)}); give one of these numbers, or list the archive again.",
+        ) from fault
     except (OSError, ValueError, TypeError, KeyError) as fault:
         raise ConfigError(
             "shard-unknown",
@@ -93,12 +104,19 @@ def read_survey(folder: Path) -> Survey:
     try:
         facts = read_json(path)
         order = tuple((int(number), int(count)) for number, count in facts["order"])
-        return Survey(tuple(facts["shards"]), order, facts["volumes"], facts["bytes"])
+        settings = ShardSettings.of(facts["settings"])
+        return Survey(tuple(facts["shards"]), order, facts["volumes"], facts["bytes"], settings)
+    except FileNotFoundError as fault:
+        raise ConfigError(
+            "shard-unsurveyed",
+            f"{path}: no survey is there; list the archive first: `fovnet shard survey PATHS --out "
+            f"{shlex.quote(str(folder))}`.",
+        ) from fault
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise ConfigError(
             "shard-unsurveyed",
-            f"{path}: no survey can be read there ({type(fault).__name__}); list the archive first: `fovnet "
-            "shard survey PATHS --out FOLDER`.",
+            f"{path}: a survey that cannot be read ({type(fault).__name__}), as another version of fovnet or "
+            "a damaged disk leaves it; remove it, and give `fovnet shard survey` again with all its options.",
         ) from fault
 
 
@@ -153,14 +171,14 @@ def assigned(
 
 
 def write_survey(
-    folder: Path, found: Found, each: int, asked: Mapping[str, Any]
+    folder: Path, found: Found, each: int, settings: ShardSettings
 ) -> tuple[Survey, int, int]:
     """(survey, how many volumes are new to it, how many are gone since the one before), with the lists of all
     shards; lists that stay the same are not rewritten, and those whose volumes are gone are removed with
     their rows.
 
-    each   volumes in a new shard, on average
-    asked  what was asked for, for the record
+    each      volumes in a new shard, on average
+    settings  of the whole, for the steps after
     Raises ConfigError as `read_list`, "shard-archive-gone" where a path holds nothing any more, and
     "shard-path-missing" where one was never there.
     """
@@ -179,8 +197,9 @@ def write_survey(
         shard_rows(folder, number).unlink(missing_ok=True)
     followed = groupby(number for number, _ in placed)
     runs = tuple((number, len(list(together))) for number, together in followed)
-    survey = Survey(tuple(sorted(shards)), runs, len(placed), sum(one.bytes for _, one in placed))
-    write_json(folder / FOLDER / SURVEY, {**asked, **asdict(survey)})
+    total_bytes = sum(one.bytes for _, one in placed)
+    survey = Survey(tuple(sorted(shards)), runs, len(placed), total_bytes, settings)
+    write_json(folder / FOLDER / SURVEY, {"each": each, **asdict(survey)})
     fresh = sum(one.path not in home for _, one in placed)
     return survey, fresh, len(home) + fresh - len(placed)
 

@@ -1,0 +1,82 @@
+"""What all shards of an archive share: settings that change answers, pictures or tables, and so belong to the
+whole and not to one step.
+
+The survey keeps what it was told, and later steps inherit it.  On what it was not told, the shards must
+agree.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+SHIPPED = "shipped"
+IN_ANSWERS = ("pictures", "pages", "faces")
+"""Settings that a shard's rows record beside the identity of its networks; the others make the list."""
+
+
+@dataclass(frozen=True)
+class ShardSettings:
+    """The settings of the whole; None: not told.
+
+    model     the folder of the networks, absolute, or "shipped"
+    include   kinds of DICOM series that are read although they are set aside
+    show_ids  whether found.tsv has real ids
+    pictures  whether every volume gets a picture
+    pages     whether every volume gets a page, and all an index
+    faces     whether slices that may show a head are drawn
+    """
+
+    model: str | None = None
+    include: tuple[str, ...] | None = None
+    show_ids: bool | None = None
+    pictures: bool | None = None
+    pages: bool | None = None
+    faces: bool | None = None
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> ShardSettings:
+        """From `facts` as a survey keeps them.  Raises KeyError where one is missing."""
+        values = {name: facts[name] for name in NAMES}
+        if values["include"] is not None:
+            values["include"] = tuple(values["include"])
+        return cls(**values)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Every setting by its name."""
+        return {name: getattr(self, name) for name in NAMES}
+
+    def updated(self, told: ShardSettings) -> ShardSettings:
+        """These, but for those that `told` has."""
+        return replace(self, **{name: value for name, value in told.facts.items() if value is not None})
+
+    def contradictions(self, told: ShardSettings) -> Iterator[tuple[str, Any, Any]]:
+        """(name, value here, value told) of each setting that both have and that differs; a model is the same
+        folder by whatever link."""
+        for name, value in self.facts.items():
+            other = getattr(told, name)
+            if value is None or other is None:
+                continue
+            if name == "model":
+                value_seen, other_seen = os.path.realpath(value), os.path.realpath(other)
+            else:
+                value_seen, other_seen = value, other
+            if value_seen != other_seen:
+                yield name, value, other
+
+
+NAMES = tuple(setting.name for setting in fields(ShardSettings))
+DEFAULTS = ShardSettings(SHIPPED, (), show_ids=False, pictures=True, pages=True, faces=True)
+"""What holds where nobody was told anything."""
+
+
+def option(name: str, value: Any) -> str:
+    """A setting as an option of the command line: --no-faces, --model DIR."""
+    dashed = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{dashed}" if value else f"--no-{dashed}"
+    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    return f"--{dashed} {text or repr('')}"
