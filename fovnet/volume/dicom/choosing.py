@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address, split_address
-from fovnet.volume.dicom.parting import LEAST
+from fovnet.volume.dicom.positions import LEAST
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import GUNZIP, Unread, files_under, is_packed, kind_of_document
 from fovnet.volume.dicom.survey import Survey, survey

@@ -18,8 +18,9 @@ import numpy as np
 from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import NAMES, Key, keys_of, same_direction, series_number
-from fovnet.volume.dicom.parting import REPEATED_MM, field_mm, parted, placed_by
+from fovnet.volume.dicom.parting import parted
 from fovnet.volume.dicom.people import digest_of, folder_of, named, shares_of
+from fovnet.volume.dicom.positions import REPEATED_MM, field_mm, placed_by
 from fovnet.volume.dicom.source import Item, opened
 from fovnet.volume.dicom.triage import kind_of
 from fovnet.volume.dicom.uids import by_series

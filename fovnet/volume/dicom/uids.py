@@ -14,7 +14,7 @@ import numpy as np
 from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import same_direction, series_number
-from fovnet.volume.dicom.parting import REPEATED_MM, is_even, placed_by, position_labels, spans
+from fovnet.volume.dicom.positions import REPEATED_MM, is_even, placed_by, position_labels, spans
 from fovnet.volume.dicom.triage import CAPTURES
 
 
