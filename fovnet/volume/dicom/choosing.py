@@ -20,6 +20,7 @@ CODES = {
     "no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": "volume-screenshot",
     "localizer": "volume-localizer", "derived": "volume-derived", "phase": "volume-phase",
     "single": "volume-single", "modality": "volume-modality", "repeat": "volume-repeat",
+    "animal": "volume-animal",
 }
 
 

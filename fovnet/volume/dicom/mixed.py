@@ -65,7 +65,7 @@ def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
 
 
 def _repeats_places(labels: NDArray[np.int64], stacks: Sequence[Sequence[int]]) -> bool:
-    """Whether one of the stacks shows, for the most part, places of the others: a pass that was broken off."""
+    """Whether most places of one of the stacks are places of the others: a pass that was broken off."""
     shared = np.bincount(labels)[labels] > 1
     return any(2 * np.count_nonzero(shared[stack]) > len(stack) for stack in stacks)
 
@@ -105,7 +105,8 @@ def _lacks_images(along: NDArray[np.float64], numbers: Sequence[int]) -> bool:
     images are missing."""
     gaps = np.diff(along)
     times = gaps / max(gaps.min(), SAME_PLACE_MM)
-    return bool(times.max() <= MAX_GAP and np.abs(times - np.rint(times)).max() <= EVEN) and _is_counted(numbers)
+    off = np.abs(times - np.rint(times))
+    return bool(times.max() <= MAX_GAP and off.max() <= EVEN) and _is_counted(numbers)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ b-value, grid and position.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from fovnet.volume.dicom.header import Frame, real
 from fovnet.volume.dicom.keys import series_number
-from fovnet.volume.dicom.series import Series, same_slices
+from fovnet.volume.dicom.repeats import same_slices, some_slices
+from fovnet.volume.dicom.series import Series
 
 CHANGING = (
     "temporal position", "acquisition number", "trigger time", "acquisition time", "content time",
@@ -29,13 +30,24 @@ def repeats_over_time(found: Sequence[Series]) -> list[Series]:
     first: dict[str, Series] = {}                       # by the id of a later time point
     for series in sorted((one for one in found if not one.kind), key=_moment):
         alike = kept.setdefault(_acquisition(series.frames[0]), [])
-        earlier = next((one for one in alike if _is_later(series, one) and same_slices(series, one)), None)
+        earlier = next((other for other in alike if _is_repeat(series, other, same_slices)), None)
         if earlier is None:
             alike.append(series)
         else:
             first[series.id] = earlier
+    for alike in kept.values():                         # a time point that was broken off may be the first
+        for series in alike:
+            whole = next((other for other in alike if _is_repeat(series, other, some_slices)), None)
+            if whole is not None:
+                first[series.id] = whole
     others = Counter(one.id for one in first.values())
     return [_told(series, first.get(series.id), others[series.id]) for series in found]
+
+
+def _is_repeat(
+    series: Series, other: Series, shows: Callable[[Sequence[Frame], Sequence[Frame]], bool]
+) -> bool:
+    return _is_another_moment(series, other) and shows(series.frames, other.frames)
 
 
 def _told(series: Series, earlier: Series | None, others: int) -> Series:
@@ -62,7 +74,7 @@ def _moment(series: Series) -> tuple[float, tuple[str, ...], tuple[str, ...], in
     return real(dict(first.apart)["temporal position"]) or 0.0, first.facts.times, others, first.instance
 
 
-def _is_later(series: Series, earlier: Series) -> bool:
+def _is_another_moment(series: Series, earlier: Series) -> bool:
     """Whether another moment is stated; without a series number, the temporal position alone is evidence."""
     if series.family == earlier.family:
         return False

@@ -89,10 +89,11 @@ def _stacked(source: str, series: Series) -> Volume:
     planes = planes_of(source, ordered)
     kept = without_doubles(source, planes, stand)
     notes = list(series.notes)
-    if series.copies or len(kept) < len(frames):
-        notes.append(
-            f"{several(len(series.copies) + len(frames) - len(kept), 'doubled image')} left out: identical"
-        )
+    identical = len(series.copies) - len(series.cut) + len(frames) - len(kept)
+    if identical:
+        notes.append(f"{several(identical, 'doubled image')} left out: identical")
+    if series.cut:
+        notes.append(f"{several(len(series.cut), 'doubled image')} left out: cut short")
     if len(kept) < len(frames):
         planes, ordered = planes[kept], [ordered[index] for index in kept]
         stand = replace(stand, order=kept, along=stand.along[kept], across=stand.across[kept])
