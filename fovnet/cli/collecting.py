@@ -129,5 +129,7 @@ def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> N
         f"{several(len(gathered.volumes), 'volume')} of {several(subjects, 'subject')}, {labelled} labelled"
     )
     out.print(f"{made}: {table}; {aside}")
+    for note in gathered.notes:
+        out.print(f"note: {note.path}: {note.reason}")
     if gathered.broken:
         raise typer.Exit(3)

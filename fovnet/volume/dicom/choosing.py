@@ -13,6 +13,7 @@ from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import GUNZIP, Unread, files_under, is_packed, kind_of_document
 from fovnet.volume.dicom.survey import Survey, survey
 from fovnet.volume.dicom.triage import INCLUDABLE
+from fovnet.volume.dicom.uids import why_apart
 from fovnet.words import several
 
 LISTED = 6                      # most series listed in a message
@@ -113,11 +114,16 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
             "Name a series after # to read it anyway (with predict also --include "
             f"{found.series[0].kind})."
         )
-    uids = {series.frames[0].facts.series_uid for series in found.series}
-    if codes == {"volume-single"} and len(uids) == len(found.series) >= LEAST:
+    firsts = [series.frames[0] for series in found.series]
+    series_uids = {first.facts.series_uid for first in firsts}
+    study_uids = {first.facts.study_uid for first in firsts}
+    if codes == {"volume-single"} and len(firsts) >= LEAST and len(firsts) in (
+        len(series_uids), len(study_uids)
+    ):
+        level = "series" if len(series_uids) == len(firsts) else "study"
         remedy = (
-            "Each image has a series UID of its own, and together they are not an evenly spaced stack of "
-            "one series number and protocol. If they are one stack, give them one SeriesInstanceUID."
+            f"Each image has a {level} UID of its own, and {why_apart(firsts)}. If they are one stack, "
+            "give them one StudyInstanceUID and SeriesInstanceUID, and one value of what differs."
         )
     elif codes == {"volume-single"} and not place.is_dir():
         remedy = "Name the folder that holds the whole series."

@@ -90,6 +90,8 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         birthday_of(text(get("PatientBirthDate"))), name_of(text(get("PatientName"))),
         tuple(" ".join(map(text, many(get(key)))) for key in PROTOCOL),
         tuple(text(get(key)) for key in TIMES), is_animal(get),
+        text(get("PatientSex")).upper(), text(get("PatientAge")),
+        text(get("StudyDate")) or text(get("SeriesDate")) or text(get("AcquisitionDate")),
     )
 
 

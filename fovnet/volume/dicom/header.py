@@ -31,8 +31,8 @@ TOP = (
     "BurnedInAnnotation", "ConversionType", "ComplexImageComponent", "SharedFunctionalGroupsSequence",
     "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices", "Manufacturer",
     "MagneticFieldStrength", "BodyPartExamined", "PatientName", "PatientBirthDate", "PatientSex",
-    "PatientAge", "AnatomicalOrientationType", "PatientSpeciesDescription", "PatientSpeciesCodeSequence",
-    "PatientBreedDescription", "PatientBreedCodeSequence",
+    "PatientAge", "StudyDate", "SeriesDate", "AnatomicalOrientationType", "PatientSpeciesDescription",
+    "PatientSpeciesCodeSequence", "PatientBreedDescription", "PatientBreedCodeSequence",
 )
 PROTOCOL = (
     "FrameOfReferenceUID", "RepetitionTime", "ScanningSequence", "SequenceVariant", "ContrastBolusAgent",
@@ -86,6 +86,7 @@ class Facts:
     protocol, times  values of PROTOCOL and of TIMES, for comparison only
     birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
     animal        whether the patient is one, by its header
+    sex, age, study_date  as written, for comparison only
     """
 
     patient_id: str = ""
@@ -107,6 +108,9 @@ class Facts:
     protocol: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     animal: bool = False
+    sex: str = ""
+    age: str = ""
+    study_date: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from fovnet.volume.dicom.header import Frame, real
 from fovnet.volume.dicom.keys import series_number
+from fovnet.volume.dicom.people import spelling_of
 from fovnet.volume.dicom.repeats import same_slices, some_slices
 from fovnet.volume.dicom.series import Series
 
@@ -37,9 +38,9 @@ def repeats_over_time(found: Sequence[Series]) -> list[Series]:
             first[series.id] = earlier
     for alike in kept.values():                         # a time point that was broken off may be the first
         for series in alike:
-            whole = next((other for other in alike if _is_repeat(series, other, some_slices)), None)
-            if whole is not None:
-                first[series.id] = whole
+            wholes = [other for other in alike if _is_repeat(series, other, some_slices)]
+            if wholes:
+                first[series.id] = max(wholes, key=lambda whole: len(whole.frames))
     others = Counter(one.id for one in first.values())
     return [_told(series, first.get(series.id), others[series.id]) for series in found]
 
@@ -62,8 +63,8 @@ def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
     facts = frame.facts
     same = tuple(pair for pair in (*frame.apart, *frame.perhaps) if pair[0] not in CHANGING)
     return (
-        facts.study_uid, facts.patient_id, facts.birthday, facts.name, series_number(frame), facts.sop_class,
-        facts.words, facts.protocol, same,
+        facts.study_uid, spelling_of(facts.patient_id), facts.birthday, facts.name, series_number(frame),
+        facts.sop_class, facts.words, facts.protocol, same,
     )
 
 

@@ -18,11 +18,11 @@ from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import NAMES, Key, keys_of, series_number
 from fovnet.volume.dicom.parting import parted
-from fovnet.volume.dicom.people import digest_of, folder_of, named, shares_of
+from fovnet.volume.dicom.people import differing, digest_of, folder_of, named, shares_of, spelling_of
 from fovnet.volume.dicom.repeats import LOOKS, same_slices, some_slices
 from fovnet.volume.dicom.source import Item, opened
 from fovnet.volume.dicom.triage import kind_of
-from fovnet.volume.dicom.uids import by_series
+from fovnet.volume.dicom.uids import by_series, joined_by
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ def series_of(frames: Sequence[Frame]) -> list[Series]:
 
 
 SHARED = "its series UID is that of another patient's images too"
+SPELT = "its PatientID is written in several ways (leading zeros, case, blanks)"
 UNIDENTIFIED = (
     "its series UID is also that of images in another folder, numbered alike, and neither names its patient"
 )
@@ -88,19 +89,22 @@ UNIDENTIFIED = (
 def _of_one_uid(frames: list[Frame]) -> list[Series]:
     """The groups of one series UID, separately for each person."""
     shares = shares_of(frames)
-    note = SHARED if any(named(person) for person, _ in shares) else UNIDENTIFIED
-    uids = len({frame.facts.series_uid for frame in frames})
-    joined = f"joined from {uids} series of one position each: every slice has a series UID of its own"
+    note = UNIDENTIFIED
+    if any(named(person) for person, _ in shares):
+        note = f"{SHARED}, by {', '.join(differing(frames))}" if len(shares) > 1 else SHARED
+    joined = joined_by(frames)
     notes = (
         *((note,) if len(shares) > 1 and frames[0].facts.series_uid else ()),
-        *((joined,) if uids > 1 else ()),
+        *((joined,) if joined else ()),
     )
     taken: set[str] = set()
     found: list[Series] = []
     for whose, own in sorted(
         ((digest_of(person, own), own) for person, own in shares), key=lambda one: one[0]
     ):
-        found += _volumes(own, Share(whose, len(shares) > 1, notes), taken)
+        spellings = {frame.facts.patient_id for frame in own} - {""}
+        spelt = (SPELT,) if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1 else ()
+        found += _volumes(own, Share(whose, len(shares) > 1, (*notes, *spelt)), taken)
     return found
 
 

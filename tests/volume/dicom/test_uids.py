@@ -642,7 +642,9 @@ SINGLES: dict[str, Given] = {
     "one place": {"ImagePositionPatient": [0, 0, 0]},
     "zigzag": {"ImagePositionPatient": lambda k: [8 * (k % 2), 0, 4 * k]},
     "a person each": {"PatientID": lambda k: f"P{k}"},
-    "a frame of reference each": {"FrameOfReferenceUID": lambda k: f"1.2.{k}"},
+    "two images a frame of reference": {"FrameOfReferenceUID": lambda k: f"1.2.{k // 2}"},
+    "two images a study": {"StudyInstanceUID": lambda k: f"1.2.{k // 2}"},
+    "a study each, and one image number": {"StudyInstanceUID": lambda k: f"1.2.{k}", "InstanceNumber": 1},
 }
 
 
