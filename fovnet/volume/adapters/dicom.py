@@ -24,7 +24,7 @@ from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.demographics import Demographics
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.source import is_archive
-from fovnet.volume.dicom.survey import survey
+from fovnet.volume.dicom.survey import series_called, survey
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.grids import PLANES
 
@@ -101,12 +101,10 @@ def _add(gathered: Gathered, taken: Sequence[tuple[Mapping[str, Any], Frame]]) -
 
 def _first_image(path: Path, series: str) -> Frame:
     """The first image of a series.  Raises VolumeError "volume-series" if it no longer exists."""
-    frame = next(
-        (one.frames[0] for one in survey(split_address(path)[0]).series if one.is_called(series)), None
-    )
-    if frame is None:
+    named = series_called(split_address(path)[0], series)
+    if named is None:
         raise VolumeError("volume-series", f"{path}: the series {series} no longer exists. Collect again.")
-    return frame
+    return named.frames[0]
 
 
 def _attributes(frame: Frame) -> dict[str, str]:

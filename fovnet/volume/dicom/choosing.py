@@ -11,7 +11,7 @@ from fovnet.volume.dicom.address import address, split_address
 from fovnet.volume.dicom.positions import LEAST
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import GUNZIP, Unread, files_under, is_packed, kind_of_document
-from fovnet.volume.dicom.survey import Survey, survey
+from fovnet.volume.dicom.survey import Survey, series_called, survey
 from fovnet.volume.dicom.triage import INCLUDABLE
 from fovnet.volume.dicom.uids import why_apart
 from fovnet.words import several
@@ -62,14 +62,15 @@ def chosen(path: Path) -> Chosen:
             f"{path}: {place} does not exist. If it was moved, give its new path, "
             f"with the same #{wanted}.",
         )
-    found = survey(place)
     if wanted:
-        named = next((series for series in found.series if series.is_called(wanted)), None)
+        named = series_called(place, wanted)
         if named is None:
-            raise VolumeError("volume-series", f"{path}: no such series in {place}. {_listing(place, found)}")
+            listing = _listing(place, survey(place))
+            raise VolumeError("volume-series", f"{path}: no such series in {place}. {listing}")
         if named.kind and named.kind not in INCLUDABLE:
             raise VolumeError(_code(named), f"{path}: {named.reason}. Give an MR series.")
         return Chosen(str(path), named, 0)
+    found = survey(place)
     if len(found.readable) == 1:
         return Chosen(str(path), found.readable[0], len(found.unread))
     if found.readable:

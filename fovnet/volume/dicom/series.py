@@ -192,14 +192,17 @@ def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
     the kind "repeat", and those that show only some of them."""
     kept: list[Series] = []
     result = []
+    readable = [series for series in found if not series.kind]
     another = f"of another {' or '.join(name for name in differ if name not in LOOKS)}"
     for series in found:
         reason = ""
         if not series.kind:
-            family = [other for other in found if not other.kind and other.family == series.family]
-            if any(other in kept and same_slices(series.frames, other.frames) for other in family):
+            family = series.family
+            if any(family == other.family and same_slices(series.frames, other.frames) for other in kept):
                 reason = f"the same slices once more, {another}"
-            elif any(some_slices(series.frames, other.frames) for other in family):
+            elif any(
+                family == other.family and some_slices(series.frames, other.frames) for other in readable
+            ):
                 reason = f"some of the same slices once more, {another}: broken off"
             else:
                 kept.append(series)

@@ -17,7 +17,7 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.records import BLANKED, digest
-from fovnet.volume.dicom.address import address
+from fovnet.volume.dicom.address import address, split_address
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import (
     HALVES,
@@ -30,7 +30,7 @@ from fovnet.volume.dicom.source import (
     kind_of_document,
     looks_like_dicom,
 )
-from fovnet.volume.dicom.survey import file_stamp, survey, survey_of
+from fovnet.volume.dicom.survey import file_stamp, forget, survey, survey_of
 from fovnet.volume.dicom.table import series_row, unread_row
 from fovnet.volume.sources.other_formats import unread_image
 from fovnet.volume.sources.readers import DICOM, is_known, reader_of, volume_name
@@ -86,6 +86,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     empty: list[Path] = []
     held: dict[Path, tuple[int, str]] = {}
     paths = _once(paths)
+    given = set(paths)
     files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  (is_file raises in a closed folder)
     kinds = {path: _kind(path) for path in files}
     beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
@@ -110,7 +111,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
             {tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row for row in more}
         )
         found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))  # noqa: PTH112  (refused by name)
-        empty += [] if some or path in found or set(paths).intersection(path.parents) else [path]
+        empty += [] if some or path in found or given.intersection(path.parents) else [path]
     if not found:
         raise _nothing(paths, passed)
     sources = [source_of(path) for path in _once([*found, *empty])]
@@ -155,9 +156,11 @@ def _under(
     others: list[Path] = []
     unused: list[Path] = []
     links: list[Path] = []
+    archives: list[Path] = []
     for path in files_under(folder, links):
         kind = _kind(path)
         if kind == "archive":
+            archives.append(path)
             some, more = _series_under(path, include, show_ids)
             if not more and _is_document(path):
                 others.append(path)
@@ -170,9 +173,13 @@ def _under(
             items.append(Item(path))
         else:
             (found if kind == "volume" else others).append(path)
-    held = survey_of(items)
+    # an archive that is called like DICOM is no object of the folder
+    named_alike = [path for path in archives if path.name.lower().endswith((".dcm", ".ima"))]
+    held = survey_of(items) if named_alike else survey(folder, items)
     unread = [one for one in held.unread if not (found and one.is_directory)]
     wanted, more = _listed(held.series, unread, None, include, show_ids)
+    if not any(split_address(path)[0] == folder for path in wanted):
+        forget(folder)                      # a large tree whose series lie in folders of their own
     called = {(path.parent, volume_name(path)) for path in found}
     passed = [
         path
