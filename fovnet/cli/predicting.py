@@ -26,7 +26,7 @@ from fovnet.cli.options import (
     kinds_included,
     model_folder,
 )
-from fovnet.cli.screen import err, out, progress_bar
+from fovnet.cli.screen import MANY_HEADERS, err, out, progress_bar, progress_of_many
 from fovnet.records import BLANKED
 from fovnet.report.pages import predictions
 from fovnet.words import several
@@ -79,7 +79,8 @@ def predict(
 
     keep_freed_memory()
     networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
-    found = find(paths, wanted, show_ids=show_ids)
+    with progress_of_many("reading DICOM headers", MANY_HEADERS) as advance:
+        found = find(paths, wanted, show_ids=show_ids, progress=advance)
     named = _named(found.sources)
     drawn = {"pictures": pictures, "pages": pages, "faces": faces}
     with predictions.claimed(out_folder) as refuse_gone:

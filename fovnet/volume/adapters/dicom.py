@@ -24,20 +24,23 @@ from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.demographics import Demographics
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.source import is_archive
-from fovnet.volume.dicom.survey import series_called, survey
+from fovnet.volume.dicom.survey import Advance, series_called, survey
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.grids import PLANES
 
 GAUSS = 100.0           # a field strength above it is in gauss, as older GE scanners write it (15000)
 
 
-def gather_dicom(tree: Path, include: Collection[str] = ()) -> Gathered:
+def gather_dicom(
+    tree: Path, include: Collection[str] = (), progress: Advance | None = None
+) -> Gathered:
     """Every series that is read, one volume each, and why the others are not.
 
     include   kinds of series to read although triage sets them aside (`triage.INCLUDABLE`)
+    progress  as in `find`
     Volumes of other formats are set aside.  Raises VolumeError if there is nothing to read.
     """
-    gathered, found = Gathered(), find([tree], include)
+    gathered, found = Gathered(), find([tree], include, progress=progress)
     wanted = {str(path) for path in found.volumes}
     taken: list[tuple[Mapping[str, Any], Frame]] = []
     for row in found.series:

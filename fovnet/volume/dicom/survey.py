@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,11 +36,17 @@ class Survey:
         return [series for series in self.series if not series.kind]
 
 
-def survey(place: Path, items: Sequence[Item] | None = None) -> Survey:
+Advance = Callable[[int, int], None]
+
+
+def survey(
+    place: Path, items: Sequence[Item] | None = None, progress: Advance | None = None
+) -> Survey:
     """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is listed in
     `unread` instead.
 
-    items  its objects, where they are known already
+    items     its objects, where they are known already
+    progress  told after each header (done, total)
     Remembered for the last few places, as long as names, sizes and modification times of all files under
     them stay the same: headers are read once for a batch of series of one folder.
     """
@@ -48,7 +54,8 @@ def survey(place: Path, items: Sequence[Item] | None = None) -> Survey:
     stamps = _stamps_under(place)
     remembered = _REMEMBERED.get(place)
     if remembered is None or remembered.stamps != stamps:
-        remembered = _Remembered(stamps, survey_of(tuple(items_of(place)) if items is None else items))
+        listed = tuple(items_of(place)) if items is None else items
+        remembered = _Remembered(stamps, survey_of(listed, progress))
     with _LOCK:
         _REMEMBERED[place] = remembered
         _REMEMBERED.move_to_end(place)
@@ -91,11 +98,13 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def survey_of(items: Sequence[Item | Unread]) -> Survey:
-    """The contents of these objects together."""
+def survey_of(items: Sequence[Item | Unread], progress: Advance | None = None) -> Survey:
+    """The contents of these objects together; `progress` as in `survey`."""
     frames: list[Frame] = []
     unread = [one for one in items if isinstance(one, Unread)]
-    for item in items:
+    for done, item in enumerate(items, start=1):
+        if progress is not None:
+            progress(done, len(items))
         if isinstance(item, Item):
             try:
                 frames += frames_of(item)

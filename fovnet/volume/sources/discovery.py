@@ -30,7 +30,7 @@ from fovnet.volume.dicom.source import (
     kind_of_document,
     looks_like_dicom,
 )
-from fovnet.volume.dicom.survey import file_stamp, forget, survey, survey_of
+from fovnet.volume.dicom.survey import Advance, file_stamp, forget, survey, survey_of
 from fovnet.volume.dicom.table import series_row, unread_row
 from fovnet.volume.sources.other_formats import unread_image
 from fovnet.volume.sources.readers import DICOM, is_known, reader_of, volume_name
@@ -70,11 +70,15 @@ class Found:
         return [source.path for source in self.sources]
 
 
-def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False) -> Found:
+def find(
+    paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False,
+    progress: Advance | None = None,
+) -> Found:
     """The volumes to read: every file given by name, files in folders that look like volumes, and DICOM
     series; sorted within a folder.
 
     include   kinds of DICOM series to read although triage sets them aside (`triage.INCLUDABLE`)
+    progress  told after each DICOM header of a folder or an archive (done, total)
     If several DICOM files of a folder are given, their whole series are read; a single one is read alone.
     Links to folders are not followed, since they may form a loop.  A folder without volumes that is not
     inside another given path is returned itself, to be refused by name: it may be the mount point of an
@@ -96,14 +100,14 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     for path in paths:
         named = beside.get(path.parent, {})
         if os.path.isdir(path) and not is_closed(path):      # noqa: PTH112
-            some, more, others = _under(path, include, show_ids)
+            some, more, others = _under(path, include, show_ids, progress)
             passed.update(dict.fromkeys(others))
         elif path in named and len(named) > 1:
             if path != next(iter(named)):
                 continue                                # handled with the first file of its folder
-            some, more = _series_under(path.parent, include, show_ids, named)
+            some, more = _series_under(path.parent, include, show_ids, named, progress)
         elif path in named or kinds.get(path) == "archive":
-            some, more = _series_under(path, include, show_ids)
+            some, more = _series_under(path, include, show_ids, (), progress)
         else:
             some, more = [path], []
         held |= {Path(row["path"]): row.pop("held") for row in more if "held" in row}
@@ -142,7 +146,7 @@ def _once(paths: Iterable[Path]) -> list[Path]:
 
 
 def _under(
-    folder: Path, include: Collection[str], show_ids: bool
+    folder: Path, include: Collection[str], show_ids: bool, progress: Advance | None = None
 ) -> tuple[list[Path], list[dict[str, Any]], list[Path]]:
     """(volumes, rows, files passed over) of a folder: files of other formats, archives, and DICOM series,
     whose files may be in several subfolders.
@@ -161,7 +165,7 @@ def _under(
         kind = _kind(path)
         if kind == "archive":
             archives.append(path)
-            some, more = _series_under(path, include, show_ids)
+            some, more = _series_under(path, include, show_ids, (), progress)
             if not more and _is_document(path):
                 others.append(path)
                 continue
@@ -175,7 +179,7 @@ def _under(
             (found if kind == "volume" else others).append(path)
     # an archive that is called like DICOM is no object of the folder
     named_alike = [path for path in archives if path.name.lower().endswith((".dcm", ".ima"))]
-    held = survey_of(items) if named_alike else survey(folder, items)
+    held = survey_of(items, progress) if named_alike else survey(folder, items, progress)
     unread = [one for one in held.unread if not (found and one.is_directory)]
     wanted, more = _listed(held.series, unread, None, include, show_ids)
     if not any(split_address(path)[0] == folder for path in wanted):
@@ -208,12 +212,13 @@ def _kind(path: Path) -> str:
 
 
 def _series_under(
-    place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = ()
+    place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = (),
+    progress: Advance | None = None,
 ) -> tuple[list[Path], list[dict[str, Any]]]:
     """(volumes, rows) of an archive, a file, or the files `only` of a folder.  An archive that cannot be
     opened is returned as one path."""
     try:
-        held = survey(place)
+        held = survey(place, None, progress)
     except Exception:                   # a damaged archive may raise any: it is refused when it is read
         return [place], []
     if not only:
