@@ -86,7 +86,7 @@ def _people(volumes: Sequence[Portrayed]) -> tuple[list[list[Portrayed]], list[P
             unclear.append(person)
     order = {volume.series: index for index, volume in enumerate(volumes)}
     volumes_of = [[volume for person in own for volume in by_person[person]] for own in people]
-    torn = []
+    torn: list[Portrayed] = []
     for volume in (volume for person in unclear for volume in by_person[person]):
         same_study = [own for own in volumes_of if volume.study in {other.study for other in own} - {""}]
         (same_study[0] if len(same_study) == 1 else torn).append(volume)

@@ -63,7 +63,7 @@ def joined_by(frames: Sequence[Frame]) -> str:
 
 def why_apart(frames: Sequence[Frame]) -> str:
     """Why images, of a UID each, are not one stack, in words for a message."""
-    shown = {
+    values_of: dict[str, set[Hashable]] = {
         "PatientID": {spelling_of(frame.facts.patient_id) for frame in frames},
         "patient's name": {frame.facts.name for frame in frames},
         "patient's birth date": {frame.facts.birthday for frame in frames},
@@ -77,7 +77,7 @@ def why_apart(frames: Sequence[Frame]) -> str:
     }
     if placed_by(frames) is None:
         return "some have no position or orientation"
-    differing = [name for name, values in shown.items() if len(values) > 1]
+    differing = [name for name, values in values_of.items() if len(values) > 1]
     if differing:
         return f"they differ in {', '.join(differing)}"
     if not _is_stack(frames):
